@@ -1,0 +1,68 @@
+# How every target of this project is compiled, and the three functions that
+# declare one: evenpack_library, evenpack_program, evenpack_test.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(EVENPACK_CCACHE ccache)
+if(EVENPACK_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${EVENPACK_CCACHE}")
+endif()
+
+add_library(evenpack_options INTERFACE)
+target_include_directories(evenpack_options INTERFACE "${CMAKE_SOURCE_DIR}")
+# -ffp-contract=off: cost tables are resolved in double precision, and a fused
+# multiply-add on one machine but not on another would change an integer in them.
+target_compile_options(evenpack_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)
+if(EVENPACK_WERROR)
+  target_compile_options(evenpack_options INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(evenpack_options INTERFACE -Wthread-safety)
+endif()
+if(EVENPACK_SANITIZE)
+  target_compile_options(evenpack_options INTERFACE
+    -fsanitize=${EVENPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(evenpack_options INTERFACE -fsanitize=${EVENPACK_SANITIZE})
+endif()
+
+# evenpack_library(NAME name SOURCES ... DEPS ...): a static library, linked as
+# evenpack::name.
+function(evenpack_library)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_library(evenpack_${ARG_NAME} STATIC ${ARG_SOURCES})
+  add_library(evenpack::${ARG_NAME} ALIAS evenpack_${ARG_NAME})
+  target_link_libraries(evenpack_${ARG_NAME} PUBLIC evenpack_options ${ARG_DEPS})
+endfunction()
+
+# evenpack_program(NAME name SOURCES ... DEPS ...): an executable in bin/.
+function(evenpack_program)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE evenpack_options ${ARG_DEPS})
+endfunction()
+
+# evenpack_test(NAME name SOURCES ... DEPS ...): a GoogleTest program; each of its
+# cases is a test of CTest. Sources may name a file's repository-relative inputs by
+# the macro EVENPACK_SOURCE_DIR.
+function(evenpack_test)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  set_target_properties(${ARG_NAME} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_compile_definitions(${ARG_NAME} PRIVATE
+    EVENPACK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${ARG_NAME} PRIVATE
+    evenpack_options ${ARG_DEPS} GTest::gmock_main)
+  target_precompile_headers(${ARG_NAME} REUSE_FROM evenpack_test_pch)
+  gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
+    PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,57 @@
+#include "server/core/document/document_fifo.h"
+
+#include <algorithm>
+
+namespace evenpack {
+namespace {
+
+uint64_t SumOfLengths(std::span<const Document> documents) {
+  uint64_t tokens = 0;
+  for (const Document& document : documents) tokens += document.length;
+  return tokens;
+}
+
+}  // namespace
+
+void DocumentFifo::PushBack(std::span<const Document> documents) {
+  documents_.insert(documents_.end(), documents.begin(), documents.end());
+  tokens_ += SumOfLengths(documents);
+}
+
+void DocumentFifo::PushFront(std::span<const Document> documents) {
+  if (documents.size() <= head_) {
+    head_ -= documents.size();
+    std::ranges::copy(documents, documents_.begin() + static_cast<ptrdiff_t>(head_));
+  } else {
+    documents_.erase(documents_.begin(),
+                     documents_.begin() + static_cast<ptrdiff_t>(head_));
+    documents_.insert(documents_.begin(), documents.begin(), documents.end());
+    head_ = 0;
+  }
+  tokens_ += SumOfLengths(documents);
+}
+
+std::vector<Document> DocumentFifo::PopFront(size_t count) {
+  const auto first = documents_.begin() + static_cast<ptrdiff_t>(head_);
+  std::vector<Document> popped(first, first + static_cast<ptrdiff_t>(count));
+  head_ += count;
+  tokens_ -= SumOfLengths(popped);
+  // Moving what is left is paid for by the pops that made the gap.
+  if (head_ >= documents_.size() - head_) {
+    documents_.erase(documents_.begin(),
+                     documents_.begin() + static_cast<ptrdiff_t>(head_));
+    head_ = 0;
+  }
+  return popped;
+}
+
+void DocumentFifo::DropBack(size_t count) {
+  tokens_ -= SumOfLengths(view().last(count));
+  documents_.resize(documents_.size() - count);
+}
+
+bool operator==(const DocumentFifo& a, const DocumentFifo& b) {
+  return std::ranges::equal(a.view(), b.view());
+}
+
+}  // namespace evenpack

@@ -1,0 +1,83 @@
+"""Tests of count_results.py."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import count_results
+
+PASSED = '<testcase name="A.Passes" status="run"/>'
+FAILED = (
+    '<testcase name="A.Fails" status="fail"><failure message=""/>'
+    "<system-out>expected 1 &lt; 0</system-out></testcase>"
+)
+SKIPS_ITSELF = (
+    '<testcase name="A.Skips" status="notrun">'
+    '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase>'
+)
+NOT_BUILT = (
+    '<testcase name="b_NOT_BUILT" status="notrun">'
+    '<skipped message="Unable to find executable"/></testcase>'
+)
+DISABLED = '<testcase name="A.Disabled" status="disabled"/>'
+
+
+class CountResultsTest(unittest.TestCase):
+    def run_on(self, *cases: str, checks: str | None = None) -> tuple[int, list[str]]:
+        """Exit status and printed lines for a directory with these results."""
+        with tempfile.TemporaryDirectory() as directory:
+            if cases:
+                text = f"<testsuite>{''.join(cases)}</testsuite>"
+                (Path(directory) / "gcc.xml").write_text(text, encoding="utf-8")
+            if checks is not None:
+                path = Path(directory) / "checks.tsv"
+                path.write_text(checks, encoding="utf-8")
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                status = count_results.main([directory])
+        return status, printed.getvalue().splitlines()
+
+    def test_everything_passed(self) -> None:
+        status, lines = self.run_on(PASSED, PASSED, checks="passed\tclang-format\n")
+        self.assertEqual((status, lines), (0, ["3 passed, 0 failed"]))
+
+    def test_failure_is_named_with_its_output(self) -> None:
+        status, lines = self.run_on(PASSED, FAILED)
+        self.assertEqual(status, 1)
+        self.assertEqual(
+            lines,
+            ["FAILED gcc: A.Fails", "    expected 1 < 0", "1 passed, 1 failed"],
+        )
+
+    def test_program_that_was_not_built_is_a_failure(self) -> None:
+        status, lines = self.run_on(PASSED, NOT_BUILT)
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+
+    def test_skipped_and_disabled_are_counted_apart(self) -> None:
+        status, lines = self.run_on(PASSED, SKIPS_ITSELF, DISABLED)
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 2 skipped"))
+
+    def test_failed_check(self) -> None:
+        status, lines = self.run_on(PASSED, checks="failed\tclang-tidy\n")
+        self.assertEqual(status, 1)
+        self.assertEqual(lines, ["FAILED clang-tidy", "1 passed, 1 failed"])
+
+    def test_nothing_ran(self) -> None:
+        self.assertEqual(self.run_on(), (1, ["0 passed, 0 failed"]))
+        self.assertEqual(self.run_on(SKIPS_ITSELF)[0], 1)
+
+    def test_junit_file_without_tests_is_a_failure(self) -> None:
+        status, lines = self.run_on("", checks="passed\tclang-format\n")
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+
+    def test_truncated_junit_file_is_a_failure(self) -> None:
+        status, lines = self.run_on("<testcase")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds with both compilers, and runs every test and
+# check. The last line is `N passed, N failed`; the exit status is 1 if one failed.
+#   tests/run.sh           everything
+#   tests/run.sh --quick   the g++ build's tests alone
+set -uo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$root" || exit 1
+results="$root/build-test-results"
+jobs="$(nproc)"
+export PYTHONDONTWRITEBYTECODE=1
+
+case "$*" in
+  "") quick=false ;;
+  --quick) quick=true ;;
+  -h | --help)
+    sed -n '2,5s/^# //p' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+  *)
+    echo "run.sh: unknown argument '$*'; accepted: --quick, --help, or none" >&2
+    exit 2
+    ;;
+esac
+
+rm -rf "$results"
+mkdir -p "$results"
+
+record() {
+  printf '%s\t%s\n' "$1" "$2" >>"$results/checks.tsv"
+}
+
+# Runs a command with its output in a log, which is shown if the command fails.
+logged() {
+  local name="$1" log="$results/${1// /_}.log" started=$SECONDS
+  shift
+  if "$@" >"$log" 2>&1; then
+    echo "ok      $name ($((SECONDS - started)) s)"
+    return 0
+  fi
+  echo "FAILED  $name ($((SECONDS - started)) s)"
+  tail -n 200 "$log"
+  return 1
+}
+
+# A command that the tests need: counted only where it fails.
+prepare() {
+  logged "$@" || {
+    record failed "$1"
+    return 1
+  }
+}
+
+# A command that is a test.
+check() {
+  if logged "$@"; then record passed "$1"; else record failed "$1"; fi
+}
+
+# Builds a preset in its tree and runs CTest there.
+test_tree() {
+  local name="$1" preset="$2" tree="$3" started=$SECONDS
+  prepare "configure $name" cmake --preset "$preset" || return
+  prepare "build $name" cmake --build "$tree" --parallel "$jobs" -- -k 0 || return
+  ctest --test-dir "$tree" -j "$jobs" --output-junit "$results/$name.xml" \
+    >"$results/$name.log" 2>&1
+  [[ -s "$results/$name.xml" ]] || {
+    tail -n 50 "$results/$name.log"
+    record failed "ctest $name"
+  }
+  tail -n +1 "$results/$name.log" | grep 'tests passed' | sed "s/^/$name: /"
+  echo "done    $name ($((SECONDS - started)) s)"
+}
+
+check_style() {
+  local style="$root/tests/style"
+  check "clang-format" "$style/check_format.sh"
+  check "shell scripts" "$style/check_shell.sh"
+  check "layout" python3 "$style/check_layout.py"
+  check "layout self-test" python3 "$style/check_layout_test.py"
+  check "result count self-test" python3 "$root/tests/count_results_test.py"
+  if prepare "install Python checkers" "$style/install_python_checkers.sh"; then
+    check "ruff" "$style/check_python_style.sh"
+    check "mypy" "$style/check_python_types.sh"
+  fi
+  if [[ -e build-test-clang/compile_commands.json ]]; then
+    check "clang-tidy" "$style/check_clang_tidy.sh" build-test-clang
+  else
+    record failed "clang-tidy: build-test-clang has no compile_commands.json"
+  fi
+}
+
+if prepare "install packages" deploy/install_packages.sh build test; then
+  test_tree gcc gcc-test build-test-gcc
+  if [[ "$quick" == false ]]; then
+    test_tree clang-sanitize clang-sanitize build-test-clang
+    check_style
+  fi
+fi
+echo "took $SECONDS s; logs in ${results#"$root"/}/"
+
+if ! command -v python3 >/dev/null; then
+  echo "FAILED python3 is missing, so the results can't be counted"
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+python3 tests/count_results.py "$results"

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs clang-tidy, as .clang-tidy says, on the programs' sources.
+#   check_clang_tidy.sh BUILD_DIRECTORY   (one with compile_commands.json)
+set -euo pipefail
+build="$(cd "$1" && pwd)"
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+mapfile -d '' files < <(tests/style/list_files.sh 'server/*.cc' 'client/*.cc')
+[[ ${#files[@]} -gt 0 ]] || { echo "found no C++ source" >&2; exit 1; }
+# The count of warnings in system headers, which are not shown, is left out.
+printf '%s\0' "${files[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" 2>&1 |
+  sed '/^[0-9]* warnings\{0,1\} generated\.$/d'
+echo "${#files[@]} files"

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Checks the types of the Python files with mypy.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+mapfile -d '' files < <(tests/style/list_files.sh '*.py')
+[[ ${#files[@]} -gt 0 ]] || { echo "found no Python file" >&2; exit 1; }
+build-test-venv/bin/mypy --config-file tests/style/mypy.ini \
+  --cache-dir build-test-venv/mypy-cache "${files[@]}"
