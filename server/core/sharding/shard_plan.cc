@@ -1,0 +1,192 @@
+#include "server/core/sharding/shard_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <span>
+
+namespace evenpack {
+namespace {
+
+// One slot's slices of up to kBlock consecutive documents, the empty ones included.
+// Slots are cut by blocks that stay in the first-level cache.
+constexpr size_t kBlock = 512;
+struct SliceBlock {
+  size_t first_document = 0;
+  size_t count = 0;
+  uint32_t begin[kBlock];
+  uint32_t end[kBlock];
+};
+
+// How many of each document's left-over tokens went to slots before `slot`. They lie
+// in the slots cursor to 2*CP-1 and, `wrapped` of them, from slot 0. In 16 bits and
+// without branches, so that compilers make vector code of it.
+void LeftOverBefore(std::span<const uint16_t> left_over,
+                    std::span<const uint16_t> cursors, uint32_t slots, uint32_t slot,
+                    int16_t* __restrict before) {
+  const auto slot_count = static_cast<int16_t>(slots);
+  const auto at = static_cast<int16_t>(slot);
+  constexpr int16_t kZero = 0;
+  for (size_t i = 0; i < left_over.size(); ++i) {
+    const auto extra = static_cast<int16_t>(left_over[i]);
+    const auto cursor = static_cast<int16_t>(cursors[i]);
+    const auto past_end = static_cast<int16_t>(cursor + extra - slot_count);
+    const int16_t wrapped = std::max(past_end, kZero);
+    const auto unwrapped = static_cast<int16_t>(extra - wrapped);
+    const auto past_cursor = static_cast<int16_t>(at - cursor);
+    const int16_t passed = std::min(std::max(past_cursor, kZero), unwrapped);
+    before[i] = static_cast<int16_t>(std::min(at, wrapped) + passed);
+  }
+}
+
+void CutPaddingFree(const ShardPlan& plan, uint32_t slot, SliceBlock& block) {
+  int16_t before[kBlock];
+  int16_t before_next[kBlock];
+  const std::span<const uint16_t> left_over(
+      plan.left_over.data() + block.first_document, block.count);
+  const std::span<const uint16_t> cursors(plan.cursor.data() + block.first_document,
+                                          block.count);
+  LeftOverBefore(left_over, cursors, plan.slots(), slot, before);
+  LeftOverBefore(left_over, cursors, plan.slots(), slot + 1, before_next);
+  const uint32_t* slot_tokens = plan.slot_tokens.data() + block.first_document;
+  for (size_t i = 0; i < block.count; ++i) {
+    const uint32_t first = slot_tokens[i] * slot;
+    block.begin[i] = first + static_cast<uint32_t>(before[i]);
+    block.end[i] = first + slot_tokens[i] + static_cast<uint32_t>(before_next[i]);
+  }
+}
+
+// A padded document has fewer than 2^32 tokens, since neither the document nor the
+// multiple reaches 2^31.
+void CutPadded(const ShardPlan& plan, uint32_t slot, SliceBlock& block) {
+  const uint32_t* slot_tokens = plan.slot_tokens.data() + block.first_document;
+  for (size_t i = 0; i < block.count; ++i) {
+    const uint32_t length = plan.length(block.first_document + i);
+    const uint32_t first = slot_tokens[i] * slot;
+    block.begin[i] = std::min(first, length);
+    block.end[i] = std::min(first + slot_tokens[i], length);
+  }
+}
+
+// Writes the slices that have tokens from index `size` on; returns the size after
+// them. `slices` has room for all of the block's.
+size_t AppendNonEmpty(const SliceBlock& block, size_t size, RankSlices& slices) {
+  uint32_t* document = slices.document.data() + size;
+  uint32_t* begin = slices.begin.data() + size;
+  uint32_t* end = slices.end.data() + size;
+  uint32_t empty = 0;
+  for (size_t i = 0; i < block.count; ++i) empty += block.begin[i] == block.end[i];
+  const auto first_document = static_cast<uint32_t>(block.first_document);
+  if (empty == 0) {
+    std::iota(document, document + block.count, first_document);
+    std::copy_n(block.begin, block.count, begin);
+    std::copy_n(block.end, block.count, end);
+    return size + block.count;
+  }
+  // Each is written, and the next takes its place if it was empty: cheaper than a
+  // branch, which short documents make unpredictable.
+  size_t kept = 0;
+  for (uint32_t i = 0; i < block.count; ++i) {
+    document[kept] = first_document + i;
+    begin[kept] = block.begin[i];
+    end[kept] = block.end[i];
+    kept += block.begin[i] != block.end[i] ? 1 : 0;
+  }
+  return size + kept;
+}
+
+void Resize(RankSlices& slices, size_t size) {
+  slices.document.resize(size);
+  slices.begin.resize(size);
+  slices.end.resize(size);
+}
+
+// As AppendNonEmpty, for the slot of every document.
+size_t AppendSlotOfDocuments(const ShardPlan& plan, uint32_t slot, size_t size,
+                             RankSlices& slices) {
+  SliceBlock block;
+  for (size_t start = 0; start < plan.documents(); start += kBlock) {
+    block.first_document = start;
+    block.count = std::min(kBlock, plan.documents() - start);
+    if (plan.pad_multiple == 0) {
+      CutPaddingFree(plan, slot, block);
+    } else {
+      CutPadded(plan, slot, block);
+    }
+    size = AppendNonEmpty(block, size, slices);
+  }
+  return size;
+}
+
+void AppendSlotOfSequence(const ShardPlan& plan, uint32_t slot, RankSlices& slices) {
+  const std::vector<uint64_t>& starts = plan.document_starts;
+  uint64_t token = plan.slot_starts[slot];
+  const uint64_t slot_end = plan.slot_starts[slot + 1];
+  if (token == slot_end) return;
+  const auto after = std::upper_bound(starts.begin(), starts.end(), token);
+  auto document = static_cast<size_t>(after - starts.begin()) - 1;
+  for (; token < slot_end; ++document) {
+    const uint64_t slice_end = std::min(slot_end, starts[document + 1]);
+    slices.document.push_back(static_cast<uint32_t>(document));
+    slices.begin.push_back(static_cast<uint32_t>(token - starts[document]));
+    slices.end.push_back(static_cast<uint32_t>(slice_end - starts[document]));
+    token = slice_end;
+  }
+}
+
+uint64_t TokensOf(const ShardPlan& plan, uint32_t rank, const RankSlices& slices) {
+  if (plan.pad_multiple == 0) {
+    // The first T mod 2*CP slots have one token more, whichever the sharding.
+    const uint64_t more = plan.tokens() % plan.slots();
+    return plan.tokens() / plan.slots() * 2 + (rank < more ? 1 : 0) +
+           (plan.slots() - 1 - rank < more ? 1 : 0);
+  }
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < slices.size(); ++i) tokens += slices.end[i] - slices.begin[i];
+  return tokens;
+}
+
+}  // namespace
+
+void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices) {
+  assert(rank < plan.context_parallel);
+  const uint32_t front = rank;
+  const uint32_t back = plan.slots() - 1 - rank;
+  if (plan.sharding == Sharding::kPerDocument) {
+    Resize(slices, 2 * plan.documents());
+    slices.front_slices = AppendSlotOfDocuments(plan, front, 0, slices);
+    Resize(slices, AppendSlotOfDocuments(plan, back, slices.front_slices, slices));
+  } else {
+    Resize(slices, 0);
+    AppendSlotOfSequence(plan, front, slices);
+    slices.front_slices = slices.size();
+    AppendSlotOfSequence(plan, back, slices);
+  }
+  slices.tokens = TokensOf(plan, rank, slices);
+  slices.padding = plan.pad_multiple == 0
+                       ? 0
+                       : plan.padded_tokens / plan.context_parallel - slices.tokens;
+}
+
+RankSlices ExpandRank(const ShardPlan& plan, uint32_t rank) {
+  RankSlices slices;
+  ExpandRankInto(plan, rank, slices);
+  slices.document.shrink_to_fit();
+  slices.begin.shrink_to_fit();
+  slices.end.shrink_to_fit();
+  return slices;
+}
+
+std::vector<RankSlices> ExpandAllRanks(const ShardPlan& plan) {
+  std::vector<RankSlices> ranks;
+  ranks.reserve(plan.context_parallel);
+  // Copies of a scratch expansion are no larger than they need to be.
+  RankSlices slices;
+  for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
+    ExpandRankInto(plan, rank, slices);
+    ranks.push_back(slices);
+  }
+  return ranks;
+}
+
+}  // namespace evenpack

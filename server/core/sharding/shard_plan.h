@@ -1,0 +1,92 @@
+// A shard plan: which tokens of one micro-batch each rank of a context-parallel (CP)
+// group computes queries for.
+//
+// The tokens are cut in 2*CP slots, numbered in token order; rank r owns slot r (its
+// front slot) and slot 2*CP-1-r (its back slot), so that a cheap early slot goes with
+// a dear late one (WLB-LLM, section 5; docs/sharding.md has a picture).
+//
+// A plan holds columns over documents or over slots, never one row per document and
+// slot: 16 bytes a document at most. ExpandRank makes one rank's slices from it.
+//
+// Plain values: concurrent reading is safe.
+#ifndef EVENPACK_SERVER_CORE_SHARDING_SHARD_PLAN_H_
+#define EVENPACK_SERVER_CORE_SHARDING_SHARD_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "server/core/document/micro_batch.h"
+
+namespace evenpack {
+
+struct ShardPlan {
+  // Never kAdaptive. It says which of the columns below are filled.
+  Sharding sharding = Sharding::kPerSequence;
+  // Ranks, 1 to kMaxContextParallel.
+  uint32_t context_parallel = 1;
+  // Each document (per_document) or the sequence (per_sequence) is padded at its end
+  // to a multiple of this, itself a multiple of 2*CP. 0: padding-free.
+  uint32_t pad_multiple = 0;
+  // Tokens with padding. With padding a multiple of 2*CP: a CP-th of it per rank.
+  uint64_t padded_tokens = 0;
+
+  // First token of each document in the unpadded sequence, then the number of tokens:
+  // documents + 1 entries.
+  std::vector<uint64_t> document_starts = {0};
+
+  // per_sequence: first token of each slot in the unpadded sequence, then the number
+  // of tokens: 2*CP + 1 entries. Slots of padding alone begin and end at the last.
+  std::vector<uint64_t> slot_starts;
+
+  // per_document, one entry per document. Each slot gets slot_tokens; the slots
+  // cursor, cursor + 1, ... (mod 2*CP) get one more, left_over of them. With padding
+  // slot_tokens counts it and the other two are 0.
+  std::vector<uint32_t> slot_tokens;
+  std::vector<uint16_t> left_over;
+  std::vector<uint16_t> cursor;
+
+  uint32_t slots() const { return 2 * context_parallel; }
+  size_t documents() const { return document_starts.size() - 1; }
+  uint64_t tokens() const { return document_starts.back(); }
+  uint32_t length(size_t document) const {
+    return static_cast<uint32_t>(document_starts[document + 1] -
+                                 document_starts[document]);
+  }
+
+  friend bool operator==(const ShardPlan&, const ShardPlan&) = default;
+};
+
+// The slices of one rank in local order, which is rank-major: the front slot's slices
+// by document, then the back slot's by document. Slice i is the tokens begin[i] to
+// end[i] - 1 of document[i]; its queries attend to that document's keys 0 to
+// end[i] - 1. Every slice has a token at least.
+struct RankSlices {
+  // Index into the micro-batch.
+  std::vector<uint32_t> document;
+  std::vector<uint32_t> begin;
+  std::vector<uint32_t> end;
+  // How many of the slices belong to the front slot.
+  size_t front_slices = 0;
+  // Sum of end - begin.
+  uint64_t tokens = 0;
+  // Tokens that the rank holds besides, so that all ranks hold equally many; 0 in a
+  // padding-free plan.
+  uint64_t padding = 0;
+
+  size_t size() const { return document.size(); }
+
+  friend bool operator==(const RankSlices&, const RankSlices&) = default;
+};
+
+// rank < plan.context_parallel; the plan comes from one of the planners or has passed
+// Validate. Time: per_document O(documents); per_sequence O(log documents + slices).
+RankSlices ExpandRank(const ShardPlan& plan, uint32_t rank);
+// The same into `slices`, whose memory is used again.
+void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices);
+// All ranks in order: up to documents * 2*CP slices in memory at once.
+std::vector<RankSlices> ExpandAllRanks(const ShardPlan& plan);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_SHARDING_SHARD_PLAN_H_

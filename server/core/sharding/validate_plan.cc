@@ -1,0 +1,183 @@
+#include "server/core/sharding/validate_plan.h"
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/document.h"
+#include "server/core/document/invalid_field.h"
+#include "server/core/sharding/shard_request.h"
+#include "server/core/sharding/slice_checker.h"
+
+namespace evenpack {
+namespace {
+
+template <typename... Parts>
+absl::Status Broken(const Parts&... parts) {
+  return absl::FailedPreconditionError(absl::StrCat("shard plan: ", parts...));
+}
+
+absl::Status CheckKind(const ShardPlan& plan) {
+  if (plan.sharding != Sharding::kPerSequence &&
+      plan.sharding != Sharding::kPerDocument) {
+    return Broken("sharding ", static_cast<uint32_t>(plan.sharding),
+                  "; accepted: 0 (per_sequence) or 1 (per_document)");
+  }
+  if (plan.context_parallel < 1 || plan.context_parallel > kMaxContextParallel) {
+    return Broken("context_parallel ", plan.context_parallel, "; accepted: 1 to ",
+                  kMaxContextParallel);
+  }
+  if (plan.pad_multiple > kMaxPadMultiple || plan.pad_multiple % plan.slots() != 0) {
+    return Broken("pad_multiple ", plan.pad_multiple, "; accepted: a multiple of ",
+                  plan.slots(), " up to ", kMaxPadMultiple);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDocuments(const ShardPlan& plan) {
+  const std::vector<uint64_t>& starts = plan.document_starts;
+  if (starts.empty() || starts[0] != 0) {
+    return Broken("document_starts does not begin with 0");
+  }
+  for (size_t i = 0; i < plan.documents(); ++i) {
+    const uint64_t length = starts[i + 1] - starts[i];
+    if (length < 1 || length > kMaxDocumentLength) {
+      return Broken("document ", i, ": starts at ", starts[i], ", the next at ",
+                    starts[i + 1], "; accepted: lengths of 1 to ", kMaxDocumentLength);
+    }
+  }
+  const uint64_t padded = PaddedTokens(starts, plan.sharding, plan.pad_multiple);
+  if (plan.padded_tokens != padded) {
+    return Broken("padded_tokens ", plan.padded_tokens, "; accepted: ", padded);
+  }
+  return absl::OkStatus();
+}
+
+// One column entry per `what`, or none where the sharding does not use the column.
+absl::Status CheckSize(absl::string_view column, size_t size, size_t expected) {
+  if (size == expected) return absl::OkStatus();
+  return Broken(column, " has ", size, " entries; accepted: ", expected);
+}
+
+absl::Status CheckSizes(const ShardPlan& plan) {
+  const bool per_document = plan.sharding == Sharding::kPerDocument;
+  const size_t documents = per_document ? plan.documents() : 0;
+  const size_t slot_starts = per_document ? 0 : plan.slots() + 1;
+  absl::Status status = CheckSize("slot_starts", plan.slot_starts.size(), slot_starts);
+  status.Update(CheckSize("slot_tokens", plan.slot_tokens.size(), documents));
+  status.Update(CheckSize("left_over", plan.left_over.size(), documents));
+  status.Update(CheckSize("cursor", plan.cursor.size(), documents));
+  return status;
+}
+
+absl::Status CheckSlotStarts(const ShardPlan& plan) {
+  const uint32_t slots = plan.slots();
+  if (plan.slot_starts[0] != 0 || plan.slot_starts[slots] != plan.tokens()) {
+    return Broken("slot_starts runs from ", plan.slot_starts[0], " to ",
+                  plan.slot_starts[slots], "; accepted: 0 to ", plan.tokens());
+  }
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    if (plan.slot_starts[slot] > plan.slot_starts[slot + 1]) {
+      return Broken("slot ", slot, ": starts at ", plan.slot_starts[slot],
+                    ", the next at ", plan.slot_starts[slot + 1],
+                    "; accepted: starts that do not fall");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDocumentCuts(const ShardPlan& plan) {
+  const uint64_t slots = plan.slots();
+  const bool padded = plan.pad_multiple != 0;
+  uint64_t cursor = 0;
+  for (size_t i = 0; i < plan.documents(); ++i) {
+    const uint64_t length = plan.length(i);
+    const uint64_t cut = plan.slot_tokens[i] * slots + plan.left_over[i];
+    if (plan.left_over[i] >= slots || (padded && plan.left_over[i] != 0)) {
+      return Broken("document ", i, ": left_over ", plan.left_over[i],
+                    "; accepted: ", padded ? 0 : length % slots);
+    }
+    if (padded ? cut < length || cut - length >= plan.pad_multiple ||
+                     cut % plan.pad_multiple != 0
+               : cut != length) {
+      return Broken(
+          "document ", i, ": is cut as ", cut, " tokens, has ", length,
+          padded ? absl::StrCat(" before padding to ", plan.pad_multiple) : "");
+    }
+    if (plan.cursor[i] != cursor) {
+      return Broken("document ", i, ": cursor ", plan.cursor[i],
+                    "; accepted: ", cursor);
+    }
+    cursor = (cursor + plan.left_over[i]) % slots;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckColumns(const ShardPlan& plan) {
+  if (absl::Status status = CheckKind(plan); !status.ok()) return status;
+  if (absl::Status status = CheckDocuments(plan); !status.ok()) return status;
+  if (absl::Status status = CheckSizes(plan); !status.ok()) return status;
+  return plan.sharding == Sharding::kPerDocument ? CheckDocumentCuts(plan)
+                                                 : CheckSlotStarts(plan);
+}
+
+}  // namespace
+
+absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding,
+                            uint32_t context_parallel, uint32_t pad_to,
+                            std::span<const RankSlices> ranks) {
+  if (absl::Status status = ValidateShardRequest(lengths, context_parallel, pad_to);
+      !status.ok()) {
+    return status;
+  }
+  if (sharding != Sharding::kPerSequence && sharding != Sharding::kPerDocument) {
+    return InvalidField("sharding", static_cast<uint32_t>(sharding),
+                        "0 (per_sequence) or 1 (per_document)");
+  }
+  if (ranks.size() != context_parallel) {
+    return Broken("slices of ", ranks.size(), " ranks; accepted: ", context_parallel);
+  }
+  std::vector<uint64_t> starts(lengths.size() + 1);
+  for (size_t i = 0; i < lengths.size(); ++i) starts[i + 1] = starts[i] + lengths[i];
+  SliceChecker checker(starts, sharding, context_parallel,
+                       *PadMultiple(context_parallel, pad_to));
+  for (uint32_t slot = 0; slot < 2 * context_parallel; ++slot) {
+    const uint32_t rank =
+        slot < context_parallel ? slot : 2 * context_parallel - 1 - slot;
+    if (absl::Status status = checker.CheckNextSlot(ranks[rank]); !status.ok()) {
+      return status;
+    }
+  }
+  return checker.Finish();
+}
+
+absl::Status Validate(const ShardPlan& plan) {
+  if (absl::Status status = CheckColumns(plan); !status.ok()) return status;
+  SliceChecker checker(plan.document_starts, plan.sharding, plan.context_parallel,
+                       plan.pad_multiple);
+  RankSlices slices;
+  for (uint32_t slot = 0; slot < plan.slots(); ++slot) {
+    const uint32_t rank = slot < plan.context_parallel ? slot : plan.slots() - 1 - slot;
+    ExpandRankInto(plan, rank, slices);
+    if (absl::Status status = checker.CheckNextSlot(slices); !status.ok()) {
+      return status;
+    }
+  }
+  return checker.Finish();
+}
+
+absl::Status Validate(const ShardPlan& plan, std::span<const uint32_t> lengths) {
+  if (absl::Status status = Validate(plan); !status.ok()) return status;
+  if (plan.documents() != lengths.size()) {
+    return Broken("is of ", plan.documents(), " documents, not of ", lengths.size());
+  }
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (plan.length(i) != lengths[i]) {
+      return Broken("document ", i, ": has ", plan.length(i), " tokens in the plan, ",
+                    lengths[i], " in the micro-batch");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack
