@@ -1,0 +1,61 @@
+#include "server/core/engine/admission.h"
+
+#include <algorithm>
+
+namespace evenpack {
+namespace {
+
+void AppendPieces(Document document, uint64_t order, uint64_t batch,
+                  const JobSpec& spec, std::vector<Document>& pieces) {
+  document.order = order;
+  document.batch = batch;
+  while (document.length > spec.max_length) {
+    pieces.push_back(CutFront(document, spec.max_length));
+  }
+  pieces.push_back(document);
+}
+
+}  // namespace
+
+Admission NoAdmission(const JobState& state) {
+  Admission admission;
+  admission.merge = state.position.merge;
+  admission.taken.assign(state.streams.size(), 0);
+  return admission;
+}
+
+Admission Admit(const JobState& state, uint64_t target) {
+  const JobSpec& spec = state.spec;
+  const uint64_t batch_tokens = GlobalBatchTokens(spec);
+  const uint64_t batches = BatchesPerWindow(spec);
+  // Tokens that the window's first batches already hold.
+  const uint64_t held =
+      batches * batch_tokens - std::min(target, batches * batch_tokens);
+
+  Admission admission;
+  MergeReader reader = ReadMerge(state);
+  std::vector<const Document*> admitted;
+  while (admission.tokens < target) {
+    const Document* next = reader.Next();
+    if (next == nullptr) break;
+    admitted.push_back(next);
+    admission.tokens += next->length;
+  }
+  admission.documents.reserve(admitted.size());
+  uint64_t order = state.position.documents_admitted;
+  uint64_t tokens = held;
+  for (const Document* next : admitted) {
+    const uint64_t batch = std::min(tokens / batch_tokens, batches - 1);
+    tokens += next->length;
+    AppendPieces(*next, order++, state.position.batches_admitted + batch, spec,
+                 admission.documents);
+    admission.batches = batch + 1;
+  }
+  if (admission.tokens >= target) admission.batches = batches;
+  admission.exhausted = reader.Exhausted();
+  admission.merge = reader.cursor();
+  admission.taken = reader.taken();
+  return admission;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,121 @@
+#include "server/core/engine/apply.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "server/core/engine/reconfigure.h"
+
+namespace evenpack {
+namespace {
+
+void ApplyCreated(JobCreated event, JobState& state) {
+  const size_t streams = event.spec.streams.size();
+  state.created = true;
+  state.spec = std::move(event.spec);
+  state.streams.resize(streams);
+  state.position.merge.credit.assign(streams, 0);
+  state.position.merge.out.assign(streams, 0);
+  state.waiting = Rearrange({}, state.spec.policy);
+  state.durable.assign(state.spec.data_parallel, 0);
+  state.checkpoints = {0};
+}
+
+void ApplyUpdated(JobUpdated event, JobState& state) {
+  Withdraw(event.from_step, state);
+  UpdateRecord record;
+  record.from_step = event.from_step;
+  record.spec_before = std::exchange(state.spec, std::move(event.spec));
+  record.waiting_before = state.waiting;
+  state.history.emplace_back(std::move(record));
+  state.waiting = Rearrange(state.waiting, state.spec.policy);
+  state.durable.assign(state.spec.data_parallel, DurableSteps(state));
+  ++state.epoch;
+}
+
+void ApplyAccepted(const DocumentsAccepted& event, JobState& state) {
+  StreamState& stream = state.streams[event.stream];
+  for (const Document& document : event.documents) stream.resends.Append(document);
+  stream.buffer.PushBack(event.documents);
+  stream.next_sequence += event.documents.size();
+}
+
+void MoveQueues(StepDecided& event, StepRecord& record, JobState& state) {
+  for (size_t k = 0; k < event.released.size(); ++k) {
+    DocumentFifo& queue = state.waiting.queues[k];
+    queue.PushBack(event.entered[k]);
+    record.entered.push_back(event.entered[k].size());
+    record.released.push_back(queue.PopFront(event.released[k]));
+  }
+}
+
+void ApplyDecided(StepDecided event, JobState& state) {
+  StepRecord record;
+  record.from_plan = event.from_plan;
+  record.before = state.position;
+  Position& position = state.position;
+  if (event.from_plan) {
+    state.waiting.planned.erase(state.waiting.planned.begin());
+  } else {
+    for (size_t s = 0; s < event.admitted.size(); ++s) {
+      record.admitted.push_back(state.streams[s].buffer.PopFront(event.admitted[s]));
+      position.documents_admitted += event.admitted[s];
+    }
+    MoveQueues(event, record, state);
+    record.left_over_before =
+        std::exchange(state.waiting.left_over, std::move(event.left_over));
+    state.waiting.planned = std::move(event.planned);
+    position.merge = std::move(event.merge);
+  }
+  position.batches_admitted = event.batches_admitted;
+  position.digest = event.step.digest;
+  ++position.next_step;
+  record.step = std::move(event.step);
+  state.history.emplace_back(std::move(record));
+}
+
+// Lets go of the history before the oldest checkpoint that is kept.
+void LetGo(JobState& state) {
+  const uint64_t floor = state.checkpoints.front();
+  while (!state.history.empty()) {
+    const HistoryRecord& first = state.history.front();
+    const auto* step = std::get_if<StepRecord>(&first);
+    const bool needed = step != nullptr
+                            ? step->step.index >= floor
+                            : std::get<UpdateRecord>(first).from_step > floor;
+    if (needed) return;
+    state.history.pop_front();
+  }
+}
+
+void ApplyMarked(const DurableMarked& event, JobState& state) {
+  uint64_t& mark = state.durable[event.data_parallel_rank];
+  mark = std::max(mark, event.steps);
+  const uint64_t durable = DurableSteps(state);
+  if (durable > state.checkpoints.back()) state.checkpoints.push_back(durable);
+  while (state.checkpoints.size() > state.spec.retain_checkpoints) {
+    state.checkpoints.pop_front();
+  }
+  LetGo(state);
+}
+
+struct Applier {
+  JobState& state;
+
+  void operator()(JobCreated event) const { ApplyCreated(std::move(event), state); }
+  void operator()(JobUpdated event) const { ApplyUpdated(std::move(event), state); }
+  void operator()(const DocumentsAccepted& event) const { ApplyAccepted(event, state); }
+  void operator()(const StreamEnded& event) const {
+    state.streams[event.stream].ended = true;
+  }
+  void operator()(StepDecided event) const { ApplyDecided(std::move(event), state); }
+  void operator()(const DurableMarked& event) const { ApplyMarked(event, state); }
+};
+
+}  // namespace
+
+void Apply(Event event, JobState& state) {
+  std::visit(Applier{state}, std::move(event));
+}
+
+}  // namespace evenpack

@@ -1,0 +1,155 @@
+// Values to bytes and back: fixed-width little-endian integers, containers behind their
+// length. One list of fields serves both directions:
+//
+//   template <typename Coder>
+//   void Code(Coder& coder, MaybeConst<Point> auto& point) {
+//     coder.All(point.x, point.y);
+//   }
+#ifndef EVENPACK_SERVER_CORE_ENGINE_BYTE_CODEC_H_
+#define EVENPACK_SERVER_CORE_ENGINE_BYTE_CODEC_H_
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace evenpack {
+
+template <typename T, typename Plain>
+concept MaybeConst = std::same_as<std::remove_const_t<T>, Plain>;
+
+// Appends to a string.
+class ByteWriter {
+ public:
+  static constexpr bool kReads = false;
+
+  void Word(uint64_t word, int bytes);
+  void Text(std::string_view text);
+  template <typename... Fields>
+  void All(const Fields&... fields) {
+    (Code(*this, fields), ...);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// Reads what a ByteWriter wrote. Reading on after an error, or past the end, gives
+// zeros and leaves ok() false; no length that it reads makes it allocate more than the
+// bytes that are left could fill.
+class ByteReader {
+ public:
+  static constexpr bool kReads = true;
+
+  // `bytes` must outlive the reader.
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+
+  uint64_t Word(int bytes);
+  std::string_view Text();
+  // A container's length; each element takes at least one byte.
+  size_t Size();
+  template <typename... Fields>
+  void All(Fields&... fields) {
+    (Code(*this, fields), ...);
+  }
+  void Fail() { ok_ = false; }
+  bool ok() const { return ok_; }
+  bool AtEnd() const { return at_ == bytes_.size(); }
+
+ private:
+  std::string_view bytes_;
+  size_t at_ = 0;
+  bool ok_ = true;
+};
+
+template <typename Coder, typename T>
+requires std::unsigned_integral<T> || std::signed_integral<T>
+void Code(Coder& coder, T& value) {
+  constexpr int kBytes = sizeof(T);
+  if constexpr (Coder::kReads) {
+    const uint64_t word = coder.Word(kBytes);
+    if (std::same_as<T, bool> && word > 1) coder.Fail();
+    value = static_cast<T>(word);
+  } else {
+    coder.Word(static_cast<uint64_t>(value), kBytes);
+  }
+}
+
+template <typename Coder, typename T>
+requires std::is_enum_v<T>
+void Code(Coder& coder, T& value) {
+  if constexpr (Coder::kReads) {
+    value = static_cast<T>(coder.Word(sizeof(T)));
+  } else {
+    coder.Word(static_cast<uint64_t>(value), sizeof(T));
+  }
+}
+
+template <typename Coder>
+void Code(Coder& coder, MaybeConst<double> auto& value) {
+  if constexpr (Coder::kReads) {
+    value = std::bit_cast<double>(coder.Word(8));
+  } else {
+    coder.Word(std::bit_cast<uint64_t>(value), 8);
+  }
+}
+
+template <typename Coder>
+void Code(Coder& coder, MaybeConst<std::string> auto& text) {
+  if constexpr (Coder::kReads) {
+    text = std::string(coder.Text());
+  } else {
+    coder.Text(text);
+  }
+}
+
+template <typename Container, typename Coder>
+void CodeContainer(Coder& coder, Container& values) {
+  if constexpr (Coder::kReads) {
+    const size_t size = coder.Size();
+    for (size_t i = 0; i < size && coder.ok(); ++i) Code(coder, values.emplace_back());
+  } else {
+    coder.Word(values.size(), 8);
+    for (const auto& value : values) Code(coder, value);
+  }
+}
+
+template <typename T>
+void Code(ByteWriter& coder, const std::vector<T>& values) {
+  CodeContainer(coder, values);
+}
+template <typename T>
+void Code(ByteReader& coder, std::vector<T>& values) {
+  CodeContainer(coder, values);
+}
+template <typename T>
+void Code(ByteWriter& coder, const std::deque<T>& values) {
+  CodeContainer(coder, values);
+}
+template <typename T>
+void Code(ByteReader& coder, std::deque<T>& values) {
+  CodeContainer(coder, values);
+}
+
+template <typename T>
+void Code(ByteWriter& coder, const std::optional<T>& value) {
+  coder.All(value.has_value());
+  if (value.has_value()) coder.All(*value);
+}
+template <typename T>
+void Code(ByteReader& coder, std::optional<T>& value) {
+  bool has_value = false;
+  coder.All(has_value);
+  if (has_value) coder.All(value.emplace());
+}
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_BYTE_CODEC_H_

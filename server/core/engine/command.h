@@ -1,0 +1,63 @@
+// What a job can be asked to do. Decide() turns a command into an event or refuses it.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_COMMAND_H_
+#define EVENPACK_SERVER_CORE_ENGINE_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/engine/job_spec.h"
+
+namespace evenpack {
+
+struct CreateJob {
+  JobSpec spec;
+};
+
+// Reconfigures the job from step `from_step` on: decided steps from there are
+// withdrawn, their documents wait again, and a new shape epoch starts.
+struct UpdateJob {
+  // Above the last durable step, at most the next step to be decided.
+  uint64_t from_step = 0;
+  // The whole new spec; streams and merge as they are.
+  JobSpec spec;
+};
+
+// Documents of one stream, in columns: accepted whole or not at all.
+struct Ingest {
+  std::string stream;
+  // Sequence number of the first document. What was accepted before is trimmed off if
+  // it is the same; a gap is refused.
+  uint64_t first_sequence = 0;
+  // Tokens, 1 to the job's max_length (to 2^31-1 where it splits overlong documents).
+  std::vector<uint32_t> lengths;
+  // Each of these is empty or as long as `lengths`. Defaults: the sequence number, the
+  // length, 0.
+  std::vector<uint64_t> ids;
+  std::vector<uint32_t> loss_tokens;
+  std::vector<uint32_t> sources;
+};
+
+struct EndOfStream {
+  std::string stream;
+  // How many documents the stream had: all of them must have been accepted.
+  uint64_t documents = 0;
+};
+
+// Decides the next step, where there are documents for one.
+struct FormStep {};
+
+// A DP rank has made all steps up to and including `step` durable. Cumulative; a mark
+// at or below the rank's present one changes nothing.
+struct Acknowledge {
+  uint32_t data_parallel_rank = 0;
+  uint64_t step = 0;
+};
+
+using Command =
+    std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep, Acknowledge>;
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_COMMAND_H_

@@ -1,0 +1,66 @@
+#include "server/core/engine/decide.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/engine/ingest.h"
+#include "server/core/engine/reconfigure.h"
+#include "server/core/engine/step_formation.h"
+
+namespace evenpack {
+namespace {
+
+absl::StatusOr<JobCreated> DecideCreate(const CreateJob& command) {
+  if (absl::Status status = Validate(command.spec); !status.ok()) return status;
+  return JobCreated{command.spec};
+}
+
+absl::StatusOr<DurableMarked> DecideAcknowledge(const JobState& state,
+                                                const Acknowledge& command) {
+  if (command.data_parallel_rank >= state.spec.data_parallel) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "data_parallel_rank: ", command.data_parallel_rank,
+        " is not accepted; accepted: 0 to ", state.spec.data_parallel - 1));
+  }
+  if (command.step >= state.position.next_step) {
+    return absl::OutOfRangeError(absl::StrCat("step: ", command.step,
+                                              " is not decided; accepted: below ",
+                                              state.position.next_step));
+  }
+  return DurableMarked{command.data_parallel_rank, command.step + 1};
+}
+
+// One overload for each command; all but the first are asked of a created job.
+struct Decider {
+  const JobState& state;
+
+  absl::StatusOr<Event> operator()(const CreateJob& command) const {
+    if (state.created) return absl::AlreadyExistsError("the job exists already");
+    return DecideCreate(command);
+  }
+  absl::StatusOr<Event> operator()(const UpdateJob& command) const {
+    return DecideUpdate(state, command);
+  }
+  absl::StatusOr<Event> operator()(const Ingest& command) const {
+    return DecideIngest(state, command);
+  }
+  absl::StatusOr<Event> operator()(const EndOfStream& command) const {
+    return DecideEndOfStream(state, command);
+  }
+  absl::StatusOr<Event> operator()(const FormStep&) const { return DecideStep(state); }
+  absl::StatusOr<Event> operator()(const Acknowledge& command) const {
+    return DecideAcknowledge(state, command);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<Event> Decide(const JobState& state, const Command& command) {
+  if (!state.created && !std::holds_alternative<CreateJob>(command)) {
+    return absl::NotFoundError("the job was not created");
+  }
+  return std::visit(Decider{state}, command);
+}
+
+}  // namespace evenpack

@@ -1,0 +1,68 @@
+// What has been decided. The journal of a job is its events in order; applying them to
+// an empty state gives the job's state, on any machine and with any later version of
+// the policies, since an event says what was packed and not how.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_EVENT_H_
+#define EVENPACK_SERVER_CORE_ENGINE_EVENT_H_
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "server/core/document/document.h"
+#include "server/core/document/step.h"
+#include "server/core/engine/job_spec.h"
+#include "server/core/engine/merge.h"
+
+namespace evenpack {
+
+struct JobCreated {
+  JobSpec spec;
+};
+
+struct JobUpdated {
+  uint64_t from_step = 0;
+  JobSpec spec;
+};
+
+// Empty where everything sent had been accepted before.
+struct DocumentsAccepted {
+  uint32_t stream = 0;
+  std::vector<Document> documents;
+};
+
+struct StreamEnded {
+  uint32_t stream = 0;
+};
+
+struct StepDecided {
+  Step step;
+  // The step was packed with an earlier one of its window and only comes out now; all
+  // that follows is empty then.
+  bool from_plan = false;
+  // Per stream, how many buffered documents were admitted.
+  std::vector<uint64_t> admitted;
+  // The merge after the admission.
+  MergeCursor merge;
+  // Global batches admitted up to and including this step.
+  uint64_t batches_admitted = 0;
+  // Per delay queue: the documents that entered it, then how many left its front.
+  std::vector<std::vector<Document>> entered;
+  std::vector<uint64_t> released;
+  // All documents left over after this step, in order.
+  std::vector<Document> left_over;
+  // The window's later steps.
+  std::vector<Step> planned;
+};
+
+// Steps [0, steps) are durable at the rank.
+struct DurableMarked {
+  uint32_t data_parallel_rank = 0;
+  uint64_t steps = 0;
+};
+
+using Event = std::variant<JobCreated, JobUpdated, DocumentsAccepted, StreamEnded,
+                           StepDecided, DurableMarked>;
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_EVENT_H_

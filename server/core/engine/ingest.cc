@@ -1,0 +1,138 @@
+#include "server/core/engine/ingest.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack {
+namespace {
+
+absl::StatusOr<uint32_t> FindStream(const JobState& state, const std::string& name) {
+  for (size_t i = 0; i < state.spec.streams.size(); ++i) {
+    if (state.spec.streams[i].name == name) return static_cast<uint32_t>(i);
+  }
+  std::string known;
+  for (const StreamSpec& stream : state.spec.streams) {
+    absl::StrAppend(&known, known.empty() ? "" : ", ", stream.name);
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "stream: '", name, "' is not accepted; accepted: the job's streams, ", known));
+}
+
+absl::Status CheckColumn(absl::string_view name, size_t size, size_t expected) {
+  if (size == 0 || size == expected) return absl::OkStatus();
+  return InvalidField(name, absl::StrCat(size, " values"),
+                      absl::StrCat("none, or as many as lengths: ", expected));
+}
+
+absl::Status CheckColumns(const JobSpec& spec, const Ingest& command) {
+  const size_t count = command.lengths.size();
+  for (const absl::Status& status :
+       {CheckColumn("ids", command.ids.size(), count),
+        CheckColumn("loss_tokens", command.loss_tokens.size(), count),
+        CheckColumn("sources", command.sources.size(), count)}) {
+    if (!status.ok()) return status;
+  }
+  const uint32_t longest = spec.split_overlong ? kMaxDocumentLength : spec.max_length;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t length = command.lengths[i];
+    if (length < 1 || length > longest) {
+      return InvalidField(
+          absl::StrCat("lengths[", i, "]"), length,
+          absl::StrCat(
+              "1 to ", longest,
+              spec.split_overlong ? "" : " (max_length; longer with split_overlong)"));
+    }
+    if (!command.loss_tokens.empty() && command.loss_tokens[i] > length) {
+      return InvalidField(absl::StrCat("loss_tokens[", i, "]"), command.loss_tokens[i],
+                          absl::StrCat("0 to the document's length, ", length));
+    }
+  }
+  if (command.first_sequence > std::numeric_limits<uint64_t>::max() - count) {
+    return InvalidField("first_sequence", command.first_sequence,
+                        "a number that the batch does not carry past 2^64-1");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Document> DocumentsOf(const Ingest& command, uint32_t stream) {
+  std::vector<Document> documents(command.lengths.size());
+  for (size_t i = 0; i < documents.size(); ++i) {
+    Document& document = documents[i];
+    document.sequence = command.first_sequence + i;
+    document.id = command.ids.empty() ? document.sequence : command.ids[i];
+    document.stream = stream;
+    document.length = command.lengths[i];
+    document.document_length = command.lengths[i];
+    document.loss_tokens =
+        command.loss_tokens.empty() ? command.lengths[i] : command.loss_tokens[i];
+    document.source = command.sources.empty() ? 0 : command.sources[i];
+  }
+  return documents;
+}
+
+uint64_t DocumentsAcceptedSoFar(const JobState& state) {
+  uint64_t count = 0;
+  for (const StreamState& stream : state.streams) count += stream.next_sequence;
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<DocumentsAccepted> DecideIngest(const JobState& state,
+                                               const Ingest& command) {
+  const absl::StatusOr<uint32_t> index = FindStream(state, command.stream);
+  if (!index.ok()) return index.status();
+  if (absl::Status status = CheckColumns(state.spec, command); !status.ok()) {
+    return status;
+  }
+  const StreamState& stream = state.streams[*index];
+  const uint64_t next = stream.next_sequence;
+  if (command.first_sequence > next) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "first_sequence: ", command.first_sequence, " leaves a gap in stream '",
+        command.stream, "'; accepted: up to ", next, ", the next number expected"));
+  }
+  std::vector<Document> documents = DocumentsOf(command, *index);
+  const auto known = static_cast<size_t>(
+      std::min<uint64_t>(next - command.first_sequence, documents.size()));
+  const std::span<const Document> resent(documents.data(), known);
+  if (const size_t at = stream.resends.FirstDifference(resent, next); at < known) {
+    return absl::AbortedError(absl::StrCat(
+        "sequence ", resent[at].sequence, " of stream '", command.stream,
+        "' was accepted with other content than is sent now; accepted: the same "
+        "documents again, or new ones from ",
+        next));
+  }
+  documents.erase(documents.begin(), documents.begin() + static_cast<ptrdiff_t>(known));
+  if (stream.ended && !documents.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("stream '", command.stream, "' ended after ", next,
+                     " documents; accepted: none after its end"));
+  }
+  if (state.spec.merge == MergeMode::kArrival) {
+    uint64_t order = DocumentsAcceptedSoFar(state);
+    for (Document& document : documents) document.order = order++;
+  }
+  return DocumentsAccepted{*index, std::move(documents)};
+}
+
+absl::StatusOr<StreamEnded> DecideEndOfStream(const JobState& state,
+                                              const EndOfStream& command) {
+  const absl::StatusOr<uint32_t> index = FindStream(state, command.stream);
+  if (!index.ok()) return index.status();
+  const uint64_t next = state.streams[*index].next_sequence;
+  if (command.documents != next) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "documents: ", command.documents, " is not how many stream '", command.stream,
+        "' has; accepted: ", next, ", the number accepted so far"));
+  }
+  return StreamEnded{*index};
+}
+
+}  // namespace evenpack

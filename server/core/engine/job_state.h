@@ -1,0 +1,102 @@
+// All that is known of a job: a pure function of its events in order.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_JOB_STATE_H_
+#define EVENPACK_SERVER_CORE_ENGINE_JOB_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <variant>
+#include <vector>
+
+#include "server/core/digest/digest.h"
+#include "server/core/document/document_fifo.h"
+#include "server/core/document/step.h"
+#include "server/core/engine/job_spec.h"
+#include "server/core/engine/merge.h"
+#include "server/core/engine/resend_window.h"
+#include "server/core/engine/waiting.h"
+
+namespace evenpack {
+
+struct StreamState {
+  // Accepted and not yet admitted.
+  DocumentFifo buffer;
+  // Sequence number of the next document, which is how many were accepted.
+  uint64_t next_sequence = 0;
+  bool ended = false;
+  ResendWindow resends;
+
+  friend bool operator==(const StreamState&, const StreamState&) = default;
+};
+
+// The part of a job's state that a step changes as a whole.
+struct Position {
+  // Index of the next step to be decided.
+  uint64_t next_step = 0;
+  uint64_t batches_admitted = 0;
+  uint64_t documents_admitted = 0;
+  // Digest of the last decided step.
+  Digest128 digest = GenesisDigest();
+  MergeCursor merge;
+
+  friend bool operator==(const Position&, const Position&) = default;
+};
+
+// A decided step, with what is needed to withdraw it.
+struct StepRecord {
+  Step step;
+  bool from_plan = false;
+  Position before;
+  // Per stream, as they were in its buffer.
+  std::vector<std::vector<Document>> admitted;
+  // Per queue: how many entered its back, and what left its front.
+  std::vector<uint64_t> entered;
+  std::vector<std::vector<Document>> released;
+  std::vector<Document> left_over_before;
+
+  friend bool operator==(const StepRecord&, const StepRecord&) = default;
+};
+
+// A reconfiguration before step `from_step`, with what is needed to withdraw it.
+struct UpdateRecord {
+  uint64_t from_step = 0;
+  JobSpec spec_before;
+  Waiting waiting_before;
+
+  friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
+};
+
+using HistoryRecord = std::variant<StepRecord, UpdateRecord>;
+
+struct JobState {
+  // False before JobCreated; nothing else means anything then.
+  bool created = false;
+  JobSpec spec;
+  uint64_t epoch = 0;
+  std::vector<StreamState> streams;
+  Waiting waiting;
+  Position position;
+
+  // Per DP rank, how many steps from the first are durable.
+  std::vector<uint64_t> durable;
+  // The last checkpoints that all ranks hold, as counts of durable steps, rising; at
+  // most spec.retain_checkpoints. The first is the start of the job.
+  std::deque<uint64_t> checkpoints;
+  // From the oldest checkpoint on.
+  std::deque<HistoryRecord> history;
+
+  friend bool operator==(const JobState&, const JobState&) = default;
+};
+
+// Steps that every DP rank has made durable.
+uint64_t DurableSteps(const JobState& state);
+// Decided steps that have not been let go.
+uint64_t RetainedSteps(const JobState& state);
+// True once all streams have ended and every document was emitted.
+bool IsDrained(const JobState& state);
+// The merge over the buffers as they are. Valid until the state changes.
+MergeReader ReadMerge(const JobState& state);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_JOB_STATE_H_

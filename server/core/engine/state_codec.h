@@ -1,0 +1,31 @@
+// A job's state as bytes: what a snapshot and a checkpoint hold. docs/formats.md gives
+// the layout.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_STATE_CODEC_H_
+#define EVENPACK_SERVER_CORE_ENGINE_STATE_CODEC_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/core/digest/digest.h"
+#include "server/core/engine/job_state.h"
+
+namespace evenpack {
+
+// Rises with every change of the layout.
+inline constexpr uint32_t kStateFormatVersion = 1;
+
+// The same state gives the same bytes.
+std::string EncodeState(const JobState& state);
+
+// DATA_LOSS where the bytes are damaged or cut; FAILED_PRECONDITION where a later
+// version wrote them.
+absl::StatusOr<JobState> DecodeState(std::string_view bytes);
+
+// Of all that the state holds: equal digests, equal states.
+Digest128 StateDigest(const JobState& state);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_STATE_CODEC_H_

@@ -1,0 +1,286 @@
+#include "server/core/engine/step_formation.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/engine/admission.h"
+#include "server/core/outlier/queue_thresholds.h"
+#include "server/core/outlier/release.h"
+#include "server/core/packing/fixed_greedy.h"
+#include "server/core/packing/original.h"
+#include "server/core/packing/packing.h"
+#include "server/core/packing/wlb.h"
+#include "server/core/packing/work_list.h"
+#include "server/core/sharding/adaptive.h"
+
+namespace evenpack {
+namespace {
+
+// Batches before this one are due: were `batches` admitted so far, their documents
+// would wait too long if another window were admitted before they go.
+uint64_t DueBeforeBatch(const JobSpec& spec, uint64_t batches) {
+  if (!spec.max_delay.has_value()) return 0;
+  const uint64_t next = batches + BatchesPerWindow(spec) - 1;
+  return next > *spec.max_delay ? next - *spec.max_delay : 0;
+}
+
+bool HasDueDocument(const JobState& state) {
+  const uint64_t due = DueBeforeBatch(state.spec, state.position.batches_admitted);
+  if (due == 0) return false;
+  bool found = false;
+  ForEachWaiting(state.waiting, [&found, due](const Document& document) {
+    found = found || document.batch < due;
+  });
+  return found;
+}
+
+bool IsOverBacklogLimit(const JobState& state) {
+  const auto batch = static_cast<double>(GlobalBatchTokens(state.spec));
+  return static_cast<double>(WaitingTokens(state.waiting)) >
+         state.spec.backlog_limit * batch;
+}
+
+// Tokens that the next window admits. Fixed-length policies emit at most N x L a step,
+// so that what was left over has to count.
+uint64_t AdmissionTarget(const JobState& state) {
+  const uint64_t window = GlobalBatchTokens(state.spec) * BatchesPerWindow(state.spec);
+  if (state.spec.policy.kind == PolicyKind::kWlb) return window;
+  return window - std::min(window, WaitingTokens(state.waiting));
+}
+
+bool AdmitsNothing(const JobState& state) {
+  if (HasDueDocument(state)) return true;
+  if (state.spec.policy.kind == PolicyKind::kWlb) return IsOverBacklogLimit(state);
+  return AdmissionTarget(state) == 0;
+}
+
+bool IsOlder(const Document* a, const Document* b) {
+  return std::tie(a->order, a->offset) < std::tie(b->order, b->offset);
+}
+
+absl::Status ChooseShardings(const JobSpec& spec, std::vector<MicroBatch>& packed) {
+  for (MicroBatch& micro_batch : packed) {
+    micro_batch.sharding = spec.sharding;
+    if (spec.sharding != Sharding::kAdaptive) continue;
+    std::vector<uint32_t> lengths;
+    lengths.reserve(micro_batch.documents.size());
+    for (const Document& document : micro_batch.documents) {
+      lengths.push_back(document.length);
+    }
+    const auto choice = ChooseSharding(lengths, spec.context_parallel, spec.pad_to,
+                                       spec.kernel_latency);
+    if (!choice.ok()) return choice.status();
+    micro_batch.sharding = choice->plan.sharding;
+  }
+  return absl::OkStatus();
+}
+
+// The documents of one step on their way into micro-batches.
+class StepFormer {
+ public:
+  StepFormer(const JobState& state, StepKind kind, Admission admission)
+      : state_(state), spec_(state.spec), admission_(std::move(admission)) {
+    decided_.step.kind = kind;
+    decided_.merge = admission_.merge;
+    decided_.admitted = admission_.taken;
+    decided_.batches_admitted = state.position.batches_admitted + admission_.batches;
+    due_before_ = DueBeforeBatch(spec_, decided_.batches_admitted);
+  }
+
+  absl::StatusOr<StepDecided> Form() {
+    if (absl::Status status = Emit(Pack()); !status.ok()) return status;
+    return std::move(decided_);
+  }
+
+ private:
+  Packing Pack() {
+    switch (spec_.policy.kind) {
+      case PolicyKind::kOriginal:
+        return PackByOriginal();
+      case PolicyKind::kFixedGreedy:
+        return PackByFixedGreedy();
+      case PolicyKind::kWlb:
+        return PackByWlb();
+    }
+    return {};
+  }
+
+  Packing PackByOriginal() const {
+    WorkList documents = PointTo(state_.waiting.left_over);
+    Append(PointTo(admission_.documents), documents);
+    return PackOriginal(
+        documents, {spec_.micro_batches, spec_.window, spec_.policy.split_documents},
+        spec_.workload);
+  }
+
+  Packing PackByFixedGreedy() const {
+    Parts parts;
+    SplitLeftOver(parts.due, parts.sorted);
+    Append(PointTo(admission_.documents), parts.sorted);
+    const WorkList work_list = Arrange(std::move(parts));
+    uint64_t tokens = 0;
+    for (const Document* document : work_list) tokens += document->length;
+    const uint64_t batch = GlobalBatchTokens(spec_);
+    const uint64_t steps = std::clamp<uint64_t>((tokens + batch - 1) / batch, 1,
+                                                spec_.policy.window_batches);
+    return PackFixedGreedy(work_list, steps * spec_.micro_batches, spec_.window,
+                           spec_.workload);
+  }
+
+  Packing PackByWlb() {
+    Parts parts;
+    const WorkList fresh = EnterQueues();
+    SplitLeftOver(parts.due, parts.left_over);
+    ReleaseQueues(parts.due, parts.sorted);
+    Append(fresh, parts.sorted);
+    return PackWlb(Arrange(std::move(parts)), spec_.micro_batches, spec_.max_length,
+                   spec_.workload);
+  }
+
+  // A work list before it is put in order: due documents go first, oldest first, then
+  // those left over before, then the others longest first.
+  struct Parts {
+    WorkList due;
+    WorkList left_over;
+    WorkList sorted;
+  };
+
+  static WorkList Arrange(Parts parts) {
+    std::sort(parts.due.begin(), parts.due.end(), IsOlder);
+    SortLongestFirst(parts.sorted);
+    WorkList work_list = std::move(parts.due);
+    Append(parts.left_over, work_list);
+    Append(parts.sorted, work_list);
+    return work_list;
+  }
+
+  static void Append(const WorkList& documents, WorkList& work_list) {
+    work_list.insert(work_list.end(), documents.begin(), documents.end());
+  }
+
+  bool IsDue(const Document& document) const { return document.batch < due_before_; }
+
+  void SplitLeftOver(WorkList& due, WorkList& rest) const {
+    for (const Document& document : state_.waiting.left_over) {
+      (IsDue(document) ? due : rest).push_back(&document);
+    }
+  }
+
+  // Puts new outliers in their queues and returns the other new documents.
+  WorkList EnterQueues() {
+    decided_.entered.resize(state_.waiting.queues.size());
+    WorkList fresh;
+    fresh.reserve(admission_.documents.size());
+    for (const Document& document : admission_.documents) {
+      const std::optional<size_t> queue =
+          QueueOf(spec_.policy.queue_thresholds, document.length);
+      if (queue.has_value()) {
+        decided_.entered[*queue].push_back(document);
+      } else {
+        fresh.push_back(&document);
+      }
+    }
+    return fresh;
+  }
+
+  // What the queues give up: to `due` or, in queue order, to `released`.
+  void ReleaseQueues(WorkList& due, WorkList& released) {
+    const std::vector<size_t> counts =
+        PlanRelease(state_.waiting.queues, decided_.entered,
+                    {.micro_batches = spec_.micro_batches,
+                     .release_short_queues = decided_.step.kind != StepKind::kFullBatch,
+                     .due_before_batch = due_before_});
+    for (size_t k = 0; k < counts.size(); ++k) {
+      decided_.released.push_back(counts[k]);
+      const std::span<const Document> queued = state_.waiting.queues[k].view();
+      for (size_t i = 0; i < counts[k]; ++i) {
+        const Document& document =
+            i < queued.size() ? queued[i] : decided_.entered[k][i - queued.size()];
+        (IsDue(document) ? due : released).push_back(&document);
+      }
+    }
+  }
+
+  // The first N micro-batches are this step, the rest are the window's next steps.
+  absl::Status Emit(Packing packing) {
+    if (absl::Status status = ChooseShardings(spec_, packing.micro_batches);
+        !status.ok()) {
+      return status;
+    }
+    decided_.left_over = std::move(packing.left_over);
+    auto next = std::make_move_iterator(packing.micro_batches.begin());
+    const auto end = std::make_move_iterator(packing.micro_batches.end());
+    const auto count = static_cast<ptrdiff_t>(spec_.micro_batches);
+    decided_.step.micro_batches.assign(next, next + count);
+    for (next += count; next != end; next += count) {
+      Step& later = decided_.planned.emplace_back();
+      later.kind = decided_.step.kind;
+      later.micro_batches.assign(next, next + count);
+    }
+    return absl::OkStatus();
+  }
+
+  const JobState& state_;
+  const JobSpec& spec_;
+  const Admission admission_;
+  uint64_t due_before_ = 0;
+  StepDecided decided_;
+};
+
+absl::Status TooFewDocuments(const JobState& state, uint64_t target, uint64_t found) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "step ", state.position.next_step, " admits ", target, " tokens and only ", found,
+      " are buffered in merged order; ingest more documents or end the streams"));
+}
+
+absl::StatusOr<StepDecided> FormFromDocuments(const JobState& state) {
+  if (AdmitsNothing(state)) {
+    return StepFormer(state, StepKind::kBacklog, NoAdmission(state)).Form();
+  }
+  const uint64_t target = AdmissionTarget(state);
+  Admission admission = Admit(state, target);
+  if (admission.tokens >= target) {
+    return StepFormer(state, StepKind::kFullBatch, std::move(admission)).Form();
+  }
+  if (!admission.exhausted) return TooFewDocuments(state, target, admission.tokens);
+  if (admission.documents.empty() && IsEmpty(state.waiting)) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "the job is drained: its last step is ",
+        state.position.next_step == 0 ? "none, it had no documents"
+                                      : absl::StrCat(state.position.next_step - 1)));
+  }
+  return StepFormer(state, StepKind::kDrain, std::move(admission)).Form();
+}
+
+StepDecided NextPlanned(const JobState& state) {
+  StepDecided decided;
+  decided.from_plan = true;
+  decided.step = state.waiting.planned.front();
+  decided.batches_admitted = state.position.batches_admitted;
+  return decided;
+}
+
+}  // namespace
+
+absl::StatusOr<StepDecided> DecideStep(const JobState& state) {
+  if (RetainedSteps(state) >= state.spec.max_retained_steps) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "max_retained_steps: ", state.spec.max_retained_steps,
+        " decided steps wait to be made durable; acknowledge steps to go on"));
+  }
+  absl::StatusOr<StepDecided> decided =
+      state.waiting.planned.empty() ? FormFromDocuments(state) : NextPlanned(state);
+  if (!decided.ok()) return decided;
+  decided->step.index = state.position.next_step;
+  decided->step.epoch = state.epoch;
+  decided->step.digest = StepDigest(state.position.digest, decided->step);
+  return decided;
+}
+
+}  // namespace evenpack

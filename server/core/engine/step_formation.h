@@ -1,0 +1,18 @@
+// Forms a job's next step: which documents are admitted, which waiting ones go, and
+// how they are packed.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_
+#define EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_
+
+#include "absl/status/statusor.h"
+#include "server/core/engine/event.h"
+#include "server/core/engine/job_state.h"
+
+namespace evenpack {
+
+// FAILED_PRECONDITION: not enough documents yet. OUT_OF_RANGE: the job is drained.
+// RESOURCE_EXHAUSTED: as many steps as may wait to be made durable are decided.
+absl::StatusOr<StepDecided> DecideStep(const JobState& state);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_

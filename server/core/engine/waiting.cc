@@ -1,0 +1,81 @@
+#include "server/core/engine/waiting.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "server/core/outlier/queue_thresholds.h"
+
+namespace evenpack {
+namespace {
+
+void SortByAdmission(std::vector<Document>& documents) {
+  std::sort(documents.begin(), documents.end(),
+            [](const Document& a, const Document& b) {
+              return std::tie(a.order, a.offset) < std::tie(b.order, b.offset);
+            });
+}
+
+}  // namespace
+
+void ForEachWaiting(const Waiting& waiting,
+                    absl::FunctionRef<void(const Document&)> visit) {
+  for (const DocumentFifo& queue : waiting.queues) {
+    for (const Document& document : queue.view()) visit(document);
+  }
+  for (const Document& document : waiting.left_over) visit(document);
+  for (const Step& step : waiting.planned) {
+    for (const MicroBatch& micro_batch : step.micro_batches) {
+      for (const Document& document : micro_batch.documents) visit(document);
+    }
+  }
+}
+
+uint64_t WaitingTokens(const Waiting& waiting) {
+  uint64_t tokens = 0;
+  for (const DocumentFifo& queue : waiting.queues) tokens += queue.tokens();
+  for (const Document& document : waiting.left_over) tokens += document.length;
+  return tokens;
+}
+
+bool IsEmpty(const Waiting& waiting) {
+  return waiting.left_over.empty() && waiting.planned.empty() &&
+         std::all_of(waiting.queues.begin(), waiting.queues.end(),
+                     [](const DocumentFifo& queue) { return queue.empty(); });
+}
+
+Waiting Rearrange(const Waiting& waiting, const PolicySpec& policy) {
+  std::vector<Document> queued;
+  for (const DocumentFifo& queue : waiting.queues) {
+    queued.insert(queued.end(), queue.view().begin(), queue.view().end());
+  }
+  std::vector<Document> planned;
+  for (const Step& step : waiting.planned) {
+    for (const MicroBatch& micro_batch : step.micro_batches) {
+      planned.insert(planned.end(), micro_batch.documents.begin(),
+                     micro_batch.documents.end());
+    }
+  }
+  SortByAdmission(queued);
+  SortByAdmission(planned);
+
+  Waiting result;
+  result.left_over = waiting.left_over;
+  result.left_over.insert(result.left_over.end(), planned.begin(), planned.end());
+  const bool has_queues = policy.kind == PolicyKind::kWlb;
+  if (has_queues) result.queues.resize(policy.queue_thresholds.size());
+  for (const Document& document : queued) {
+    const std::optional<size_t> queue =
+        has_queues ? QueueOf(policy.queue_thresholds, document.length) : std::nullopt;
+    if (queue.has_value()) {
+      result.queues[*queue].PushBack({&document, 1});
+    } else {
+      result.left_over.push_back(document);
+    }
+  }
+  // Plain packing takes documents in the order they came.
+  if (policy.kind == PolicyKind::kOriginal) SortByAdmission(result.left_over);
+  return result;
+}
+
+}  // namespace evenpack

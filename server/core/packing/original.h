@@ -1,0 +1,30 @@
+// Plain packing: documents in arrival order, each micro-batch filled up to the window.
+// What trainers do without a balancer, and "Plain-4D" of WLB-LLM section 7.
+#ifndef EVENPACK_SERVER_CORE_PACKING_ORIGINAL_H_
+#define EVENPACK_SERVER_CORE_PACKING_ORIGINAL_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/core/cost/workload_table.h"
+#include "server/core/packing/packing.h"
+#include "server/core/packing/work_list.h"
+
+namespace evenpack {
+
+struct OriginalOptions {
+  size_t micro_batches = 1;
+  // L, in tokens.
+  uint32_t window = 1;
+  // True: a document is cut where a micro-batch is full and goes on in the next, as a
+  // piece of its own. False: a document that doesn't fit opens the next micro-batch;
+  // one longer than the window gets a micro-batch to itself.
+  bool split_documents = false;
+};
+
+Packing PackOriginal(const WorkList& work_list, const OriginalOptions& options,
+                     const WorkloadTable& workload);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_PACKING_ORIGINAL_H_

@@ -1,0 +1,49 @@
+#include "server/core/document/document.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/test_documents.h"
+
+namespace evenpack {
+namespace {
+
+TEST(CutFrontTest, PiecesCarryTheirOffsetAndShareTheIdentity) {
+  Document rest = testing::MakeDocuments({7, 100})[1];
+  const Document front = CutFront(rest, 30);
+  EXPECT_EQ(front.offset, 0U);
+  EXPECT_EQ(front.length, 30U);
+  EXPECT_EQ(rest.offset, 30U);
+  EXPECT_EQ(rest.length, 70U);
+  for (const Document& piece : {front, rest}) {
+    EXPECT_EQ(piece.sequence, 1U);
+    EXPECT_EQ(piece.document_length, 100U);
+  }
+  EXPECT_FALSE(EndsDocument(front));
+  EXPECT_TRUE(EndsDocument(rest));
+}
+
+TEST(CutFrontTest, NoLossTokenIsLostHoweverOftenItIsCut) {
+  for (const uint32_t loss : {0U, 1U, 13U, 99U, 100U}) {
+    Document rest = testing::MakeDocuments({100})[0];
+    rest.loss_tokens = loss;
+    uint64_t sum = 0;
+    for (const uint32_t cut : {33U, 1U, 40U}) {
+      const Document front = CutFront(rest, cut);
+      EXPECT_LE(front.loss_tokens, front.length);
+      sum += front.loss_tokens;
+    }
+    EXPECT_LE(rest.loss_tokens, rest.length);
+    EXPECT_EQ(sum + rest.loss_tokens, loss);
+  }
+}
+
+TEST(CutFrontTest, TheLongestDocumentCanBeCut) {
+  Document rest = testing::MakeDocuments({kMaxDocumentLength})[0];
+  const Document front = CutFront(rest, kMaxDocumentLength - 1);
+  EXPECT_EQ(front.loss_tokens, kMaxDocumentLength - 1);
+  EXPECT_EQ(rest.loss_tokens, 1U);
+  EXPECT_TRUE(EndsDocument(rest));
+}
+
+}  // namespace
+}  // namespace evenpack

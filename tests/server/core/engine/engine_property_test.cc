@@ -1,0 +1,200 @@
+// What holds for every policy and any stream: each document exactly once, no bound
+// exceeded, waiting bounded, the same digest again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::MakeSpec;
+using testing::TestJob;
+
+constexpr uint32_t kWindow = 131072;
+
+std::vector<uint32_t> Uniform(uint32_t least, uint32_t most, size_t count,
+                              uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint32_t> lengths(count);
+  for (uint32_t& length : lengths) length = testing::Draw(random, least, most);
+  return lengths;
+}
+
+std::vector<uint32_t> Sorted(bool rising) {
+  std::vector<uint32_t> lengths = testing::SkewedLengths(41, 12000, kWindow);
+  std::sort(lengths.begin(), lengths.end());
+  if (!rising) std::reverse(lengths.begin(), lengths.end());
+  return lengths;
+}
+
+std::vector<uint32_t> GiantAmongDust() {
+  std::vector<uint32_t> lengths(40000, 40);
+  lengths[20000] = kWindow + kWindow / 2;
+  return lengths;
+}
+
+struct Stream {
+  std::string name;
+  std::vector<uint32_t> lengths;
+};
+
+std::vector<Stream> HostileStreams() {
+  return {
+      {"skewed", testing::SkewedLengths(42, 12000, kWindow)},
+      {"50K to 70K", Uniform(50000, 70000, 1500, 43)},
+      {"all 100K", std::vector<uint32_t>(1200, 100000)},
+      {"all 65,537", std::vector<uint32_t>(1200, 65537)},
+      {"rising", Sorted(true)},
+      {"falling", Sorted(false)},
+      {"constant", std::vector<uint32_t>(10000, 4096)},
+      {"one giant among dust", GiantAmongDust()},
+      {"whole windows", std::vector<uint32_t>(300, kWindow)},
+      {"longest accepted", std::vector<uint32_t>(300, kWindow + kWindow / 2)},
+      {"one document", {7}},
+      {"one token each", std::vector<uint32_t>(5000, 1)},
+  };
+}
+
+struct NamedSpec {
+  std::string name;
+  JobSpec spec;
+};
+
+std::vector<NamedSpec> Specs() {
+  std::vector<NamedSpec> specs;
+  const auto add = [&specs](const std::string& name, PolicyKind kind,
+                            const std::function<void(JobSpec&)>& change) {
+    for (const uint32_t micro_batches : {1U, 4U, 16U}) {
+      JobSpec spec = MakeSpec(kind, micro_batches, kWindow);
+      change(spec);
+      specs.push_back({name + ", N = " + std::to_string(micro_batches), spec});
+    }
+  };
+  add("original", PolicyKind::kOriginal, [](JobSpec&) {});
+  add("original split", PolicyKind::kOriginal,
+      [](JobSpec& spec) { spec.policy.split_documents = true; });
+  add("original D=2", PolicyKind::kOriginal, [](JobSpec& spec) { spec.max_delay = 2; });
+  add("fixed_greedy", PolicyKind::kFixedGreedy, [](JobSpec&) {});
+  add("fixed_greedy g=8 D=9", PolicyKind::kFixedGreedy, [](JobSpec& spec) {
+    spec.policy.window_batches = 8;
+    spec.max_delay = 9;
+  });
+  for (const int delay : {-1, 0, 1, 7}) {
+    add("wlb two queues D=" + std::to_string(delay), PolicyKind::kWlb,
+        [delay](JobSpec& spec) {
+          spec.policy.queue_thresholds = {49152, 98304};
+          if (delay >= 0) spec.max_delay = static_cast<uint64_t>(delay);
+        });
+  }
+  add("wlb backlog limit 1", PolicyKind::kWlb, [](JobSpec& spec) {
+    spec.policy.queue_thresholds = {49152, 98304};
+    spec.backlog_limit = 1;
+  });
+  return specs;
+}
+
+TEST(EnginePropertyTest, ExactlyOnceAndBoundedOnHostileStreams) {
+  for (const Stream& stream : HostileStreams()) {
+    for (const NamedSpec& named : Specs()) {
+      SCOPED_TRACE(named.name + " on " + stream.name);
+      TestJob job(named.spec);
+      job.Run(stream.lengths, 5);
+      ExpectExactlyOnce(job, stream.lengths, named.spec.max_length);
+      if (named.spec.max_delay.has_value()) {
+        EXPECT_LE(GreatestDelay(job), *named.spec.max_delay);
+      }
+      // One admission beyond the limit at most: N x L and its last document.
+      const uint64_t batch = GlobalBatchTokens(named.spec);
+      const auto limit =
+          static_cast<uint64_t>(named.spec.backlog_limit * static_cast<double>(batch));
+      EXPECT_LE(job.most_waiting_tokens(),
+                limit + batch * BatchesPerWindow(named.spec) + named.spec.max_length);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(EnginePropertyTest, FixedLengthPoliciesKeepToTheWindow) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(44, 12000, kWindow);
+  for (const NamedSpec& named : Specs()) {
+    if (named.spec.policy.kind == PolicyKind::kWlb) continue;
+    SCOPED_TRACE(named.name);
+    TestJob job(named.spec);
+    job.Run(lengths, 6);
+    ExpectExactlyOnce(job, lengths, kWindow);
+  }
+}
+
+TEST(EnginePropertyTest, OverlongDocumentsAreCutAndNothingIsLost) {
+  for (NamedSpec named : Specs()) {
+    SCOPED_TRACE(named.name);
+    named.spec.split_overlong = true;
+    std::vector<uint32_t> lengths = testing::SkewedLengths(45, 2000, 500000);
+    lengths.push_back(3 * named.spec.max_length);
+    TestJob job(named.spec);
+    job.Run(lengths, 7);
+    ExpectExactlyOnce(job, lengths, named.spec.max_length);
+  }
+}
+
+TEST(EnginePropertyTest, DelayIsBoundedOverRandomStreamsAndBounds) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    std::mt19937_64 random(seed);
+    JobSpec spec = MakeSpec(PolicyKind::kWlb, testing::Draw(random, 1, 9), 1000);
+    spec.max_length = testing::Draw(random, 1000, 2500);
+    testing::ResolveCosts(spec);
+    spec.max_delay = testing::Draw(random, 0, 6);
+    spec.policy.queue_thresholds = {testing::Draw(random, 1, 400),
+                                    testing::Draw(random, 401, 2000)};
+    const std::vector<uint32_t> lengths =
+        testing::SkewedLengths(seed, 3000, spec.max_length);
+    TestJob job(spec);
+    job.Run(lengths, seed);
+    ExpectExactlyOnce(job, lengths, spec.max_length);
+    EXPECT_LE(GreatestDelay(job), *spec.max_delay) << seed;
+  }
+}
+
+TEST(EnginePropertyTest, SeveralStreamsComeOutExactlyOnceInEitherMerge) {
+  for (const MergeMode merge : {MergeMode::kInterleave, MergeMode::kArrival}) {
+    JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+    spec.streams = {{"a", 3}, {"b", 1}, {"c", 2}};
+    spec.merge = merge;
+    spec.policy.queue_thresholds = {375, 750};
+    TestJob job(spec);
+    std::mt19937_64 random(46);
+    std::vector<std::vector<uint32_t>> sent(3);
+    for (int round = 0; round < 60; ++round) {
+      const uint32_t s = testing::Draw(random, 0, 2);
+      const std::vector<uint32_t> lengths =
+          testing::SkewedLengths(random(), testing::Draw(random, 0, 90), 1000);
+      ASSERT_TRUE(job.Ingest(lengths, spec.streams[s].name).ok());
+      sent[s].insert(sent[s].end(), lengths.begin(), lengths.end());
+      job.FormAll().IgnoreError();
+    }
+    for (const StreamSpec& stream : spec.streams) {
+      ASSERT_TRUE(job.End(stream.name).ok());
+    }
+    job.FormAll().IgnoreError();
+    ASSERT_TRUE(IsDrained(job.state()));
+    std::vector<std::vector<uint32_t>> got = sent;
+    for (std::vector<uint32_t>& lengths : got)
+      std::fill(lengths.begin(), lengths.end(), 0);
+    for (const TestJob::Emitted& emitted : job.emitted()) {
+      for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
+        for (const Document& document : micro_batch.documents) {
+          got[document.stream].at(document.sequence) += document.length;
+        }
+      }
+    }
+    EXPECT_EQ(got, sent);
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,102 @@
+#include "server/core/engine/job_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::IsOk;
+using testing::MakeSpec;
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+TEST(JobSpecTest, TheDefaultsOfTestsAreValid) {
+  for (const PolicyKind kind :
+       {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
+    EXPECT_THAT(Validate(MakeSpec(kind, 4, 1000)), IsOk());
+  }
+}
+
+TEST(JobSpecTest, EachFieldIsCheckedByName) {
+  struct {
+    std::function<void(JobSpec&)> damage;
+    std::string message;
+  } const cases[] = {
+      {[](JobSpec& s) { s.streams.clear(); }, "streams: 0 is not accepted"},
+      {[](JobSpec& s) { s.streams[0].name = ""; }, "streams[0].name: '' is not"},
+      {[](JobSpec& s) { s.streams[0].name = std::string(257, 'x'); },
+       "streams[0].name: 'xxx"},
+      {[](JobSpec& s) { s.streams.push_back(s.streams[0]); },
+       "streams[1].name: 'a' is not accepted; accepted: a name that no other"},
+      {[](JobSpec& s) { s.streams[0].weight = 0; },
+       "streams[0].weight: 0 is not accepted; accepted: 1 to 1000000"},
+      {[](JobSpec& s) { s.micro_batches = 0; },
+       "micro_batches: 0 is not accepted; accepted: 1 to 65536"},
+      {[](JobSpec& s) { s.data_parallel = 3; },
+       "micro_batches: 4 is not accepted; accepted: a multiple of data_parallel"},
+      {[](JobSpec& s) { s.data_parallel = 0; }, "data_parallel: 0 is not"},
+      {[](JobSpec& s) { s.context_parallel = 1025; },
+       "context_parallel: 1025 is not accepted; accepted: 1 to 1024"},
+      {[](JobSpec& s) { s.window = 0; }, "window: 0 is not accepted"},
+      {[](JobSpec& s) { s.max_length = 999; },
+       "max_length: 999 is not accepted; accepted: 1000 to 2147483647"},
+      {[](JobSpec& s) { s.max_length = 2000; },
+       "workload.max_tokens: 1500 is not accepted; accepted: at least max_length"},
+      {[](JobSpec& s) { s.policy.kind = static_cast<PolicyKind>(9); },
+       "policy.kind: 9 is not accepted; accepted: original, fixed_greedy or wlb"},
+      {[](JobSpec& s) { s.policy.version = 0; }, "policy.version: 0 is not"},
+      {[](JobSpec& s) { s.policy.window_batches = 0; },
+       "policy.window_batches: 0 is not accepted; accepted: 1 to 1024"},
+      {[](JobSpec& s) {
+         s.policy.queue_thresholds = {5, 4};
+       },
+       "queue_thresholds[1]: 4 is not accepted"},
+      {[](JobSpec& s) {
+         s.policy.kind = PolicyKind::kFixedGreedy;
+         s.policy.window_batches = 8;
+         s.max_delay = 6;
+       },
+       "max_delay: 6 is not accepted; accepted: at least 7"},
+      {[](JobSpec& s) { s.backlog_limit = -1; },
+       "backlog_limit: -1 is not accepted; accepted: 0 to 1000000"},
+      {[](JobSpec& s) { s.backlog_limit = std::numeric_limits<double>::quiet_NaN(); },
+       "backlog_limit: nan is not accepted"},
+      {[](JobSpec& s) { s.sharding = Sharding::kAdaptive; },
+       "kernel_latency: an empty table is not accepted"},
+      {[](JobSpec& s) { s.sharding = static_cast<Sharding>(7); },
+       "sharding: 7 is not accepted"},
+      {[](JobSpec& s) { s.pad_to = 2147483648U; }, "pad_to: 2147483648 is not"},
+      {[](JobSpec& s) { s.retain_checkpoints = 0; },
+       "retain_checkpoints: 0 is not accepted; accepted: 1 to 1000"},
+      {[](JobSpec& s) { s.max_retained_steps = 0; },
+       "max_retained_steps: 0 is not accepted"},
+  };
+  for (const auto& c : cases) {
+    JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+    c.damage(spec);
+    EXPECT_THAT(Validate(spec),
+                StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(c.message)));
+  }
+}
+
+TEST(JobSpecTest, OptionsOfOtherPoliciesDoNotMatter) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+  spec.policy.window_batches = 8;
+  spec.max_delay = 0;
+  EXPECT_THAT(Validate(spec), IsOk());
+  EXPECT_EQ(BatchesPerWindow(spec), 1U);
+  spec.policy.kind = PolicyKind::kFixedGreedy;
+  EXPECT_EQ(BatchesPerWindow(spec), 8U);
+  EXPECT_EQ(GlobalBatchTokens(spec), 4000U);
+}
+
+}  // namespace
+}  // namespace evenpack

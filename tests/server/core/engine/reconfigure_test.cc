@@ -1,0 +1,235 @@
+#include "server/core/engine/reconfigure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MakeSpec;
+using testing::StatusIs;
+using testing::TestJob;
+
+JobSpec QueueSpec() {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+  spec.policy.queue_thresholds = {375, 750};
+  return spec;
+}
+
+// A state differs from an earlier one by what arrived since; steps alone are undone.
+struct StepByStep {
+  TestJob job;
+  std::vector<JobState> after;  // after[k]: before step k was decided
+};
+
+StepByStep RunWholeStream(const JobSpec& spec, uint64_t seed) {
+  StepByStep run{TestJob(spec), {}};
+  EXPECT_THAT(run.job.Ingest(testing::SkewedLengths(seed, 3000, 1000)), IsOk());
+  EXPECT_THAT(run.job.End(), IsOk());
+  do {
+    run.after.push_back(run.job.state());
+  } while (run.job.Do(FormStep{}).ok());
+  return run;
+}
+
+TEST(WithdrawTest, GivesBackTheExactStateBeforeAnyStep) {
+  std::vector<JobSpec> specs = {QueueSpec(), MakeSpec(PolicyKind::kOriginal, 4, 1000),
+                                MakeSpec(PolicyKind::kFixedGreedy, 4, 1000)};
+  specs[0].max_delay = 5;
+  specs[1].policy.split_documents = true;
+  specs[2].policy.window_batches = 4;
+  for (const JobSpec& spec : specs) {
+    const StepByStep run = RunWholeStream(spec, 11);
+    ASSERT_GT(run.after.size(), 20U);
+    JobState state = run.job.state();
+    for (size_t k = run.after.size() - 1; k-- > 0;) {
+      Withdraw(k, state);
+      ASSERT_EQ(state, run.after[k]) << "step " << k;
+    }
+  }
+}
+
+TEST(WithdrawTest, SeveralStepsAtOnceAreTheSameAsOneByOne) {
+  const StepByStep run = RunWholeStream(QueueSpec(), 12);
+  for (size_t k = 0; k + 1 < run.after.size(); k += 5) {
+    JobState state = run.job.state();
+    Withdraw(k, state);
+    ASSERT_EQ(state, run.after[k]);
+  }
+}
+
+TEST(WithdrawTest, UndoesReconfigurationsBetween) {
+  TestJob job(QueueSpec());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(13, 2000, 1000)), IsOk());
+  for (int i = 0; i < 6; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobState before = job.state();
+  Withdraw(4, before);
+  JobSpec wider = QueueSpec();
+  wider.micro_batches = 6;
+  wider.policy.queue_thresholds = {500};
+  testing::ResolveCosts(wider);
+  ASSERT_THAT(job.Do(UpdateJob{6, wider}), IsOk());
+  for (int i = 0; i < 3; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobState state = job.state();
+  Withdraw(4, state);
+  EXPECT_EQ(state.epoch, 1U);
+  state.epoch = before.epoch;  // an epoch is never used twice
+  EXPECT_EQ(state, before);
+}
+
+TEST(UpdateTest, StepsBeforeFromStepStayAndTheRestIsFormedAnew) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(14, 3000, 1000);
+  TestJob job(QueueSpec());
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  job.FormAll().IgnoreError();
+  const std::vector<TestJob::Emitted> before = job.emitted();
+  ASSERT_GT(before.size(), 12U);
+
+  JobSpec wider = QueueSpec();
+  wider.micro_batches = 6;
+  wider.data_parallel = 3;
+  testing::ResolveCosts(wider);
+  ASSERT_THAT(job.Do(UpdateJob{7, wider}), IsOk());
+  EXPECT_EQ(job.state().epoch, 1U);
+  EXPECT_EQ(job.state().position.next_step, 7U);
+  EXPECT_EQ(job.state().position.digest, before[6].step.digest);
+  ASSERT_THAT(job.End(), IsOk());
+  ASSERT_THAT(job.FormAll(),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("drained")));
+  for (size_t k = 0; k < 7; ++k) EXPECT_EQ(job.emitted()[k].step, before[k].step);
+  EXPECT_EQ(job.emitted()[7].step.epoch, 1U);
+  EXPECT_EQ(job.emitted()[7].step.micro_batches.size(), 6U);
+
+  // Every document still comes out once.
+  uint64_t documents = 0;
+  uint64_t tokens = 0;
+  for (const TestJob::Emitted& emitted : job.emitted()) {
+    tokens += StepTokens(emitted.step);
+    for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
+      documents += micro_batch.documents.size();
+    }
+  }
+  uint64_t expected = 0;
+  for (const uint32_t length : lengths) expected += length;
+  EXPECT_EQ(documents, lengths.size());
+  EXPECT_EQ(tokens, expected);
+}
+
+TEST(UpdateTest, EveryPolicyCanFollowEveryOther) {
+  const PolicyKind kinds[] = {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
+                              PolicyKind::kWlb};
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(15, 2000, 1000);
+  for (const PolicyKind first : kinds) {
+    for (const PolicyKind second : kinds) {
+      JobSpec spec = QueueSpec();
+      spec.policy.kind = first;
+      spec.policy.window_batches = 3;
+      TestJob job(spec);
+      ASSERT_THAT(job.Ingest(lengths), IsOk());
+      for (int i = 0; i < 8; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
+      JobSpec next = spec;
+      next.policy.kind = second;
+      ASSERT_THAT(job.Do(UpdateJob{7, next}), IsOk());
+      ASSERT_THAT(job.End(), IsOk());
+      job.FormAll().IgnoreError();
+      ASSERT_TRUE(IsDrained(job.state()));
+      ExpectExactlyOnce(job, lengths, spec.max_length);
+    }
+  }
+}
+
+TEST(UpdateTest, FromStepIsBetweenTheLastDurableAndTheNext) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest({10, 10, 10, 10, 10}), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(Acknowledge{0, 1}), IsOk());
+  const JobSpec spec = job.state().spec;
+  EXPECT_THAT(job.Do(UpdateJob{1, spec}),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       "from_step: 1 is not accepted; accepted: 2 to 5 (above the last "
+                       "durable step, up to the next one)"));
+  EXPECT_THAT(job.Do(UpdateJob{6, spec}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from_step: 6")));
+  EXPECT_THAT(job.Do(UpdateJob{2, spec}), IsOk());
+  EXPECT_EQ(job.state().position.next_step, 2U);
+}
+
+TEST(UpdateTest, StreamsAndMergeAreForLife) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  JobSpec spec = job.state().spec;
+  spec.merge = MergeMode::kArrival;
+  EXPECT_THAT(job.Do(UpdateJob{0, spec}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("streams")));
+  spec = job.state().spec;
+  spec.streams.push_back({"b", 1});
+  EXPECT_THAT(job.Do(UpdateJob{0, spec}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("streams")));
+  spec = job.state().spec;
+  spec.micro_batches = 0;
+  EXPECT_THAT(job.Do(UpdateJob{0, spec}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("micro_batches")));
+}
+
+TEST(UpdateTest, IsRefusedWhereAWaitingDocumentWouldExceedTheNewBound) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.policy.queue_thresholds = {120};
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({130, 90}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobSpec shorter = spec;
+  shorter.max_length = 120;
+  testing::ResolveCosts(shorter);
+  EXPECT_THAT(job.Do(UpdateJob{1, shorter}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "sequence 0 of stream 'a', which waits, has 130 tokens and "
+                       "max_length would be 120"));
+  // Taken back to before the step, it waits in its stream's buffer.
+  EXPECT_THAT(job.Do(UpdateJob{0, shorter}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("130 tokens")));
+  shorter.split_overlong = true;
+  EXPECT_THAT(job.Do(UpdateJob{0, shorter}), IsOk());
+}
+
+TEST(UpdateTest, IsRefusedWhereAWaitingDocumentIsOlderThanTheNewDelay) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.policy.queue_thresholds = {90};
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({95, 60, 50, 80, 80, 50}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobSpec bounded = spec;
+  bounded.max_delay = 0;
+  EXPECT_THAT(job.Do(UpdateJob{2, bounded}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("has a delay of 1 and max_delay would be 0")));
+  bounded.max_delay = 1;
+  EXPECT_THAT(job.Do(UpdateJob{2, bounded}), IsOk());
+  // It is due at once: before anything else is admitted.
+  ASSERT_THAT(job.Ingest({70, 70, 70}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(GreatestDelay(job), 1U);
+}
+
+TEST(UpdateTest, ADifferentDataParallelSizeKeepsTheDurableMark) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 6, 10);
+  spec.data_parallel = 2;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(60, 10)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(Acknowledge{0, 4}), IsOk());
+  ASSERT_THAT(job.Do(Acknowledge{1, 2}), IsOk());
+  spec.data_parallel = 3;
+  ASSERT_THAT(job.Do(UpdateJob{5, spec}), IsOk());
+  EXPECT_EQ(job.state().durable, (std::vector<uint64_t>{3, 3, 3}));
+}
+
+}  // namespace
+}  // namespace evenpack

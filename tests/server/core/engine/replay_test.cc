@@ -1,0 +1,91 @@
+// The journal alone gives the state back, and the same documents give the same digest,
+// with any compiler: the digests below are compared by every build of this test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/core/engine/apply.h"
+#include "server/core/engine/state_codec.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::IsOk;
+using testing::MakeSpec;
+using testing::TestJob;
+
+JobState Replay(const std::vector<Event>& journal) {
+  JobState state;
+  for (const Event& event : journal) Apply(event, state);
+  return state;
+}
+
+std::vector<JobSpec> Specs() {
+  JobSpec wlb = MakeSpec(PolicyKind::kWlb, 4, 131072);
+  wlb.policy.queue_thresholds = {49152, 98304};
+  JobSpec bounded = wlb;
+  bounded.max_delay = 8;
+  JobSpec original = MakeSpec(PolicyKind::kOriginal, 4, 131072);
+  JobSpec split = original;
+  split.policy.split_documents = true;
+  JobSpec fixed = MakeSpec(PolicyKind::kFixedGreedy, 4, 131072);
+  fixed.policy.window_batches = 4;
+  return {wlb, bounded, original, split, fixed};
+}
+
+TEST(ReplayTest, TheJournalGivesTheStateBack) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(31, 8000, 131072);
+  for (const JobSpec& spec : Specs()) {
+    TestJob job(spec);
+    job.Run(lengths, 1);
+    EXPECT_EQ(Replay(job.journal()), job.state());
+    EXPECT_EQ(StateDigest(Replay(job.journal())), StateDigest(job.state()));
+  }
+}
+
+TEST(ReplayTest, UpdatesAndMarksReplay) {
+  TestJob job(Specs()[0]);
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(32, 5000, 131072)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(Acknowledge{0, 3}), IsOk());
+  ASSERT_THAT(job.Do(UpdateJob{6, Specs()[4]}), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(UpdateJob{5, Specs()[1]}), IsOk());
+  job.FormAll().IgnoreError();
+  EXPECT_EQ(Replay(job.journal()), job.state());
+}
+
+TEST(ReplayTest, GroupingInMessagesDoesNotMatter) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(33, 8000, 131072);
+  for (const JobSpec& spec : Specs()) {
+    TestJob first(spec);
+    first.Run(lengths, 1);
+    TestJob second(spec);
+    second.Run(lengths, 2);
+    ASSERT_EQ(first.emitted().size(), second.emitted().size());
+    for (size_t k = 0; k < first.emitted().size(); ++k) {
+      ASSERT_EQ(first.emitted()[k].step, second.emitted()[k].step);
+    }
+  }
+}
+
+TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
+  const std::vector<uint32_t> lengths = testing::GivenLengths();
+  ASSERT_EQ(lengths.size(), 99519U);
+  const char* const expected[] = {
+      "4f3f189ac52a61d9ff83d7bbe47a21e2", "a70e1e8a05f4e649abc0d0994fcd46bb",
+      "8e68125cf06249388662c705f9df273e", "51285aadeeb322c735161032a5ddaf65",
+      "2cfeec4b1f38b1d6e5e7b47ebb6bd7b0",
+  };
+  const std::vector<JobSpec> specs = Specs();
+  for (size_t i = 0; i < specs.size(); ++i) {
+    TestJob job(specs[i]);
+    job.Run(lengths, 1);
+    EXPECT_EQ(ToHex(job.state().position.digest), expected[i]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,119 @@
+#include "server/core/engine/state_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MakeSpec;
+using testing::StatusIs;
+using testing::TestJob;
+
+// A state with something in every field.
+TestJob Example() {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+  spec.streams = {{"a", 2}, {"b", 1}};
+  spec.policy.queue_thresholds = {375, 750};
+  spec.max_delay = 20;
+  spec.context_parallel = 2;
+  spec.sharding = Sharding::kAdaptive;
+  spec.kernel_latency =
+      KernelLatencyTable::FromGrid({128, 256}, {128, 256}, {5, 6, 5, 6}, 7).value();
+  TestJob job(spec);
+  EXPECT_THAT(job.Ingest(testing::SkewedLengths(21, 900, 1000), "a"), IsOk());
+  EXPECT_THAT(job.Ingest(testing::SkewedLengths(22, 300, 1000), "b"), IsOk());
+  EXPECT_THAT(job.End("b"), IsOk());
+  for (int i = 0; i < 6; ++i) EXPECT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_THAT(job.Do(Acknowledge{0, 1}), IsOk());
+  spec.policy.kind = PolicyKind::kFixedGreedy;
+  spec.policy.window_batches = 3;
+  EXPECT_THAT(job.Do(UpdateJob{5, spec}), IsOk());
+  EXPECT_THAT(job.Do(FormStep{}), IsOk());
+  return job;
+}
+
+TEST(StateCodecTest, AStateComesBackWhole) {
+  const TestJob job = Example();
+  const std::string bytes = EncodeState(job.state());
+  const absl::StatusOr<JobState> decoded = DecodeState(bytes);
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(*decoded, job.state());
+  EXPECT_EQ(EncodeState(*decoded), bytes);
+  EXPECT_EQ(StateDigest(*decoded), StateDigest(job.state()));
+}
+
+TEST(StateCodecTest, AnEmptyStateComesBack) {
+  EXPECT_EQ(DecodeState(EncodeState({})).value(), JobState());
+}
+
+TEST(StateCodecTest, EveryDamagedByteIsFound) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest({4, 10}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  const std::string bytes = EncodeState(job.state());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    const absl::StatusCode code = DecodeState(damaged).status().code();
+    const bool in_version = i >= 8 && i < 12;
+    EXPECT_EQ(code, in_version ? absl::StatusCode::kFailedPrecondition
+                               : absl::StatusCode::kDataLoss)
+        << "byte " << i;
+  }
+}
+
+TEST(StateCodecTest, EveryCutIsFound) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  const std::string bytes = EncodeState(job.state());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THAT(DecodeState(bytes.substr(0, size)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state: ")));
+  }
+}
+
+TEST(StateCodecTest, ALaterVersionIsRefused) {
+  std::string bytes = EncodeState(JobState());
+  bytes[8] = 2;
+  EXPECT_THAT(DecodeState(bytes),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "state: format version 2 is not accepted; accepted: up to 1"));
+}
+
+TEST(StateCodecTest, AnInconsistentStateIsRefused) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  JobState state = job.state();
+  state.durable.clear();
+  EXPECT_THAT(
+      DecodeState(EncodeState(state)),
+      StatusIs(absl::StatusCode::kDataLoss, "state: its fields contradict each other"));
+}
+
+TEST(StateCodecTest, TheDigestTellsStatesApart) {
+  const TestJob job = Example();
+  JobState other = job.state();
+  ++other.streams[0].next_sequence;
+  EXPECT_NE(StateDigest(other), StateDigest(job.state()));
+}
+
+// What a restored job does next is what the original does.
+TEST(StateCodecTest, ARestoredJobGoesOnIdentically) {
+  TestJob job = Example();
+  TestJob restored(DecodeState(EncodeState(job.state())).value());
+  for (TestJob* each : {&job, &restored}) {
+    ASSERT_THAT(each->Ingest(testing::SkewedLengths(23, 500, 1000), "a"), IsOk());
+    ASSERT_THAT(each->End("a"), IsOk());
+    each->FormAll().IgnoreError();
+    EXPECT_TRUE(IsDrained(each->state()));
+  }
+  EXPECT_EQ(restored.state(), job.state());
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,91 @@
+#include "server/core/packing/fixed_greedy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tests/testing/test_documents.h"
+
+namespace evenpack {
+namespace {
+
+using Bins = std::vector<std::vector<uint32_t>>;
+using testing::MakeDocuments;
+
+TEST(PackFixedGreedyTest, TheLightestWithRoomTakesTheDocument) {
+  const WorkloadTable workload = testing::QuadraticWorkload(10, 100);
+  const Packing packing =
+      PackFixedGreedy(PointTo(MakeDocuments({9, 6, 5, 4, 3, 2, 1})), 3, 10, workload);
+  // 4 joins 5, which is lighter than 6; 3 joins 6; 2 fits nowhere, 1 fits everywhere
+  // and goes to the lightest.
+  EXPECT_EQ(testing::LengthsOf(packing), (Bins{{9}, {5, 4, 1}, {6, 3}}));
+  EXPECT_EQ(testing::LengthsOf(packing.left_over), (std::vector<uint32_t>{2}));
+}
+
+TEST(PackFixedGreedyTest, TiesGoToTheLowestIndex) {
+  const Packing packing = PackFixedGreedy(PointTo(MakeDocuments({5, 5, 5, 5, 5})), 4,
+                                          10, testing::QuadraticWorkload(10, 100));
+  EXPECT_EQ(testing::LengthsOf(packing), (Bins{{5, 5}, {5}, {5}, {5}}));
+}
+
+TEST(PackFixedGreedyTest, AnOverlongDocumentIsAlone) {
+  const Packing packing = PackFixedGreedy(PointTo(MakeDocuments({15, 12, 11, 1, 1})), 2,
+                                          10, testing::QuadraticWorkload(10, 100));
+  EXPECT_EQ(testing::LengthsOf(packing), (Bins{{15}, {12}}));
+  EXPECT_EQ(testing::LengthsOf(packing.left_over), (std::vector<uint32_t>{11, 1, 1}));
+}
+
+TEST(PackFixedGreedyTest, MicroBatchesComeHeaviestFirst) {
+  const Packing packing = PackFixedGreedy(
+      PointTo(
+          testing::LongestFirst(MakeDocuments(testing::SkewedLengths(5, 300, 900)))),
+      16, 1000, testing::QuadraticWorkload(100, 2000));
+  EXPECT_TRUE(std::is_sorted(packing.micro_batches.begin(), packing.micro_batches.end(),
+                             [](const MicroBatch& a, const MicroBatch& b) {
+                               return a.workload_ns > b.workload_ns;
+                             }));
+}
+
+// The definition, bin by bin.
+Bins PackNaively(const std::vector<Document>& documents, size_t count, uint32_t window,
+                 const WorkloadTable& workload) {
+  Bins bins(count);
+  std::vector<int64_t> attention(count, 0);
+  std::vector<uint64_t> tokens(count, 0);
+  for (const Document& document : documents) {
+    size_t best = count;
+    int64_t best_workload = std::numeric_limits<int64_t>::max();
+    for (size_t b = 0; b < count; ++b) {
+      const int64_t load = attention[b] + workload.LinearNs(tokens[b]);
+      const bool fits = tokens[b] == 0 || tokens[b] + document.length <= window;
+      if (fits && load < best_workload) {
+        best = b;
+        best_workload = load;
+      }
+    }
+    if (best == count) continue;
+    bins[best].push_back(document.length);
+    attention[best] += workload.AttentionNs(document.length);
+    tokens[best] += document.length;
+  }
+  return bins;
+}
+
+TEST(PackFixedGreedyTest, AgreesWithASearchOverAllBins) {
+  const WorkloadTable workload = testing::QuadraticWorkload(500, 2000);
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const std::vector<Document> documents = testing::LongestFirst(
+        MakeDocuments(testing::SkewedLengths(seed, 40 + seed * 7, 1300)));
+    const size_t count = 1 + seed % 23;
+    Bins expected = PackNaively(documents, count, 1000, workload);
+    Bins actual =
+        testing::LengthsOf(PackFixedGreedy(PointTo(documents), count, 1000, workload));
+    std::sort(expected.begin(), expected.end());
+    std::sort(actual.begin(), actual.end());
+    EXPECT_EQ(actual, expected) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

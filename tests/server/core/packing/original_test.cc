@@ -1,0 +1,59 @@
+#include "server/core/packing/original.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/testing/test_documents.h"
+
+namespace evenpack {
+namespace {
+
+using Bins = std::vector<std::vector<uint32_t>>;
+
+struct Case {
+  std::string what;
+  std::vector<uint32_t> lengths;
+  bool split;
+  Bins bins;
+  std::vector<uint32_t> left_over;
+};
+
+TEST(PackOriginalTest, ThreeMicroBatchesOfTen) {
+  const Case cases[] = {
+      {"nothing", {}, false, {{}, {}, {}}, {}},
+      {"in order", {4, 6, 3, 7, 10}, false, {{4, 6}, {3, 7}, {10}}, {}},
+      {"no going back", {4, 7, 5, 3}, false, {{4}, {7}, {5, 3}}, {}},
+      {"the rest waits", {6, 6, 6, 6, 1}, false, {{6}, {6}, {6}}, {6, 1}},
+      {"overlong alone", {2, 15, 3}, false, {{2}, {15}, {3}}, {}},
+      {"overlong first", {15, 3}, false, {{15}, {3}, {}}, {}},
+      {"cut at the boundary", {4, 7, 5}, true, {{4, 6}, {1, 5}, {}}, {}},
+      {"cut twice", {25, 3}, true, {{10}, {10}, {5, 3}}, {}},
+      {"the cut rest waits", {4, 30}, true, {{4, 6}, {10}, {10}}, {4}},
+      {"exactly full is not cut", {10, 10, 10, 1}, true, {{10}, {10}, {10}}, {1}},
+  };
+  const WorkloadTable workload = testing::QuadraticWorkload(10, 100);
+  for (const Case& c : cases) {
+    const Packing packing = PackOriginal(
+        PointTo(testing::MakeDocuments(c.lengths)),
+        {.micro_batches = 3, .window = 10, .split_documents = c.split}, workload);
+    EXPECT_EQ(testing::LengthsOf(packing), c.bins) << c.what;
+    EXPECT_EQ(testing::LengthsOf(packing.left_over), c.left_over) << c.what;
+  }
+}
+
+TEST(PackOriginalTest, PiecesOfACutDocumentJoinUp) {
+  const Packing packing =
+      PackOriginal(PointTo(testing::MakeDocuments({4, 12})),
+                   {.micro_batches = 2, .window = 10, .split_documents = true},
+                   testing::QuadraticWorkload(10, 100));
+  const Document& first = packing.micro_batches[0].documents[1];
+  const Document& second = packing.micro_batches[1].documents[0];
+  EXPECT_EQ(first.offset, 0U);
+  EXPECT_EQ(second.offset, 6U);
+  EXPECT_EQ(second.document_length, 12U);
+  EXPECT_TRUE(EndsDocument(second));
+}
+
+}  // namespace
+}  // namespace evenpack
