@@ -1,0 +1,70 @@
+// The flags that pack and compare share, as what they mean for a job.
+#ifndef EVENPACK_CLIENT_CLI_JOB_FLAGS_H_
+#define EVENPACK_CLIENT_CLI_JOB_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cli/flag_values.h"
+#include "server/core/cost/cost_spec.h"
+#include "server/core/engine/job_spec.h"
+
+namespace evenpack {
+
+// The one stream of the jobs that evenpackctl makes.
+inline constexpr std::string_view kStreamName = "lengths";
+
+struct JobFlags {
+  uint32_t micro_batches = 1;
+  uint32_t window = 1;
+  uint32_t max_length = 1;
+  uint32_t window_batches = 1;
+  std::vector<uint32_t> queue_thresholds;
+  std::optional<uint64_t> max_delay;
+  double backlog_limit = 4;
+  CostSpec cost;
+  uint32_t context_parallel = 1;
+  bool split_documents = false;
+  bool split_overlong = false;
+};
+
+// What is fed to a job, and how long.
+struct FeedFlags {
+  std::string lengths;
+  uint64_t passes = 1;
+  uint64_t seed = 0;
+  // Full steps after which no more documents are taken.
+  std::optional<uint64_t> steps;
+};
+
+// `pack`: shape flags are required, and what is not given is off.
+// INVALID_ARGUMENT naming the flag.
+absl::StatusOr<JobFlags> ReadPackJobFlags(const FlagValues& values);
+// `compare`: everything has a default.
+absl::StatusOr<JobFlags> ReadCompareJobFlags(const FlagValues& values);
+absl::StatusOr<FeedFlags> ReadFeedFlags(const FlagValues& values);
+
+// original, fixed_greedy, wlb.
+std::string_view PolicyName(PolicyKind kind);
+absl::StatusOr<PolicyKind> ReadPolicy(const FlagValues& values);
+
+// The job of one policy, with its workload resolved and validated; what the policy does
+// not use is left at its default. INVALID_ARGUMENT naming the flag.
+absl::StatusOr<JobSpec> MakeJobSpec(const JobFlags& flags, PolicyKind policy);
+
+// Flags that were given and that have no effect on any of `policies`.
+std::vector<std::string> UnusedFlags(const FlagValues& values,
+                                     const std::vector<PolicyKind>& policies);
+// "evenpackctl: note: ...\n" naming them, or nothing where there are none.
+std::string UnusedFlagsNote(const std::vector<std::string>& unused);
+
+// `status` with the engine's field names turned into the flags that set them.
+absl::Status InFlagNames(const absl::Status& status);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_JOB_FLAGS_H_

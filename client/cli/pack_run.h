@@ -1,0 +1,28 @@
+// Runs a job over a stream of documents, from its first step to its last, in process.
+#ifndef EVENPACK_CLIENT_CLI_PACK_RUN_H_
+#define EVENPACK_CLIENT_CLI_PACK_RUN_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "client/cli/document_stream.h"
+#include "client/cli/pack_figures.h"
+#include "client/cli/progress_bar.h"
+#include "server/core/engine/job_spec.h"
+
+namespace evenpack {
+
+// Feeds the engine as it asks for documents, acknowledges each step, and drains the
+// job. `spec` is valid, has the one stream kStreamName and one data-parallel rank, and
+// its bounds admit every document of `stream`, which is at its start. After `max_steps`
+// full steps no more documents are taken. decide_seconds is the time of each FormStep
+// decision; documents_per_second is over every Decide and Apply.
+// INTERNAL: the engine refused a command, or EmissionCheck found its steps wrong.
+absl::StatusOr<PackFigures> RunPack(const JobSpec& spec, DocumentStream& stream,
+                                    std::optional<uint64_t> max_steps,
+                                    ProgressBar& progress);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_PACK_RUN_H_

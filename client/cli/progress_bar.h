@@ -1,0 +1,42 @@
+// One line that shows how far long work has come, and goes away when it is done.
+#ifndef EVENPACK_CLIENT_CLI_PROGRESS_BAR_H_
+#define EVENPACK_CLIENT_CLI_PROGRESS_BAR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+namespace evenpack {
+
+// Standard error where a person sees it, else null.
+std::ostream* TerminalOrNull();
+
+// Draws nothing in the first interval, so that short work leaves no flicker. Not
+// thread-safe.
+class ProgressBar {
+ public:
+  // A null stream draws nothing. `stream` must outlive the bar.
+  ProgressBar(std::ostream* stream, std::string label,
+              std::chrono::milliseconds interval = std::chrono::milliseconds(200));
+  // Removes the line.
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // `done` of `total`; more often than the interval costs a look at the clock.
+  void Update(uint64_t done, uint64_t total);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::ostream* const stream_;
+  const std::string label_;
+  const std::chrono::milliseconds interval_;
+  Clock::time_point last_ = Clock::now();
+  bool drawn_ = false;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_PROGRESS_BAR_H_

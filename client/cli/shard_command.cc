@@ -1,0 +1,120 @@
+#include "client/cli/shard_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/job_flags.h"
+#include "client/cli/lengths_file.h"
+#include "client/cli/model_flags.h"
+#include "client/cli/report_json.h"
+#include "client/cli/report_text.h"
+#include "client/cli/reports.h"
+#include "client/cli/sharding_name.h"
+#include "server/core/sharding/adaptive.h"
+#include "server/core/sharding/plan_sharding.h"
+#include "server/core/sharding/shard_request.h"
+#include "server/core/sharding/validate_plan.h"
+
+namespace evenpack {
+namespace {
+
+// A plan that takes less is made this often, and the median time is reported: the
+// first one pays for memory that is touched for the first time.
+constexpr double kShortSeconds = 0.01;
+constexpr size_t kRepetitions = 9;
+
+struct ShardFlags {
+  std::string lengths;
+  uint32_t context_parallel = 1;
+  Sharding sharding = Sharding::kPerSequence;
+  uint32_t pad_to = 0;
+  KernelLatencyTable table;
+};
+
+absl::StatusOr<ShardFlags> ReadShardFlags(const FlagValues& values) {
+  FlagReader reader(values);
+  ShardFlags flags;
+  flags.lengths = reader.Text("--lengths", "a file with one document length a line");
+  flags.context_parallel = reader.Integer32("--cp", {1, kMaxContextParallel});
+  flags.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
+  flags.pad_to = reader.Integer32("--pad-to", {0, kMaxPadMultiple}, 0);
+  const AnalyticCost cost = ReadModel(values, reader);
+  if (!reader.status().ok()) return reader.status();
+  absl::StatusOr<KernelLatencyTable> table = KernelLatencyTable::FromTileModel(
+      cost.model, cost.hardware, cost.tensor_parallel);
+  if (!table.ok()) return InFlagNames(table.status());
+  flags.table = *std::move(table);
+  absl::StatusOr<uint32_t> multiple = PadMultiple(flags.context_parallel, flags.pad_to);
+  if (!multiple.ok()) return InFlagNames(multiple.status());
+  return flags;
+}
+
+struct TimedPlan {
+  ShardPlan plan;
+  double seconds = 0;
+};
+
+absl::StatusOr<TimedPlan> Plan(const ShardFlags& flags,
+                               std::span<const uint32_t> lengths) {
+  TimedPlan timed;
+  std::vector<double> seconds;
+  do {
+    const auto start = std::chrono::steady_clock::now();
+    absl::StatusOr<ShardPlan> plan = PlanSharding(
+        flags.sharding, lengths, flags.context_parallel, flags.pad_to, flags.table);
+    const std::chrono::duration<double> taken =
+        std::chrono::steady_clock::now() - start;
+    if (!plan.ok()) return InFlagNames(plan.status());
+    seconds.push_back(taken.count());
+    timed.plan = *std::move(plan);
+  } while (seconds.back() < kShortSeconds && seconds.size() < kRepetitions);
+  std::sort(seconds.begin(), seconds.end());
+  timed.seconds = seconds[seconds.size() / 2];
+  if (absl::Status status = Validate(timed.plan, lengths); !status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the plan is not valid: ", status.ToString()));
+  }
+  return timed;
+}
+
+double MaxOverMean(std::span<const int64_t> values) {
+  double sum = 0;
+  double most = 0;
+  for (const int64_t value : values) {
+    sum += static_cast<double>(value);
+    most = std::max(most, static_cast<double>(value));
+  }
+  return sum > 0 ? most * static_cast<double>(values.size()) / sum : 1;
+}
+
+}  // namespace
+
+absl::StatusOr<CommandOutput> RunShardCommand(const FlagValues& values) {
+  const absl::StatusOr<ShardFlags> flags = ReadShardFlags(values);
+  if (!flags.ok()) return flags.status();
+  const absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(flags->lengths);
+  if (!lengths.ok()) return lengths.status();
+  const absl::StatusOr<TimedPlan> timed = Plan(*flags, *lengths);
+  if (!timed.ok()) return timed.status();
+  const ShardPlan& plan = timed->plan;
+
+  ShardReport report;
+  report.chosen = plan.sharding;
+  report.documents = plan.documents();
+  report.tokens = plan.tokens();
+  report.loads = RankLoads(plan);
+  report.predicted_ns = PredictRankNs(plan, flags->table);
+  report.imbalance = MaxOverMean(report.predicted_ns);
+  report.plan_seconds = timed->seconds;
+  if (IsGiven(values, "--print-slices")) report.slices = ExpandAllRanks(plan);
+  return CommandOutput{
+      IsGiven(values, "--json") ? ShardJson(report) : ShardText(report), ""};
+}
+
+}  // namespace evenpack

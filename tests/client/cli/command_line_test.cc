@@ -1,0 +1,80 @@
+#include "client/cli/command_line.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(CommandLineTest, KeepsValuesAsTyped) {
+  const auto line = ParseCommandLine(
+      {"pack", "--lengths", "-", "--window=-5", "--micro-batches", "-1", "--json"});
+  ASSERT_THAT(line, IsOk());
+  EXPECT_EQ(line->command, "pack");
+  EXPECT_THAT(line->flags, UnorderedElementsAre(
+                               Pair("--lengths", "-"), Pair("--window", "-5"),
+                               Pair("--micro-batches", "-1"), Pair("--json", "true")));
+}
+
+TEST(CommandLineTest, ABooleanAloneIsTrue) {
+  const auto line = ParseCommandLine(
+      {"pack", "--split-overlong", "--split-documents", "false", "--json"});
+  ASSERT_THAT(line, IsOk());
+  EXPECT_THAT(line->flags, UnorderedElementsAre(Pair("--split-overlong", "true"),
+                                                Pair("--split-documents", "false"),
+                                                Pair("--json", "true")));
+}
+
+TEST(CommandLineTest, GivesHelpAndVersion) {
+  const auto version = ParseCommandLine({"--version"});
+  ASSERT_THAT(version, IsOk());
+  EXPECT_THAT(version->command, IsEmpty());
+  EXPECT_EQ(version->text.substr(0, 12), "evenpackctl ");
+  for (const char* const command : {"pack", "shard", "compare"}) {
+    const auto help = ParseCommandLine({command, "--help"});
+    ASSERT_THAT(help, IsOk());
+    EXPECT_THAT(help->command, IsEmpty());
+    EXPECT_THAT(help->text, HasSubstr("--lengths FILE"));
+  }
+  const auto help = ParseCommandLine({"--help"});
+  ASSERT_THAT(help, IsOk());
+  EXPECT_THAT(help->text, HasSubstr("compare"));
+}
+
+TEST(CommandLineTest, RefusesWhatIsNoCommandLine) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {{}, "command is missing; accepted: pack, shard or compare; --help, --version"},
+      {{"unpack"}, "command: 'unpack' is not accepted; accepted: pack, shard or"},
+      {{"--window", "5"}, "command: '--window' is not accepted"},
+      {{"pack", "--widow", "5"},
+       "pack: '--widow' is not accepted; accepted: --lengths"},
+      {{"pack", "file"}, "pack: 'file' is not accepted; accepted: --lengths"},
+      {{"pack", "shard"}, "pack: 'shard' is not accepted"},
+      {{"compare", "--policy", "wlb"}, "compare: '--policy' is not accepted"},
+      {{"shard", "--window", "5"}, "shard: '--window' is not accepted"},
+      {{"pack", "--window"}, "--window has no value; accepted: --window L"},
+      {{"pack", "--window", "5", "--window", "6"},
+       "--window: given 2 times is not accepted; accepted: once"},
+  };
+  for (const Case& test : cases) {
+    EXPECT_THAT(ParseCommandLine(test.arguments),
+                StatusIs(kInvalid, HasSubstr(test.message)));
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,86 @@
+#include "client/cli/lengths_file.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(ParseLengthsTest, ReadsOneLengthALine) {
+  const auto lengths = ParseLengths("1\n2147483647\n007\n");
+  ASSERT_THAT(lengths, IsOk());
+  EXPECT_THAT(*lengths, ElementsAre(1, 2147483647, 7));
+}
+
+TEST(ParseLengthsTest, ToleratesBlanksCarriageReturnsAndEmptyLinesAtTheEnd) {
+  const auto lengths = ParseLengths(" 5\t\r\n\t6 \r\n7\n\r\n  \n\n");
+  ASSERT_THAT(lengths, IsOk());
+  EXPECT_THAT(*lengths, ElementsAre(5, 6, 7));
+}
+
+TEST(ParseLengthsTest, NeedsNoLineEndAtTheEnd) {
+  const auto lengths = ParseLengths("5\n6");
+  ASSERT_THAT(lengths, IsOk());
+  EXPECT_THAT(*lengths, ElementsAre(5, 6));
+}
+
+TEST(ParseLengthsTest, RefusesWhatIsNotALength) {
+  for (const std::string bad :
+       {"0", "-1", "+1", "1.5", "12x", "x", "1 2", "1e3", "0x10", "2147483648",
+        "18446744073709551617", "99999999999999999999999", ""}) {
+    EXPECT_THAT(
+        ParseLengths("4\n" + bad + "\n4\n"),
+        StatusIs(kInvalid, "line 2: '" + bad +
+                               "' is not accepted; accepted: a document length in "
+                               "tokens, 1 to 2147483647"))
+        << bad;
+  }
+}
+
+TEST(ParseLengthsTest, RefusesAFileWithoutDocuments) {
+  for (const char* const empty : {"", "\n", " \r\n\n"}) {
+    EXPECT_THAT(ParseLengths(empty),
+                StatusIs(kInvalid, HasSubstr("a file without documents")));
+  }
+}
+
+TEST(ReadLengthsTest, ReadsAFile) {
+  const std::string path = ::testing::TempDir() + "lengths_file_test.txt";
+  std::ofstream(path) << "3\n4\n";
+  const auto lengths = ReadLengths(path);
+  ASSERT_THAT(lengths, IsOk());
+  EXPECT_THAT(*lengths, ElementsAre(3, 4));
+}
+
+TEST(ReadLengthsTest, RefusesAMissingFileAndADirectory) {
+  EXPECT_THAT(
+      ReadLengths("/no/such/file"),
+      StatusIs(kInvalid, HasSubstr("--lengths: '/no/such/file' (No such file")));
+  EXPECT_THAT(
+      ReadLengths(::testing::TempDir()),
+      StatusIs(kInvalid, HasSubstr("(Is a directory) is not accepted; accepted: "
+                                   "a readable file")));
+}
+
+TEST(CheckMaxLengthTest, NamesTheFirstLineThatIsTooLong) {
+  const std::vector<uint32_t> lengths = {5, 10, 11, 12};
+  EXPECT_THAT(CheckMaxLength(lengths, 12), IsOk());
+  EXPECT_THAT(CheckMaxLength(lengths, 10),
+              StatusIs(kInvalid,
+                       "line 3: '11' is not accepted; accepted: 1 to 10 tokens, which "
+                       "is --max-length, or longer with --split-overlong true"));
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,42 @@
+#include "client/cli/progress_bar.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+namespace evenpack {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+constexpr std::chrono::milliseconds kAlways(0);
+
+TEST(ProgressBarTest, ShowsTheShareAndRemovesItself) {
+  std::ostringstream stream;
+  {
+    ProgressBar bar(&stream, "packing", kAlways);
+    bar.Update(1, 3);
+    EXPECT_THAT(stream.str(),
+                HasSubstr("packing [##########                    ] 33%"));
+    bar.Update(5, 3);
+    EXPECT_THAT(stream.str(), HasSubstr("] 100%"));
+  }
+  EXPECT_THAT(stream.str(), EndsWith("\r\x1b[K"));
+}
+
+TEST(ProgressBarTest, WritesNothingForShortWorkOrWithoutAStream) {
+  std::ostringstream stream;
+  {
+    ProgressBar bar(&stream, "packing", std::chrono::hours(1));
+    bar.Update(1, 3);
+    ProgressBar none(nullptr, "packing", kAlways);
+    none.Update(1, 3);
+    ProgressBar empty(&stream, "packing", kAlways);
+    empty.Update(0, 0);
+  }
+  EXPECT_EQ(stream.str(), "");
+}
+
+}  // namespace
+}  // namespace evenpack
