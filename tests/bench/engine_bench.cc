@@ -12,7 +12,7 @@
 #include "server/core/cost/cost_spec.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
-#include "tests/bench/bench_lengths.h"
+#include "tests/testing/given_lengths.h"
 
 namespace evenpack {
 namespace {
@@ -47,7 +47,8 @@ class FedJob {
     command.first_sequence = state_.streams[0].next_sequence;
     uint64_t tokens = 0;
     while (tokens < GlobalBatchTokens(state_.spec)) {
-      command.lengths.push_back(GivenLengths()[next_++ % GivenLengths().size()]);
+      command.lengths.push_back(
+          testing::GivenLengths()[next_++ % testing::GivenLengths().size()]);
       tokens += command.lengths.back();
     }
     Do(command);

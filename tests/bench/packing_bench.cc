@@ -9,7 +9,7 @@
 #include "server/core/packing/original.h"
 #include "server/core/packing/wlb.h"
 #include "server/core/packing/work_list.h"
-#include "tests/bench/bench_lengths.h"
+#include "tests/testing/given_lengths.h"
 
 namespace evenpack {
 namespace {
@@ -18,7 +18,7 @@ constexpr uint32_t kWindow = 131072;
 constexpr uint32_t kMaxLength = 196608;
 
 std::vector<Document> Documents(size_t count) {
-  const std::vector<uint32_t>& lengths = GivenLengths();
+  const std::vector<uint32_t>& lengths = testing::GivenLengths();
   std::vector<Document> documents(count);
   for (size_t i = 0; i < count; ++i) {
     documents[i].sequence = i;

@@ -1,8 +1,6 @@
 #include "tests/testing/test_documents.h"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
 
 #include "server/core/cost/cost_spec.h"
 
@@ -64,15 +62,6 @@ std::vector<uint32_t> SkewedLengths(uint64_t seed, size_t count, uint32_t longes
                                        : longest;
     length = Draw(random, 1, most);
   }
-  return lengths;
-}
-
-std::vector<uint32_t> GivenLengths() {
-  std::ifstream file(std::string(EVENPACK_SOURCE_DIR) +
-                     "/deploy/data/lengths/wlbllm.txt");
-  std::vector<uint32_t> lengths;
-  uint32_t length = 0;
-  while (file >> length) lengths.push_back(length);
   return lengths;
 }
 

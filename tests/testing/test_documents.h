@@ -32,9 +32,6 @@ uint32_t Draw(std::mt19937_64& random, uint32_t least, uint32_t most);
 // Many short documents and a heavy tail up to `longest`.
 std::vector<uint32_t> SkewedLengths(uint64_t seed, size_t count, uint32_t longest);
 
-// The lengths of deploy/data/lengths/wlbllm.txt.
-std::vector<uint32_t> GivenLengths();
-
 }  // namespace evenpack::testing
 
 #endif  // EVENPACK_TESTS_TESTING_TEST_DOCUMENTS_H_

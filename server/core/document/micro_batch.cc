@@ -25,6 +25,7 @@ Digest128 MicroBatchDigest(const MicroBatch& micro_batch) {
     builder.Word(document.offset);
   }
   builder.Word(micro_batch.tokens);
+  builder.Word(micro_batch.padding);
   return builder.Finish();
 }
 

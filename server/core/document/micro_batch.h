@@ -23,6 +23,8 @@ struct MicroBatch {
   std::vector<Document> documents;
   // Sum of the documents' lengths; may be 0.
   uint64_t tokens = 0;
+  // Tokens of padding beside these; 0 where sharding is padding-free.
+  uint64_t padding = 0;
   // Predicted forward latency in nanoseconds.
   int64_t workload_ns = 0;
   // Never kAdaptive.
@@ -36,8 +38,8 @@ uint64_t SumOfSquaredLengths(const MicroBatch& micro_batch);
 // Tokens that count in the loss.
 uint64_t LossTokens(const MicroBatch& micro_batch);
 
-// Covers the documents (stream, sequence, offset, length) in order and the tokens;
-// docs/formats.md gives the words.
+// Covers the documents (stream, sequence, offset, length) in order, tokens and
+// padding; docs/formats.md gives the words.
 Digest128 MicroBatchDigest(const MicroBatch& micro_batch);
 
 }  // namespace evenpack

@@ -80,9 +80,8 @@ struct JobSpec {
   // kWlb. 0 to 1,000,000.
   double backlog_limit = 4;
 
+  // Padding-free (server/core/sharding).
   Sharding sharding = Sharding::kPerDocument;
-  // Multiple that sharding pads to, 0 for padding-free (server/core/sharding).
-  uint32_t pad_to = 0;
 
   // Checkpoints that must stay restorable: steps before the oldest of them are let go.
   // 1 to 1,000.

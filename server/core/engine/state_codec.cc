@@ -33,8 +33,8 @@ void Code(Coder& coder, MaybeConst<Document> auto& document) {
 
 template <typename Coder>
 void Code(Coder& coder, MaybeConst<MicroBatch> auto& micro_batch) {
-  coder.All(micro_batch.documents, micro_batch.tokens, micro_batch.workload_ns,
-            micro_batch.sharding);
+  coder.All(micro_batch.documents, micro_batch.tokens, micro_batch.padding,
+            micro_batch.workload_ns, micro_batch.sharding);
 }
 
 template <typename Coder>
@@ -115,8 +115,8 @@ void Code(Coder& coder, MaybeConst<JobSpec> auto& spec) {
   coder.All(spec.streams, spec.merge, spec.micro_batches, spec.data_parallel,
             spec.context_parallel, spec.window, spec.max_length, spec.policy,
             spec.split_overlong, spec.max_delay, spec.backlog_limit, spec.sharding,
-            spec.pad_to, spec.retain_checkpoints, spec.max_retained_steps,
-            spec.workload, spec.kernel_latency);
+            spec.retain_checkpoints, spec.max_retained_steps, spec.workload,
+            spec.kernel_latency);
 }
 
 template <typename Coder>

@@ -73,7 +73,7 @@ absl::Status ChooseShardings(const JobSpec& spec, std::vector<MicroBatch>& packe
     for (const Document& document : micro_batch.documents) {
       lengths.push_back(document.length);
     }
-    const auto choice = ChooseSharding(lengths, spec.context_parallel, spec.pad_to,
+    const auto choice = ChooseSharding(lengths, spec.context_parallel, /*pad_to=*/0,
                                        spec.kernel_latency);
     if (!choice.ok()) return choice.status();
     micro_batch.sharding = choice->plan.sharding;

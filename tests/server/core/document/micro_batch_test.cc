@@ -34,6 +34,7 @@ TEST(MicroBatchTest, TheDigestIsOfTheDocumentedWords) {
   builder.Word(1);
   builder.Word(0);
   builder.Word(7);
+  builder.Word(0);
   EXPECT_EQ(MicroBatchDigest(Example()), builder.Finish());
 }
 
@@ -44,6 +45,7 @@ TEST(MicroBatchTest, TheDigestCoversWhatMakesTheSequence) {
       [](MicroBatch& m) { m.documents[1].offset = 1; },
       [](MicroBatch& m) { m.documents[1].length = 5; },
       [](MicroBatch& m) { m.tokens = 8; },
+      [](MicroBatch& m) { m.padding = 1; },
       [](MicroBatch& m) { m.documents.pop_back(); },
       [](MicroBatch& m) { std::swap(m.documents[0], m.documents[1]); },
   };

@@ -73,7 +73,6 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
        "kernel_latency: an empty table is not accepted"},
       {[](JobSpec& s) { s.sharding = static_cast<Sharding>(7); },
        "sharding: 7 is not accepted"},
-      {[](JobSpec& s) { s.pad_to = 2147483648U; }, "pad_to: 2147483648 is not"},
       {[](JobSpec& s) { s.retain_checkpoints = 0; },
        "retain_checkpoints: 0 is not accepted; accepted: 1 to 1000"},
       {[](JobSpec& s) { s.max_retained_steps = 0; },

@@ -1,11 +1,11 @@
-#include "tests/bench/bench_lengths.h"
+#include "tests/testing/given_lengths.h"
 
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
 
-namespace evenpack {
+namespace evenpack::testing {
 
 const std::vector<uint32_t>& GivenLengths() {
   static const std::vector<uint32_t> lengths = [] {
@@ -23,4 +23,4 @@ const std::vector<uint32_t>& GivenLengths() {
   return lengths;
 }
 
-}  // namespace evenpack
+}  // namespace evenpack::testing
