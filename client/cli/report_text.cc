@@ -92,6 +92,12 @@ std::vector<std::string> CompareCells(const CompareRow& row, double most_excess)
 // compare like with like, as long as no document was cut.
 std::string SpeedupText(const CompareReport& report) {
   const CompareRow& plain = report.rows.front();
+  if (!plain.report.figures.imbalance.has_value()) {
+    return absl::StrFormat(
+        "Too few documents to compare: a step takes %s tokens. A smaller --window or "
+        "fewer --micro-batches makes shorter steps.\n",
+        Grouped(uint64_t{plain.report.micro_batches} * plain.report.window));
+  }
   const CompareRow* best = &plain;
   for (const CompareRow& row : report.rows) {
     if (row.whole_documents && row.report.figures.predicted_forward_seconds <
@@ -107,7 +113,7 @@ std::string SpeedupText(const CompareReport& report) {
   }
   return absl::StrFormat(
       "%s is predicted %.2fx as fast as %s: all steps, each as long as its heaviest "
-      "micro-batch, take %.1f s rather than %.1f s of forward time.\n",
+      "micro-batch, take %.4g s rather than %.4g s of forward time.\n",
       best->name, plain_seconds / best_seconds, plain.name, best_seconds,
       plain_seconds);
 }

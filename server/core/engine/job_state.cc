@@ -10,10 +10,13 @@ uint64_t DurableSteps(const JobState& state) {
 }
 
 uint64_t RetainedSteps(const JobState& state) {
-  return static_cast<uint64_t>(std::count_if(
-      state.history.begin(), state.history.end(), [](const HistoryRecord& record) {
-        return std::holds_alternative<StepRecord>(record);
-      }));
+  // Steps are numbered without gaps, so the first one that is retained tells.
+  for (const HistoryRecord& record : state.history) {
+    if (const auto* first = std::get_if<StepRecord>(&record); first != nullptr) {
+      return state.position.next_step - first->step.index;
+    }
+  }
+  return 0;
 }
 
 bool IsDrained(const JobState& state) {

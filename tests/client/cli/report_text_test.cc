@@ -44,6 +44,15 @@ TEST(CompareTextTest, PromisesNothingWherePlainPackingIsBest) {
       HasSubstr("No policy is predicted faster than plain on these documents."));
 }
 
+TEST(CompareTextTest, PromisesNothingWithoutAFullStep) {
+  CompareReport report = {10, {Row("plain", 2, 8, true), Row("even", 1, 4, true)}};
+  for (CompareRow& row : report.rows) row.report.figures.imbalance.reset();
+  EXPECT_THAT(
+      CompareText(report),
+      AllOf(HasSubstr("Too few documents to compare: a step takes 4,000 tokens."),
+            Not(HasSubstr("predicted"))));
+}
+
 TEST(PackTextTest, SaysWhereThereWasNoFullStep) {
   PackReport report;
   report.policy = "wlb";

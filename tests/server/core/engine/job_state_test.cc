@@ -19,11 +19,19 @@ TEST(JobStateTest, DurableIsTheLeastOfTheRanks) {
 }
 
 TEST(JobStateTest, RetainedStepsDoNotCountReconfigurations) {
-  JobState state;
-  state.history.emplace_back(StepRecord());
-  state.history.emplace_back(UpdateRecord());
-  state.history.emplace_back(StepRecord());
-  EXPECT_EQ(RetainedSteps(state), 2U);
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  EXPECT_EQ(RetainedSteps(job.state()), 0U);
+  ASSERT_THAT(job.Do(UpdateJob{0, job.state().spec}), IsOk());
+  EXPECT_EQ(RetainedSteps(job.state()), 0U);
+  ASSERT_THAT(job.Ingest({10, 10, 10, 10}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(UpdateJob{2, job.state().spec}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(job.state().history.size(), 5U);
+  EXPECT_EQ(RetainedSteps(job.state()), 3U);
+  ASSERT_THAT(job.Do(Acknowledge{0, 0}), IsOk());
+  EXPECT_EQ(RetainedSteps(job.state()), 2U);
 }
 
 TEST(JobStateTest, DrainedOnceEndedAndEmitted) {
