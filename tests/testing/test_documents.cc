@@ -32,6 +32,12 @@ std::vector<uint32_t> LengthsOf(const std::vector<Document>& documents) {
   return lengths;
 }
 
+std::vector<uint32_t> LengthsOf(const WorkList& documents) {
+  std::vector<uint32_t> lengths;
+  for (const Document* document : documents) lengths.push_back(document->length);
+  return lengths;
+}
+
 std::vector<std::vector<uint32_t>> LengthsOf(const Packing& packing) {
   std::vector<std::vector<uint32_t>> lengths;
   for (const MicroBatch& micro_batch : packing.micro_batches) {

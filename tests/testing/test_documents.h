@@ -10,6 +10,7 @@
 #include "server/core/cost/workload_table.h"
 #include "server/core/document/document.h"
 #include "server/core/packing/packing.h"
+#include "server/core/packing/work_list.h"
 
 namespace evenpack::testing {
 
@@ -19,6 +20,7 @@ std::vector<Document> MakeDocuments(const std::vector<uint32_t>& lengths);
 std::vector<Document> LongestFirst(std::vector<Document> documents);
 
 std::vector<uint32_t> LengthsOf(const std::vector<Document>& documents);
+std::vector<uint32_t> LengthsOf(const WorkList& documents);
 // Per micro-batch, the lengths in order.
 std::vector<std::vector<uint32_t>> LengthsOf(const Packing& packing);
 

@@ -21,7 +21,7 @@ JobSpec MakeSpec(PolicyKind policy, uint32_t micro_batches, uint32_t window) {
   spec.window = window;
   spec.max_length = window + window / 2;
   spec.policy.kind = policy;
-  spec.max_retained_steps = 1'000'000;
+  spec.max_steps_ahead = 1'000'000;
   ResolveCosts(spec);
   return spec;
 }

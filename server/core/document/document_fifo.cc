@@ -19,15 +19,14 @@ void DocumentFifo::PushBack(std::span<const Document> documents) {
 }
 
 void DocumentFifo::PushFront(std::span<const Document> documents) {
-  if (documents.size() <= head_) {
-    head_ -= documents.size();
-    std::ranges::copy(documents, documents_.begin() + static_cast<ptrdiff_t>(head_));
-  } else {
-    documents_.erase(documents_.begin(),
-                     documents_.begin() + static_cast<ptrdiff_t>(head_));
-    documents_.insert(documents_.begin(), documents.begin(), documents.end());
-    head_ = 0;
+  if (documents.size() > head_) {
+    // A gap as large as what is held, so that moving it is paid for by as many pushes.
+    const size_t gap = documents.size() + size();
+    documents_.insert(documents_.begin(), gap - head_, Document());
+    head_ = gap;
   }
+  head_ -= documents.size();
+  std::ranges::copy(documents, documents_.begin() + static_cast<ptrdiff_t>(head_));
   tokens_ += SumOfLengths(documents);
 }
 

@@ -41,6 +41,9 @@ Admission Admit(const JobState& state, uint64_t target) {
     admitted.push_back(next);
     admission.tokens += next->length;
   }
+  admission.exhausted = reader.Exhausted();
+  // Too few: the caller refuses, and needs no documents for that.
+  if (admission.tokens < target && !admission.exhausted) return admission;
   admission.documents.reserve(admitted.size());
   uint64_t order = state.position.documents_admitted;
   uint64_t tokens = held;
@@ -52,7 +55,6 @@ Admission Admit(const JobState& state, uint64_t target) {
     admission.batches = batch + 1;
   }
   if (admission.tokens >= target) admission.batches = batches;
-  admission.exhausted = reader.Exhausted();
   admission.merge = reader.cursor();
   admission.taken = reader.taken();
   return admission;

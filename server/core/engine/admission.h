@@ -28,7 +28,8 @@ struct Admission {
 Admission NoAdmission(const JobState& state);
 
 // Documents until their tokens reach `target`; the one that reaches it belongs to it.
-// Fewer where the merge has no more to give at present.
+// Fewer where all streams are exhausted. Where the merge waits for a stream before
+// that, only `tokens` and `exhausted` are set.
 Admission Admit(const JobState& state, uint64_t target);
 
 }  // namespace evenpack

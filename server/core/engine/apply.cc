@@ -49,6 +49,15 @@ void MoveQueues(StepDecided& event, StepRecord& record, JobState& state) {
   }
 }
 
+void MoveLeftOver(StepDecided& event, StepRecord& record, JobState& state) {
+  std::vector<Document>& left_over = state.waiting.left_over;
+  record.left_over_taken = TakeAt(event.left_over_taken, left_over);
+  record.left_over_positions = std::move(event.left_over_taken);
+  record.left_over_added = event.left_over_added.size();
+  left_over.insert(left_over.end(), event.left_over_added.begin(),
+                   event.left_over_added.end());
+}
+
 void ApplyDecided(StepDecided event, JobState& state) {
   StepRecord record;
   record.from_plan = event.from_plan;
@@ -62,8 +71,7 @@ void ApplyDecided(StepDecided event, JobState& state) {
       position.documents_admitted += event.admitted[s];
     }
     MoveQueues(event, record, state);
-    record.left_over_before =
-        std::exchange(state.waiting.left_over, std::move(event.left_over));
+    MoveLeftOver(event, record, state);
     state.waiting.planned = std::move(event.planned);
     position.merge = std::move(event.merge);
   }
@@ -82,7 +90,7 @@ void LetGo(JobState& state) {
     const auto* step = std::get_if<StepRecord>(&first);
     const bool needed = step != nullptr
                             ? step->step.index >= floor
-                            : std::get<UpdateRecord>(first).from_step > floor;
+                            : std::get<UpdateRecord>(first).from_step >= floor;
     if (needed) return;
     state.history.pop_front();
   }

@@ -53,6 +53,9 @@ struct FormStep {};
 struct Acknowledge {
   uint32_t data_parallel_rank = 0;
   uint64_t step = 0;
+  // Step::epoch of the step as the rank received it: a mark for a step that was
+  // withdrawn and formed anew since is refused.
+  uint64_t epoch = 0;
 };
 
 using Command =

@@ -28,6 +28,13 @@ absl::StatusOr<DurableMarked> DecideAcknowledge(const JobState& state,
                                               " is not decided; accepted: below ",
                                               state.position.next_step));
   }
+  // A step that was let go is durable already: the mark changes nothing.
+  const Step* step = FindStep(state, command.step);
+  if (step != nullptr && step->epoch != command.epoch) {
+    return absl::AbortedError(
+        absl::StrCat("epoch: ", command.epoch, " is not that of step ", command.step,
+                     "; accepted: ", step->epoch, ", under which it was formed anew"));
+  }
   return DurableMarked{command.data_parallel_rank, command.step + 1};
 }
 

@@ -16,15 +16,17 @@
 namespace evenpack {
 
 // Errors, each naming the field, its value and what would be accepted:
-//   INVALID_ARGUMENT     a value out of its range (a length, a spec's field)
+//   INVALID_ARGUMENT     a value out of its range (a length, a spec's field); an update
+//                        of the streams or the merge
 //   NOT_FOUND            the job was not created; a stream that it doesn't have
 //   ALREADY_EXISTS       CreateJob on a job
 //   OUT_OF_RANGE         a gap in sequence numbers; a step or rank that there isn't;
 //                        FormStep on a drained job
-//   ABORTED              other content under sequence numbers accepted before
+//   ABORTED              other content under sequence numbers accepted before; a mark
+//                        for a step that was withdrawn and formed anew
 //   FAILED_PRECONDITION  documents after a stream's end; FormStep without enough
 //                        documents; an update that a waiting document doesn't fit
-//   RESOURCE_EXHAUSTED   FormStep with max_retained_steps waiting
+//   RESOURCE_EXHAUSTED   FormStep with max_steps_ahead steps not durable
 absl::StatusOr<Event> Decide(const JobState& state, const Command& command);
 
 }  // namespace evenpack

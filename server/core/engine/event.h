@@ -48,8 +48,10 @@ struct StepDecided {
   // Per delay queue: the documents that entered it, then how many left its front.
   std::vector<std::vector<Document>> entered;
   std::vector<uint64_t> released;
-  // All documents left over after this step, in order.
-  std::vector<Document> left_over;
+  // The list of left-overs: which positions of it, rising, are no longer in it, and
+  // what is appended behind the others.
+  std::vector<uint64_t> left_over_taken;
+  std::vector<Document> left_over_added;
   // The window's later steps.
   std::vector<Step> planned;
 };

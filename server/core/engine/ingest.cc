@@ -30,7 +30,7 @@ absl::Status CheckColumn(absl::string_view name, size_t size, size_t expected) {
                       absl::StrCat("none, or as many as lengths: ", expected));
 }
 
-absl::Status CheckColumns(const JobSpec& spec, const Ingest& command) {
+absl::Status CheckColumns(const Ingest& command) {
   const size_t count = command.lengths.size();
   for (const absl::Status& status :
        {CheckColumn("ids", command.ids.size(), count),
@@ -38,8 +38,19 @@ absl::Status CheckColumns(const JobSpec& spec, const Ingest& command) {
         CheckColumn("sources", command.sources.size(), count)}) {
     if (!status.ok()) return status;
   }
+  if (command.first_sequence > std::numeric_limits<uint64_t>::max() - count) {
+    return InvalidField("first_sequence", command.first_sequence,
+                        "a number that the batch does not carry past 2^64-1");
+  }
+  return absl::OkStatus();
+}
+
+// Only new documents, from `first_new` on, are held to the spec: what is sent again may
+// have been accepted under another.
+absl::Status CheckNewDocuments(const JobSpec& spec, const Ingest& command,
+                               size_t first_new) {
   const uint32_t longest = spec.split_overlong ? kMaxDocumentLength : spec.max_length;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = first_new; i < command.lengths.size(); ++i) {
     const uint32_t length = command.lengths[i];
     if (length < 1 || length > longest) {
       return InvalidField(
@@ -52,10 +63,6 @@ absl::Status CheckColumns(const JobSpec& spec, const Ingest& command) {
       return InvalidField(absl::StrCat("loss_tokens[", i, "]"), command.loss_tokens[i],
                           absl::StrCat("0 to the document's length, ", length));
     }
-  }
-  if (command.first_sequence > std::numeric_limits<uint64_t>::max() - count) {
-    return InvalidField("first_sequence", command.first_sequence,
-                        "a number that the batch does not carry past 2^64-1");
   }
   return absl::OkStatus();
 }
@@ -88,7 +95,7 @@ absl::StatusOr<DocumentsAccepted> DecideIngest(const JobState& state,
                                                const Ingest& command) {
   const absl::StatusOr<uint32_t> index = FindStream(state, command.stream);
   if (!index.ok()) return index.status();
-  if (absl::Status status = CheckColumns(state.spec, command); !status.ok()) {
+  if (absl::Status status = CheckColumns(command); !status.ok()) {
     return status;
   }
   const StreamState& stream = state.streams[*index];
@@ -98,9 +105,13 @@ absl::StatusOr<DocumentsAccepted> DecideIngest(const JobState& state,
         "first_sequence: ", command.first_sequence, " leaves a gap in stream '",
         command.stream, "'; accepted: up to ", next, ", the next number expected"));
   }
-  std::vector<Document> documents = DocumentsOf(command, *index);
   const auto known = static_cast<size_t>(
-      std::min<uint64_t>(next - command.first_sequence, documents.size()));
+      std::min<uint64_t>(next - command.first_sequence, command.lengths.size()));
+  if (absl::Status status = CheckNewDocuments(state.spec, command, known);
+      !status.ok()) {
+    return status;
+  }
+  std::vector<Document> documents = DocumentsOf(command, *index);
   const std::span<const Document> resent(documents.data(), known);
   if (const size_t at = stream.resends.FirstDifference(resent, next); at < known) {
     return absl::AbortedError(absl::StrCat(

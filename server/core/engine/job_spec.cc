@@ -69,9 +69,10 @@ absl::Status ValidatePolicy(const JobSpec& spec) {
     return InvalidField("policy.kind", static_cast<uint32_t>(spec.policy.kind),
                         "original, fixed_greedy or wlb");
   }
-  if (spec.policy.version != kPolicyVersion) {
-    return InvalidField("policy.version", spec.policy.version,
-                        absl::StrCat(kPolicyVersion));
+  if (absl::Status status =
+          CheckRange("policy.version", spec.policy.version, 1, kPolicyVersion);
+      !status.ok()) {
+    return status;
   }
   if (absl::Status status =
           CheckRange("policy.window_batches", spec.policy.window_batches, 1, 1024);
@@ -82,7 +83,7 @@ absl::Status ValidatePolicy(const JobSpec& spec) {
       !status.ok()) {
     return status;
   }
-  if (spec.max_delay.has_value() && *spec.max_delay + 1 < BatchesPerWindow(spec)) {
+  if (spec.max_delay.has_value() && *spec.max_delay < BatchesPerWindow(spec) - 1) {
     return InvalidField("max_delay", *spec.max_delay,
                         absl::StrCat("at least ", BatchesPerWindow(spec) - 1,
                                      ", the delay within a window of ",
@@ -126,8 +127,7 @@ absl::Status Validate(const JobSpec& spec) {
       !status.ok()) {
     return status;
   }
-  return CheckRange("max_retained_steps", spec.max_retained_steps, 1,
-                    uint64_t{1} << 32);
+  return CheckRange("max_steps_ahead", spec.max_steps_ahead, 1, uint64_t{1} << 32);
 }
 
 }  // namespace evenpack

@@ -74,7 +74,7 @@ struct JobSpec {
   // Cut documents longer than max_length at it, rather than refuse them.
   bool split_overlong = false;
   // D: global batches that may be admitted after a document's own before it is
-  // emitted. None: no bound. kFixedGreedy needs at least window_batches - 1.
+  // emitted. None: no bound. kFixedGreedy needs at least window_batches - 1, others 0.
   std::optional<uint64_t> max_delay;
   // Waiting tokens, in global batches (N x L), above which nothing new is admitted.
   // kWlb. 0 to 1,000,000.
@@ -86,8 +86,8 @@ struct JobSpec {
   // Checkpoints that must stay restorable: steps before the oldest of them are let go.
   // 1 to 1,000.
   uint32_t retain_checkpoints = 1;
-  // Decided steps that may wait to be let go; no further step is formed beyond.
-  uint64_t max_retained_steps = 1024;
+  // Decided steps beyond the last durable one; no further step is formed. 1 to 2^32.
+  uint64_t max_steps_ahead = 1024;
 
   // Resolved when the job is created or updated, for lengths up to max_length.
   WorkloadTable workload;

@@ -9,14 +9,12 @@ uint64_t DurableSteps(const JobState& state) {
   return *std::min_element(state.durable.begin(), state.durable.end());
 }
 
-uint64_t RetainedSteps(const JobState& state) {
-  // Steps are numbered without gaps, so the first one that is retained tells.
+const Step* FindStep(const JobState& state, uint64_t index) {
   for (const HistoryRecord& record : state.history) {
-    if (const auto* first = std::get_if<StepRecord>(&record); first != nullptr) {
-      return state.position.next_step - first->step.index;
-    }
+    const auto* held = std::get_if<StepRecord>(&record);
+    if (held != nullptr && held->step.index == index) return &held->step;
   }
-  return 0;
+  return nullptr;
 }
 
 bool IsDrained(const JobState& state) {

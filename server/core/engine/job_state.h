@@ -52,7 +52,11 @@ struct StepRecord {
   // Per queue: how many entered its back, and what left its front.
   std::vector<uint64_t> entered;
   std::vector<std::vector<Document>> released;
-  std::vector<Document> left_over_before;
+  // Positions that were taken out of the list of left-overs, what was there, and how
+  // many documents were appended then.
+  std::vector<uint64_t> left_over_positions;
+  std::vector<Document> left_over_taken;
+  uint64_t left_over_added = 0;
 
   friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };
@@ -79,8 +83,9 @@ struct JobState {
 
   // Per DP rank, how many steps from the first are durable.
   std::vector<uint64_t> durable;
-  // The last checkpoints that all ranks hold, as counts of durable steps, rising; at
-  // most spec.retain_checkpoints. The first is the start of the job.
+  // The last values of DurableSteps(), rising, at most spec.retain_checkpoints of them;
+  // the first is the start of the job. Ranks that mark the same steps, as those of one
+  // training run do, hold a checkpoint at each.
   std::deque<uint64_t> checkpoints;
   // From the oldest checkpoint on.
   std::deque<HistoryRecord> history;
@@ -90,8 +95,9 @@ struct JobState {
 
 // Steps that every DP rank has made durable.
 uint64_t DurableSteps(const JobState& state);
-// Decided steps that have not been let go.
-uint64_t RetainedSteps(const JobState& state);
+// A decided step that was not let go; null for any other. Valid until the state
+// changes.
+const Step* FindStep(const JobState& state, uint64_t index);
 // True once all streams have ended and every document was emitted.
 bool IsDrained(const JobState& state);
 // The merge over the buffers as they are. Valid until the state changes.

@@ -1,5 +1,6 @@
 #include "server/core/engine/reconfigure.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +25,9 @@ void Undo(StepRecord record, JobState& state) {
     waiting.planned.insert(waiting.planned.begin(), std::move(planned));
   } else {
     waiting.planned.clear();
-    waiting.left_over = std::move(record.left_over_before);
+    std::vector<Document>& left_over = waiting.left_over;
+    left_over.resize(left_over.size() - record.left_over_added);
+    PutBackAt(record.left_over_positions, record.left_over_taken, left_over);
   }
   state.position = std::move(record.before);
 }
@@ -73,6 +76,7 @@ absl::Status CheckAges(const JobState& state, const JobSpec& spec) {
 }  // namespace
 
 void Withdraw(uint64_t from_step, JobState& state) {
+  for (uint64_t& mark : state.durable) mark = std::min(mark, from_step);
   while (!state.history.empty()) {
     HistoryRecord& last = state.history.back();
     if (auto* step = std::get_if<StepRecord>(&last); step != nullptr) {
@@ -80,9 +84,10 @@ void Withdraw(uint64_t from_step, JobState& state) {
       Undo(std::move(*step), state);
     } else {
       auto& update = std::get<UpdateRecord>(last);
-      if (update.from_step <= from_step) return;
+      if (update.from_step < from_step) return;
       state.spec = std::move(update.spec_before);
       state.waiting = std::move(update.waiting_before);
+      state.durable.assign(state.spec.data_parallel, DurableSteps(state));
     }
     state.history.pop_back();
   }

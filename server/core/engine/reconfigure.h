@@ -15,9 +15,9 @@ namespace evenpack {
 absl::StatusOr<JobUpdated> DecideUpdate(const JobState& state,
                                         const UpdateJob& command);
 
-// Takes back all steps from `from_step` on and the reconfigurations between them: their
-// documents wait again where they waited, or are back in their streams' buffers. A
-// reconfiguration that starts at `from_step` itself stays.
+// Takes back all steps from `from_step` on and the reconfigurations that start there or
+// later: the state after step from_step - 1. Documents wait again where they waited, or
+// are back in their streams' buffers.
 // from_step is at least DurableSteps(state).
 void Withdraw(uint64_t from_step, JobState& state);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/byte_codec.h"
+#include "server/core/engine/state_check.h"
 
 namespace evenpack {
 namespace {
@@ -115,7 +116,7 @@ void Code(Coder& coder, MaybeConst<JobSpec> auto& spec) {
   coder.All(spec.streams, spec.merge, spec.micro_batches, spec.data_parallel,
             spec.context_parallel, spec.window, spec.max_length, spec.policy,
             spec.split_overlong, spec.max_delay, spec.backlog_limit, spec.sharding,
-            spec.retain_checkpoints, spec.max_retained_steps, spec.workload,
+            spec.retain_checkpoints, spec.max_steps_ahead, spec.workload,
             spec.kernel_latency);
 }
 
@@ -143,7 +144,8 @@ void Code(Coder& coder, MaybeConst<Waiting> auto& waiting) {
 template <typename Coder>
 void Code(Coder& coder, MaybeConst<StepRecord> auto& record) {
   coder.All(record.step, record.from_plan, record.before, record.admitted,
-            record.entered, record.released, record.left_over_before);
+            record.entered, record.released, record.left_over_positions,
+            record.left_over_taken, record.left_over_added);
 }
 
 template <typename Coder>
@@ -186,20 +188,6 @@ std::string EncodeDigest(const Digest128& digest) {
   return writer.bytes();
 }
 
-// What the engine relies on and the fields alone don't show.
-bool IsConsistent(const JobState& state) {
-  if (!state.created) return state == JobState();
-  const size_t streams = state.spec.streams.size();
-  const size_t queues = state.spec.policy.kind == PolicyKind::kWlb
-                            ? state.spec.policy.queue_thresholds.size()
-                            : 0;
-  return Validate(state.spec).ok() && state.streams.size() == streams &&
-         state.position.merge.credit.size() == streams &&
-         state.position.merge.out.size() == streams &&
-         state.waiting.queues.size() == queues &&
-         state.durable.size() == state.spec.data_parallel && !state.checkpoints.empty();
-}
-
 }  // namespace
 
 std::string EncodeState(const JobState& state) {
@@ -220,25 +208,26 @@ absl::StatusOr<JobState> DecodeState(std::string_view bytes) {
                      " bytes that don't start as a state does; accepted: what "
                      "EncodeState wrote, whole"));
   }
-  ByteReader reader(
-      bytes.substr(kMagic.size(), bytes.size() - kMagic.size() - kDigestBytes));
-  uint32_t version = 0;
-  reader.All(version);
-  if (version > kStateFormatVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("state: format version ", version,
-                     " is not accepted; accepted: up to ", kStateFormatVersion));
-  }
+  // The digest first: a damaged version number is damage, not a later version.
   const std::string_view hashed = bytes.substr(0, bytes.size() - kDigestBytes);
   if (bytes.substr(hashed.size()) != EncodeDigest(DigestOfBytes(hashed))) {
     return absl::DataLossError(absl::StrCat("state: the checksum of its ", bytes.size(),
                                             " bytes does not match"));
   }
+  ByteReader reader(hashed.substr(kMagic.size()));
+  uint32_t version = 0;
+  reader.All(version);
+  if (version != kStateFormatVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("state: format version ", version,
+                     " is not accepted; accepted: ", kStateFormatVersion));
+  }
   JobState state;
   reader.All(state);
-  if (!reader.ok() || !reader.AtEnd() || version == 0 || !IsConsistent(state)) {
-    return absl::DataLossError("state: its fields contradict each other");
+  if (!reader.ok() || !reader.AtEnd()) {
+    return absl::DataLossError("state: its fields don't fill its bytes");
   }
+  if (absl::Status status = CheckState(state); !status.ok()) return status;
   return state;
 }
 

@@ -19,8 +19,8 @@ inline constexpr uint32_t kStateFormatVersion = 1;
 // The same state gives the same bytes.
 std::string EncodeState(const JobState& state);
 
-// DATA_LOSS where the bytes are damaged or cut; FAILED_PRECONDITION where a later
-// version wrote them.
+// DATA_LOSS where the bytes are damaged, cut, or contradict each other (state_check.h);
+// FAILED_PRECONDITION where another version of the format wrote them.
 absl::StatusOr<JobState> DecodeState(std::string_view bytes);
 
 // Of all that the state holds: equal digests, equal states.

@@ -1,10 +1,10 @@
 #include "server/core/engine/step_formation.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,8 +60,9 @@ bool AdmitsNothing(const JobState& state) {
   return AdmissionTarget(state) == 0;
 }
 
-bool IsOlder(const Document* a, const Document* b) {
-  return std::tie(a->order, a->offset) < std::tie(b->order, b->offset);
+void SortByAdmission(WorkList& documents) {
+  std::sort(documents.begin(), documents.end(),
+            [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
 }
 
 absl::Status ChooseShardings(const JobSpec& spec, std::vector<MicroBatch>& packed) {
@@ -113,6 +114,7 @@ class StepFormer {
 
   Packing PackByOriginal() const {
     WorkList documents = PointTo(state_.waiting.left_over);
+    SortByAdmission(documents);
     Append(PointTo(admission_.documents), documents);
     return PackOriginal(
         documents, {spec_.micro_batches, spec_.window, spec_.policy.split_documents},
@@ -137,7 +139,12 @@ class StepFormer {
     Parts parts;
     const WorkList fresh = EnterQueues();
     SplitLeftOver(parts.due, parts.left_over);
-    ReleaseQueues(parts.due, parts.sorted);
+    // A step without a token would leave a trainer nothing to divide by.
+    const bool nothing_else = fresh.empty() && state_.waiting.left_over.empty();
+    ReleaseQueues(/*short_queues=*/false, parts);
+    if (nothing_else && parts.due.empty() && parts.sorted.empty()) {
+      ReleaseQueues(/*short_queues=*/true, parts);
+    }
     Append(fresh, parts.sorted);
     return PackWlb(Arrange(std::move(parts)), spec_.micro_batches, spec_.max_length,
                    spec_.workload);
@@ -152,7 +159,7 @@ class StepFormer {
   };
 
   static WorkList Arrange(Parts parts) {
-    std::sort(parts.due.begin(), parts.due.end(), IsOlder);
+    SortByAdmission(parts.due);
     SortLongestFirst(parts.sorted);
     WorkList work_list = std::move(parts.due);
     Append(parts.left_over, work_list);
@@ -189,21 +196,43 @@ class StepFormer {
     return fresh;
   }
 
-  // What the queues give up: to `due` or, in queue order, to `released`.
-  void ReleaseQueues(WorkList& due, WorkList& released) {
+  // Adds what the queues give up: to `due` or, in queue order, to `sorted`.
+  void ReleaseQueues(bool short_queues, Parts& parts) {
     const std::vector<size_t> counts =
         PlanRelease(state_.waiting.queues, decided_.entered,
                     {.micro_batches = spec_.micro_batches,
-                     .release_short_queues = decided_.step.kind != StepKind::kFullBatch,
+                     .release_short_queues =
+                         short_queues || decided_.step.kind != StepKind::kFullBatch,
                      .due_before_batch = due_before_});
+    decided_.released.assign(counts.begin(), counts.end());
     for (size_t k = 0; k < counts.size(); ++k) {
-      decided_.released.push_back(counts[k]);
       const std::span<const Document> queued = state_.waiting.queues[k].view();
       for (size_t i = 0; i < counts[k]; ++i) {
         const Document& document =
             i < queued.size() ? queued[i] : decided_.entered[k][i - queued.size()];
-        (IsDue(document) ? due : released).push_back(&document);
+        (IsDue(document) ? parts.due : parts.sorted).push_back(&document);
       }
+    }
+  }
+
+  // Says how the list of left-overs changes: what was in it and is not packed keeps its
+  // place.
+  void KeepLeftOver(const Packing& packing) {
+    const std::vector<Document>& before = state_.waiting.left_over;
+    const Document* const first = before.data();
+    std::vector<bool> stays(before.size(), false);
+    if (packing.rest.has_value()) decided_.left_over_added.push_back(*packing.rest);
+    for (const Document* document : packing.left_over) {
+      const bool was_there = std::less_equal<>()(first, document) &&
+                             std::less<>()(document, first + before.size());
+      if (was_there) {
+        stays[static_cast<size_t>(document - first)] = true;
+      } else {
+        decided_.left_over_added.push_back(*document);
+      }
+    }
+    for (size_t i = 0; i < stays.size(); ++i) {
+      if (!stays[i]) decided_.left_over_taken.push_back(i);
     }
   }
 
@@ -213,7 +242,7 @@ class StepFormer {
         !status.ok()) {
       return status;
     }
-    decided_.left_over = std::move(packing.left_over);
+    KeepLeftOver(packing);
     auto next = std::make_move_iterator(packing.micro_batches.begin());
     const auto end = std::make_move_iterator(packing.micro_batches.end());
     const auto count = static_cast<ptrdiff_t>(spec_.micro_batches);
@@ -233,10 +262,26 @@ class StepFormer {
   StepDecided decided_;
 };
 
-absl::Status TooFewDocuments(const JobState& state, uint64_t target, uint64_t found) {
+uint64_t BufferedTokens(const JobState& state) {
+  uint64_t tokens = 0;
+  for (const StreamState& stream : state.streams) tokens += stream.buffer.tokens();
+  return tokens;
+}
+
+// Seen without reading a document, since a server asks after every ingest.
+bool MustWait(const JobState& state, uint64_t target) {
+  const bool all_ended =
+      std::all_of(state.streams.begin(), state.streams.end(),
+                  [](const StreamState& stream) { return stream.ended; });
+  return !all_ended && BufferedTokens(state) < target;
+}
+
+absl::Status TooFewDocuments(const JobState& state, uint64_t target) {
   return absl::FailedPreconditionError(absl::StrCat(
-      "step ", state.position.next_step, " admits ", target, " tokens and only ", found,
-      " are buffered in merged order; ingest more documents or end the streams"));
+      "step ", state.position.next_step, " admits ", target, " tokens and ",
+      BufferedTokens(state),
+      " are buffered, of which the merge may wait for a stream; ingest more documents "
+      "or end the streams"));
 }
 
 absl::StatusOr<StepDecided> FormFromDocuments(const JobState& state) {
@@ -244,11 +289,12 @@ absl::StatusOr<StepDecided> FormFromDocuments(const JobState& state) {
     return StepFormer(state, StepKind::kBacklog, NoAdmission(state)).Form();
   }
   const uint64_t target = AdmissionTarget(state);
+  if (MustWait(state, target)) return TooFewDocuments(state, target);
   Admission admission = Admit(state, target);
   if (admission.tokens >= target) {
     return StepFormer(state, StepKind::kFullBatch, std::move(admission)).Form();
   }
-  if (!admission.exhausted) return TooFewDocuments(state, target, admission.tokens);
+  if (!admission.exhausted) return TooFewDocuments(state, target);
   if (admission.documents.empty() && IsEmpty(state.waiting)) {
     return absl::OutOfRangeError(absl::StrCat(
         "the job is drained: its last step is ",
@@ -269,9 +315,9 @@ StepDecided NextPlanned(const JobState& state) {
 }  // namespace
 
 absl::StatusOr<StepDecided> DecideStep(const JobState& state) {
-  if (RetainedSteps(state) >= state.spec.max_retained_steps) {
+  if (state.position.next_step - DurableSteps(state) >= state.spec.max_steps_ahead) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "max_retained_steps: ", state.spec.max_retained_steps,
+        "max_steps_ahead: ", state.spec.max_steps_ahead,
         " decided steps wait to be made durable; acknowledge steps to go on"));
   }
   absl::StatusOr<StepDecided> decided =

@@ -10,10 +10,7 @@ namespace evenpack {
 namespace {
 
 void SortByAdmission(std::vector<Document>& documents) {
-  std::sort(documents.begin(), documents.end(),
-            [](const Document& a, const Document& b) {
-              return std::tie(a.order, a.offset) < std::tie(b.order, b.offset);
-            });
+  std::sort(documents.begin(), documents.end(), IsOlder);
 }
 
 }  // namespace
@@ -42,6 +39,36 @@ bool IsEmpty(const Waiting& waiting) {
   return waiting.left_over.empty() && waiting.planned.empty() &&
          std::all_of(waiting.queues.begin(), waiting.queues.end(),
                      [](const DocumentFifo& queue) { return queue.empty(); });
+}
+
+std::vector<Document> TakeAt(std::span<const uint64_t> positions,
+                             std::vector<Document>& documents) {
+  std::vector<Document> taken;
+  taken.reserve(positions.size());
+  size_t kept = positions.empty() ? documents.size() : positions.front();
+  for (size_t i = kept; i < documents.size(); ++i) {
+    if (taken.size() < positions.size() && positions[taken.size()] == i) {
+      taken.push_back(documents[i]);
+    } else {
+      documents[kept++] = documents[i];
+    }
+  }
+  documents.resize(kept);
+  return taken;
+}
+
+void PutBackAt(std::span<const uint64_t> positions, std::span<const Document> taken,
+               std::vector<Document>& documents) {
+  size_t kept = documents.size();
+  documents.resize(documents.size() + positions.size());
+  size_t back = positions.size();
+  for (size_t i = documents.size(); i-- > 0 && back > 0;) {
+    documents[i] = positions[back - 1] == i ? taken[--back] : documents[--kept];
+  }
+}
+
+bool IsOlder(const Document& a, const Document& b) {
+  return std::tie(a.order, a.offset) < std::tie(b.order, b.offset);
 }
 
 Waiting Rearrange(const Waiting& waiting, const PolicySpec& policy) {
@@ -73,8 +100,6 @@ Waiting Rearrange(const Waiting& waiting, const PolicySpec& policy) {
       result.left_over.push_back(document);
     }
   }
-  // Plain packing takes documents in the order they came.
-  if (policy.kind == PolicyKind::kOriginal) SortByAdmission(result.left_over);
   return result;
 }
 

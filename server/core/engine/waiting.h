@@ -3,6 +3,7 @@
 #define EVENPACK_SERVER_CORE_ENGINE_WAITING_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -16,7 +17,7 @@ namespace evenpack {
 struct Waiting {
   // kWlb: one per threshold, in the order of admission.
   std::vector<DocumentFifo> queues;
-  // In the order in which the next step takes them.
+  // Those left over longer first.
   std::vector<Document> left_over;
   // kFixedGreedy: the window's steps to come; kind and micro_batches are set.
   std::vector<Step> planned;
@@ -32,6 +33,15 @@ void ForEachWaiting(const Waiting& waiting,
 uint64_t WaitingTokens(const Waiting& waiting);
 
 bool IsEmpty(const Waiting& waiting);
+
+// Takes out the documents at the given rising positions, and undoes that.
+std::vector<Document> TakeAt(std::span<const uint64_t> positions,
+                             std::vector<Document>& documents);
+void PutBackAt(std::span<const uint64_t> positions, std::span<const Document> taken,
+               std::vector<Document>& documents);
+
+// Whether a was admitted before b; pieces of one document by their offset.
+bool IsOlder(const Document& a, const Document& b);
 
 // The same documents under another policy or other thresholds: what was queued is
 // queued anew or, below the first threshold, left over; what was planned is left over.

@@ -29,7 +29,7 @@ Packing Collect(const WorkList& work_list, std::span<const uint32_t> bins,
   }
   for (size_t i = 0; i < work_list.size(); ++i) {
     if (bins[i] == kLeftOver) {
-      packing.left_over.push_back(*work_list[i]);
+      packing.left_over.push_back(work_list[i]);
       continue;
     }
     MicroBatch& micro_batch = packing.micro_batches[bins[i]];

@@ -18,7 +18,8 @@ class SequentialFill {
     packing_.micro_batches.resize(options.micro_batches);
   }
 
-  void Add(Document document) {
+  void Add(const Document* given) {
+    Document document = *given;
     while (!full() && tokens() + document.length > options_.window) {
       const auto room = static_cast<uint32_t>(
           tokens() < options_.window ? options_.window - tokens() : 0);
@@ -29,10 +30,12 @@ class SequentialFill {
       }
       ++at_;
     }
-    if (full()) {
-      packing_.left_over.push_back(document);
-    } else {
+    if (!full()) {
       Append(document, packing_.micro_batches[at_]);
+    } else if (document.offset == given->offset) {
+      packing_.left_over.push_back(given);
+    } else {
+      packing_.rest = document;
     }
   }
 
@@ -51,7 +54,7 @@ Packing PackOriginal(const WorkList& work_list, const OriginalOptions& options,
                      const WorkloadTable& workload) {
   Packing packing;
   SequentialFill fill(options, packing);
-  for (const Document* document : work_list) fill.Add(*document);
+  for (const Document* document : work_list) fill.Add(document);
   for (MicroBatch& micro_batch : packing.micro_batches) {
     micro_batch.workload_ns = Workload(micro_batch, workload);
   }

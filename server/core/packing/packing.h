@@ -2,20 +2,24 @@
 #ifndef EVENPACK_SERVER_CORE_PACKING_PACKING_H_
 #define EVENPACK_SERVER_CORE_PACKING_PACKING_H_
 
+#include <optional>
 #include <vector>
 
 #include "server/core/document/document.h"
 #include "server/core/document/micro_batch.h"
+#include "server/core/packing/work_list.h"
 
 namespace evenpack {
 
-// Each document given to the policy (or, where it cuts, all pieces of it) is in exactly
-// one of the two.
+// Each document given to the policy, or each piece of one that it cut, is in exactly
+// one of these.
 struct Packing {
   // As many as were asked for; documents, tokens and workload_ns are set.
   std::vector<MicroBatch> micro_batches;
   // What fitted nowhere, in the order it was given.
-  std::vector<Document> left_over;
+  WorkList left_over;
+  // What is left of the document before those, where only its front found room.
+  std::optional<Document> rest;
 };
 
 }  // namespace evenpack

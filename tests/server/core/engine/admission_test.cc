@@ -43,6 +43,12 @@ TEST(AdmitTest, StopsWhereTheMergeWaits) {
   EXPECT_TRUE(Admit(job.state(), 200).exhausted);
 }
 
+TEST(AdmitTest, HoldsNoDocumentsWhereTheyAreTooFew) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 2, 100));
+  ASSERT_THAT(job.Ingest({60}), IsOk());
+  EXPECT_TRUE(Admit(job.state(), 200).documents.empty());
+}
+
 TEST(AdmitTest, OrderAndBatchGoOnFromTheState) {
   TestJob job(MakeSpec(PolicyKind::kWlb, 2, 100));
   ASSERT_THAT(job.Ingest({100, 100, 100, 100}), IsOk());

@@ -50,5 +50,21 @@ TEST(DecideTest, AcknowledgementsNameARankAndADecidedStep) {
   EXPECT_THAT(Decide(job.state(), Acknowledge{1, 0}), IsOk());
 }
 
+TEST(DecideTest, AMarkForAStepThatWasFormedAnewIsAborted) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest({10, 10, 10}), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(UpdateJob{1, job.state().spec}), IsOk());
+  job.FormAll().IgnoreError();
+  EXPECT_THAT(
+      Decide(job.state(), Acknowledge{0, 2, 0}),
+      StatusIs(absl::StatusCode::kAborted,
+               "epoch: 0 is not that of step 2; accepted: 1, under which it was "
+               "formed anew"));
+  EXPECT_THAT(job.Do(Acknowledge{0, 0, 0}), IsOk());  // stands as it was received
+  EXPECT_THAT(job.Do(Acknowledge{0, 2, 1}), IsOk());
+  EXPECT_THAT(job.Do(Acknowledge{0, 0, 0}), IsOk());  // let go: no change
+}
+
 }  // namespace
 }  // namespace evenpack

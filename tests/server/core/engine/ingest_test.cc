@@ -57,10 +57,10 @@ TEST(IngestTest, BadBatchesAreRefusedWholeAndByName) {
     absl::StatusCode code;
     const char* message;
   } cases[] = {
-      {Batch(0, {1, 0}), absl::StatusCode::kInvalidArgument,
+      {Batch(5, {1, 0}), absl::StatusCode::kInvalidArgument,
        "lengths[1]: 0 is not accepted; accepted: 1 to 150 (max_length; longer with "
        "split_overlong)"},
-      {Batch(0, {151}), absl::StatusCode::kInvalidArgument, "lengths[0]: 151"},
+      {Batch(5, {151}), absl::StatusCode::kInvalidArgument, "lengths[0]: 151"},
       {Batch(0, {10}), absl::StatusCode::kNotFound,
        "stream: 'b' is not accepted; accepted: the job's streams, a"},
       {Batch(6, {10}), absl::StatusCode::kOutOfRange,
@@ -72,7 +72,7 @@ TEST(IngestTest, BadBatchesAreRefusedWholeAndByName) {
        "ids: 2 values is not accepted; accepted: none, or as many as lengths: 1"},
       {Batch(0, {10}), absl::StatusCode::kInvalidArgument, "loss_tokens: 2 values"},
       {Batch(0, {10}), absl::StatusCode::kInvalidArgument, "sources: 2 values"},
-      {Batch(0, {10}), absl::StatusCode::kInvalidArgument,
+      {Batch(5, {10}), absl::StatusCode::kInvalidArgument,
        "loss_tokens[0]: 11 is not accepted; accepted: 0 to the document's length, 10"},
   };
   cases[2].command.stream = "b";
@@ -121,6 +121,21 @@ TEST(IngestTest, AResendIsRecognisedAfterItsDocumentsWereEmitted) {
   EXPECT_TRUE(job.state().streams[0].buffer.empty());
   EXPECT_THAT(job.Do(Batch(0, {10, 21})),
               StatusIs(absl::StatusCode::kAborted, HasSubstr("sequence 1 of stream")));
+}
+
+TEST(IngestTest, AResendIsNotHeldToABoundThatCameLater) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 100));
+  ASSERT_THAT(job.Do(Batch(0, {150})), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobSpec shorter = job.state().spec;
+  shorter.max_length = 120;
+  testing::ResolveCosts(shorter);
+  ASSERT_THAT(job.Do(UpdateJob{1, shorter}), IsOk());
+  EXPECT_THAT(job.Do(Batch(0, {150, 20})), IsOk());
+  EXPECT_EQ(job.state().streams[0].next_sequence, 2U);
+  EXPECT_THAT(
+      job.Do(Batch(0, {150, 20, 121})),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lengths[2]: 121")));
 }
 
 TEST(IngestTest, OtherContentUnderTheSameNumbersIsAborted) {

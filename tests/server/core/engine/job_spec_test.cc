@@ -75,14 +75,21 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
        "sharding: 7 is not accepted"},
       {[](JobSpec& s) { s.retain_checkpoints = 0; },
        "retain_checkpoints: 0 is not accepted; accepted: 1 to 1000"},
-      {[](JobSpec& s) { s.max_retained_steps = 0; },
-       "max_retained_steps: 0 is not accepted"},
+      {[](JobSpec& s) { s.max_steps_ahead = 0; }, "max_steps_ahead: 0 is not accepted"},
   };
   for (const auto& c : cases) {
     JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
     c.damage(spec);
     EXPECT_THAT(Validate(spec),
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(c.message)));
+  }
+}
+
+TEST(JobSpecTest, AnyDelayBoundIsAccepted) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+  for (const uint64_t delay : {uint64_t{0}, std::numeric_limits<uint64_t>::max()}) {
+    spec.max_delay = delay;
+    EXPECT_THAT(Validate(spec), IsOk());
   }
 }
 

@@ -18,20 +18,18 @@ TEST(JobStateTest, DurableIsTheLeastOfTheRanks) {
   EXPECT_EQ(DurableSteps(state), 3U);
 }
 
-TEST(JobStateTest, RetainedStepsDoNotCountReconfigurations) {
+TEST(JobStateTest, FindsStepsThatWereNotLetGo) {
   TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
-  EXPECT_EQ(RetainedSteps(job.state()), 0U);
-  ASSERT_THAT(job.Do(UpdateJob{0, job.state().spec}), IsOk());
-  EXPECT_EQ(RetainedSteps(job.state()), 0U);
   ASSERT_THAT(job.Ingest({10, 10, 10, 10}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(UpdateJob{1, job.state().spec}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
-  ASSERT_THAT(job.Do(UpdateJob{2, job.state().spec}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
-  EXPECT_EQ(job.state().history.size(), 5U);
-  EXPECT_EQ(RetainedSteps(job.state()), 3U);
   ASSERT_THAT(job.Do(Acknowledge{0, 0}), IsOk());
-  EXPECT_EQ(RetainedSteps(job.state()), 2U);
+  EXPECT_EQ(FindStep(job.state(), 0), nullptr);
+  ASSERT_NE(FindStep(job.state(), 1), nullptr);
+  EXPECT_EQ(*FindStep(job.state(), 2), job.emitted()[2].step);
+  EXPECT_EQ(FindStep(job.state(), 3), nullptr);
 }
 
 TEST(JobStateTest, DrainedOnceEndedAndEmitted) {

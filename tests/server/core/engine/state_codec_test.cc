@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -61,10 +62,8 @@ TEST(StateCodecTest, EveryDamagedByteIsFound) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
-    const absl::StatusCode code = DecodeState(damaged).status().code();
-    const bool in_version = i >= 8 && i < 12;
-    EXPECT_EQ(code, in_version ? absl::StatusCode::kFailedPrecondition
-                               : absl::StatusCode::kDataLoss)
+    EXPECT_THAT(DecodeState(damaged),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state: ")))
         << "byte " << i;
   }
 }
@@ -78,21 +77,24 @@ TEST(StateCodecTest, EveryCutIsFound) {
   }
 }
 
-TEST(StateCodecTest, ALaterVersionIsRefused) {
-  std::string bytes = EncodeState(JobState());
-  bytes[8] = 2;
-  EXPECT_THAT(DecodeState(bytes),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "state: format version 2 is not accepted; accepted: up to 1"));
-}
-
-TEST(StateCodecTest, AnInconsistentStateIsRefused) {
-  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
-  JobState state = job.state();
-  state.durable.clear();
-  EXPECT_THAT(
-      DecodeState(EncodeState(state)),
-      StatusIs(absl::StatusCode::kDataLoss, "state: its fields contradict each other"));
+TEST(StateCodecTest, AnotherVersionIsRefused) {
+  for (const char version : {char{0}, char{2}}) {
+    std::string bytes = EncodeState(JobState());
+    bytes[8] = version;
+    bytes.resize(bytes.size() - 16);
+    DigestBuilder digest;
+    digest.Text(bytes);
+    const Digest128 sum = digest.Finish();
+    for (const uint64_t word : {sum.low, sum.high}) {
+      for (int i = 0; i < 8; ++i) {
+        bytes.push_back(static_cast<char>((word >> (8 * i)) & 0xff));
+      }
+    }
+    EXPECT_THAT(DecodeState(bytes),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         absl::StrCat("state: format version ", int{version},
+                                      " is not accepted; accepted: 1")));
+  }
 }
 
 TEST(StateCodecTest, TheDigestTellsStatesApart) {

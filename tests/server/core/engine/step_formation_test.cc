@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "server/core/cost/named_models.h"
+#include "server/core/sharding/adaptive.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -41,8 +45,23 @@ TEST(StepFormationTest, TooFewDocumentsIsAPrecondition) {
   ASSERT_THAT(job.Ingest({50, 60}), IsOk());
   EXPECT_THAT(job.Do(FormStep{}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "step 0 admits 200 tokens and only 110 are buffered in merged "
-                       "order; ingest more documents or end the streams"));
+                       "step 0 admits 200 tokens and 110 are buffered, of which the "
+                       "merge may wait for a stream; ingest more documents or end the "
+                       "streams"));
+}
+
+// Whoever acknowledges all that there is can go on, however much is retained.
+TEST(StepFormationTest, RetainedCheckpointsDoNotStopAJob) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 10);
+  spec.max_steps_ahead = 4;
+  spec.retain_checkpoints = 3;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(20, 10)), IsOk());
+  for (uint64_t step = 3; step < 20; step += 4) {
+    ASSERT_THAT(job.FormAll(), StatusIs(absl::StatusCode::kResourceExhausted,
+                                        HasSubstr("max_steps_ahead")));
+    ASSERT_THAT(job.Do(Acknowledge{0, step}), IsOk());
+  }
 }
 
 TEST(StepFormationTest, ADrainedJobIsOutOfRange) {
@@ -64,12 +83,11 @@ TEST(StepFormationTest, AJobWithoutDocumentsDrainsToNothing) {
 
 TEST(StepFormationTest, StepsStopAtTheRetainedBound) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 10);
-  spec.max_retained_steps = 2;
+  spec.max_steps_ahead = 2;
   TestJob job(spec);
   ASSERT_THAT(job.Ingest({10, 10, 10, 10}), IsOk());
-  EXPECT_THAT(job.FormAll(),
-              StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("max_retained_steps: 2 decided steps")));
+  EXPECT_THAT(job.FormAll(), StatusIs(absl::StatusCode::kResourceExhausted,
+                                      HasSubstr("max_steps_ahead: 2 decided steps")));
   ASSERT_THAT(job.Do(Acknowledge{0, 0}), IsOk());
   EXPECT_THAT(job.Do(FormStep{}), IsOk());
 }
@@ -101,18 +119,28 @@ TEST(StepFormationTest, WlbLeftOversGoBeforeNewDocuments) {
 
 TEST(StepFormationTest, WlbBacklogStepsAdmitNothingAndEmptyShortQueues) {
   JobSpec spec = QueueSpec();
-  spec.policy.queue_thresholds = {80, 95, 98};
-  spec.backlog_limit = 1;
+  spec.backlog_limit = 0.4;  // 80 tokens
   TestJob job(spec);
-  ASSERT_THAT(job.Ingest({80, 95, 99, 10, 10}), IsOk());
-  ASSERT_THAT(job.Do(FormStep{}), IsOk());  // 274 tokens queue, more than 200
-  EXPECT_EQ(LastBins(job), (Bins{{}, {}}));
+  ASSERT_THAT(job.Ingest({90, 60, 50, 70, 70, 70}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(LastBins(job), (Bins{{60}, {50}}));
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_EQ(LastKind(job), StepKind::kBacklog);
-  EXPECT_EQ(LastBins(job), (Bins{{99}, {95}}));
-  EXPECT_EQ(LengthsOf(job.state().waiting.left_over), std::vector<uint32_t>{80});
-  EXPECT_THAT(job.Do(FormStep{}), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                           HasSubstr("only 20 are buffered")));
+  EXPECT_EQ(LastBins(job), (Bins{{90}, {}}));
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(LastKind(job), StepKind::kFullBatch);
+}
+
+TEST(StepFormationTest, NoStepIsWithoutATokenThoughAllAreOutliers) {
+  JobSpec spec = QueueSpec();
+  spec.micro_batches = 3;
+  spec.policy.queue_thresholds = {80, 140};
+  TestJob job(spec);
+  // 145 and 146 go to one queue and 90 to the other: neither holds three.
+  ASSERT_THAT(job.Ingest({145, 146, 90}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(LastKind(job), StepKind::kFullBatch);
+  EXPECT_EQ(LastBins(job), (Bins{{146}, {145}, {90}}));
 }
 
 TEST(StepFormationTest, DueDocumentsGoFirstOldestFirst) {
@@ -211,21 +239,28 @@ TEST(StepFormationTest, AStepAlwaysHasNMicroBatchesAndTheChainedDigest) {
 
 TEST(StepFormationTest, AdaptiveShardingIsChosenPerMicroBatch) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 40000);
+  spec.max_length = 40000;
   spec.context_parallel = 8;
   spec.sharding = Sharding::kAdaptive;
-  // One tile costs 1 us whatever it holds: tiny slices are dear.
-  spec.kernel_latency =
-      KernelLatencyTable::FromGrid({128, 65536}, {128, 65536},
-                                   {1'000'000, 512'000'000, 1'000'000, 512'000'000}, 0)
-          .value();
+  spec.kernel_latency = KernelLatencyTable::FromTileModel(
+                            NamedModel("7B").value(), NamedHardware("H100").value(), 1)
+                            .value();
   TestJob job(spec);
+  // Cutting documents of 100 tokens in 16 wastes tiles. Cutting a sequence of two long
+  // documents gives some ranks the end of one and the start of the other.
   std::vector<uint32_t> lengths(400, 100);
-  lengths.push_back(40000);
+  lengths.insert(lengths.end(), {30000, 10000});
   ASSERT_THAT(job.Ingest(lengths), IsOk());
+  ASSERT_THAT(job.End(), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
-  const Step& step = job.emitted().back().step;
-  ASSERT_EQ(BinsOf(step)[0].size(), 1U);
-  EXPECT_EQ(step.micro_batches[1].sharding, Sharding::kPerSequence);
+  std::set<Sharding> chosen;
+  for (const MicroBatch& micro_batch : job.emitted().back().step.micro_batches) {
+    const std::vector<uint32_t> packed = LengthsOf(micro_batch.documents);
+    EXPECT_EQ(micro_batch.sharding,
+              ChooseSharding(packed, 8, 0, spec.kernel_latency)->plan.sharding);
+    chosen.insert(micro_batch.sharding);
+  }
+  EXPECT_EQ(chosen.size(), 2U);
 }
 
 }  // namespace

@@ -47,9 +47,7 @@ TEST(RearrangeTest, NewThresholdsQueueAnewInTheOrderOfAdmission) {
   policy.queue_thresholds = {55};
   const Waiting waiting = Rearrange(Example(), policy);
   ASSERT_EQ(waiting.queues.size(), 1U);
-  EXPECT_EQ(testing::LengthsOf(
-                {waiting.queues[0].view().begin(), waiting.queues[0].view().end()}),
-            (Lengths{90, 60}));
+  EXPECT_EQ(testing::LengthsOf(PointTo(waiting.queues[0].view())), (Lengths{90, 60}));
   EXPECT_EQ(testing::LengthsOf(waiting.left_over), (Lengths{6, 7, 20, 21, 22, 23, 50}));
   EXPECT_TRUE(waiting.planned.empty());
 }
@@ -64,11 +62,34 @@ TEST(RearrangeTest, FixedGreedyHasNoQueues) {
             (Lengths{6, 7, 20, 21, 22, 23, 50, 90, 60}));
 }
 
-TEST(RearrangeTest, OriginalGoesBackToTheOrderOfAdmission) {
-  PolicySpec policy;
-  policy.kind = PolicyKind::kOriginal;
-  EXPECT_EQ(testing::LengthsOf(Rearrange(Example(), policy).left_over),
-            (Lengths{50, 90, 60, 7, 6, 20, 21, 22, 23}));
+TEST(TakeAtTest, PutBackAtUndoesIt) {
+  const std::vector<Document> all = testing::MakeDocuments({1, 2, 3, 4, 5});
+  for (uint32_t chosen = 0; chosen < 32; ++chosen) {
+    std::vector<uint64_t> positions;
+    Lengths expected_taken;
+    Lengths expected_kept;
+    for (uint64_t i = 0; i < 5; ++i) {
+      const bool is_chosen = (chosen >> i) % 2 == 1;
+      if (is_chosen) positions.push_back(i);
+      (is_chosen ? expected_taken : expected_kept).push_back(all[i].length);
+    }
+    std::vector<Document> documents = all;
+    const std::vector<Document> taken = TakeAt(positions, documents);
+    EXPECT_EQ(testing::LengthsOf(taken), expected_taken);
+    EXPECT_EQ(testing::LengthsOf(documents), expected_kept);
+    PutBackAt(positions, taken, documents);
+    EXPECT_EQ(documents, all) << chosen;
+  }
+}
+
+TEST(IsOlderTest, ByAdmissionThenByOffset) {
+  Document rest = testing::MakeDocuments({10, 20})[0];
+  const Document later = testing::MakeDocuments({10, 20})[1];
+  const Document front = CutFront(rest, 4);
+  EXPECT_TRUE(IsOlder(front, rest));
+  EXPECT_FALSE(IsOlder(rest, front));
+  EXPECT_TRUE(IsOlder(rest, later));
+  EXPECT_FALSE(IsOlder(rest, rest));
 }
 
 }  // namespace

@@ -9,8 +9,9 @@ namespace {
 
 TEST(CollectTest, KeepsTheOrderInEachMicroBatchAndAmongLeftOvers) {
   const WorkloadTable workload = testing::QuadraticWorkload(10, 1000);
+  const std::vector<Document> documents = testing::MakeDocuments({1, 2, 3, 4, 5, 6});
   const Packing packing =
-      Collect(PointTo(testing::MakeDocuments({1, 2, 3, 4, 5, 6})),
+      Collect(PointTo(documents),
               std::vector<uint32_t>{1, kLeftOver, 0, 1, kLeftOver, 1}, 3, workload);
   EXPECT_EQ(testing::LengthsOf(packing),
             (std::vector<std::vector<uint32_t>>{{3}, {1, 4, 6}, {}}));

@@ -15,8 +15,8 @@ using testing::MakeDocuments;
 
 TEST(PackFixedGreedyTest, TheLightestWithRoomTakesTheDocument) {
   const WorkloadTable workload = testing::QuadraticWorkload(10, 100);
-  const Packing packing =
-      PackFixedGreedy(PointTo(MakeDocuments({9, 6, 5, 4, 3, 2, 1})), 3, 10, workload);
+  const std::vector<Document> documents = MakeDocuments({9, 6, 5, 4, 3, 2, 1});
+  const Packing packing = PackFixedGreedy(PointTo(documents), 3, 10, workload);
   // 4 joins 5, which is lighter than 6; 3 joins 6; 2 fits nowhere, 1 fits everywhere
   // and goes to the lightest.
   EXPECT_EQ(testing::LengthsOf(packing), (Bins{{9}, {5, 4, 1}, {6, 3}}));
@@ -30,8 +30,9 @@ TEST(PackFixedGreedyTest, TiesGoToTheLowestIndex) {
 }
 
 TEST(PackFixedGreedyTest, AnOverlongDocumentIsAlone) {
-  const Packing packing = PackFixedGreedy(PointTo(MakeDocuments({15, 12, 11, 1, 1})), 2,
-                                          10, testing::QuadraticWorkload(10, 100));
+  const std::vector<Document> documents = MakeDocuments({15, 12, 11, 1, 1});
+  const Packing packing =
+      PackFixedGreedy(PointTo(documents), 2, 10, testing::QuadraticWorkload(10, 100));
   EXPECT_EQ(testing::LengthsOf(packing), (Bins{{15}, {12}}));
   EXPECT_EQ(testing::LengthsOf(packing.left_over), (std::vector<uint32_t>{11, 1, 1}));
 }

@@ -43,8 +43,9 @@ TEST(PackWlbTest, FallsBackToTheShortestMicroBatch) {
 }
 
 TEST(PackWlbTest, WhatFitsNowhereIsLeftOverInOrder) {
-  const Packing packing = PackWlb(PointTo(MakeDocuments({9, 9, 9, 2, 8})), 2, 10,
-                                  testing::QuadraticWorkload(10, 100));
+  const std::vector<Document> documents = MakeDocuments({9, 9, 9, 2, 8});
+  const Packing packing =
+      PackWlb(PointTo(documents), 2, 10, testing::QuadraticWorkload(10, 100));
   EXPECT_EQ(testing::LengthsOf(packing), (Bins{{9}, {9}}));
   EXPECT_EQ(testing::LengthsOf(packing.left_over), (std::vector<uint32_t>{9, 2, 8}));
 }

@@ -1,0 +1,247 @@
+#include "server/core/engine/state_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack {
+namespace {
+
+// Far beyond what turns of at most 1,024 streams of weights up to 10^6 leave owed.
+constexpr int64_t kMostCredit = int64_t{1} << 40;
+
+absl::Status Contradiction(absl::string_view part) {
+  return absl::DataLossError(absl::StrCat("state: ", part, " contradicts the rest"));
+}
+
+size_t QueueCount(const JobSpec& spec) {
+  return spec.policy.kind == PolicyKind::kWlb ? spec.policy.queue_thresholds.size() : 0;
+}
+
+bool IsPiece(const Document& document) {
+  return document.length >= 1 && document.length <= document.document_length &&
+         document.document_length <= kMaxDocumentLength &&
+         document.offset <= document.document_length - document.length &&
+         document.loss_tokens <= document.length;
+}
+
+bool IsPieceOfStream(const Document& document, size_t streams) {
+  return IsPiece(document) && document.stream < streams;
+}
+
+// What waits, or was packed, under `spec`.
+bool AreAdmitted(std::span<const Document> documents, const JobSpec& spec,
+                 const Position& position) {
+  return std::all_of(documents.begin(), documents.end(), [&](const Document& document) {
+    return IsPieceOfStream(document, spec.streams.size()) &&
+           document.length <= spec.max_length &&
+           document.batch < position.batches_admitted &&
+           document.order < position.documents_admitted;
+  });
+}
+
+bool IsStep(const Step& step, const JobSpec& spec, const Position& position) {
+  return step.kind <= StepKind::kDrain &&
+         step.micro_batches.size() == spec.micro_batches &&
+         std::all_of(step.micro_batches.begin(), step.micro_batches.end(),
+                     [&](const MicroBatch& micro_batch) {
+                       return micro_batch.sharding < Sharding::kAdaptive &&
+                              AreAdmitted(micro_batch.documents, spec, position);
+                     });
+}
+
+bool IsWaiting(const Waiting& waiting, const JobSpec& spec, const Position& position) {
+  return waiting.queues.size() == QueueCount(spec) &&
+         (waiting.planned.empty() || spec.policy.kind == PolicyKind::kFixedGreedy) &&
+         AreAdmitted(waiting.left_over, spec, position) &&
+         std::all_of(waiting.queues.begin(), waiting.queues.end(),
+                     [&](const DocumentFifo& queue) {
+                       return AreAdmitted(queue.view(), spec, position);
+                     }) &&
+         std::all_of(waiting.planned.begin(), waiting.planned.end(),
+                     [&](const Step& step) { return IsStep(step, spec, position); });
+}
+
+// Documents of stream `index` as they were accepted, the last of them `next` - 1.
+bool AreAccepted(std::span<const Document> documents, uint32_t index, uint64_t next) {
+  uint64_t sequence = next - documents.size();
+  return documents.size() <= next &&
+         std::all_of(documents.begin(), documents.end(), [&](const Document& document) {
+           return IsPiece(document) && document.stream == index &&
+                  document.length == document.document_length &&
+                  document.sequence == sequence++;
+         });
+}
+
+bool IsCursor(const MergeCursor& cursor, size_t streams) {
+  return cursor.credit.size() == streams && cursor.out.size() == streams &&
+         std::all_of(cursor.credit.begin(), cursor.credit.end(),
+                     [](int64_t credit) {
+                       return credit >= -kMostCredit && credit <= kMostCredit;
+                     }) &&
+         std::all_of(cursor.out.begin(), cursor.out.end(),
+                     [](uint8_t out) { return out <= 1; });
+}
+
+absl::Status CheckStreams(const JobState& state) {
+  const JobSpec& spec = state.spec;
+  if (state.streams.size() != spec.streams.size()) return Contradiction("streams");
+  for (size_t s = 0; s < state.streams.size(); ++s) {
+    const StreamState& stream = state.streams[s];
+    const std::span<const Document> buffer = stream.buffer.view();
+    const bool fits =
+        spec.split_overlong ||
+        std::all_of(buffer.begin(), buffer.end(), [&spec](const Document& document) {
+          return document.length <= spec.max_length;
+        });
+    const size_t hashes = stream.resends.Hashes().size();
+    if (!fits || hashes > stream.next_sequence ||
+        !AreAccepted(buffer, static_cast<uint32_t>(s), stream.next_sequence)) {
+      return Contradiction(absl::StrCat("stream '", spec.streams[s].name, "'"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMarks(const JobState& state) {
+  const std::deque<uint64_t>& checkpoints = state.checkpoints;
+  if (state.durable.size() != state.spec.data_parallel || checkpoints.empty() ||
+      std::adjacent_find(checkpoints.begin(), checkpoints.end(),
+                         std::greater_equal<>()) != checkpoints.end() ||
+      checkpoints.back() > DurableSteps(state) ||
+      *std::max_element(state.durable.begin(), state.durable.end()) >
+          state.position.next_step) {
+    return Contradiction("durable marks");
+  }
+  return absl::OkStatus();
+}
+
+// Undoes the history in numbers: what Withdraw() does with documents.
+class HistoryWalk {
+ public:
+  explicit HistoryWalk(const JobState& state)
+      : streams_(state.spec.streams.size()),
+        spec_(&state.spec),
+        position_(&state.position) {
+    Measure(state.waiting);
+  }
+
+  bool Undo(const HistoryRecord& record) {
+    const auto* step = std::get_if<StepRecord>(&record);
+    return step != nullptr ? UndoStep(*step)
+                           : UndoUpdate(std::get<UpdateRecord>(record));
+  }
+
+ private:
+  void Measure(const Waiting& waiting) {
+    left_over_ = waiting.left_over.size();
+    queues_.clear();
+    for (const DocumentFifo& queue : waiting.queues) queues_.push_back(queue.size());
+  }
+
+  bool UndoStep(const StepRecord& record) {
+    if (record.step.index + 1 != position_->next_step ||
+        record.before.next_step != record.step.index ||
+        !IsCursor(record.before.merge, streams_) ||
+        !IsStep(record.step, *spec_, *position_)) {
+      return false;
+    }
+    if (!record.from_plan &&
+        !(UndoAdmission(record) && UndoQueues(record) && UndoLeftOver(record))) {
+      return false;
+    }
+    position_ = &record.before;
+    return true;
+  }
+
+  bool UndoAdmission(const StepRecord& record) const {
+    if (record.admitted.size() != streams_) return false;
+    for (size_t s = 0; s < streams_; ++s) {
+      for (const Document& document : record.admitted[s]) {
+        if (!IsPiece(document) || document.stream != s) return false;
+      }
+    }
+    return true;
+  }
+
+  bool UndoQueues(const StepRecord& record) {
+    if (record.entered.size() != queues_.size() ||
+        record.released.size() != queues_.size()) {
+      return false;
+    }
+    for (size_t k = 0; k < queues_.size(); ++k) {
+      const uint64_t held = queues_[k] + record.released[k].size();
+      if (record.entered[k] > held ||
+          !AreAdmitted(record.released[k], *spec_, *position_)) {
+        return false;
+      }
+      queues_[k] = held - record.entered[k];
+    }
+    return true;
+  }
+
+  bool UndoLeftOver(const StepRecord& record) {
+    const std::vector<uint64_t>& positions = record.left_over_positions;
+    if (record.left_over_added > left_over_ ||
+        record.left_over_taken.size() != positions.size() ||
+        !AreAdmitted(record.left_over_taken, *spec_, *position_)) {
+      return false;
+    }
+    left_over_ += positions.size() - record.left_over_added;
+    return std::adjacent_find(positions.begin(), positions.end(),
+                              std::greater_equal<>()) == positions.end() &&
+           (positions.empty() || positions.back() < left_over_);
+  }
+
+  bool UndoUpdate(const UpdateRecord& record) {
+    if (record.from_step != position_->next_step ||
+        !Validate(record.spec_before).ok() ||
+        record.spec_before.streams != spec_->streams ||
+        record.spec_before.merge != spec_->merge ||
+        !IsWaiting(record.waiting_before, record.spec_before, *position_)) {
+      return false;
+    }
+    spec_ = &record.spec_before;
+    Measure(record.waiting_before);
+    return true;
+  }
+
+  size_t streams_;
+  const JobSpec* spec_;
+  const Position* position_;
+  std::vector<uint64_t> queues_;
+  uint64_t left_over_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckState(const JobState& state) {
+  if (!state.created) {
+    return state == JobState() ? absl::OkStatus() : Contradiction("created");
+  }
+  if (absl::Status status = Validate(state.spec); !status.ok()) {
+    return absl::DataLossError(absl::StrCat("state: ", status.message()));
+  }
+  for (const auto check : {CheckStreams, CheckMarks}) {
+    if (absl::Status status = check(state); !status.ok()) return status;
+  }
+  if (!IsCursor(state.position.merge, state.streams.size())) {
+    return Contradiction("merge");
+  }
+  if (!IsWaiting(state.waiting, state.spec, state.position)) {
+    return Contradiction("waiting");
+  }
+  HistoryWalk walk(state);
+  for (size_t i = state.history.size(); i-- > 0;) {
+    if (!walk.Undo(state.history[i])) {
+      return Contradiction(absl::StrCat("history[", i, "]"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack
