@@ -15,8 +15,6 @@ namespace evenpack {
 namespace {
 
 constexpr uint32_t kMaxParallel = 1024;
-// Half the range of int64_t: room for a bound compared with a sum.
-constexpr int64_t kMaxStepNs = int64_t{1} << 62;
 constexpr double kNsPerSecond = 1e9;
 
 using CurveFunction = absl::FunctionRef<absl::StatusOr<int64_t>(uint64_t tokens)>;
@@ -35,33 +33,19 @@ struct Resolution {
   uint32_t micro_batches;
 
   absl::StatusOr<int64_t> Nanoseconds(absl::uint128 value) const {
-    if (value > static_cast<uint64_t>(kMaxStepNs)) {
+    if (value > static_cast<uint64_t>(WorkloadTable::kMaxStepNs)) {
       return StepTooLong(max_tokens, micro_batches);
     }
     return static_cast<int64_t>(absl::Uint128Low64(value));
   }
   absl::StatusOr<int64_t> Nanoseconds(double value) const {
     // Written so that NaN fails.
-    if (!(value <= static_cast<double>(kMaxStepNs))) {
+    if (!(value <= static_cast<double>(WorkloadTable::kMaxStepNs))) {
       return StepTooLong(max_tokens, micro_batches);
     }
     return static_cast<int64_t>(std::llround(value));
   }
 };
-
-// The most that the attention of documents of max_tokens tokens together can come to:
-// on a piecewise-linear curve through the origin, the cost per token is greatest at a
-// knot or at the end.
-absl::uint128 MostAttention(const LengthCurve& curve) {
-  absl::uint128 most = static_cast<uint64_t>(curve.At(curve.max_tokens()));
-  for (size_t knot = 1; knot < curve.values().size(); ++knot) {
-    const uint64_t tokens = static_cast<uint64_t>(knot) << curve.knot_shift();
-    if (tokens > curve.max_tokens()) break;
-    const absl::uint128 value = static_cast<uint64_t>(curve.values()[knot]);
-    most = std::max(most, value * curve.max_tokens() / tokens + 1);
-  }
-  return most;
-}
 
 absl::StatusOr<WorkloadTable> Tabulate(const Resolution& resolution,
                                        CurveFunction attention, CurveFunction linear) {
@@ -69,13 +53,12 @@ absl::StatusOr<WorkloadTable> Tabulate(const Resolution& resolution,
   if (!attention_curve.ok()) return attention_curve.status();
   auto linear_curve = LengthCurve::Sample(resolution.max_tokens, linear);
   if (!linear_curve.ok()) return linear_curve.status();
-  const absl::uint128 micro_batch =
-      MostAttention(*attention_curve) +
-      static_cast<uint64_t>(linear_curve->At(resolution.max_tokens));
-  if (micro_batch * resolution.micro_batches > static_cast<uint64_t>(kMaxStepNs)) {
+  auto table =
+      WorkloadTable::Create(*std::move(attention_curve), *std::move(linear_curve));
+  if (table.ok() && !table->StepFits(resolution.micro_batches)) {
     return StepTooLong(resolution.max_tokens, resolution.micro_batches);
   }
-  return WorkloadTable::Create(*std::move(attention_curve), *std::move(linear_curve));
+  return table;
 }
 
 absl::Status CheckCost(const QuadraticCost& cost) {

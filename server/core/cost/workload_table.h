@@ -23,6 +23,13 @@ class WorkloadTable {
   static absl::StatusOr<WorkloadTable> Create(LengthCurve attention,
                                               LengthCurve linear);
 
+  // Half the range of int64_t: room for a bound compared with a sum.
+  static constexpr int64_t kMaxStepNs = int64_t{1} << 62;
+
+  // Whether no step of so many micro-batches, each of at most max_tokens() tokens, can
+  // come to more than kMaxStepNs, however its tokens fall into documents.
+  bool StepFits(uint32_t micro_batches) const;
+
   // W_a of one document of `length` tokens.
   int64_t AttentionNs(uint32_t length) const { return attention_.At(length); }
   // W_l of a micro-batch of `tokens` tokens.

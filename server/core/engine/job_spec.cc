@@ -61,6 +61,12 @@ absl::Status ValidateShape(const JobSpec& spec) {
         "workload.max_tokens", spec.workload.max_tokens(),
         absl::StrCat("at least max_length, which is ", spec.max_length));
   }
+  if (!spec.workload.StepFits(spec.micro_batches)) {
+    return InvalidField(
+        "workload", absl::StrCat("a table for ", spec.workload.max_tokens(), " tokens"),
+        absl::StrCat("one by which a step of ", spec.micro_batches,
+                     " micro-batches stays within 2^62 ns"));
+  }
   return absl::OkStatus();
 }
 

@@ -96,10 +96,15 @@ void Withdraw(uint64_t from_step, JobState& state) {
 absl::StatusOr<JobUpdated> DecideUpdate(const JobState& state,
                                         const UpdateJob& command) {
   if (absl::Status status = Validate(command.spec); !status.ok()) return status;
-  if (command.spec.streams != state.spec.streams ||
-      command.spec.merge != state.spec.merge) {
-    return InvalidField("streams", "another list, weight or merge",
-                        "the streams and the merge that the job was created with");
+  if (command.spec.streams != state.spec.streams) {
+    return InvalidField("streams",
+                        absl::StrCat("a list of ", command.spec.streams.size(),
+                                     " with other names or weights"),
+                        "the streams that the job was created with");
+  }
+  if (command.spec.merge != state.spec.merge) {
+    return InvalidField("merge", static_cast<uint32_t>(command.spec.merge),
+                        "the merge that the job was created with");
   }
   const uint64_t durable = DurableSteps(state);
   const uint64_t next = state.position.next_step;

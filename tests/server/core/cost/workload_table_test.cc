@@ -40,5 +40,29 @@ TEST(WorkloadTable, RefusesCurvesOfDifferentReach) {
               RefusesField("linear.max_tokens", "65", "64, as attention has it"));
 }
 
+TEST(WorkloadTableTest, AStepFitsWhereAllItsDocumentsDo) {
+  const int64_t most = WorkloadTable::kMaxStepNs;
+  const LengthCurve nothing = LengthCurve::Create(1024, 10, {0, 0}).value();
+  const struct {
+    std::vector<int64_t> attention;
+    uint32_t micro_batches;
+    bool fits;
+  } cases[] = {
+      {{0, most / 8}, 4, true},
+      {{0, most / 8}, 9, false},
+      // What one token costs, 1,024 documents of one token cost 1,024 times.
+      {{most / 4096, most / 4096}, 3, true},
+      {{most / 4096, most / 4096}, 5, false},
+  };
+  for (const auto& c : cases) {
+    const WorkloadTable table =
+        WorkloadTable::Create(LengthCurve::Create(1024, 10, c.attention).value(),
+                              nothing)
+            .value();
+    EXPECT_EQ(table.StepFits(c.micro_batches), c.fits) << c.micro_batches;
+  }
+  EXPECT_TRUE(WorkloadTable().StepFits(65536));
+}
+
 }  // namespace
 }  // namespace evenpack

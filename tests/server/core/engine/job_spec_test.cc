@@ -18,6 +18,14 @@ using testing::MakeSpec;
 using ::testing::StartsWith;
 using testing::StatusIs;
 
+// One token costs as much as 1,500: the attention of 1,500 documents overflows.
+WorkloadTable HugeWorkload() {
+  const int64_t huge = int64_t{1} << 55;
+  return WorkloadTable::Create(LengthCurve::Create(1500, 11, {huge, huge}).value(),
+                               LengthCurve::Create(1500, 11, {0, 1500}).value())
+      .value();
+}
+
 TEST(JobSpecTest, TheDefaultsOfTestsAreValid) {
   for (const PolicyKind kind :
        {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
@@ -50,6 +58,9 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
        "max_length: 999 is not accepted; accepted: 1000 to 2147483647"},
       {[](JobSpec& s) { s.max_length = 2000; },
        "workload.max_tokens: 1500 is not accepted; accepted: at least max_length"},
+      {[](JobSpec& s) { s.workload = HugeWorkload(); },
+       "workload: a table for 1500 tokens is not accepted; accepted: one by which a "
+       "step of 4 micro-batches stays within 2^62 ns"},
       {[](JobSpec& s) { s.policy.kind = static_cast<PolicyKind>(9); },
        "policy.kind: 9 is not accepted; accepted: original, fixed_greedy or wlb"},
       {[](JobSpec& s) { s.policy.version = 0; }, "policy.version: 0 is not"},

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -167,7 +165,7 @@ TEST(UpdateTest, StreamsAndMergeAreForLife) {
   JobSpec spec = job.state().spec;
   spec.merge = MergeMode::kArrival;
   EXPECT_THAT(job.Do(UpdateJob{0, spec}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("streams")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("merge: 1")));
   spec = job.state().spec;
   spec.streams.push_back({"b", 1});
   EXPECT_THAT(job.Do(UpdateJob{0, spec}),
