@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -51,7 +51,8 @@ void TestJob::Remember(const Event& event) {
     }
   }
   if (const auto* decided = std::get_if<StepDecided>(&event); decided != nullptr) {
-    emitted_.push_back({decided->step, state_.position.batches_admitted - 1});
+    emitted_.push_back({decided->step, state_.position.batches_admitted - 1,
+                        state_.spec.micro_batches, state_.spec.max_length});
     most_waiting_tokens_ =
         std::max(most_waiting_tokens_, WaitingTokens(state_.waiting));
   }
@@ -102,30 +103,58 @@ void TestJob::Run(const std::vector<uint32_t>& lengths, uint64_t seed) {
   ASSERT_TRUE(IsDrained(state_));
 }
 
-void ExpectExactlyOnce(const TestJob& job, const std::vector<uint32_t>& lengths,
-                       uint64_t longest_micro_batch) {
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> pieces(lengths.size());
+namespace {
+
+// Where the pieces of each document begin and how long they are.
+using Pieces = std::vector<std::vector<std::map<uint32_t, uint32_t>>>;
+
+void Collect(const TestJob::Emitted& emitted, Pieces& pieces) {
+  ASSERT_EQ(emitted.step.micro_batches.size(), emitted.micro_batches);
+  for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
+    uint64_t tokens = 0;
+    for (const Document& document : micro_batch.documents) {
+      tokens += document.length;
+      ASSERT_TRUE(pieces.at(document.stream)
+                      .at(document.sequence)
+                      .emplace(document.offset, document.length)
+                      .second)
+          << "twice: " << document.sequence << " of stream " << document.stream;
+    }
+    ASSERT_EQ(micro_batch.tokens, tokens);
+    ASSERT_LE(tokens, emitted.max_length) << "step " << emitted.step.index;
+  }
+}
+
+}  // namespace
+
+void ExpectExactlyOnce(const TestJob& job,
+                       const std::vector<std::vector<uint32_t>>& lengths) {
+  Pieces pieces;
+  for (const std::vector<uint32_t>& stream : lengths)
+    pieces.emplace_back(stream.size());
   for (const TestJob::Emitted& emitted : job.emitted()) {
-    ASSERT_EQ(emitted.step.micro_batches.size(), job.state().spec.micro_batches);
-    for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
-      uint64_t tokens = 0;
-      for (const Document& document : micro_batch.documents) {
-        tokens += document.length;
-        pieces.at(document.sequence).emplace_back(document.offset, document.length);
+    ASSERT_NO_FATAL_FAILURE(Collect(emitted, pieces));
+  }
+  for (size_t s = 0; s < lengths.size(); ++s) {
+    for (size_t i = 0; i < lengths[s].size(); ++i) {
+      uint32_t at = 0;
+      for (const auto& [offset, length] : pieces[s][i]) {
+        ASSERT_EQ(offset, at) << "document " << i << " of stream " << s;
+        at += length;
       }
-      ASSERT_EQ(micro_batch.tokens, tokens);
-      ASSERT_LE(tokens, longest_micro_batch) << "step " << emitted.step.index;
+      ASSERT_EQ(at, lengths[s][i]) << "document " << i << " of stream " << s;
     }
   }
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    std::sort(pieces[i].begin(), pieces[i].end());
-    uint32_t at = 0;
-    for (const auto& [offset, length] : pieces[i]) {
-      ASSERT_EQ(offset, at) << "document " << i;
-      at += length;
+}
+
+uint64_t LongestMicroBatch(const TestJob& job) {
+  uint64_t longest = 0;
+  for (const TestJob::Emitted& emitted : job.emitted()) {
+    for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
+      longest = std::max(longest, micro_batch.tokens);
     }
-    ASSERT_EQ(at, lengths[i]) << "document " << i;
   }
+  return longest;
 }
 
 uint64_t GreatestDelay(const TestJob& job) {

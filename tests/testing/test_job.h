@@ -45,6 +45,9 @@ class TestJob {
     Step step;
     // Index of the last global batch admitted when the step was formed.
     uint64_t last_batch = 0;
+    // What the job asked for then.
+    uint32_t micro_batches = 0;
+    uint32_t max_length = 0;
   };
   const std::vector<Emitted>& emitted() const { return emitted_; }
   // Greatest number of tokens that waited after a step.
@@ -59,10 +62,13 @@ class TestJob {
   uint64_t most_waiting_tokens_ = 0;
 };
 
-// Fails the test where a document of `lengths` is not in exactly one place, whole, or a
-// micro-batch's sums are wrong or it exceeds `longest_micro_batch`.
-void ExpectExactlyOnce(const TestJob& job, const std::vector<uint32_t>& lengths,
-                       uint64_t longest_micro_batch);
+// Fails the test where a document of `lengths`, by stream and sequence number, is not
+// in exactly one place or in pieces that make it up, or where a step hasn't N
+// micro-batches, one of them has wrong sums or exceeds the S_max of its time.
+void ExpectExactlyOnce(const TestJob& job,
+                       const std::vector<std::vector<uint32_t>>& lengths);
+// The most tokens of any micro-batch.
+uint64_t LongestMicroBatch(const TestJob& job);
 // The greatest delay of any document.
 uint64_t GreatestDelay(const TestJob& job);
 

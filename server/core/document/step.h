@@ -27,7 +27,7 @@ struct Step {
   // The shape epoch: rises by one with each reconfiguration.
   uint64_t epoch = 0;
   StepKind kind = StepKind::kFullBatch;
-  // Always N of them; some may be empty.
+  // Always N of them; some may be empty, never all.
   std::vector<MicroBatch> micro_batches;
   // Chained over all steps from the first: see StepDigest.
   Digest128 digest;

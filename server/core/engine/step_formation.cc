@@ -248,9 +248,12 @@ class StepFormer {
     const auto count = static_cast<ptrdiff_t>(spec_.micro_batches);
     decided_.step.micro_batches.assign(next, next + count);
     for (next += count; next != end; next += count) {
-      Step& later = decided_.planned.emplace_back();
+      Step later;
       later.kind = decided_.step.kind;
       later.micro_batches.assign(next, next + count);
+      // Few long documents leave the lightest micro-batches, which come last, empty.
+      if (StepTokens(later) == 0) break;
+      decided_.planned.push_back(std::move(later));
     }
     return absl::OkStatus();
   }

@@ -6,9 +6,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -29,39 +35,66 @@ std::map<std::string, std::string> Arguments(const std::vector<std::string>& wor
   return arguments;
 }
 
+uint32_t Number(const std::string& text) {
+  uint32_t number = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(text, &number)) << text;
+  return number;
+}
+
 std::vector<uint32_t> Numbers(const std::string& text) {
   std::vector<uint32_t> numbers;
-  if (text.empty()) return numbers;
-  for (const auto word : absl::StrSplit(text, ',')) {
-    numbers.push_back(static_cast<uint32_t>(std::stoul(std::string(word))));
+  for (const auto word : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    numbers.push_back(Number(std::string(word)));
   }
   return numbers;
 }
 
-JobSpec SpecOf(std::map<std::string, std::string> arguments, JobSpec spec) {
+PolicyKind PolicyOf(const std::string& name) {
+  static const std::map<std::string, PolicyKind> kinds = {
+      {"original", PolicyKind::kOriginal},
+      {"fixed_greedy", PolicyKind::kFixedGreedy},
+      {"wlb", PolicyKind::kWlb}};
+  return kinds.at(name);
+}
+
+void SetStreams(const std::string& names, JobSpec& spec) {
+  spec.streams.clear();
+  for (const auto name : absl::StrSplit(names, ',')) {
+    spec.streams.push_back({std::string(name), 1});
+  }
+}
+
+using Setter = std::function<void(const std::string&, JobSpec&)>;
+
+const std::map<std::string, Setter>& Setters() {
+  static const std::map<std::string, Setter> setters = {
+      {"policy", [](const auto& v, JobSpec& s) { s.policy.kind = PolicyOf(v); }},
+      {"streams", SetStreams},
+      {"merge",
+       [](const auto& v, JobSpec& s) {
+         EXPECT_EQ(v, "arrival");
+         s.merge = MergeMode::kArrival;
+       }},
+      {"micro_batches", [](const auto& v, JobSpec& s) { s.micro_batches = Number(v); }},
+      {"window", [](const auto& v, JobSpec& s) { s.window = Number(v); }},
+      {"max_length", [](const auto& v, JobSpec& s) { s.max_length = Number(v); }},
+      {"window_batches",
+       [](const auto& v, JobSpec& s) { s.policy.window_batches = Number(v); }},
+      {"thresholds",
+       [](const auto& v, JobSpec& s) { s.policy.queue_thresholds = Numbers(v); }},
+      {"split_documents",
+       [](const auto& v, JobSpec& s) { s.policy.split_documents = v == "true"; }},
+      {"split_overlong",
+       [](const auto& v, JobSpec& s) { s.split_overlong = v == "true"; }},
+      {"max_delay", [](const auto& v, JobSpec& s) { s.max_delay = Number(v); }},
+      {"backlog_limit", [](const auto& v, JobSpec& s) { s.backlog_limit = Number(v); }},
+  };
+  return setters;
+}
+
+JobSpec SpecOf(const std::map<std::string, std::string>& arguments, JobSpec spec) {
   for (const auto& [key, value] : arguments) {
-    const auto number = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    if (key == "policy") {
-      spec.policy.kind = value == "original"       ? PolicyKind::kOriginal
-                         : value == "fixed_greedy" ? PolicyKind::kFixedGreedy
-                                                   : PolicyKind::kWlb;
-    }
-    if (key == "streams") {
-      spec.streams.clear();
-      for (const auto name : absl::StrSplit(value, ',')) {
-        spec.streams.push_back({std::string(name), 1});
-      }
-    }
-    if (key == "merge" && value == "arrival") spec.merge = MergeMode::kArrival;
-    if (key == "micro_batches") spec.micro_batches = number;
-    if (key == "window") spec.window = number;
-    if (key == "max_length") spec.max_length = number;
-    if (key == "window_batches") spec.policy.window_batches = number;
-    if (key == "thresholds") spec.policy.queue_thresholds = Numbers(value);
-    if (key == "split_documents") spec.policy.split_documents = value == "true";
-    if (key == "split_overlong") spec.split_overlong = value == "true";
-    if (key == "max_delay") spec.max_delay = number;
-    if (key == "backlog_limit") spec.backlog_limit = number;
+    if (key != "from_step") Setters().at(key)(value, spec);
   }
   testing::ResolveCosts(spec);
   return spec;
@@ -107,22 +140,23 @@ std::string Run(const std::string& line, std::unique_ptr<TestJob>& job) {
     return "ok\n";
   }
   absl::Status status;
+  if (job == nullptr) return "a transcript starts with create\n";
   const std::string stream = arguments.count("stream") > 0 ? arguments["stream"] : "a";
   if (words[0] == "ingest" && arguments.count("from") == 0) {
     status = job->Ingest(Numbers(arguments["lengths"]), stream);
   } else if (words[0] == "ingest") {
     Ingest command;
     command.stream = stream;
-    command.first_sequence = std::stoull(arguments["from"]);
+    command.first_sequence = Number(arguments["from"]);
     command.lengths = Numbers(arguments["lengths"]);
     status = job->Do(command);
   } else if (words[0] == "end") {
     status = job->End(stream);
   } else if (words[0] == "update") {
-    const uint64_t from_step = std::stoull(arguments["from_step"]);
+    const uint64_t from_step = Number(arguments["from_step"]);
     status = job->Do(UpdateJob{from_step, SpecOf(arguments, job->state().spec)});
   } else if (words[0] == "acknowledge") {
-    status = job->Do(Acknowledge{0, std::stoull(arguments["step"])});
+    status = job->Do(Acknowledge{0, Number(arguments["step"])});
   } else if (words[0] == "form") {
     status = job->Do(FormStep{});
     if (status.ok()) return DescribeStep(*job);

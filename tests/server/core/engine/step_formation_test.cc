@@ -222,6 +222,17 @@ TEST(StepFormationTest, FixedGreedyEmitsItsWindowHeaviestFirst) {
   EXPECT_EQ(LengthsOf(job.state().waiting.left_over), std::vector<uint32_t>{50});
 }
 
+TEST(StepFormationTest, AWindowOfFewLongDocumentsHasNoEmptyStep) {
+  JobSpec spec = MakeSpec(PolicyKind::kFixedGreedy, 1, 100);
+  spec.policy.window_batches = 3;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({150, 150}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(LastBins(job), Bins{{150}});
+  EXPECT_TRUE(job.state().waiting.planned.empty());
+}
+
 TEST(StepFormationTest, AStepAlwaysHasNMicroBatchesAndTheChainedDigest) {
   TestJob job(MakeSpec(PolicyKind::kWlb, 4, 100));
   ASSERT_THAT(job.Ingest({50, 90, 150, 110}), IsOk());

@@ -1,0 +1,255 @@
+// Commands of every kind in random order, as producers, trainers and operators send
+// them while a server restarts: what is promised must hold in between and at the end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include "server/core/cost/named_models.h"
+#include "server/core/engine/apply.h"
+#include "server/core/engine/reconfigure.h"
+#include "server/core/engine/state_codec.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::Draw;
+using testing::TestJob;
+
+KernelLatencyTable TileModel() {
+  return KernelLatencyTable::FromTileModel(NamedModel("7B").value(),
+                                           NamedHardware("H100").value(), 1)
+      .value();
+}
+
+class RandomRun {
+ public:
+  explicit RandomRun(uint64_t seed) : random_(seed), job_(FirstSpec()) {
+    sent_.resize(job_.state().spec.streams.size());
+  }
+
+  void Run() {
+    for (uint32_t round = Pick(20, 150); round > 0 && !::testing::Test::HasFailure();
+         --round) {
+      switch (Pick(0, 9)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+          Ingest();
+          break;
+        case 4:
+        case 5:
+        case 6:
+          Form(Pick(1, 6));
+          break;
+        case 7:
+          Acknowledge();
+          break;
+        case 8:
+          Update();
+          break;
+        default:
+          Restart();
+          break;
+      }
+    }
+    Drain();
+    ExpectExactlyOnce(job_, sent_);
+  }
+
+ private:
+  uint32_t Pick(uint32_t least, uint32_t most) { return Draw(random_, least, most); }
+
+  JobSpec FirstSpec() {
+    JobSpec spec;
+    for (uint32_t s = Pick(1, 4); s > 0; --s) {
+      spec.streams.push_back({std::string(1, static_cast<char>('a' + s)), Pick(1, 5)});
+    }
+    spec.merge = Pick(0, 1) == 0 ? MergeMode::kInterleave : MergeMode::kArrival;
+    spec.kernel_latency = TileModel();
+    return Reshaped(spec);
+  }
+
+  // Everything that an update may change.
+  JobSpec Reshaped(JobSpec spec) {
+    spec.data_parallel = Pick(1, 3);
+    spec.micro_batches = spec.data_parallel * Pick(1, 4);
+    spec.context_parallel = Pick(1, 5);
+    spec.window = Pick(50, 400);
+    spec.max_length = spec.window + Pick(0, spec.window);
+    spec.policy.kind = static_cast<PolicyKind>(Pick(0, 2));
+    spec.policy.window_batches = Pick(1, 5);
+    spec.policy.queue_thresholds.clear();
+    uint32_t threshold = 0;
+    for (uint32_t k = Pick(0, 3); k > 0; --k) {
+      spec.policy.queue_thresholds.push_back(threshold += Pick(1, 150));
+    }
+    spec.policy.split_documents = Pick(0, 1) == 0;
+    spec.split_overlong = Pick(0, 1) == 0;
+    spec.max_delay.reset();
+    if (Pick(0, 1) == 0) spec.max_delay = Pick(BatchesPerWindow(spec) - 1, 9);
+    spec.backlog_limit = Pick(0, 12) / 2.0;
+    spec.retain_checkpoints = Pick(1, 4);
+    spec.max_steps_ahead = Pick(0, 3) == 0 ? Pick(5, 40) : 100000;
+    spec.sharding = static_cast<Sharding>(Pick(0, 2));
+    testing::ResolveCosts(spec);
+    return spec;
+  }
+
+  void Ingest() {
+    const JobSpec& spec = job_.state().spec;
+    const uint32_t stream = Pick(0, static_cast<uint32_t>(sent_.size()) - 1);
+    std::vector<uint32_t>& sent = sent_[stream];
+    evenpack::Ingest command;
+    command.stream = spec.streams[stream].name;
+    // Often some documents once more.
+    const auto again = std::min<size_t>(sent.size(), Pick(0, 1) * Pick(0, 20));
+    command.first_sequence = sent.size() - again;
+    command.lengths.assign(sent.end() - static_cast<ptrdiff_t>(again), sent.end());
+    const uint32_t longest =
+        spec.split_overlong ? 3 * spec.max_length : spec.max_length;
+    for (uint32_t n = Pick(0, 30); n > 0; --n) {
+      command.lengths.push_back(Pick(1, Pick(0, 9) < 8 ? longest / 10 : longest));
+    }
+    const absl::Status status = job_.Do(command);
+    ASSERT_TRUE(status.ok()) << status;
+    sent.insert(sent.end(), command.lengths.begin() + static_cast<ptrdiff_t>(again),
+                command.lengths.end());
+  }
+
+  void Form(uint32_t steps) {
+    for (; steps > 0 && job_.Do(FormStep{}).ok(); --steps) CheckLastStep();
+  }
+
+  void CheckLastStep() {
+    const TestJob::Emitted& last = job_.emitted().back();
+    EXPECT_GT(StepTokens(last.step), 0U);
+    const std::optional<uint64_t> bound = job_.state().spec.max_delay;
+    if (!bound.has_value()) return;
+    for (const MicroBatch& micro_batch : last.step.micro_batches) {
+      for (const Document& document : micro_batch.documents) {
+        ASSERT_LE(last.last_batch - document.batch, *bound);
+      }
+    }
+  }
+
+  void Acknowledge() {
+    const JobState& state = job_.state();
+    const uint64_t durable = DurableSteps(state);
+    const uint64_t next = state.position.next_step;
+    if (durable == next) return;
+    const uint64_t step = durable + Pick(0, static_cast<uint32_t>(next - durable) - 1);
+    const uint64_t epoch = FindStep(state, step)->epoch;
+    for (uint32_t rank = 0; rank < state.spec.data_parallel; ++rank) {
+      if (Pick(0, 3) == 0) continue;
+      ASSERT_TRUE(job_.Do(evenpack::Acknowledge{rank, step, epoch}).ok());
+    }
+  }
+
+  void Update() {
+    const JobState& state = job_.state();
+    const uint64_t durable = DurableSteps(state);
+    const auto undurable = static_cast<uint32_t>(state.position.next_step - durable);
+    const uint64_t from_step = durable + Pick(0, undurable);
+    const absl::Status status = job_.Do(UpdateJob{from_step, Reshaped(state.spec)});
+    // Refused where a waiting document doesn't fit, and only then.
+    ASSERT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+  }
+
+  // A server that restarts has the journal, or a snapshot, and either gives the state.
+  void Restart() {
+    JobState replayed;
+    for (const Event& event : job_.journal()) Apply(event, replayed);
+    ASSERT_EQ(replayed, job_.state());
+    const absl::StatusOr<JobState> decoded = DecodeState(EncodeState(job_.state()));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    ASSERT_EQ(*decoded, job_.state());
+  }
+
+  void Drain() {
+    for (const StreamSpec& stream : job_.state().spec.streams) {
+      ASSERT_TRUE(job_.End(stream.name).ok());
+    }
+    while (!IsDrained(job_.state())) {
+      const absl::Status status = job_.Do(FormStep{});
+      if (absl::IsResourceExhausted(status)) {
+        const Step& last = job_.emitted().back().step;
+        for (uint32_t rank = 0; rank < job_.state().spec.data_parallel; ++rank) {
+          ASSERT_TRUE(
+              job_.Do(evenpack::Acknowledge{rank, last.index, last.epoch}).ok());
+        }
+        continue;
+      }
+      ASSERT_TRUE(status.ok()) << status;
+      ASSERT_NO_FATAL_FAILURE(CheckLastStep());
+    }
+    Restart();
+  }
+
+  std::mt19937_64 random_;
+  TestJob job_;
+  std::vector<std::vector<uint32_t>> sent_;
+};
+
+TEST(RandomCommandsTest, PromisesHoldWhateverIsAskedInWhateverOrder) {
+  for (uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    RandomRun(seed).Run();
+  }
+}
+
+// Interleaved streams give the same steps however their documents and ends arrive.
+TEST(RandomCommandsTest, TimingDoesNotChangeTheSteps) {
+  for (uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    JobSpec spec = testing::MakeSpec(static_cast<PolicyKind>(Draw(random, 0, 2)),
+                                     Draw(random, 1, 5), Draw(random, 50, 300));
+    spec.streams = {{"a", Draw(random, 1, 5)}, {"b", Draw(random, 1, 5)}, {"c", 1}};
+    spec.policy.window_batches = Draw(random, 1, 4);
+    spec.policy.queue_thresholds = {Draw(random, 20, 60), Draw(random, 61, 200)};
+    spec.backlog_limit = Draw(random, 0, 4);
+    std::vector<std::vector<uint32_t>> contents;
+    for (size_t s = 0; s < 3; ++s) {
+      contents.push_back(
+          testing::SkewedLengths(seed + s, Draw(random, 0, 200), spec.max_length));
+    }
+    TestJob at_once(spec);
+    for (size_t s = 0; s < 3; ++s) {
+      ASSERT_TRUE(at_once.Ingest(contents[s], spec.streams[s].name).ok());
+      ASSERT_TRUE(at_once.End(spec.streams[s].name).ok());
+    }
+    at_once.FormAll().IgnoreError();
+
+    TestJob trickled(spec);
+    std::vector<size_t> at(3, 0);
+    while (!IsDrained(trickled.state())) {
+      const uint32_t s = Draw(random, 0, 2);
+      const std::string& name = spec.streams[s].name;
+      const auto first = contents[s].begin() + static_cast<ptrdiff_t>(at[s]);
+      const size_t count =
+          std::min<size_t>(Draw(random, 1, 15), contents[s].size() - at[s]);
+      if (count == 0) {
+        ASSERT_TRUE(trickled.End(name).ok());
+      } else {
+        ASSERT_TRUE(
+            trickled.Ingest({first, first + static_cast<ptrdiff_t>(count)}, name).ok());
+        at[s] += count;
+      }
+      for (uint32_t steps = Draw(random, 0, 3); steps > 0; --steps) {
+        trickled.Do(FormStep{}).IgnoreError();
+      }
+    }
+    ASSERT_EQ(trickled.emitted().size(), at_once.emitted().size());
+    for (size_t k = 0; k < at_once.emitted().size(); ++k) {
+      ASSERT_EQ(trickled.emitted()[k].step, at_once.emitted()[k].step);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenpack
