@@ -37,7 +37,7 @@ struct MergeInput {
 // unless the stream has ended; only then, at its own turn, it is out. So the order is
 // a function of the streams' contents alone, whatever arrived when.
 // kArrival takes the document accepted first (Document::order).
-// Either takes time in proportion to the streams for each document, about 1 ns each.
+// Either takes time in proportion to the number of streams for each document.
 class MergeReader {
  public:
   MergeReader(MergeMode mode, std::span<const StreamSpec> streams,
