@@ -16,7 +16,7 @@ std::string OnOneLine(std::string_view text) {
     const auto byte = static_cast<unsigned char>(character);
     if (byte == '\n') {
       line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
+    } else if (byte < 0x20 || byte >= 0x7f) {
       line += absl::StrFormat("\\x%02x", byte);
     } else {
       line += character;

@@ -10,7 +10,8 @@ namespace evenpack {
 // In single quotes, on one line whatever it holds, and cut where it is long.
 std::string QuotedValue(std::string_view value);
 
-// `text` with control characters escaped, so that it is one line.
+// `text` with control characters and all that is not ASCII escaped: one line, and text
+// in any encoding, whatever bytes a file held.
 std::string OnOneLine(std::string_view text);
 
 }  // namespace evenpack

@@ -12,8 +12,8 @@ TEST(QuotedValueTest, ShowsAValueOnOneLine) {
   EXPECT_EQ(QuotedValue(std::string_view("\0", 1)), "'\\x00'");
 }
 
-TEST(QuotedValueTest, KeepsTextOfOtherLanguages) {
-  EXPECT_EQ(QuotedValue("\xc3\xa9"), "'\xc3\xa9'");
+TEST(QuotedValueTest, EscapesWhatMayNotBeText) {
+  EXPECT_EQ(QuotedValue("\xff\xc3\xa9"), "'\\xff\\xc3\\xa9'");
 }
 
 TEST(QuotedValueTest, CutsALongValue) {
