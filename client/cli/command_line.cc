@@ -56,6 +56,10 @@ absl::StatusOr<CommandLine> Collect(const BoundCommand& command) {
     const size_t count = command.options.at(flag.name)->count();
     if (count == 0) continue;
     if (flag.kind == FlagKind::kSwitch) {
+      const std::string given = command.options.at(flag.name)->results().front();
+      if (given != "true") {
+        return InvalidField(flag.name, QuotedValue(given), "no value");
+      }
       line.flags[flag.name] = "true";
       continue;
     }

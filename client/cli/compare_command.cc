@@ -1,9 +1,11 @@
 #include "client/cli/compare_command.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/document_stream.h"
@@ -52,14 +54,28 @@ absl::StatusOr<std::vector<ComparedJob>> MakeJobs(const JobFlags& flags) {
   return jobs;
 }
 
+// As many documents as the first `feed.steps` steps take, so that every policy packs
+// the same ones.
+uint64_t MostDocuments(const JobFlags& flags, std::span<const uint32_t> lengths,
+                       const FeedFlags& feed) {
+  DocumentStream stream(lengths, feed.passes, feed.seed);
+  if (!feed.steps.has_value()) return stream.total();
+  const absl::uint128 wanted =
+      absl::uint128(*feed.steps) * flags.micro_batches * flags.window;
+  absl::uint128 tokens = 0;
+  while (!stream.AtEnd() && tokens < wanted) tokens += stream.Next();
+  return stream.position();
+}
+
 absl::StatusOr<CompareReport> Compare(const std::vector<ComparedJob>& jobs,
                                       std::span<const uint32_t> lengths,
                                       const FeedFlags& feed) {
   CompareReport report;
+  const uint64_t most = MostDocuments(jobs.front().choice.flags, lengths, feed);
   for (const auto& [choice, spec] : jobs) {
     ProgressBar progress(TerminalOrNull(), choice.name);
-    DocumentStream stream(lengths, feed.passes, feed.seed);
-    absl::StatusOr<PackFigures> figures = RunPack(spec, stream, feed.steps, progress);
+    DocumentStream stream(lengths, feed.passes, feed.seed, most);
+    absl::StatusOr<PackFigures> figures = RunPack(spec, stream, std::nullopt, progress);
     if (!figures.ok()) return figures.status();
     report.documents = stream.total();
     const bool whole = !spec.policy.split_documents;

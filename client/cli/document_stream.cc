@@ -1,5 +1,6 @@
 #include "client/cli/document_stream.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -15,8 +16,8 @@ uint64_t DrawBelow(uint64_t bound, std::mt19937_64& generator) {
 }
 
 DocumentStream::DocumentStream(std::span<const uint32_t> lengths, uint64_t passes,
-                               uint64_t seed)
-    : lengths_(lengths), passes_(passes), seed_(seed) {}
+                               uint64_t seed, uint64_t most)
+    : lengths_(lengths), total_(std::min(passes * lengths.size(), most)), seed_(seed) {}
 
 uint32_t DocumentStream::Next() {
   if (at_ == lengths_.size()) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 #include <string_view>
@@ -25,11 +26,13 @@ uint64_t DrawBelow(uint64_t bound, std::mt19937_64& generator);
 // order. Not thread-safe.
 class DocumentStream {
  public:
-  // `lengths` must outlive the stream. passes >= 1.
-  DocumentStream(std::span<const uint32_t> lengths, uint64_t passes, uint64_t seed);
+  // `lengths` must outlive the stream. passes >= 1. It ends after `most` documents if
+  // the passes hold more.
+  DocumentStream(std::span<const uint32_t> lengths, uint64_t passes, uint64_t seed,
+                 uint64_t most = std::numeric_limits<uint64_t>::max());
 
-  // Documents of all passes.
-  uint64_t total() const { return passes_ * lengths_.size(); }
+  // Documents of the whole stream.
+  uint64_t total() const { return total_; }
   // Documents read so far.
   uint64_t position() const { return position_; }
   bool AtEnd() const { return position_ == total(); }
@@ -40,7 +43,7 @@ class DocumentStream {
   void Shuffle(uint64_t pass);
 
   const std::span<const uint32_t> lengths_;
-  const uint64_t passes_;
+  const uint64_t total_;
   const uint64_t seed_;
   uint64_t position_ = 0;
   size_t at_ = 0;                   // position within the pass

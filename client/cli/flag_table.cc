@@ -48,7 +48,7 @@ std::vector<FlagDefinition> JobFlagDefinitions() {
       {"--repeat", kValue, "K",
        "passes over the file, the later ones shuffled (fisher_yates_mt19937_64) (1)"},
       {"--seed", kValue, "S", "seed of the shuffles (0)"},
-      {"--steps", kValue, "M", "take no more documents after M full steps (no bound)"},
+      {"--steps", kValue, "M", "take documents for M full steps, no more (no bound)"},
       kJson,
   };
 }

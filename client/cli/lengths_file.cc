@@ -16,6 +16,8 @@ namespace evenpack {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
+// Longer than any line of a lengths file: what has none is not read to its end.
+constexpr size_t kLongestLine = 4096;
 
 std::string_view Trimmed(std::string_view line) {
   const size_t first = line.find_first_not_of(kBlanks);
@@ -44,6 +46,21 @@ absl::Status Unreadable(const std::string& path, int error) {
                       "standard input");
 }
 
+absl::Status NotALength(size_t index, std::string_view line) {
+  return InvalidField(
+      LineName(index), QuotedValue(line),
+      absl::StrCat("a document length in tokens, 1 to ", kMaxDocumentLength));
+}
+
+// Refuses a last line that has grown too long.
+absl::Status CheckLastLine(const std::string& content) {
+  const size_t start = content.rfind('\n') + 1;  // 0 where there is no line end
+  if (content.size() - start <= kLongestLine) return absl::OkStatus();
+  const auto lines = std::count(content.begin(), content.end(), '\n');
+  return NotALength(static_cast<size_t>(lines),
+                    std::string_view(content).substr(start));
+}
+
 absl::StatusOr<std::string> ReadAll(std::FILE* file, const std::string& path) {
   std::string content;
   std::array<char, 65536> block{};
@@ -52,6 +69,7 @@ absl::StatusOr<std::string> ReadAll(std::FILE* file, const std::string& path) {
     if (size == 0 && std::ferror(file) != 0) return Unreadable(path, errno);
     if (size == 0) return content;
     content.append(block.data(), size);
+    if (absl::Status status = CheckLastLine(content); !status.ok()) return status;
   }
 }
 
@@ -82,9 +100,7 @@ absl::StatusOr<std::vector<uint32_t>> ParseLengths(std::string_view text) {
     const std::string_view line = Trimmed(text.substr(0, end));
     const uint32_t length = LengthOf(line);
     if (length == 0) {
-      return InvalidField(
-          LineName(lengths.size()), QuotedValue(line),
-          absl::StrCat("a document length in tokens, 1 to ", kMaxDocumentLength));
+      return NotALength(lengths.size(), line);
     }
     lengths.push_back(length);
     if (end == std::string_view::npos) return lengths;

@@ -35,6 +35,14 @@ TEST(CommandLineTest, ABooleanAloneIsTrue) {
                                                 Pair("--json", "true")));
 }
 
+TEST(CommandLineTest, ASwitchTakesNoValue) {
+  for (const char* given : {"false", "maybe"}) {
+    EXPECT_THAT(ParseCommandLine({"pack", std::string("--json=") + given}),
+                StatusIs(kInvalid, HasSubstr(std::string("--json: '") + given +
+                                             "' is not accepted; accepted: no value")));
+  }
+}
+
 TEST(CommandLineTest, GivesHelpAndVersion) {
   const auto version = ParseCommandLine({"--version"});
   ASSERT_THAT(version, IsOk());

@@ -72,6 +72,16 @@ TEST(DocumentStreamTest, CountsDocumentsOfAllPasses) {
   EXPECT_TRUE(stream.AtEnd());
 }
 
+TEST(DocumentStreamTest, EndsAfterTheMostDocuments) {
+  const std::vector<uint32_t> lengths = Counting(4);
+  for (const uint64_t most : {uint64_t{0}, uint64_t{3}, uint64_t{6}, uint64_t{99}}) {
+    DocumentStream stream(lengths, 2, 1, most);
+    EXPECT_EQ(stream.total(), std::min<uint64_t>(most, 8));
+    while (!stream.AtEnd()) stream.Next();
+    EXPECT_EQ(stream.position(), stream.total());
+  }
+}
+
 TEST(DrawBelowTest, StaysBelowTheBoundAndReachesEveryNumber) {
   std::mt19937_64 generator(1);
   EXPECT_EQ(DrawBelow(1, generator), 0U);

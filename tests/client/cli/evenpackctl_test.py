@@ -263,6 +263,12 @@ class OtherCommandsTest(unittest.TestCase):
         self.assertIn("####", table.stdout)
         self.assertIn("is predicted", table.stdout)
 
+    def test_compare_packs_the_same_documents_with_every_policy(self) -> None:
+        rows = report("compare", "--lengths", LENGTHS, "--steps", "5")["policies"]
+        self.assertEqual(len({row["documents_in"] for row in rows}), 1)
+        self.assertEqual(len({row["tokens_out"] for row in rows}), 1)
+        self.assertGreaterEqual(rows[0]["tokens_in"], 5 * 4 * 131072)
+
     def test_shard_covers_every_token_once(self) -> None:
         lengths = [7, 1, 40, 3, 128]
         stdin = "".join(f"{length}\n" for length in lengths)

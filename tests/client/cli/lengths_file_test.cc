@@ -12,6 +12,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -71,6 +72,13 @@ TEST(ReadLengthsTest, RefusesAMissingFileAndADirectory) {
       ReadLengths(::testing::TempDir()),
       StatusIs(kInvalid, HasSubstr("(Is a directory) is not accepted; accepted: "
                                    "a readable file")));
+}
+
+// /dev/zero has neither an end nor a line.
+TEST(ReadLengthsTest, DoesNotReadALineThatNeverEnds) {
+  EXPECT_THAT(ReadLengths("/dev/zero"),
+              StatusIs(kInvalid, AllOf(HasSubstr("line 1: '\\x00"),
+                                       HasSubstr("1 to 2147483647"))));
 }
 
 TEST(CheckMaxLengthTest, NamesTheFirstLineThatIsTooLong) {
