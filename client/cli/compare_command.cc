@@ -56,12 +56,11 @@ absl::StatusOr<std::vector<ComparedJob>> MakeJobs(const JobFlags& flags) {
 
 // As many documents as the first `feed.steps` steps take, so that every policy packs
 // the same ones.
-uint64_t MostDocuments(const JobFlags& flags, std::span<const uint32_t> lengths,
+uint64_t MostDocuments(uint64_t step_tokens, std::span<const uint32_t> lengths,
                        const FeedFlags& feed) {
   DocumentStream stream(lengths, feed.passes, feed.seed);
   if (!feed.steps.has_value()) return stream.total();
-  const absl::uint128 wanted =
-      absl::uint128(*feed.steps) * flags.micro_batches * flags.window;
+  const absl::uint128 wanted = absl::uint128(*feed.steps) * step_tokens;
   absl::uint128 tokens = 0;
   while (!stream.AtEnd() && tokens < wanted) tokens += stream.Next();
   return stream.position();
@@ -71,13 +70,12 @@ absl::StatusOr<CompareReport> Compare(const std::vector<ComparedJob>& jobs,
                                       std::span<const uint32_t> lengths,
                                       const FeedFlags& feed) {
   CompareReport report;
-  const uint64_t most = MostDocuments(jobs.front().choice.flags, lengths, feed);
+  report.documents = MostDocuments(GlobalBatchTokens(jobs.front().spec), lengths, feed);
   for (const auto& [choice, spec] : jobs) {
     ProgressBar progress(TerminalOrNull(), choice.name);
-    DocumentStream stream(lengths, feed.passes, feed.seed, most);
+    DocumentStream stream(lengths, feed.passes, feed.seed, report.documents);
     absl::StatusOr<PackFigures> figures = RunPack(spec, stream, std::nullopt, progress);
     if (!figures.ok()) return figures.status();
-    report.documents = stream.total();
     const bool whole = !spec.policy.split_documents;
     report.rows.push_back(
         {choice.name, whole,
@@ -109,12 +107,9 @@ absl::StatusOr<CommandOutput> RunCompareCommand(const FlagValues& values) {
   if (!flags.ok()) return flags.status();
   const absl::StatusOr<std::vector<ComparedJob>> jobs = MakeJobs(*flags);
   if (!jobs.ok()) return jobs.status();
-  const absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(feed->lengths);
+  const absl::StatusOr<std::vector<uint32_t>> lengths =
+      ReadLengths(feed->lengths, flags->max_length, flags->split_overlong);
   if (!lengths.ok()) return lengths.status();
-  if (!flags->split_overlong) {
-    absl::Status status = CheckMaxLength(*lengths, flags->max_length);
-    if (!status.ok()) return status;
-  }
   const absl::StatusOr<CompareReport> report = Compare(*jobs, *lengths, *feed);
   if (!report.ok()) return report.status();
   return CommandOutput{

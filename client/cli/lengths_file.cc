@@ -126,4 +126,15 @@ absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_leng
                                    "--split-overlong true"));
 }
 
+absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path,
+                                                  uint32_t max_length,
+                                                  bool split_overlong) {
+  absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(path);
+  if (!lengths.ok() || split_overlong) return lengths;
+  if (absl::Status status = CheckMaxLength(*lengths, max_length); !status.ok()) {
+    return status;
+  }
+  return lengths;
+}
+
 }  // namespace evenpack

@@ -26,6 +26,11 @@ absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path);
 // INVALID_ARGUMENT naming the line of the first length above `max_length`.
 absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_length);
 
+// ReadLengths, then CheckMaxLength unless longer documents are cut.
+absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path,
+                                                  uint32_t max_length,
+                                                  bool split_overlong);
+
 }  // namespace evenpack
 
 #endif  // EVENPACK_CLIENT_CLI_LENGTHS_FILE_H_

@@ -24,12 +24,9 @@ absl::StatusOr<CommandOutput> RunPackCommand(const FlagValues& values) {
   if (!job.ok()) return job.status();
   const absl::StatusOr<JobSpec> spec = MakeJobSpec(*job, *policy);
   if (!spec.ok()) return spec.status();
-  const absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(feed->lengths);
+  const absl::StatusOr<std::vector<uint32_t>> lengths =
+      ReadLengths(feed->lengths, job->max_length, job->split_overlong);
   if (!lengths.ok()) return lengths.status();
-  if (!job->split_overlong) {
-    absl::Status status = CheckMaxLength(*lengths, job->max_length);
-    if (!status.ok()) return status;
-  }
 
   ProgressBar progress(TerminalOrNull(), "packing");
   DocumentStream stream(*lengths, feed->passes, feed->seed);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/emission_check.h"
 #include "client/cli/job_flags.h"
+#include "server/core/engine/admission_rule.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
 #include "server/core/engine/job_state.h"
@@ -131,13 +132,8 @@ class PackRun {
   }
 
   uint64_t TokensWanted() const {
-    uint64_t held = state_.streams[0].buffer.tokens();
-    // Fixed-length policies count what waits towards the next window.
-    if (state_.spec.policy.kind != PolicyKind::kWlb)
-      held += WaitingTokens(state_.waiting);
-    const uint64_t window =
-        GlobalBatchTokens(state_.spec) * BatchesPerWindow(state_.spec);
-    return window - std::min(window, held);
+    const uint64_t target = AdmissionTarget(state_);
+    return target - std::min(target, BufferedTokens(state_));
   }
 
   void ShowProgress() {
