@@ -110,8 +110,16 @@ void Code(Coder& coder, MaybeConst<std::string> auto& text) {
   }
 }
 
-template <typename Container, typename Coder>
-void CodeContainer(Coder& coder, Container& values) {
+template <typename T>
+inline constexpr bool kIsList = false;
+template <typename T>
+inline constexpr bool kIsList<std::vector<T>> = true;
+template <typename T>
+inline constexpr bool kIsList<std::deque<T>> = true;
+
+template <typename Coder, typename List>
+requires kIsList<std::remove_const_t<List>>
+void Code(Coder& coder, List& values) {
   if constexpr (Coder::kReads) {
     const size_t size = coder.Size();
     for (size_t i = 0; i < size && coder.ok(); ++i) Code(coder, values.emplace_back());
@@ -119,23 +127,6 @@ void CodeContainer(Coder& coder, Container& values) {
     coder.Word(values.size(), 8);
     for (const auto& value : values) Code(coder, value);
   }
-}
-
-template <typename T>
-void Code(ByteWriter& coder, const std::vector<T>& values) {
-  CodeContainer(coder, values);
-}
-template <typename T>
-void Code(ByteReader& coder, std::vector<T>& values) {
-  CodeContainer(coder, values);
-}
-template <typename T>
-void Code(ByteWriter& coder, const std::deque<T>& values) {
-  CodeContainer(coder, values);
-}
-template <typename T>
-void Code(ByteReader& coder, std::deque<T>& values) {
-  CodeContainer(coder, values);
 }
 
 template <typename T>

@@ -123,6 +123,10 @@ uint32_t BatchesPerWindow(const JobSpec& spec) {
   return spec.policy.kind == PolicyKind::kFixedGreedy ? spec.policy.window_batches : 1;
 }
 
+size_t QueueCount(const PolicySpec& policy) {
+  return policy.kind == PolicyKind::kWlb ? policy.queue_thresholds.size() : 0;
+}
+
 absl::Status Validate(const JobSpec& spec) {
   for (const auto check :
        {ValidateStreams, ValidateShape, ValidatePolicy, ValidateSharding}) {

@@ -3,6 +3,7 @@
 #ifndef EVENPACK_SERVER_CORE_ENGINE_JOB_SPEC_H_
 #define EVENPACK_SERVER_CORE_ENGINE_JOB_SPEC_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -101,6 +102,9 @@ struct JobSpec {
 uint64_t GlobalBatchTokens(const JobSpec& spec);
 // Global batches that one decision admits: window_batches for kFixedGreedy, else 1.
 uint32_t BatchesPerWindow(const JobSpec& spec);
+
+// Delay queues: one per threshold for kWlb, else none.
+size_t QueueCount(const PolicySpec& policy);
 
 // INVALID_ARGUMENT naming the first field that is out of its range.
 absl::Status Validate(const JobSpec& spec);

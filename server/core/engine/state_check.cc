@@ -18,10 +18,6 @@ absl::Status Contradiction(absl::string_view part) {
   return absl::DataLossError(absl::StrCat("state: ", part, " contradicts the rest"));
 }
 
-size_t QueueCount(const JobSpec& spec) {
-  return spec.policy.kind == PolicyKind::kWlb ? spec.policy.queue_thresholds.size() : 0;
-}
-
 bool IsPiece(const Document& document) {
   return document.length >= 1 && document.length <= document.document_length &&
          document.document_length <= kMaxDocumentLength &&
@@ -55,7 +51,7 @@ bool IsStep(const Step& step, const JobSpec& spec, const Position& position) {
 }
 
 bool IsWaiting(const Waiting& waiting, const JobSpec& spec, const Position& position) {
-  return waiting.queues.size() == QueueCount(spec) &&
+  return waiting.queues.size() == QueueCount(spec.policy) &&
          (waiting.planned.empty() || spec.policy.kind == PolicyKind::kFixedGreedy) &&
          AreAdmitted(waiting.left_over, spec, position) &&
          std::all_of(waiting.queues.begin(), waiting.queues.end(),

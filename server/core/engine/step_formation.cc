@@ -88,14 +88,12 @@ class StepFormer {
     Parts parts;
     SplitLeftOver(parts.due, parts.sorted);
     Append(PointTo(admission_.documents), parts.sorted);
-    const WorkList work_list = Arrange(std::move(parts));
-    uint64_t tokens = 0;
-    for (const Document* document : work_list) tokens += document->length;
+    const uint64_t tokens = WaitingTokens(state_.waiting) + admission_.tokens;
     const uint64_t batch = GlobalBatchTokens(spec_);
     const uint64_t steps = std::clamp<uint64_t>((tokens + batch - 1) / batch, 1,
                                                 spec_.policy.window_batches);
-    return PackFixedGreedy(work_list, steps * spec_.micro_batches, spec_.window,
-                           spec_.workload);
+    return PackFixedGreedy(Arrange(std::move(parts)), steps * spec_.micro_batches,
+                           spec_.window, spec_.workload);
   }
 
   Packing PackByWlb() {

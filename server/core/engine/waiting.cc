@@ -89,11 +89,11 @@ Waiting Rearrange(const Waiting& waiting, const PolicySpec& policy) {
   Waiting result;
   result.left_over = waiting.left_over;
   result.left_over.insert(result.left_over.end(), planned.begin(), planned.end());
-  const bool has_queues = policy.kind == PolicyKind::kWlb;
-  if (has_queues) result.queues.resize(policy.queue_thresholds.size());
+  result.queues.resize(QueueCount(policy));
   for (const Document& document : queued) {
     const std::optional<size_t> queue =
-        has_queues ? QueueOf(policy.queue_thresholds, document.length) : std::nullopt;
+        result.queues.empty() ? std::nullopt
+                              : QueueOf(policy.queue_thresholds, document.length);
     if (queue.has_value()) {
       result.queues[*queue].PushBack({&document, 1});
     } else {
