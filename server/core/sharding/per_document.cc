@@ -9,30 +9,24 @@ namespace {
 
 void CutPaddingFree(std::span<const uint32_t> lengths, ShardPlan& plan) {
   const uint32_t slots = plan.slots();
-  uint64_t tokens = 0;
   uint32_t cursor = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     const uint32_t slot_tokens = lengths[i] / slots;
     const uint32_t left_over = lengths[i] - slot_tokens * slots;
-    tokens += lengths[i];
-    plan.document_starts[i + 1] = tokens;
     plan.slot_tokens[i] = slot_tokens;
     plan.left_over[i] = static_cast<uint16_t>(left_over);
     plan.cursor[i] = static_cast<uint16_t>(cursor);
     cursor += left_over;
     if (cursor >= slots) cursor -= slots;
   }
-  plan.padded_tokens = tokens;
+  plan.padded_tokens = plan.tokens();
 }
 
 void CutPadded(std::span<const uint32_t> lengths, ShardPlan& plan) {
   const uint64_t multiple = plan.pad_multiple;
   const uint64_t slot_of_multiple = multiple / plan.slots();
-  uint64_t tokens = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     const uint64_t multiples = (lengths[i] + multiple - 1) / multiple;
-    tokens += lengths[i];
-    plan.document_starts[i + 1] = tokens;
     plan.slot_tokens[i] = static_cast<uint32_t>(multiples * slot_of_multiple);
     plan.padded_tokens += multiples * multiple;
   }
@@ -50,7 +44,7 @@ absl::StatusOr<ShardPlan> PlanPerDocument(std::span<const uint32_t> lengths,
   plan.sharding = Sharding::kPerDocument;
   plan.context_parallel = context_parallel;
   plan.pad_multiple = *PadMultiple(context_parallel, pad_to);
-  plan.document_starts.resize(lengths.size() + 1);
+  plan.document_starts = DocumentStarts(lengths);
   plan.slot_tokens.resize(lengths.size());
   plan.left_over.resize(lengths.size());
   plan.cursor.resize(lengths.size());

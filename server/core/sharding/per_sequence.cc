@@ -18,12 +18,8 @@ absl::StatusOr<ShardPlan> PlanPerSequence(std::span<const uint32_t> lengths,
   plan.context_parallel = context_parallel;
   plan.pad_multiple = *PadMultiple(context_parallel, pad_to);
 
-  plan.document_starts.resize(lengths.size() + 1);
-  uint64_t tokens = 0;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    tokens += lengths[i];
-    plan.document_starts[i + 1] = tokens;
-  }
+  plan.document_starts = DocumentStarts(lengths);
+  const uint64_t tokens = plan.tokens();
   plan.padded_tokens = tokens;
   if (plan.pad_multiple != 0) {
     const uint64_t multiple = plan.pad_multiple;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
-#include <span>
 
 namespace evenpack {
 namespace {
@@ -147,6 +146,14 @@ uint64_t TokensOf(const ShardPlan& plan, uint32_t rank, const RankSlices& slices
 }
 
 }  // namespace
+
+std::vector<uint64_t> DocumentStarts(std::span<const uint32_t> lengths) {
+  std::vector<uint64_t> starts(lengths.size() + 1);
+  // Summed apart from the column, whose last entry would be a load behind its store.
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) starts[i + 1] = tokens += lengths[i];
+  return starts;
+}
 
 void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices) {
   assert(rank < plan.context_parallel);

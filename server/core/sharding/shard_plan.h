@@ -14,11 +14,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "server/core/document/micro_batch.h"
 
 namespace evenpack {
+
+// Rank r owns slots r and 2*CP-1-r.
+inline uint32_t RankOfSlot(uint32_t slot, uint32_t context_parallel) {
+  return slot < context_parallel ? slot : 2 * context_parallel - 1 - slot;
+}
 
 struct ShardPlan {
   // Never kAdaptive. It says which of the columns below are filled.
@@ -47,6 +53,8 @@ struct ShardPlan {
   std::vector<uint16_t> cursor;
 
   uint32_t slots() const { return 2 * context_parallel; }
+  // The owner of a slot.
+  uint32_t RankOf(uint32_t slot) const { return RankOfSlot(slot, context_parallel); }
   size_t documents() const { return document_starts.size() - 1; }
   uint64_t tokens() const { return document_starts.back(); }
   uint32_t length(size_t document) const {
@@ -56,6 +64,10 @@ struct ShardPlan {
 
   friend bool operator==(const ShardPlan&, const ShardPlan&) = default;
 };
+
+// Where each document starts in the packed sequence, then its end: lengths.size() + 1
+// entries.
+std::vector<uint64_t> DocumentStarts(std::span<const uint32_t> lengths);
 
 // The slices of one rank in local order, which is rank-major: the front slot's slices
 // by document, then the back slot's by document. Slice i is the tokens begin[i] to

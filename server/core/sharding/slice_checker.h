@@ -33,9 +33,7 @@ class SliceChecker {
     return static_cast<uint32_t>(document_starts_[document + 1] -
                                  document_starts_[document]);
   }
-  uint32_t RankOf(uint32_t slot) const {
-    return slot < context_parallel_ ? slot : slots_ - 1 - slot;
-  }
+  uint32_t RankOf(uint32_t slot) const { return RankOfSlot(slot, context_parallel_); }
   static absl::Status CheckForm(uint32_t rank, const RankSlices& slices);
   absl::Status CheckSlice(uint32_t rank, uint32_t document, uint32_t begin,
                           uint32_t end);

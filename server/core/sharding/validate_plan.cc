@@ -137,14 +137,12 @@ absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding
   if (ranks.size() != context_parallel) {
     return Broken("slices of ", ranks.size(), " ranks; accepted: ", context_parallel);
   }
-  std::vector<uint64_t> starts(lengths.size() + 1);
-  for (size_t i = 0; i < lengths.size(); ++i) starts[i + 1] = starts[i] + lengths[i];
+  const std::vector<uint64_t> starts = DocumentStarts(lengths);
   SliceChecker checker(starts, sharding, context_parallel,
                        *PadMultiple(context_parallel, pad_to));
   for (uint32_t slot = 0; slot < 2 * context_parallel; ++slot) {
-    const uint32_t rank =
-        slot < context_parallel ? slot : 2 * context_parallel - 1 - slot;
-    if (absl::Status status = checker.CheckNextSlot(ranks[rank]); !status.ok()) {
+    const RankSlices& slices = ranks[RankOfSlot(slot, context_parallel)];
+    if (absl::Status status = checker.CheckNextSlot(slices); !status.ok()) {
       return status;
     }
   }
@@ -157,8 +155,7 @@ absl::Status Validate(const ShardPlan& plan) {
                        plan.pad_multiple);
   RankSlices slices;
   for (uint32_t slot = 0; slot < plan.slots(); ++slot) {
-    const uint32_t rank = slot < plan.context_parallel ? slot : plan.slots() - 1 - slot;
-    ExpandRankInto(plan, rank, slices);
+    ExpandRankInto(plan, plan.RankOf(slot), slices);
     if (absl::Status status = checker.CheckNextSlot(slices); !status.ok()) {
       return status;
     }
