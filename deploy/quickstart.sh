@@ -11,12 +11,9 @@ on the document lengths in deploy/data/lengths/wlbllm.txt, or on those of the te
 files under DIRECTORY_OF_TEXT_FILES. There each file is one document, its length is
 its size in bytes (one token a byte), and the order is that of the sorted paths.
 
-Flags given here replace the defaults, for example: deploy/quickstart.sh --window 65536
-The defaults:
-  --micro-batches 4 --window 131072 --max-length 196608
-  --queue-thresholds 49152,98304 --crossover 47000
-The longest micro-batch and the thresholds follow the window: 3/2, 3/8 and 3/4 of it.
-Documents longer than the window bring --split-overlong true.
+Flags given here replace the defaults of `evenpackctl compare --help`, for example:
+deploy/quickstart.sh --window 65536. Documents longer than the longest micro-batch are
+cut, unless --split-overlong false is given.
 EOF
 }
 
@@ -55,18 +52,6 @@ user_gives() {
   return 1
 }
 
-# The user's value of a flag, or else the default.
-value_of() {
-  local flag="$1" value="$2" i
-  for ((i = 0; i < ${#user_flags[@]}; ++i)); do
-    case "${user_flags[i]}" in
-      "$flag") value="${user_flags[i + 1]:-$value}" ;;
-      "$flag="*) value="${user_flags[i]#*=}" ;;
-    esac
-  done
-  echo "$value"
-}
-
 # The sizes of the text files under $1, one a line, in the order of their paths.
 lengths_of_text_files() {
   # A file with a NUL byte counts as binary.
@@ -90,26 +75,6 @@ add_default() {
   user_gives "$1" || flags+=("$1" "$2")
 }
 
-# Fills `flags` with the defaults that the user did not replace. The limits keep their
-# proportion to the window.
-choose_flags() {
-  local lengths="$1" window longest
-  window="$(value_of --window 131072)"
-  # evenpackctl says what is wrong with it.
-  [[ "$window" =~ ^[1-9][0-9]{0,9}$ ]] || window=131072
-  add_default --lengths "$lengths"
-  add_default --micro-batches 4
-  add_default --window "$window"
-  add_default --max-length "$((window * 3 / 2))"
-  add_default --queue-thresholds "$((window * 3 / 8)),$((window * 3 / 4))"
-  # A model and its hardware take the place of a crossover.
-  user_gives --model || add_default --crossover 47000
-  longest="$(LC_ALL=C sort -n "$lengths" | tail -n 1)"
-  if [[ "$longest" -gt "$window" ]]; then
-    add_default --split-overlong true
-  fi
-}
-
 read_arguments "$@"
 export CCACHE_DISABLE=1 # a cache would be written outside build/
 started=$SECONDS
@@ -122,7 +87,8 @@ if [[ -n "$directory" ]]; then
   write_lengths "$lengths"
 fi
 flags=()
-choose_flags "$lengths"
+add_default --lengths "$lengths"
+add_default --split-overlong true
 
 "$root/deploy/install_packages.sh" build
 (cd "$root" && cmake --preset release >"$scratch/configure.log" 2>&1) || {
