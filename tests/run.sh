@@ -79,7 +79,8 @@ check_style() {
   check "layout" python3 "$style/check_layout.py"
   check "layout self-test" python3 "$style/check_layout_test.py"
   check "result count self-test" python3 "$root/tests/count_results_test.py"
-  if prepare "install Python checkers" "$style/install_python_checkers.sh"; then
+  if prepare "install checkers from PyPI" "$style/install_python_checkers.sh"; then
+    check "protos" "$style/check_protos.sh"
     check "ruff" "$style/check_python_style.sh"
     check "mypy" "$style/check_python_types.sh"
   fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the pinned Python checkers into build-test-venv/, where they aren't yet.
+# Installs the pinned checkers from PyPI into build-test-venv/, where they aren't yet.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 venv=build-test-venv
