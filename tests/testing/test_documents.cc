@@ -53,6 +53,17 @@ WorkloadTable QuadraticWorkload(uint64_t crossover, uint32_t max_tokens,
       .value();
 }
 
+std::vector<Capacity> Capacities(uint32_t limit) {
+  std::vector<Capacity> capacities(4);
+  for (size_t i = 0; i < capacities.size(); ++i) {
+    if (i % 2 == 1) capacities[i].documents = 5;
+    PaddingRule& padding = capacities[i].padding;
+    if (i >= 2) padding.document_unit = padding.total_unit = 48;
+    capacities[i].tokens = CapacityWithin(padding, limit);
+  }
+  return capacities;
+}
+
 uint32_t Draw(std::mt19937_64& random, uint32_t least, uint32_t most) {
   const uint64_t range = uint64_t{most} - least + 1;
   return least + static_cast<uint32_t>(random() % range);

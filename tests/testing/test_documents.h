@@ -9,6 +9,7 @@
 
 #include "server/core/cost/workload_table.h"
 #include "server/core/document/document.h"
+#include "server/core/packing/capacity.h"
 #include "server/core/packing/packing.h"
 #include "server/core/packing/work_list.h"
 
@@ -27,6 +28,10 @@ std::vector<std::vector<uint32_t>> LengthsOf(const Packing& packing);
 // W(d) = d^2/crossover + d, times 1,000 ns.
 WorkloadTable QuadraticWorkload(uint64_t crossover, uint32_t max_tokens,
                                 uint32_t micro_batches = 64);
+
+// What a micro-batch of up to `limit` tokens may hold with and without padding of
+// documents and a bound on their number.
+std::vector<Capacity> Capacities(uint32_t limit);
 
 // Uniform in [least, most], the same numbers with any standard library.
 uint32_t Draw(std::mt19937_64& random, uint32_t least, uint32_t most);

@@ -10,6 +10,9 @@
 
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
+#include "server/core/engine/plan_micro_batch.h"
+#include "server/core/sharding/rank_load.h"
+#include "server/core/sharding/validate_plan.h"
 #include "tests/testing/test_documents.h"
 
 namespace evenpack::testing {
@@ -45,14 +48,17 @@ absl::Status TestJob::Do(const Command& command) {
 }
 
 void TestJob::Remember(const Event& event) {
+  if (std::holds_alternative<JobCreated>(event) ||
+      std::holds_alternative<JobUpdated>(event)) {
+    spec_ = std::make_shared<JobSpec>(state_.spec);
+  }
   if (const auto* updated = std::get_if<JobUpdated>(&event); updated != nullptr) {
     while (!emitted_.empty() && emitted_.back().step.index >= updated->from_step) {
       emitted_.pop_back();
     }
   }
   if (const auto* decided = std::get_if<StepDecided>(&event); decided != nullptr) {
-    emitted_.push_back({decided->step, state_.position.batches_admitted - 1,
-                        state_.spec.micro_batches, state_.spec.max_length});
+    emitted_.push_back({decided->step, state_.position.batches_admitted - 1, spec_});
     most_waiting_tokens_ =
         std::max(most_waiting_tokens_, WaitingTokens(state_.waiting));
   }
@@ -108,8 +114,55 @@ namespace {
 // Where the pieces of each document begin and how long they are.
 using Pieces = std::vector<std::vector<std::map<uint32_t, uint32_t>>>;
 
+// The least count from `tokens` on that context parallelism can cut in equal slots and
+// that tensor parallelism can share, all of it or (`by_rank`) each rank's part.
+uint64_t LeastShared(uint64_t tokens, const JobSpec& spec, bool by_rank) {
+  if (spec.layout.kind == Layout::kNative) return tokens;
+  const uint64_t ranks = spec.context_parallel;
+  const uint64_t tensor = spec.layout.sequence_parallel ? spec.tensor_parallel : 1;
+  const uint64_t parts = by_rank ? ranks : 1;
+  const bool slots = ranks > 1 || (!by_rank && tensor > 1);
+  while ((slots && tokens % (2 * ranks) != 0) || tokens % parts != 0 ||
+         tokens / parts % tensor != 0) {
+    ++tokens;
+  }
+  return tokens;
+}
+
+uint64_t ExpectedPadding(const MicroBatch& micro_batch, const JobSpec& spec) {
+  const LayoutSpec& layout = spec.layout;
+  if (micro_batch.documents.empty()) return 0;
+  uint64_t padded = 0;
+  for (const Document& document : micro_batch.documents) {
+    padded += spec.sharding == Sharding::kPerDocument
+                  ? LeastShared(document.length, spec, /*by_rank=*/false)
+                  : document.length;
+  }
+  padded = LeastShared(padded, spec, /*by_rank=*/true);
+  for (const uint32_t rung : layout.shape_ladder) {
+    if (rung >= padded) return rung - micro_batch.tokens;
+  }
+  while (layout.pad_tokens_to > 1 && padded % layout.pad_tokens_to != 0) ++padded;
+  return padded - micro_batch.tokens;
+}
+
+void ExpectPlanned(const MicroBatch& micro_batch, const JobSpec& spec) {
+  const absl::StatusOr<ShardPlan> plan = PlanMicroBatch(spec, micro_batch);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const absl::Status valid = Validate(*plan, LengthsOf(micro_batch.documents));
+  ASSERT_TRUE(valid.ok()) << valid;
+  ASSERT_EQ(plan->sharding, micro_batch.sharding);
+  ASSERT_EQ(plan->padded_tokens, micro_batch.tokens + micro_batch.padding);
+  if (spec.layout.kind == Layout::kNative) return;
+  for (const RankLoad& load : RankLoads(*plan)) {
+    ASSERT_EQ((load.tokens + load.padding) * spec.context_parallel,
+              plan->padded_tokens);
+  }
+}
+
 void Collect(const TestJob::Emitted& emitted, Pieces& pieces) {
-  ASSERT_EQ(emitted.step.micro_batches.size(), emitted.micro_batches);
+  const JobSpec& spec = *emitted.spec;
+  ASSERT_EQ(emitted.step.micro_batches.size(), spec.micro_batches);
   for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
     uint64_t tokens = 0;
     for (const Document& document : micro_batch.documents) {
@@ -121,7 +174,13 @@ void Collect(const TestJob::Emitted& emitted, Pieces& pieces) {
           << "twice: " << document.sequence << " of stream " << document.stream;
     }
     ASSERT_EQ(micro_batch.tokens, tokens);
-    ASSERT_LE(tokens, emitted.max_length) << "step " << emitted.step.index;
+    ASSERT_EQ(micro_batch.padding, ExpectedPadding(micro_batch, spec));
+    ASSERT_LE(tokens + micro_batch.padding, spec.max_length)
+        << "step " << emitted.step.index;
+    if (spec.layout.max_documents != 0) {
+      ASSERT_LE(micro_batch.documents.size(), spec.layout.max_documents);
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectPlanned(micro_batch, spec));
   }
 }
 

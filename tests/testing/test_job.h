@@ -4,6 +4,7 @@
 #define EVENPACK_TESTS_TESTING_TEST_JOB_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ class TestJob {
  public:
   explicit TestJob(JobSpec spec);
   // A job that goes on from `state`.
-  explicit TestJob(JobState state) : state_(std::move(state)) {}
+  explicit TestJob(JobState state)
+      : state_(std::move(state)), spec_(std::make_shared<JobSpec>(state_.spec)) {}
 
   // Decide and, if that is OK, apply and journal.
   absl::Status Do(const Command& command);
@@ -46,8 +48,7 @@ class TestJob {
     // Index of the last global batch admitted when the step was formed.
     uint64_t last_batch = 0;
     // What the job asked for then.
-    uint32_t micro_batches = 0;
-    uint32_t max_length = 0;
+    std::shared_ptr<const JobSpec> spec;
   };
   const std::vector<Emitted>& emitted() const { return emitted_; }
   // Greatest number of tokens that waited after a step.
@@ -57,6 +58,7 @@ class TestJob {
   void Remember(const Event& event);
 
   JobState state_;
+  std::shared_ptr<const JobSpec> spec_;
   std::vector<Event> journal_;
   std::vector<Emitted> emitted_;
   uint64_t most_waiting_tokens_ = 0;
@@ -64,7 +66,8 @@ class TestJob {
 
 // Fails the test where a document of `lengths`, by stream and sequence number, is not
 // in exactly one place or in pieces that make it up, or where a step hasn't N
-// micro-batches, one of them has wrong sums or exceeds the S_max of its time.
+// micro-batches, or one of them has wrong sums, other padding than its layout asks for,
+// no valid shard plan, or exceeds the S_max or the max_documents of its time.
 void ExpectExactlyOnce(const TestJob& job,
                        const std::vector<std::vector<uint32_t>>& lengths);
 // The most tokens of any micro-batch.

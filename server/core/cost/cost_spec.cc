@@ -71,16 +71,11 @@ absl::Status CheckCost(const QuadraticCost& cost) {
   return absl::OkStatus();
 }
 
-absl::Status CheckParallel(absl::string_view field, uint32_t value) {
-  if (value >= 1 && value <= kMaxParallel) return absl::OkStatus();
-  return InvalidField(field, value, absl::StrCat("1 to ", kMaxParallel));
-}
-
 absl::Status CheckCost(const AnalyticCost& cost) {
   absl::Status status = Validate(cost.model);
   status.Update(Validate(cost.hardware));
-  status.Update(CheckParallel("tensor_parallel", cost.tensor_parallel));
-  status.Update(CheckParallel("context_parallel", cost.context_parallel));
+  status.Update(CheckRange("tensor_parallel", cost.tensor_parallel, 1, kMaxParallel));
+  status.Update(CheckRange("context_parallel", cost.context_parallel, 1, kMaxParallel));
   return status;
 }
 
@@ -165,11 +160,8 @@ absl::Status Validate(const CostSpec& cost) {
 absl::StatusOr<WorkloadTable> ResolveWorkload(const CostSpec& cost, uint32_t max_tokens,
                                               uint32_t micro_batches) {
   absl::Status status = Validate(cost);
+  status.Update(CheckRange("max_tokens", max_tokens, 1, kMaxDocumentLength));
   if (!status.ok()) return status;
-  if (max_tokens < 1 || max_tokens > kMaxDocumentLength) {
-    return InvalidField("max_tokens", max_tokens,
-                        absl::StrCat("1 to ", kMaxDocumentLength));
-  }
   if (micro_batches < 1) {
     return InvalidField("micro_batches", micro_batches, "at least 1");
   }

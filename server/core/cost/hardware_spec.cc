@@ -45,12 +45,9 @@ absl::Status Validate(const HardwareSpec& hardware) {
       CheckFraction("hardware.linear_fraction", hardware.linear_fraction);
   status.Update(
       CheckFraction("hardware.attention_fraction", hardware.attention_fraction));
-  if (!status.ok()) return status;
-  if (hardware.multiprocessors < 1 || hardware.multiprocessors > kMostMultiprocessors) {
-    return InvalidField("hardware.multiprocessors", hardware.multiprocessors,
-                        "1 to 65535");
-  }
-  return absl::OkStatus();
+  status.Update(CheckRange("hardware.multiprocessors", hardware.multiprocessors, 1,
+                           kMostMultiprocessors));
+  return status;
 }
 
 absl::StatusOr<HardwareSpec> NamedHardware(absl::string_view name) {

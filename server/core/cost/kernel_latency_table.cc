@@ -63,10 +63,7 @@ absl::Status CheckShape(const std::vector<uint32_t>& q_lens,
         cells_name, absl::StrCat(cells, " values"),
         absl::StrCat(q_lens.size() * kv_lens.size(), " values, q_lens x kv_lens"));
   }
-  if (launch_ns < 0 || launch_ns > kMaxLaunchNs) {
-    return InvalidField("launch_ns", launch_ns, absl::StrCat("0 to ", kMaxLaunchNs));
-  }
-  return absl::OkStatus();
+  return CheckRange("launch_ns", launch_ns, 0, kMaxLaunchNs);
 }
 
 // The last row has the longest queries: if it meets the diagonal, all do.
@@ -200,10 +197,8 @@ absl::StatusOr<KernelLatencyTable> KernelLatencyTable::FromTileModel(
     const ModelSpec& model, const HardwareSpec& hardware, uint32_t tensor_parallel) {
   absl::Status status = Validate(model);
   status.Update(Validate(hardware));
+  status.Update(CheckRange("tensor_parallel", tensor_parallel, 1, 1024));
   if (!status.ok()) return status;
-  if (tensor_parallel < 1 || tensor_parallel > 1024) {
-    return InvalidField("tensor_parallel", tensor_parallel, "1 to 1024");
-  }
   const uint32_t local_heads =
       model.query_heads / tensor_parallel + (model.query_heads % tensor_parallel != 0);
   const double ps_per_us =

@@ -29,12 +29,11 @@ absl::Status CheckRanges(const ModelSpec& model) {
       {"model.ffn_size", model.ffn_size, kMaxWidth},
       {"model.vocabulary", model.vocabulary, kMaxVocabulary},
   };
+  absl::Status status;
   for (const auto& range : ranges) {
-    if (range.value < 1 || range.value > range.most) {
-      return InvalidField(range.field, range.value, absl::StrCat("1 to ", range.most));
-    }
+    status.Update(CheckRange(range.field, range.value, 1, range.most));
   }
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status CheckExperts(const ModelSpec& model) {

@@ -41,6 +41,14 @@ inline bool EndsDocument(const Document& piece) {
   return piece.offset + piece.length == piece.document_length;
 }
 
+// Whether the numbers of `piece` are in their ranges and agree with each other.
+inline bool IsPiece(const Document& piece) {
+  return piece.length >= 1 && piece.length <= piece.document_length &&
+         piece.document_length <= kMaxDocumentLength &&
+         piece.offset <= piece.document_length - piece.length &&
+         piece.loss_tokens <= piece.length;
+}
+
 // Cuts the first `length` tokens off `rest`, which keeps the others. 0 < length <
 // rest.length. Loss tokens are shared out in proportion and none is lost.
 Document CutFront(Document& rest, uint32_t length);

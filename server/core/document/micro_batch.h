@@ -15,7 +15,8 @@ namespace evenpack {
 enum class Sharding : uint8_t {
   kPerSequence = 0,
   kPerDocument = 1,
-  kAdaptive = 2,  // of a job only: one of the others is chosen per micro-batch
+  kAdaptive = 2,    // of a job only: one of the two above is chosen per micro-batch
+  kContiguous = 3,  // one run of tokens for each rank
 };
 
 struct MicroBatch {
@@ -23,7 +24,7 @@ struct MicroBatch {
   std::vector<Document> documents;
   // Sum of the documents' lengths; may be 0.
   uint64_t tokens = 0;
-  // Tokens of padding beside these; 0 where sharding is padding-free.
+  // Tokens of padding beside these (server/core/document/padding.h).
   uint64_t padding = 0;
   // Predicted forward latency in nanoseconds.
   int64_t workload_ns = 0;

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "server/core/engine/job_layout.h"
+
 namespace evenpack {
 namespace {
 
-void AppendPieces(Document document, uint64_t order, uint64_t batch,
-                  const JobSpec& spec, std::vector<Document>& pieces) {
+void AppendPieces(Document document, uint64_t order, uint64_t batch, uint32_t longest,
+                  std::vector<Document>& pieces) {
   document.order = order;
   document.batch = batch;
-  while (document.length > spec.max_length) {
-    pieces.push_back(CutFront(document, spec.max_length));
-  }
+  while (document.length > longest) pieces.push_back(CutFront(document, longest));
   pieces.push_back(document);
 }
 
@@ -29,8 +29,7 @@ Admission Admit(const JobState& state, uint64_t target) {
   const uint64_t batch_tokens = GlobalBatchTokens(spec);
   const uint64_t batches = BatchesPerWindow(spec);
   // Tokens that the window's first batches already hold.
-  const uint64_t held =
-      batches * batch_tokens - std::min(target, batches * batch_tokens);
+  const uint64_t held = WindowTokens(spec) - std::min(target, WindowTokens(spec));
 
   Admission admission;
   MergeReader reader = ReadMerge(state);
@@ -45,12 +44,13 @@ Admission Admit(const JobState& state, uint64_t target) {
   // Too few: the caller refuses, and needs no documents for that.
   if (admission.tokens < target && !admission.exhausted) return admission;
   admission.documents.reserve(admitted.size());
+  const uint32_t longest = LongestDocument(spec);
   uint64_t order = state.position.documents_admitted;
   uint64_t tokens = held;
   for (const Document* next : admitted) {
     const uint64_t batch = std::min(tokens / batch_tokens, batches - 1);
     tokens += next->length;
-    AppendPieces(*next, order++, state.position.batches_admitted + batch, spec,
+    AppendPieces(*next, order++, state.position.batches_admitted + batch, longest,
                  admission.documents);
     admission.batches = batch + 1;
   }

@@ -12,7 +12,8 @@
 namespace evenpack {
 
 struct Admission {
-  // In merged order, `order` and `batch` set, cut at max_length where the job says so.
+  // In merged order, `order` and `batch` set, cut at LongestDocument() where the job
+  // says so.
   std::vector<Document> documents;
   // Sum of their lengths.
   uint64_t tokens = 0;

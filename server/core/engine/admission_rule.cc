@@ -32,7 +32,7 @@ uint64_t DueBeforeBatch(const JobSpec& spec, uint64_t batches) {
 }
 
 uint64_t AdmissionTarget(const JobState& state) {
-  const uint64_t window = GlobalBatchTokens(state.spec) * BatchesPerWindow(state.spec);
+  const uint64_t window = WindowTokens(state.spec);
   if (state.spec.policy.kind == PolicyKind::kWlb) return window;
   return window - std::min(window, WaitingTokens(state.waiting));
 }
@@ -41,6 +41,19 @@ bool AdmitsNothing(const JobState& state) {
   if (HasDueDocument(state)) return true;
   if (state.spec.policy.kind == PolicyKind::kWlb) return IsOverBacklogLimit(state);
   return AdmissionTarget(state) == 0;
+}
+
+bool BufferIsFull(const JobState& state, size_t stream) {
+  const JobSpec& spec = state.spec;
+  const DocumentFifo& buffer = state.streams[stream].buffer;
+  const auto reached = [](uint64_t held, uint64_t limit) {
+    return limit != 0 && held >= limit;
+  };
+  const uint64_t max_tokens =
+      spec.max_buffered_tokens != 0 ? spec.max_buffered_tokens : 4 * WindowTokens(spec);
+  return reached(buffer.tokens(), max_tokens) ||
+         reached(buffer.size(), spec.max_buffered_documents) ||
+         reached(buffer.size() * kBufferedDocumentBytes, spec.max_buffered_bytes);
 }
 
 uint64_t BufferedTokens(const JobState& state) {

@@ -3,6 +3,7 @@
 #ifndef EVENPACK_SERVER_CORE_ENGINE_ADMISSION_RULE_H_
 #define EVENPACK_SERVER_CORE_ENGINE_ADMISSION_RULE_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "server/core/engine/job_spec.h"
@@ -22,6 +23,17 @@ uint64_t AdmissionTarget(const JobState& state);
 // True for a backlog-only step: a waiting document is due, kWlb holds more than its
 // backlog limit, or what was left over fills a window.
 bool AdmitsNothing(const JobState& state);
+
+// True where the stream's documents that no step has admitted reached one of the spec's
+// buffer limits: a server then reads no more of them. O(1).
+//
+// This stops no job: while every stream that has not ended is full, and there is such a
+// one, a step can be formed unless max_steps_ahead forbids it. A full stream alone
+// holds WindowTokens() tokens (as documents too, since each has a token), which is as
+// much as any step admits. So the merge, whatever its weights, has admitted enough
+// before it comes to the end of a full stream's buffer, and for an ended stream it
+// never waits.
+bool BufferIsFull(const JobState& state, size_t stream);
 
 // Tokens accepted and not yet admitted.
 uint64_t BufferedTokens(const JobState& state);

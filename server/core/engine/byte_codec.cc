@@ -3,9 +3,8 @@
 namespace evenpack {
 
 void ByteWriter::Word(uint64_t word, int bytes) {
-  for (int i = 0; i < bytes; ++i) {
-    bytes_.push_back(static_cast<char>((word >> (8 * i)) & 0xff));
-  }
+  std::array<char, 8> words;
+  bytes_.append(words.data(), Put(word, static_cast<size_t>(bytes), words.data()));
 }
 
 void ByteWriter::Text(std::string_view text) {

@@ -8,21 +8,28 @@
 #ifndef EVENPACK_SERVER_CORE_ENGINE_BYTE_CODEC_H_
 #define EVENPACK_SERVER_CORE_ENGINE_BYTE_CODEC_H_
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace evenpack {
 
 template <typename T, typename Plain>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Plain>;
+
+// A value of fixed width: an integer, a boolean or an enum.
+template <typename T>
+inline constexpr bool kIsWord = std::is_integral_v<T> || std::is_enum_v<T>;
 
 // Appends to a string.
 class ByteWriter {
@@ -33,11 +40,42 @@ class ByteWriter {
   void Text(std::string_view text);
   template <typename... Fields>
   void All(const Fields&... fields) {
-    (Code(*this, fields), ...);
+    if constexpr (sizeof...(Fields) > 1 && (kIsWord<Fields> && ...)) {
+      // As below, but that the string grows once.
+      std::array<char, (sizeof(Fields) + ...)> words;
+      char* at = words.data();
+      ((at = Put(static_cast<uint64_t>(fields), sizeof(Fields), at)), ...);
+      bytes_.append(words.data(), words.size());
+    } else {
+      (Code(*this, fields), ...);
+    }
   }
-  const std::string& bytes() const { return bytes_; }
+  // The elements of a list of words.
+  template <typename List>
+  void Elements(const List& values) {
+    using Element = typename List::value_type;
+    const size_t before = bytes_.size();
+    bytes_.resize(before + values.size() * sizeof(Element));
+    char* at = bytes_.data() + before;
+    for (const Element& value : values) {
+      at = Put(static_cast<uint64_t>(value), sizeof(Element), at);
+    }
+  }
+  const std::string& bytes() const& { return bytes_; }
+  std::string bytes() && { return std::move(bytes_); }
 
  private:
+  static char* Put(uint64_t word, size_t bytes, char* at) {
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(at, &word, bytes);
+    } else {
+      for (size_t i = 0; i < bytes; ++i) {
+        at[i] = static_cast<char>((word >> (8 * i)) & 0xff);
+      }
+    }
+    return at + bytes;
+  }
+
   std::string bytes_;
 };
 
@@ -125,7 +163,11 @@ void Code(Coder& coder, List& values) {
     for (size_t i = 0; i < size && coder.ok(); ++i) Code(coder, values.emplace_back());
   } else {
     coder.Word(values.size(), 8);
-    for (const auto& value : values) Code(coder, value);
+    if constexpr (kIsWord<typename List::value_type>) {
+      coder.Elements(values);
+    } else {
+      for (const auto& value : values) Code(coder, value);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/engine/job_layout.h"
 
 namespace evenpack {
 namespace {
@@ -45,19 +46,25 @@ absl::Status CheckColumns(const Ingest& command) {
   return absl::OkStatus();
 }
 
+// Why documents may not be longer.
+absl::string_view WhyNoLonger(const JobSpec& spec) {
+  return LongestDocument(spec) == spec.max_length
+             ? " (max_length; longer with split_overlong)"
+             : " (what max_length holds with padding; longer with split_overlong)";
+}
+
 // Only new documents, from `first_new` on, are held to the spec: what is sent again may
 // have been accepted under another.
 absl::Status CheckNewDocuments(const JobSpec& spec, const Ingest& command,
                                size_t first_new) {
-  const uint32_t longest = spec.split_overlong ? kMaxDocumentLength : spec.max_length;
+  const uint32_t longest =
+      spec.split_overlong ? kMaxDocumentLength : LongestDocument(spec);
   for (size_t i = first_new; i < command.lengths.size(); ++i) {
     const uint32_t length = command.lengths[i];
     if (length < 1 || length > longest) {
       return InvalidField(
           absl::StrCat("lengths[", i, "]"), length,
-          absl::StrCat(
-              "1 to ", longest,
-              spec.split_overlong ? "" : " (max_length; longer with split_overlong)"));
+          absl::StrCat("1 to ", longest, spec.split_overlong ? "" : WhyNoLonger(spec)));
     }
     if (!command.loss_tokens.empty() && command.loss_tokens[i] > length) {
       return InvalidField(absl::StrCat("loss_tokens[", i, "]"), command.loss_tokens[i],

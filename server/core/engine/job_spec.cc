@@ -5,16 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/engine/job_layout.h"
 #include "server/core/outlier/queue_thresholds.h"
 
 namespace evenpack {
 namespace {
-
-absl::Status CheckRange(absl::string_view field, uint64_t value, uint64_t least,
-                        uint64_t most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return InvalidField(field, value, absl::StrCat(least, " to ", most));
-}
 
 absl::Status ValidateStreams(const JobSpec& spec) {
   if (absl::Status status = CheckRange("streams", spec.streams.size(), 1, 1024);
@@ -47,6 +42,10 @@ absl::Status ValidateShape(const JobSpec& spec) {
        {CheckRange("micro_batches", spec.micro_batches, 1, 65536),
         CheckRange("data_parallel", spec.data_parallel, 1, 65536),
         CheckRange("context_parallel", spec.context_parallel, 1, 1024),
+        CheckRange("tensor_parallel", spec.tensor_parallel, 1, 1024),
+        CheckRange("pipeline_parallel", spec.pipeline_parallel, 1, 1024),
+        CheckRange("virtual_pipeline_group", spec.virtual_pipeline_group, 1, 65536),
+        CheckRange("expert_parallel", spec.expert_parallel, 1, 65536),
         CheckRange("window", spec.window, 1, kMaxDocumentLength),
         CheckRange("max_length", spec.max_length, spec.window, kMaxDocumentLength)}) {
     if (!status.ok()) return status;
@@ -56,6 +55,16 @@ absl::Status ValidateShape(const JobSpec& spec) {
         "micro_batches", spec.micro_batches,
         absl::StrCat("a multiple of data_parallel, which is ", spec.data_parallel));
   }
+  const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
+  if (per_rank % spec.virtual_pipeline_group != 0) {
+    return InvalidField("virtual_pipeline_group", spec.virtual_pipeline_group,
+                        absl::StrCat("a divisor of ", per_rank,
+                                     ", the micro-batches of a data-parallel rank"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateWorkload(const JobSpec& spec) {
   if (spec.workload.max_tokens() < spec.max_length) {
     return InvalidField(
         "workload.max_tokens", spec.workload.max_tokens(),
@@ -101,16 +110,39 @@ absl::Status ValidatePolicy(const JobSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateSharding(const JobSpec& spec) {
-  if (spec.sharding > Sharding::kAdaptive) {
-    return InvalidField("sharding", static_cast<uint32_t>(spec.sharding),
-                        "per_sequence, per_document or adaptive");
-  }
-  if (spec.sharding == Sharding::kAdaptive && spec.kernel_latency.empty()) {
-    return InvalidField("kernel_latency", "an empty table",
-                        "a table of kernel latencies, which adaptive sharding needs");
-  }
-  return absl::OkStatus();
+absl::Status CheckBufferLimit(absl::string_view field, uint64_t value,
+                              absl::string_view zero, uint64_t least) {
+  if (value == 0 || value >= least) return absl::OkStatus();
+  return InvalidField(
+      field, value,
+      absl::StrCat("0 (", zero, ") or at least ", least, ", what a step can need"));
+}
+
+absl::Status ValidateBuffers(const JobSpec& spec) {
+  // A document has a token at least.
+  const uint64_t need = WindowTokens(spec);
+  absl::Status status =
+      CheckBufferLimit("max_buffered_tokens", spec.max_buffered_tokens,
+                       "four times what a step can need", need);
+  status.Update(CheckBufferLimit("max_buffered_documents", spec.max_buffered_documents,
+                                 "no bound", need));
+  status.Update(CheckBufferLimit("max_buffered_bytes", spec.max_buffered_bytes,
+                                 "no bound", need * kBufferedDocumentBytes));
+  return status;
+}
+
+absl::Status ValidateRetention(const JobSpec& spec) {
+  absl::Status status =
+      CheckRange("retain_checkpoints", spec.retain_checkpoints, 1, 1000);
+  status.Update(
+      CheckRange("max_steps_ahead", spec.max_steps_ahead, 1, uint64_t{1} << 32));
+  return status;
+}
+
+absl::Status ValidateDescription(const JobSpec& spec) {
+  if (spec.description.size() <= kMaxDescriptionBytes) return absl::OkStatus();
+  return InvalidField("description", absl::StrCat(spec.description.size(), " bytes"),
+                      absl::StrCat("at most ", kMaxDescriptionBytes, " bytes"));
 }
 
 }  // namespace
@@ -123,21 +155,21 @@ uint32_t BatchesPerWindow(const JobSpec& spec) {
   return spec.policy.kind == PolicyKind::kFixedGreedy ? spec.policy.window_batches : 1;
 }
 
+uint64_t WindowTokens(const JobSpec& spec) {
+  return GlobalBatchTokens(spec) * BatchesPerWindow(spec);
+}
+
 size_t QueueCount(const PolicySpec& policy) {
   return policy.kind == PolicyKind::kWlb ? policy.queue_thresholds.size() : 0;
 }
 
 absl::Status Validate(const JobSpec& spec) {
   for (const auto check :
-       {ValidateStreams, ValidateShape, ValidatePolicy, ValidateSharding}) {
+       {ValidateStreams, ValidateShape, ValidateWorkload, ValidatePolicy,
+        ValidateLayout, ValidateRetention, ValidateBuffers, ValidateDescription}) {
     if (absl::Status status = check(spec); !status.ok()) return status;
   }
-  if (absl::Status status =
-          CheckRange("retain_checkpoints", spec.retain_checkpoints, 1, 1000);
-      !status.ok()) {
-    return status;
-  }
-  return CheckRange("max_steps_ahead", spec.max_steps_ahead, 1, uint64_t{1} << 32);
+  return absl::OkStatus();
 }
 
 }  // namespace evenpack

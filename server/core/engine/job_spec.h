@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "server/core/cost/kernel_latency_table.h"
 #include "server/core/cost/workload_table.h"
+#include "server/core/document/layout.h"
 #include "server/core/document/micro_batch.h"
 
 namespace evenpack {
@@ -55,6 +56,12 @@ struct PolicySpec {
   friend bool operator==(const PolicySpec&, const PolicySpec&) = default;
 };
 
+// What one accepted document counts in max_buffered_bytes.
+inline constexpr uint64_t kBufferedDocumentBytes = 64;
+
+// Longest JobSpec::description, in bytes.
+inline constexpr size_t kMaxDescriptionBytes = size_t{1} << 20;
+
 struct JobSpec {
   // 1 to 1,024 streams. Constant for the job's life, as is `merge`.
   std::vector<StreamSpec> streams;
@@ -66,9 +73,17 @@ struct JobSpec {
   uint32_t data_parallel = 1;
   // CP, 1 to 1,024.
   uint32_t context_parallel = 1;
+  // TP and PP, 1 to 1,024 each.
+  uint32_t tensor_parallel = 1;
+  uint32_t pipeline_parallel = 1;
+  // Micro-batches that an interleaved pipeline schedule takes together: 1 to 65,536,
+  // and a divisor of micro_batches / data_parallel.
+  uint32_t virtual_pipeline_group = 1;
+  // EP, 1 to 65,536.
+  uint32_t expert_parallel = 1;
   // L, in tokens.
   uint32_t window = 1;
-  // S_max >= L: tokens that no micro-batch exceeds.
+  // S_max >= L: tokens that no micro-batch exceeds, padding included.
   uint32_t max_length = 1;
 
   PolicySpec policy;
@@ -81,7 +96,9 @@ struct JobSpec {
   // kWlb. 0 to 1,000,000.
   double backlog_limit = 4;
 
-  // Padding-free (server/core/sharding).
+  // What the consumer can use: server/core/engine/job_layout.h.
+  LayoutSpec layout;
+  // One that the layout has.
   Sharding sharding = Sharding::kPerDocument;
 
   // Checkpoints that must stay restorable: steps before the oldest of them are let go.
@@ -90,10 +107,22 @@ struct JobSpec {
   // Decided steps beyond the last durable one; no further step is formed. 1 to 2^32.
   uint64_t max_steps_ahead = 1024;
 
+  // What each stream may hold of documents that no step has admitted: one that reached
+  // any of these is full (admission_rule.h). Each at least what a step can need:
+  // WindowTokens() tokens, as many documents, kBufferedDocumentBytes for each of them.
+  // 0: four times what a step can need.
+  uint64_t max_buffered_tokens = 0;
+  // 0: no bound of its own.
+  uint64_t max_buffered_documents = 0;
+  uint64_t max_buffered_bytes = 0;
+
   // Resolved when the job is created or updated, for lengths up to max_length.
   WorkloadTable workload;
   // Needed by Sharding::kAdaptive alone.
   KernelLatencyTable kernel_latency;
+
+  // The spec as its creator wrote it, in bytes that the engine keeps and does not read.
+  std::string description;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
@@ -102,6 +131,8 @@ struct JobSpec {
 uint64_t GlobalBatchTokens(const JobSpec& spec);
 // Global batches that one decision admits: window_batches for kFixedGreedy, else 1.
 uint32_t BatchesPerWindow(const JobSpec& spec);
+// The product of the two: the most tokens that a step has to admit.
+uint64_t WindowTokens(const JobSpec& spec);
 
 // Delay queues: one per threshold for kWlb, else none.
 size_t QueueCount(const PolicySpec& policy);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/engine/job_layout.h"
 
 namespace evenpack {
 namespace {
@@ -41,12 +42,16 @@ absl::Status DoesNotFit(const Document& document, const JobState& state,
 
 absl::Status CheckLengths(const JobState& state, const JobSpec& spec) {
   absl::Status status;
-  const auto check = [&status, &state, &spec](const Document& document) {
-    if (status.ok() && document.length > spec.max_length) {
-      status =
-          DoesNotFit(document, state,
-                     absl::StrCat("has ", document.length,
-                                  " tokens and max_length would be ", spec.max_length));
+  const uint32_t longest = LongestDocument(spec);
+  const auto check = [&status, &state, &spec, longest](const Document& document) {
+    if (status.ok() && document.length > longest) {
+      status = DoesNotFit(
+          document, state,
+          absl::StrCat("has ", document.length, " tokens and max_length would be ",
+                       spec.max_length,
+                       longest < spec.max_length
+                           ? absl::StrCat(", which with padding holds ", longest)
+                           : ""));
     }
   };
   ForEachWaiting(state.waiting, check);

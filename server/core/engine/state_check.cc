@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/engine/job_layout.h"
 
 namespace evenpack {
 namespace {
@@ -18,13 +19,6 @@ absl::Status Contradiction(absl::string_view part) {
   return absl::DataLossError(absl::StrCat("state: ", part, " contradicts the rest"));
 }
 
-bool IsPiece(const Document& document) {
-  return document.length >= 1 && document.length <= document.document_length &&
-         document.document_length <= kMaxDocumentLength &&
-         document.offset <= document.document_length - document.length &&
-         document.loss_tokens <= document.length;
-}
-
 bool IsPieceOfStream(const Document& document, size_t streams) {
   return IsPiece(document) && document.stream < streams;
 }
@@ -32,12 +26,29 @@ bool IsPieceOfStream(const Document& document, size_t streams) {
 // What waits, or was packed, under `spec`.
 bool AreAdmitted(std::span<const Document> documents, const JobSpec& spec,
                  const Position& position) {
+  const uint32_t longest = LongestDocument(spec);
   return std::all_of(documents.begin(), documents.end(), [&](const Document& document) {
     return IsPieceOfStream(document, spec.streams.size()) &&
-           document.length <= spec.max_length &&
-           document.batch < position.batches_admitted &&
+           document.length <= longest && document.batch < position.batches_admitted &&
            document.order < position.documents_admitted;
   });
+}
+
+bool IsChosen(Sharding sharding, const JobSpec& spec) {
+  return spec.sharding == Sharding::kAdaptive ? sharding < Sharding::kAdaptive
+                                              : sharding == spec.sharding;
+}
+
+bool IsMicroBatch(const MicroBatch& micro_batch, const JobSpec& spec,
+                  const Position& position) {
+  uint64_t tokens = 0;
+  for (const Document& document : micro_batch.documents) tokens += document.length;
+  return micro_batch.tokens == tokens &&
+         micro_batch.padding == PaddingOf(PaddingRuleOf(spec), micro_batch) &&
+         tokens + micro_batch.padding <= spec.max_length &&
+         micro_batch.documents.size() <= CapacityOf(spec).documents &&
+         IsChosen(micro_batch.sharding, spec) &&
+         AreAdmitted(micro_batch.documents, spec, position);
 }
 
 bool IsStep(const Step& step, const JobSpec& spec, const Position& position) {
@@ -45,8 +56,7 @@ bool IsStep(const Step& step, const JobSpec& spec, const Position& position) {
          step.micro_batches.size() == spec.micro_batches &&
          std::all_of(step.micro_batches.begin(), step.micro_batches.end(),
                      [&](const MicroBatch& micro_batch) {
-                       return micro_batch.sharding < Sharding::kAdaptive &&
-                              AreAdmitted(micro_batch.documents, spec, position);
+                       return IsMicroBatch(micro_batch, spec, position);
                      });
 }
 
@@ -89,10 +99,11 @@ absl::Status CheckStreams(const JobState& state) {
   for (size_t s = 0; s < state.streams.size(); ++s) {
     const StreamState& stream = state.streams[s];
     const std::span<const Document> buffer = stream.buffer.view();
+    const uint32_t longest = LongestDocument(spec);
     const bool fits =
         spec.split_overlong ||
-        std::all_of(buffer.begin(), buffer.end(), [&spec](const Document& document) {
-          return document.length <= spec.max_length;
+        std::all_of(buffer.begin(), buffer.end(), [longest](const Document& document) {
+          return document.length <= longest;
         });
     const size_t hashes = stream.resends.Hashes().size();
     if (!fits || hashes > stream.next_sequence ||

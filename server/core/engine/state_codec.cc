@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/byte_codec.h"
+#include "server/core/engine/field_codec.h"
 #include "server/core/engine/state_check.h"
 
 namespace evenpack {
@@ -19,29 +20,6 @@ constexpr size_t kDigestBytes = 16;
 
 // The field lists are found by their argument's type, so they are not in the unnamed
 // namespace; nothing outside this file names them.
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<Digest128> auto& digest) {
-  coder.All(digest.low, digest.high);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<Document> auto& document) {
-  coder.All(document.sequence, document.id, document.order, document.batch,
-            document.stream, document.length, document.offset, document.document_length,
-            document.loss_tokens, document.source);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<MicroBatch> auto& micro_batch) {
-  coder.All(micro_batch.documents, micro_batch.tokens, micro_batch.padding,
-            micro_batch.workload_ns, micro_batch.sharding);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<Step> auto& step) {
-  coder.All(step.index, step.epoch, step.kind, step.micro_batches, step.digest);
-}
 
 void Code(ByteWriter& coder, const DocumentFifo& fifo) {
   coder.All(std::vector<Document>(fifo.view().begin(), fifo.view().end()));
@@ -58,71 +36,6 @@ void Code(ByteReader& coder, ResendWindow& window) {
   coder.All(hashes);
   if (hashes.size() > ResendWindow::kCapacity) return coder.Fail();
   window = ResendWindow(hashes);
-}
-
-void Code(ByteWriter& coder, const LengthCurve& curve) {
-  coder.All(curve.max_tokens(), curve.knot_shift(), curve.values());
-}
-void Code(ByteReader& coder, LengthCurve& curve) {
-  uint32_t max_tokens = 0;
-  int knot_shift = 0;
-  std::vector<int64_t> values;
-  coder.All(max_tokens, knot_shift, values);
-  auto created = LengthCurve::Create(max_tokens, knot_shift, std::move(values));
-  if (!created.ok()) return coder.Fail();
-  curve = *std::move(created);
-}
-
-void Code(ByteWriter& coder, const WorkloadTable& table) {
-  coder.All(table.attention(), table.linear());
-}
-void Code(ByteReader& coder, WorkloadTable& table) {
-  LengthCurve attention;
-  LengthCurve linear;
-  coder.All(attention, linear);
-  auto created = WorkloadTable::Create(std::move(attention), std::move(linear));
-  if (!created.ok()) return coder.Fail();
-  table = *std::move(created);
-}
-
-void Code(ByteWriter& coder, const KernelLatencyTable& table) {
-  coder.All(table.q_lens(), table.kv_lens(), table.block_ps(), table.launch_ns());
-}
-void Code(ByteReader& coder, KernelLatencyTable& table) {
-  std::vector<uint32_t> q_lens;
-  std::vector<uint32_t> kv_lens;
-  std::vector<int64_t> block_ps;
-  int64_t launch_ns = 0;
-  coder.All(q_lens, kv_lens, block_ps, launch_ns);
-  auto created = KernelLatencyTable::FromGrid(std::move(q_lens), std::move(kv_lens),
-                                              std::move(block_ps), launch_ns);
-  if (!created.ok()) return coder.Fail();
-  table = *std::move(created);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<StreamSpec> auto& stream) {
-  coder.All(stream.name, stream.weight);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<PolicySpec> auto& policy) {
-  coder.All(policy.kind, policy.version, policy.window_batches, policy.queue_thresholds,
-            policy.split_documents);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<JobSpec> auto& spec) {
-  coder.All(spec.streams, spec.merge, spec.micro_batches, spec.data_parallel,
-            spec.context_parallel, spec.window, spec.max_length, spec.policy,
-            spec.split_overlong, spec.max_delay, spec.backlog_limit, spec.sharding,
-            spec.retain_checkpoints, spec.max_steps_ahead, spec.workload,
-            spec.kernel_latency);
-}
-
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<MergeCursor> auto& cursor) {
-  coder.All(cursor.credit, cursor.out);
 }
 
 template <typename Coder>

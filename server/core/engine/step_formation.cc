@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/admission.h"
 #include "server/core/engine/admission_rule.h"
+#include "server/core/engine/job_layout.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/outlier/release.h"
 #include "server/core/packing/fixed_greedy.h"
@@ -55,6 +56,7 @@ class StepFormer {
     decided_.admitted = admission_.taken;
     decided_.batches_admitted = state.position.batches_admitted + admission_.batches;
     due_before_ = DueBeforeBatch(spec_, decided_.batches_admitted);
+    capacity_ = CapacityOf(spec_);
   }
 
   absl::StatusOr<StepDecided> Form() {
@@ -79,9 +81,9 @@ class StepFormer {
     WorkList documents = PointTo(state_.waiting.left_over);
     SortByAdmission(documents);
     Append(PointTo(admission_.documents), documents);
-    return PackOriginal(
-        documents, {spec_.micro_batches, spec_.window, spec_.policy.split_documents},
-        spec_.workload);
+    return PackOriginal(documents,
+                        {spec_.micro_batches, capacity_, spec_.policy.split_documents},
+                        spec_.workload);
   }
 
   Packing PackByFixedGreedy() const {
@@ -93,7 +95,7 @@ class StepFormer {
     const uint64_t steps = std::clamp<uint64_t>((tokens + batch - 1) / batch, 1,
                                                 spec_.policy.window_batches);
     return PackFixedGreedy(Arrange(std::move(parts)), steps * spec_.micro_batches,
-                           spec_.window, spec_.workload);
+                           capacity_, spec_.workload);
   }
 
   Packing PackByWlb() {
@@ -107,7 +109,7 @@ class StepFormer {
       ReleaseQueues(/*short_queues=*/true, parts);
     }
     Append(fresh, parts.sorted);
-    return PackWlb(Arrange(std::move(parts)), spec_.micro_batches, spec_.max_length,
+    return PackWlb(Arrange(std::move(parts)), spec_.micro_batches, capacity_,
                    spec_.workload);
   }
 
@@ -223,6 +225,7 @@ class StepFormer {
   const JobSpec& spec_;
   const Admission admission_;
   uint64_t due_before_ = 0;
+  Capacity capacity_;
   StepDecided decided_;
 };
 

@@ -7,11 +7,18 @@ int64_t Workload(const MicroBatch& micro_batch, const WorkloadTable& workload) {
   for (const Document& document : micro_batch.documents) {
     attention += workload.AttentionNs(document.length);
   }
-  return attention + workload.LinearNs(micro_batch.tokens);
+  return attention + workload.LinearNs(micro_batch.tokens + micro_batch.padding);
+}
+
+void Complete(const PaddingRule& padding, const WorkloadTable& workload,
+              MicroBatch& micro_batch) {
+  micro_batch.padding = PaddingOf(padding, micro_batch);
+  micro_batch.workload_ns = Workload(micro_batch, workload);
 }
 
 Packing Collect(const WorkList& work_list, std::span<const uint32_t> bins,
-                size_t bin_count, const WorkloadTable& workload) {
+                size_t bin_count, const PaddingRule& padding,
+                const WorkloadTable& workload) {
   std::vector<size_t> counts(bin_count, 0);
   size_t left_over = 0;
   for (const uint32_t bin : bins) {
@@ -37,7 +44,7 @@ Packing Collect(const WorkList& work_list, std::span<const uint32_t> bins,
     micro_batch.tokens += work_list[i]->length;
   }
   for (MicroBatch& micro_batch : packing.micro_batches) {
-    micro_batch.workload_ns = Workload(micro_batch, workload);
+    Complete(padding, workload, micro_batch);
   }
   return packing;
 }

@@ -76,30 +76,40 @@ class BinTree {
   std::vector<Node> nodes_;
 };
 
-int64_t ShortestLength(const WorkList& work_list) {
-  int64_t shortest = kNoBin;
+int64_t SizeOf(const Document* document, const PaddingRule& padding) {
+  return static_cast<int64_t>(PaddedLength(padding, document->length));
+}
+
+int64_t LeastSize(const WorkList& work_list, const PaddingRule& padding) {
+  int64_t least = kNoBin;
   for (const Document* document : work_list) {
-    shortest = std::min(shortest, int64_t{document->length});
+    least = std::min(least, SizeOf(document, padding));
   }
-  return shortest;
+  return least;
 }
 
 std::vector<uint32_t> Assign(const WorkList& work_list, size_t micro_batches,
-                             uint32_t window, const WorkloadTable& workload) {
+                             const Capacity& capacity, const WorkloadTable& workload) {
+  // Copies, which stay in registers.
+  const PaddingRule padding = capacity.padding;
+  const uint32_t most_documents = capacity.documents;
+  const auto most_tokens = int64_t{capacity.tokens};
   BinTree bins(micro_batches);
   std::vector<int64_t> attention(micro_batches, 0);
   std::vector<int64_t> lengths(micro_batches, 0);
+  std::vector<uint32_t> documents(micro_batches, 0);
   std::vector<uint32_t> assigned;
   assigned.reserve(work_list.size());
-  const int64_t shortest = ShortestLength(work_list);
+  const int64_t least = LeastSize(work_list, padding);
   for (const Document* document : work_list) {
-    const int64_t room = std::max<int64_t>(int64_t{window} - document->length, 0);
+    const int64_t size = SizeOf(document, padding);
+    const int64_t room = std::max<int64_t>(most_tokens - size, 0);
     const uint32_t bin = bins.LeastWithin(room);
     assigned.push_back(bin);
     if (bin == kLeftOver) continue;
     attention[bin] += workload.AttentionNs(document->length);
-    lengths[bin] += document->length;
-    if (lengths[bin] + shortest > window) {
+    lengths[bin] += size;
+    if (lengths[bin] + least > most_tokens || ++documents[bin] == most_documents) {
       bins.Close(bin);
       continue;
     }
@@ -113,9 +123,10 @@ std::vector<uint32_t> Assign(const WorkList& work_list, size_t micro_batches,
 }  // namespace
 
 Packing PackFixedGreedy(const WorkList& work_list, size_t micro_batches,
-                        uint32_t window, const WorkloadTable& workload) {
-  const std::vector<uint32_t> bins = Assign(work_list, micro_batches, window, workload);
-  Packing packing = Collect(work_list, bins, micro_batches, workload);
+                        const Capacity& capacity, const WorkloadTable& workload) {
+  const std::vector<uint32_t> bins =
+      Assign(work_list, micro_batches, capacity, workload);
+  Packing packing = Collect(work_list, bins, micro_batches, capacity.padding, workload);
   std::stable_sort(packing.micro_batches.begin(), packing.micro_batches.end(),
                    [](const MicroBatch& a, const MicroBatch& b) {
                      return a.workload_ns > b.workload_ns;

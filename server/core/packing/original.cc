@@ -1,14 +1,12 @@
 #include "server/core/packing/original.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "server/core/packing/assignment.h"
 
 namespace evenpack {
 namespace {
-
-void Append(const Document& document, MicroBatch& micro_batch) {
-  micro_batch.documents.push_back(document);
-  micro_batch.tokens += document.length;
-}
 
 // Fills micro-batches one after another; `at` is the one being filled.
 class SequentialFill {
@@ -16,22 +14,22 @@ class SequentialFill {
   SequentialFill(const OriginalOptions& options, Packing& packing)
       : options_(options), packing_(packing) {
     packing_.micro_batches.resize(options.micro_batches);
+    Open();
   }
 
   void Add(const Document* given) {
     Document document = *given;
-    while (!full() && tokens() + document.length > options_.window) {
-      const auto room = static_cast<uint32_t>(
-          tokens() < options_.window ? options_.window - tokens() : 0);
-      if (options_.split_documents && room > 0) {
-        Append(CutFront(document, room), packing_.micro_batches[at_]);
-      } else if (tokens() == 0) {
-        break;  // longer than the window: alone in a micro-batch
+    while (!full() && SizeOf(document) > room_) {
+      if (options_.split_documents && room_ > 0) {
+        Append(CutFront(document, static_cast<uint32_t>(room_)));
+      } else if (documents_left_ == options_.capacity.documents) {
+        break;  // longer than the capacity: alone in a micro-batch
       }
       ++at_;
+      Open();
     }
     if (!full()) {
-      Append(document, packing_.micro_batches[at_]);
+      Append(document);
     } else if (document.offset == given->offset) {
       packing_.left_over.push_back(given);
     } else {
@@ -41,11 +39,27 @@ class SequentialFill {
 
  private:
   bool full() const { return at_ == packing_.micro_batches.size(); }
-  uint64_t tokens() const { return packing_.micro_batches[at_].tokens; }
+  uint64_t SizeOf(const Document& document) const {
+    return PaddedLength(options_.capacity.padding, document.length);
+  }
+  void Open() {
+    room_ = options_.capacity.tokens;
+    documents_left_ = options_.capacity.documents;
+  }
+  void Append(const Document& document) {
+    packing_.micro_batches[at_].documents.push_back(document);
+    packing_.micro_batches[at_].tokens += document.length;
+    room_ -= std::min(SizeOf(document), room_);
+    if (--documents_left_ == 0) room_ = 0;
+  }
 
   const OriginalOptions& options_;
   Packing& packing_;
   size_t at_ = 0;
+  // Tokens of padded documents that still fit: a multiple of what documents are padded
+  // to, so that one that is cut there fits.
+  uint64_t room_ = 0;
+  uint32_t documents_left_ = 0;
 };
 
 }  // namespace
@@ -56,7 +70,7 @@ Packing PackOriginal(const WorkList& work_list, const OriginalOptions& options,
   SequentialFill fill(options, packing);
   for (const Document* document : work_list) fill.Add(document);
   for (MicroBatch& micro_batch : packing.micro_batches) {
-    micro_batch.workload_ns = Workload(micro_batch, workload);
+    Complete(options.capacity.padding, workload, micro_batch);
   }
   return packing;
 }

@@ -4,9 +4,9 @@
 #define EVENPACK_SERVER_CORE_PACKING_ORIGINAL_H_
 
 #include <cstddef>
-#include <cstdint>
 
 #include "server/core/cost/workload_table.h"
+#include "server/core/packing/capacity.h"
 #include "server/core/packing/packing.h"
 #include "server/core/packing/work_list.h"
 
@@ -14,11 +14,10 @@ namespace evenpack {
 
 struct OriginalOptions {
   size_t micro_batches = 1;
-  // L, in tokens.
-  uint32_t window = 1;
+  Capacity capacity;
   // True: a document is cut where a micro-batch is full and goes on in the next, as a
   // piece of its own. False: a document that doesn't fit opens the next micro-batch;
-  // one longer than the window gets a micro-batch to itself.
+  // one longer than the capacity gets a micro-batch to itself.
   bool split_documents = false;
 };
 

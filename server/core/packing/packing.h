@@ -14,7 +14,7 @@ namespace evenpack {
 // Each document given to the policy, or each piece of one that it cut, is in exactly
 // one of these.
 struct Packing {
-  // As many as were asked for; documents, tokens and workload_ns are set.
+  // As many as were asked for; all but sharding is set.
   std::vector<MicroBatch> micro_batches;
   // What fitted nowhere, in the order it was given.
   WorkList left_over;

@@ -15,7 +15,7 @@ namespace evenpack {
 //   pad_multiple
 //   padded_tokens
 //   number of documents n
-//   per_sequence: n words: length; then the 2*CP + 1 slot starts
+//   per_sequence, contiguous: n words: length; then the 2*CP + 1 slot starts
 //   per_document: n times two words: length | slot_tokens << 32,
 //                 left_over | cursor << 32
 Digest128 PlanDigest(const ShardPlan& plan);

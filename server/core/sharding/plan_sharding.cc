@@ -4,6 +4,7 @@
 
 #include "server/core/document/invalid_field.h"
 #include "server/core/sharding/adaptive.h"
+#include "server/core/sharding/contiguous.h"
 #include "server/core/sharding/per_document.h"
 #include "server/core/sharding/per_sequence.h"
 
@@ -24,9 +25,12 @@ absl::StatusOr<ShardPlan> PlanSharding(Sharding sharding,
       if (!choice.ok()) return choice.status();
       return std::move(choice->plan);
     }
+    case Sharding::kContiguous:
+      return PlanContiguous(lengths, context_parallel, pad_to);
   }
-  return InvalidField("sharding", static_cast<uint32_t>(sharding),
-                      "0 (per_sequence), 1 (per_document) or 2 (adaptive)");
+  return InvalidField(
+      "sharding", static_cast<uint32_t>(sharding),
+      "0 (per_sequence), 1 (per_document), 2 (adaptive) or 3 (contiguous)");
 }
 
 }  // namespace evenpack

@@ -134,11 +134,17 @@ void AppendSlotOfSequence(const ShardPlan& plan, uint32_t slot, RankSlices& slic
 }
 
 uint64_t TokensOf(const ShardPlan& plan, uint32_t rank, const RankSlices& slices) {
+  const RankSlots slots = plan.SlotsOf(rank);
+  if (plan.sharding != Sharding::kPerDocument) {
+    const std::vector<uint64_t>& starts = plan.slot_starts;
+    return starts[slots.front + 1] - starts[slots.front] + starts[slots.back + 1] -
+           starts[slots.back];
+  }
   if (plan.pad_multiple == 0) {
-    // The first T mod 2*CP slots have one token more, whichever the sharding.
+    // The first T mod 2*CP slots have one token more.
     const uint64_t more = plan.tokens() % plan.slots();
-    return plan.tokens() / plan.slots() * 2 + (rank < more ? 1 : 0) +
-           (plan.slots() - 1 - rank < more ? 1 : 0);
+    return plan.tokens() / plan.slots() * 2 + (slots.front < more ? 1 : 0) +
+           (slots.back < more ? 1 : 0);
   }
   uint64_t tokens = 0;
   for (size_t i = 0; i < slices.size(); ++i) tokens += slices.end[i] - slices.begin[i];
@@ -155,10 +161,21 @@ std::vector<uint64_t> DocumentStarts(std::span<const uint32_t> lengths) {
   return starts;
 }
 
+uint64_t HeldTokens(const ShardPlan& plan, uint32_t rank) {
+  const uint64_t ranks = plan.context_parallel;
+  // Its place among the ranks by tokens, most first. Where more than CP slots have one
+  // token more, the last ranks have two such slots.
+  uint64_t place = rank;
+  const uint64_t more = plan.tokens() % plan.slots();
+  if (plan.sharding != Sharding::kContiguous && more > ranks) {
+    place = (rank + more - ranks) % ranks;
+  }
+  return plan.padded_tokens / ranks + (place < plan.padded_tokens % ranks ? 1 : 0);
+}
+
 void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices) {
   assert(rank < plan.context_parallel);
-  const uint32_t front = rank;
-  const uint32_t back = plan.slots() - 1 - rank;
+  const auto [front, back] = plan.SlotsOf(rank);
   if (plan.sharding == Sharding::kPerDocument) {
     Resize(slices, 2 * plan.documents());
     slices.front_slices = AppendSlotOfDocuments(plan, front, 0, slices);
@@ -170,9 +187,7 @@ void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices) {
     AppendSlotOfSequence(plan, back, slices);
   }
   slices.tokens = TokensOf(plan, rank, slices);
-  slices.padding = plan.pad_multiple == 0
-                       ? 0
-                       : plan.padded_tokens / plan.context_parallel - slices.tokens;
+  slices.padding = HeldTokens(plan, rank) - slices.tokens;
 }
 
 RankSlices ExpandRank(const ShardPlan& plan, uint32_t rank) {

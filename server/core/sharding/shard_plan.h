@@ -3,7 +3,8 @@
 //
 // The tokens are cut in 2*CP slots, numbered in token order; rank r owns slot r (its
 // front slot) and slot 2*CP-1-r (its back slot), so that a cheap early slot goes with
-// a dear late one (WLB-LLM, section 5; docs/sharding.md has a picture).
+// a dear late one (WLB-LLM, section 5; docs/sharding.md has a picture). Only under
+// contiguous sharding it owns slots 2r and 2r+1.
 //
 // A plan holds columns over documents or over slots, never one row per document and
 // slot: 16 bytes a document at most. ExpandRank makes one rank's slices from it.
@@ -21,8 +22,20 @@
 
 namespace evenpack {
 
-// Rank r owns slots r and 2*CP-1-r.
-inline uint32_t RankOfSlot(uint32_t slot, uint32_t context_parallel) {
+// The two slots of a rank, the one of earlier tokens first.
+struct RankSlots {
+  uint32_t front = 0;
+  uint32_t back = 0;
+};
+inline RankSlots SlotsOfRank(uint32_t rank, Sharding sharding,
+                             uint32_t context_parallel) {
+  if (sharding == Sharding::kContiguous) return {2 * rank, 2 * rank + 1};
+  return {rank, 2 * context_parallel - 1 - rank};
+}
+// The rank that owns a slot.
+inline uint32_t RankOfSlot(uint32_t slot, Sharding sharding,
+                           uint32_t context_parallel) {
+  if (sharding == Sharding::kContiguous) return slot / 2;
   return slot < context_parallel ? slot : 2 * context_parallel - 1 - slot;
 }
 
@@ -31,18 +44,20 @@ struct ShardPlan {
   Sharding sharding = Sharding::kPerSequence;
   // Ranks, 1 to kMaxContextParallel.
   uint32_t context_parallel = 1;
-  // Each document (per_document) or the sequence (per_sequence) is padded at its end
-  // to a multiple of this, itself a multiple of 2*CP. 0: padding-free.
+  // Each document (per_document) or the sequence (the others) is padded at its end to a
+  // multiple of this, itself a multiple of 2*CP. 0: padding-free.
   uint32_t pad_multiple = 0;
-  // Tokens with padding. With padding a multiple of 2*CP: a CP-th of it per rank.
+  // Tokens with padding; what that is beyond pad_multiple's lies behind the last
+  // document (pad_end.h). With a pad_multiple a multiple of it: a CP-th of it per rank.
   uint64_t padded_tokens = 0;
 
   // First token of each document in the unpadded sequence, then the number of tokens:
   // documents + 1 entries.
   std::vector<uint64_t> document_starts = {0};
 
-  // per_sequence: first token of each slot in the unpadded sequence, then the number
-  // of tokens: 2*CP + 1 entries. Slots of padding alone begin and end at the last.
+  // per_sequence, contiguous: first token of each slot in the unpadded sequence, then
+  // the number of tokens: 2*CP + 1 entries. Slots of padding alone begin and end at the
+  // last.
   std::vector<uint64_t> slot_starts;
 
   // per_document, one entry per document. Each slot gets slot_tokens; the slots
@@ -53,8 +68,12 @@ struct ShardPlan {
   std::vector<uint16_t> cursor;
 
   uint32_t slots() const { return 2 * context_parallel; }
-  // The owner of a slot.
-  uint32_t RankOf(uint32_t slot) const { return RankOfSlot(slot, context_parallel); }
+  uint32_t RankOf(uint32_t slot) const {
+    return RankOfSlot(slot, sharding, context_parallel);
+  }
+  RankSlots SlotsOf(uint32_t rank) const {
+    return SlotsOfRank(rank, sharding, context_parallel);
+  }
   size_t documents() const { return document_starts.size() - 1; }
   uint64_t tokens() const { return document_starts.back(); }
   uint32_t length(size_t document) const {
@@ -82,8 +101,7 @@ struct RankSlices {
   size_t front_slices = 0;
   // Sum of end - begin.
   uint64_t tokens = 0;
-  // Tokens that the rank holds besides, so that all ranks hold equally many; 0 in a
-  // padding-free plan.
+  // Tokens of padding that the rank holds besides.
   uint64_t padding = 0;
 
   size_t size() const { return document.size(); }
@@ -91,8 +109,13 @@ struct RankSlices {
   friend bool operator==(const RankSlices&, const RankSlices&) = default;
 };
 
+// Tokens and padding that a rank holds. With a pad_multiple the same for all; else
+// shares of padded_tokens within one of each other, the larger ones for the ranks with
+// most tokens, by rank. rank < plan.context_parallel.
+uint64_t HeldTokens(const ShardPlan& plan, uint32_t rank);
+
 // rank < plan.context_parallel; the plan comes from one of the planners or has passed
-// Validate. Time: per_document O(documents); per_sequence O(log documents + slices).
+// Validate. Time: per_document O(documents); the others O(log documents + slices).
 RankSlices ExpandRank(const ShardPlan& plan, uint32_t rank);
 // The same into `slices`, whose memory is used again.
 void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices);

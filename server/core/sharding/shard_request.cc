@@ -18,9 +18,10 @@ constexpr size_t kMaxDocuments = 2147483647;
 }  // namespace
 
 absl::StatusOr<uint32_t> PadMultiple(uint32_t context_parallel, uint32_t pad_to) {
-  if (context_parallel < 1 || context_parallel > kMaxContextParallel) {
-    return InvalidField("context_parallel", context_parallel,
-                        absl::StrCat("1 to ", kMaxContextParallel));
+  if (absl::Status status =
+          CheckRange("context_parallel", context_parallel, 1, kMaxContextParallel);
+      !status.ok()) {
+    return status;
   }
   if (pad_to > kMaxPadMultiple) {
     return InvalidField("pad_to", pad_to,

@@ -25,10 +25,10 @@ absl::Status BrokenAt(uint32_t rank, uint32_t document, uint64_t token,
 
 }  // namespace
 
-uint64_t PaddedTokens(std::span<const uint64_t> document_starts, Sharding sharding,
-                      uint32_t pad_multiple) {
+uint64_t LeastPaddedTokens(std::span<const uint64_t> document_starts, Sharding sharding,
+                           uint32_t pad_multiple) {
   if (pad_multiple == 0) return document_starts.back();
-  if (sharding == Sharding::kPerSequence) {
+  if (sharding != Sharding::kPerDocument) {
     return RoundUp(document_starts.back(), pad_multiple);
   }
   uint64_t tokens = 0;
@@ -39,13 +39,16 @@ uint64_t PaddedTokens(std::span<const uint64_t> document_starts, Sharding shardi
 }
 
 SliceChecker::SliceChecker(std::span<const uint64_t> document_starts, Sharding sharding,
-                           uint32_t context_parallel, uint32_t pad_multiple)
+                           uint32_t context_parallel, uint32_t pad_multiple,
+                           uint64_t padded_tokens)
     : document_starts_(document_starts),
       sharding_(sharding),
       context_parallel_(context_parallel),
       slots_(2 * context_parallel),
       pad_multiple_(pad_multiple),
-      padded_tokens_(PaddedTokens(document_starts, sharding, pad_multiple)),
+      padded_tokens_(padded_tokens),
+      end_padding_(padded_tokens -
+                   LeastPaddedTokens(document_starts, sharding, pad_multiple)),
       covered_(document_starts.size() - 1),
       slices_(document_starts.size() - 1),
       slot_tokens_(slots_),
@@ -54,7 +57,7 @@ SliceChecker::SliceChecker(std::span<const uint64_t> document_starts, Sharding s
 absl::Status SliceChecker::CheckNextSlot(const RankSlices& slices) {
   const uint32_t rank = RankOf(slot_);
   if (absl::Status status = CheckForm(rank, slices); !status.ok()) return status;
-  const bool front = slot_ < context_parallel_;
+  const bool front = slot_ == SlotsOfRank(rank, sharding_, context_parallel_).front;
   const size_t from = front ? 0 : slices.front_slices;
   const size_t to = front ? slices.front_slices : slices.size();
   for (size_t i = from; i < to; ++i) {
@@ -142,7 +145,7 @@ absl::Status SliceChecker::CheckCutOfDocument(uint32_t rank, uint32_t document,
     }
     return absl::OkStatus();
   }
-  const uint64_t step = RoundUp(tokens, pad_multiple_) / slots_;
+  const uint64_t step = PaddedRange(document) / slots_;
   const uint64_t slot_begin = std::min(tokens, slot_ * step);
   const uint64_t slot_end = std::min(tokens, (slot_ + 1) * step);
   if (begin != slot_begin || end != slot_end) {
@@ -178,6 +181,16 @@ absl::Status SliceChecker::CheckCover() const {
   return absl::OkStatus();
 }
 
+uint64_t SliceChecker::RankTokens(uint32_t rank) const {
+  const RankSlots slots = SlotsOfRank(rank, sharding_, context_parallel_);
+  return slot_tokens_[slots.front] + slot_tokens_[slots.back];
+}
+
+uint64_t SliceChecker::PaddedRange(size_t document) const {
+  const uint64_t range = RoundUp(length(document), pad_multiple_);
+  return document + 1 == covered_.size() ? range + end_padding_ : range;
+}
+
 absl::Status SliceChecker::CheckBalance() const {
   const uint64_t total = document_starts_.back();
   const auto even = [total](uint64_t tokens, uint64_t parts) {
@@ -191,16 +204,33 @@ absl::Status SliceChecker::CheckBalance() const {
     }
   }
   for (uint32_t rank = 0; rank < context_parallel_; ++rank) {
-    const uint64_t tokens = slot_tokens_[rank] + slot_tokens_[slots_ - 1 - rank];
+    const uint64_t tokens = RankTokens(rank);
     if (!even(tokens, context_parallel_)) {
       return Broken("rank ", rank, ": has ", tokens, " tokens, an even share of ",
                     total, " is ", total / context_parallel_, " to ",
                     (total + context_parallel_ - 1) / context_parallel_);
     }
-    if (rank_padding_[rank] != 0) {
-      return Broken("rank ", rank, ": padding ", rank_padding_[rank],
-                    " in a padding-free sharding");
+  }
+  return CheckEndPadding();
+}
+
+absl::Status SliceChecker::CheckEndPadding() const {
+  const uint64_t least_held = padded_tokens_ / context_parallel_;
+  const uint64_t least_padding = end_padding_ / context_parallel_;
+  uint64_t total = 0;
+  for (uint32_t rank = 0; rank < context_parallel_; ++rank) {
+    const uint64_t padding = rank_padding_[rank];
+    const uint64_t held = RankTokens(rank) + padding;
+    if (padding < least_padding || padding > least_padding + 1 || held < least_held ||
+        held > least_held + 1) {
+      return Broken("rank ", rank, ": padding ", padding, " beside ", RankTokens(rank),
+                    " tokens, an even share of ", end_padding_, " in ", padded_tokens_);
     }
+    total += padding;
+  }
+  if (total != end_padding_) {
+    return Broken("padding of all ranks ", total, ", that of the sequence ",
+                  end_padding_);
   }
   return absl::OkStatus();
 }
@@ -211,13 +241,13 @@ absl::Status SliceChecker::CheckPadding() const {
     // Padding sits at the sequence's end; that of documents was checked by slices.
     const uint64_t before = std::min(slot * slot_share, sequence_covered_);
     const uint64_t share = std::min(slot_share, sequence_covered_ - before);
-    if (sharding_ == Sharding::kPerSequence && slot_tokens_[slot] != share) {
+    if (sharding_ != Sharding::kPerDocument && slot_tokens_[slot] != share) {
       return Broken("rank ", RankOf(slot), ": slot ", slot, " has ", slot_tokens_[slot],
                     " tokens, its part of the padded sequence ", share);
     }
   }
   for (uint32_t rank = 0; rank < context_parallel_; ++rank) {
-    const uint64_t tokens = slot_tokens_[rank] + slot_tokens_[slots_ - 1 - rank];
+    const uint64_t tokens = RankTokens(rank);
     if (tokens + rank_padding_[rank] != 2 * slot_share) {
       return Broken("rank ", rank, ": ", tokens, " tokens and padding ",
                     rank_padding_[rank], ", the padded share of a rank is ",

@@ -19,9 +19,11 @@ namespace evenpack {
 class SliceChecker {
  public:
   // `document_starts` as in ShardPlan, rising from 0; it must outlive the object.
-  // pad_multiple: 0 or a multiple of 2 * context_parallel.
+  // pad_multiple: 0 or a multiple of 2 * context_parallel. padded_tokens: what
+  // LeastPaddedTokens says, or a greater multiple of it.
   SliceChecker(std::span<const uint64_t> document_starts, Sharding sharding,
-               uint32_t context_parallel, uint32_t pad_multiple);
+               uint32_t context_parallel, uint32_t pad_multiple,
+               uint64_t padded_tokens);
 
   // Called for slot 0, 1, ... 2*CP-1 with all the slices of the rank that owns it.
   absl::Status CheckNextSlot(const RankSlices& slices);
@@ -33,7 +35,12 @@ class SliceChecker {
     return static_cast<uint32_t>(document_starts_[document + 1] -
                                  document_starts_[document]);
   }
-  uint32_t RankOf(uint32_t slot) const { return RankOfSlot(slot, context_parallel_); }
+  uint32_t RankOf(uint32_t slot) const {
+    return RankOfSlot(slot, sharding_, context_parallel_);
+  }
+  uint64_t RankTokens(uint32_t rank) const;
+  // Of one document.
+  uint64_t PaddedRange(size_t document) const;
   static absl::Status CheckForm(uint32_t rank, const RankSlices& slices);
   absl::Status CheckSlice(uint32_t rank, uint32_t document, uint32_t begin,
                           uint32_t end);
@@ -41,6 +48,7 @@ class SliceChecker {
                                   uint32_t end);
   absl::Status CheckCover() const;
   absl::Status CheckBalance() const;
+  absl::Status CheckEndPadding() const;
   absl::Status CheckPadding() const;
 
   std::span<const uint64_t> document_starts_;
@@ -49,6 +57,9 @@ class SliceChecker {
   uint32_t slots_;
   uint32_t pad_multiple_;
   uint64_t padded_tokens_;
+  // Of padded_tokens_, the padding behind the last document that the sharding doesn't
+  // need.
+  uint64_t end_padding_;
 
   uint32_t slot_ = 0;
   // Per document: tokens in the slots so far, and slices.
@@ -62,8 +73,8 @@ class SliceChecker {
 };
 
 // Tokens of the documents with the padding that the sharding needs.
-uint64_t PaddedTokens(std::span<const uint64_t> document_starts, Sharding sharding,
-                      uint32_t pad_multiple);
+uint64_t LeastPaddedTokens(std::span<const uint64_t> document_starts, Sharding sharding,
+                           uint32_t pad_multiple);
 
 }  // namespace evenpack
 

@@ -1,5 +1,6 @@
 #include "server/core/sharding/validate_plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -17,11 +18,17 @@ absl::Status Broken(const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat("shard plan: ", parts...));
 }
 
+constexpr absl::string_view kPlanned =
+    "0 (per_sequence), 1 (per_document) or 3 (contiguous)";
+
+bool IsPlanned(Sharding sharding) {
+  return sharding <= Sharding::kContiguous && sharding != Sharding::kAdaptive;
+}
+
 absl::Status CheckKind(const ShardPlan& plan) {
-  if (plan.sharding != Sharding::kPerSequence &&
-      plan.sharding != Sharding::kPerDocument) {
+  if (!IsPlanned(plan.sharding)) {
     return Broken("sharding ", static_cast<uint32_t>(plan.sharding),
-                  "; accepted: 0 (per_sequence) or 1 (per_document)");
+                  "; accepted: ", kPlanned);
   }
   if (plan.context_parallel < 1 || plan.context_parallel > kMaxContextParallel) {
     return Broken("context_parallel ", plan.context_parallel, "; accepted: 1 to ",
@@ -32,6 +39,21 @@ absl::Status CheckKind(const ShardPlan& plan) {
                   plan.slots(), " up to ", kMaxPadMultiple);
   }
   return absl::OkStatus();
+}
+
+// As few as the sharding needs, or what PadEnd may make of that.
+absl::Status CheckPaddedTokens(uint64_t padded_tokens,
+                               std::span<const uint64_t> document_starts,
+                               Sharding sharding, uint32_t pad_multiple) {
+  const uint64_t least = LeastPaddedTokens(document_starts, sharding, pad_multiple);
+  const uint64_t multiple = std::max(pad_multiple, 1U);
+  const uint64_t most = document_starts.back() == 0 ? 0 : kMaxDocumentLength;
+  if (padded_tokens == least || (padded_tokens > least && padded_tokens <= most &&
+                                 padded_tokens % multiple == 0)) {
+    return absl::OkStatus();
+  }
+  return Broken("padded_tokens ", padded_tokens, "; accepted: ", least,
+                ", or a multiple of ", multiple, " above that, up to ", most);
 }
 
 absl::Status CheckDocuments(const ShardPlan& plan) {
@@ -46,11 +68,8 @@ absl::Status CheckDocuments(const ShardPlan& plan) {
                     starts[i + 1], "; accepted: lengths of 1 to ", kMaxDocumentLength);
     }
   }
-  const uint64_t padded = PaddedTokens(starts, plan.sharding, plan.pad_multiple);
-  if (plan.padded_tokens != padded) {
-    return Broken("padded_tokens ", plan.padded_tokens, "; accepted: ", padded);
-  }
-  return absl::OkStatus();
+  return CheckPaddedTokens(plan.padded_tokens, starts, plan.sharding,
+                           plan.pad_multiple);
 }
 
 // One column entry per `what`, or none where the sharding does not use the column.
@@ -89,6 +108,9 @@ absl::Status CheckSlotStarts(const ShardPlan& plan) {
 absl::Status CheckDocumentCuts(const ShardPlan& plan) {
   const uint64_t slots = plan.slots();
   const bool padded = plan.pad_multiple != 0;
+  const uint64_t end_padding =
+      plan.padded_tokens -
+      LeastPaddedTokens(plan.document_starts, plan.sharding, plan.pad_multiple);
   uint64_t cursor = 0;
   for (size_t i = 0; i < plan.documents(); ++i) {
     const uint64_t length = plan.length(i);
@@ -97,8 +119,11 @@ absl::Status CheckDocumentCuts(const ShardPlan& plan) {
       return Broken("document ", i, ": left_over ", plan.left_over[i],
                     "; accepted: ", padded ? 0 : length % slots);
     }
-    if (padded ? cut < length || cut - length >= plan.pad_multiple ||
-                     cut % plan.pad_multiple != 0
+    const bool last = i + 1 == plan.documents();
+    // Without what lies behind the last document.
+    const uint64_t own = padded && last ? cut - std::min(cut, end_padding) : cut;
+    if (padded ? own < length || own - length >= plan.pad_multiple ||
+                     own % plan.pad_multiple != 0
                : cut != length) {
       return Broken(
           "document ", i, ": is cut as ", cut, " tokens, has ", length,
@@ -125,23 +150,30 @@ absl::Status CheckColumns(const ShardPlan& plan) {
 
 absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding,
                             uint32_t context_parallel, uint32_t pad_to,
-                            std::span<const RankSlices> ranks) {
+                            std::span<const RankSlices> ranks, uint64_t padded_tokens) {
   if (absl::Status status = ValidateShardRequest(lengths, context_parallel, pad_to);
       !status.ok()) {
     return status;
   }
-  if (sharding != Sharding::kPerSequence && sharding != Sharding::kPerDocument) {
-    return InvalidField("sharding", static_cast<uint32_t>(sharding),
-                        "0 (per_sequence) or 1 (per_document)");
+  if (!IsPlanned(sharding)) {
+    return InvalidField("sharding", static_cast<uint32_t>(sharding), kPlanned);
   }
   if (ranks.size() != context_parallel) {
     return Broken("slices of ", ranks.size(), " ranks; accepted: ", context_parallel);
   }
   const std::vector<uint64_t> starts = DocumentStarts(lengths);
-  SliceChecker checker(starts, sharding, context_parallel,
-                       *PadMultiple(context_parallel, pad_to));
+  const uint32_t multiple = *PadMultiple(context_parallel, pad_to);
+  if (padded_tokens == 0) {
+    padded_tokens = LeastPaddedTokens(starts, sharding, multiple);
+  }
+  if (absl::Status status =
+          CheckPaddedTokens(padded_tokens, starts, sharding, multiple);
+      !status.ok()) {
+    return status;
+  }
+  SliceChecker checker(starts, sharding, context_parallel, multiple, padded_tokens);
   for (uint32_t slot = 0; slot < 2 * context_parallel; ++slot) {
-    const RankSlices& slices = ranks[RankOfSlot(slot, context_parallel)];
+    const RankSlices& slices = ranks[RankOfSlot(slot, sharding, context_parallel)];
     if (absl::Status status = checker.CheckNextSlot(slices); !status.ok()) {
       return status;
     }
@@ -152,7 +184,7 @@ absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding
 absl::Status Validate(const ShardPlan& plan) {
   if (absl::Status status = CheckColumns(plan); !status.ok()) return status;
   SliceChecker checker(plan.document_starts, plan.sharding, plan.context_parallel,
-                       plan.pad_multiple);
+                       plan.pad_multiple, plan.padded_tokens);
   RankSlices slices;
   for (uint32_t slot = 0; slot < plan.slots(); ++slot) {
     ExpandRankInto(plan, plan.RankOf(slot), slices);

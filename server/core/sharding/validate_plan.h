@@ -17,19 +17,21 @@ namespace evenpack {
 //   (rank-major order), slices not empty and within their documents;
 // - cover: every token of every document in exactly one slice, later tokens of a
 //   document in later slots;
-// - cut: per_sequence: the slots follow one another through the sequence;
-//   per_document: a document's slots are within one token of each other, and with
-//   padding at equal steps;
+// - cut: per_sequence and contiguous: the slots follow one another through the
+//   sequence; per_document: a document's slots are within one token of each other, and
+//   with padding at equal steps;
 // - balance: slot totals and rank totals within one token of each other; with
-//   padding, tokens + padding the same on each rank, and the padding no more than
-//   the sharding needs;
+//   padding, tokens + padding the same on each rank, and both together what
+//   `padded_tokens` says: 0 stands for no more than the sharding needs, any other
+//   number for one that PadEnd would accept;
 // - the sums `tokens` and `padding` of each rank.
 //
 // FAILED_PRECONDITION naming rank, document and token: a check fails.
 // INVALID_ARGUMENT: as ValidateShardRequest, or sharding kAdaptive.
 absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding,
                             uint32_t context_parallel, uint32_t pad_to,
-                            std::span<const RankSlices> ranks);
+                            std::span<const RankSlices> ranks,
+                            uint64_t padded_tokens = 0);
 
 // Any ShardPlan value is taken, damaged ones too: the columns are checked against the
 // definition of the sharding, then the expansion of every rank as in ValidateSlices,

@@ -45,5 +45,24 @@ TEST(CutFrontTest, TheLongestDocumentCanBeCut) {
   EXPECT_TRUE(EndsDocument(rest));
 }
 
+TEST(IsPieceTest, NumbersAreInTheirRangesAndAgree) {
+  const Document whole = {.length = 8, .document_length = 8, .loss_tokens = 8};
+  EXPECT_TRUE(IsPiece(whole));
+  Document rest = whole;
+  EXPECT_TRUE(IsPiece(CutFront(rest, 3)));
+  EXPECT_TRUE(IsPiece(rest));
+  const struct {
+    uint32_t length, offset, document_length, loss_tokens;
+  } bad[] = {
+      {0, 0, 8, 0}, {9, 0, 8, 0}, {4, 5, 8, 0}, {4, 4, 8, 5}, {1, 0, 2147483648U, 0},
+  };
+  for (const auto& numbers : bad) {
+    EXPECT_FALSE(IsPiece({.length = numbers.length,
+                          .offset = numbers.offset,
+                          .document_length = numbers.document_length,
+                          .loss_tokens = numbers.loss_tokens}));
+  }
+}
+
 }  // namespace
 }  // namespace evenpack

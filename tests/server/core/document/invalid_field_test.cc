@@ -2,12 +2,43 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
+#include "tests/testing/status_matchers.h"
+
 namespace evenpack {
 namespace {
 
+using testing::IsOk;
+using testing::StatusIs;
+
 TEST(InvalidFieldTest, NamesFieldValueAndWhatIsAccepted) {
-  EXPECT_EQ(InvalidField("window", 0, "1 to 10"),
-            absl::InvalidArgumentError("window: 0 is not accepted; accepted: 1 to 10"));
+  EXPECT_THAT(InvalidField("window", 0, "1 to 10"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "window: 0 is not accepted; accepted: 1 to 10"));
+}
+
+TEST(InvalidFieldTest, TheRefusedFieldCanBeReadBack) {
+  EXPECT_EQ(RefusedField(InvalidField("streams[3].name", "''", "1 to 256 bytes")),
+            "streams[3].name");
+  EXPECT_EQ(RefusedField(absl::OkStatus()), "");
+  EXPECT_EQ(RefusedField(absl::InvalidArgumentError("window: 0 is not accepted")), "");
+}
+
+TEST(CheckRangeTest, RefusesWhatIsOutside) {
+  for (const int64_t value : {-2, 0, 7}) {
+    EXPECT_THAT(CheckRange("launch_ns", value, -2, 7), IsOk());
+  }
+  EXPECT_THAT(CheckRange("launch_ns", int64_t{-3}, -2, 7),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "launch_ns: -3 is not accepted; accepted: -2 to 7"));
+  const absl::Status above =
+      CheckRange("steps", std::numeric_limits<uint64_t>::max(), 1, uint64_t{1} << 32);
+  EXPECT_THAT(above, StatusIs(absl::StatusCode::kInvalidArgument,
+                              "steps: 18446744073709551615 is not accepted; accepted: "
+                              "1 to 4294967296"));
+  EXPECT_EQ(RefusedField(above), "steps");
 }
 
 }  // namespace

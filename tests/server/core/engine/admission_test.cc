@@ -92,5 +92,16 @@ TEST(AdmitTest, OverlongDocumentsAreCutAtTheBound) {
   EXPECT_EQ(admission.taken, std::vector<uint64_t>{1});
 }
 
+TEST(AdmitTest, OverlongDocumentsAreCutWherePaddingLeavesRoom) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.split_overlong = true;
+  spec.context_parallel = 4;
+  spec.layout.kind = Layout::kTeThd;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({310}), IsOk());
+  EXPECT_EQ(LengthsOf(Admit(job.state(), 200).documents),
+            (std::vector<uint32_t>{144, 144, 22}));
+}
+
 }  // namespace
 }  // namespace evenpack

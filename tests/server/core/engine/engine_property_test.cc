@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "server/core/engine/job_layout.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
 
@@ -158,6 +159,110 @@ TEST(EnginePropertyTest, DelayIsBoundedOverRandomStreamsAndBounds) {
     job.Run(lengths, seed);
     ExpectExactlyOnce(job, {lengths});
     EXPECT_LE(GreatestDelay(job), *spec.max_delay) << seed;
+  }
+}
+
+std::vector<NamedSpec> LayoutSpecs() {
+  std::vector<NamedSpec> specs;
+  const auto add = [&specs](const std::string& name, Layout layout, Sharding sharding,
+                            const std::function<void(JobSpec&)>& change) {
+    for (const PolicyKind policy :
+         {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
+      JobSpec spec = MakeSpec(policy, 4, 4096);
+      spec.policy.queue_thresholds = {1536, 3072};
+      spec.policy.window_batches = 2;
+      spec.context_parallel = 2;
+      spec.tensor_parallel = 8;
+      spec.layout.kind = layout;
+      spec.sharding = sharding;
+      change(spec);
+      specs.push_back({name + " " + std::to_string(static_cast<int>(policy)), spec});
+    }
+  };
+  const auto plain = [](JobSpec&) {};
+  add("megatron", Layout::kMegatronThd, Sharding::kPerDocument, plain);
+  add("megatron, sequence parallel", Layout::kMegatronThd, Sharding::kPerDocument,
+      [](JobSpec& spec) { spec.layout.sequence_parallel = true; });
+  add("megatron, odd TP alone", Layout::kMegatronThd, Sharding::kPerDocument,
+      [](JobSpec& spec) {
+        spec.context_parallel = 1;
+        spec.tensor_parallel = 3;
+        spec.layout.sequence_parallel = true;
+        spec.max_delay = 3;
+      });
+  add("te by sequence", Layout::kTeThd, Sharding::kPerSequence, [](JobSpec& spec) {
+    spec.context_parallel = 5;
+    spec.layout.sequence_parallel = true;
+  });
+  add("pytorch, few documents", Layout::kPytorchCp, Sharding::kPerDocument,
+      [](JobSpec& spec) { spec.layout.max_documents = 7; });
+  add("ring, padded to 512", Layout::kRingLlama3, Sharding::kContiguous,
+      [](JobSpec& spec) { spec.layout.pad_tokens_to = 512; });
+  add("flat, ladder", Layout::kHfFlat, Sharding::kPerSequence, [](JobSpec& spec) {
+    spec.context_parallel = 1;
+    spec.layout.sequence_parallel = true;
+    spec.layout.shape_ladder = {1024, 4096, 6144, 8192};
+  });
+  add("native, ladder, cuts", Layout::kNative, Sharding::kPerDocument,
+      [](JobSpec& spec) {
+        spec.layout.shape_ladder = {3000, 4500};
+        spec.layout.max_documents = 40;
+        spec.policy.split_documents = true;
+      });
+  add("megatron, padded to 1,024, cuts", Layout::kMegatronThd, Sharding::kPerDocument,
+      [](JobSpec& spec) {
+        spec.layout.pad_tokens_to = 1024;
+        spec.policy.split_documents = true;
+        spec.max_delay = 1;
+      });
+  return specs;
+}
+
+TEST(EnginePropertyTest, EveryLayoutKeepsItsBoundsAfterPadding) {
+  for (const NamedSpec& named : LayoutSpecs()) {
+    SCOPED_TRACE(named.name);
+    ASSERT_TRUE(Validate(named.spec).ok()) << Validate(named.spec);
+    const uint32_t longest = LongestDocument(named.spec);
+    std::vector<uint32_t> lengths = testing::SkewedLengths(48, 3000, longest);
+    lengths.insert(lengths.end(), 300, 1);
+    TestJob job(named.spec);
+    job.Run(lengths, 8);
+    ExpectExactlyOnce(job, {lengths});
+    if (named.spec.max_delay.has_value()) {
+      EXPECT_LE(GreatestDelay(job), *named.spec.max_delay);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(EnginePropertyTest, EveryLayoutCutsWhatIsTooLongForIt) {
+  for (NamedSpec named : LayoutSpecs()) {
+    SCOPED_TRACE(named.name);
+    named.spec.split_overlong = true;
+    const std::vector<uint32_t> lengths = testing::SkewedLengths(49, 600, 20000);
+    TestJob job(named.spec);
+    job.Run(lengths, 9);
+    ExpectExactlyOnce(job, {lengths});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Micro-batches of fixed length keep to the window with their padding, but for
+// documents that are alone since they fit no other way.
+TEST(EnginePropertyTest, FixedLengthPoliciesKeepToTheWindowWithPadding) {
+  for (const NamedSpec& named : LayoutSpecs()) {
+    if (named.spec.policy.kind == PolicyKind::kWlb) continue;
+    SCOPED_TRACE(named.name);
+    const std::vector<uint32_t> lengths =
+        testing::SkewedLengths(50, 3000, LongestDocument(named.spec));
+    TestJob job(named.spec);
+    job.Run(lengths, 10);
+    for (const TestJob::Emitted& emitted : job.emitted()) {
+      for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
+        EXPECT_TRUE(micro_batch.tokens + micro_batch.padding <= named.spec.window ||
+                    micro_batch.documents.size() == 1);
+      }
+    }
   }
 }
 

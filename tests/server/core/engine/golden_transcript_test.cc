@@ -18,6 +18,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "server/core/engine/plan_micro_batch.h"
+#include "server/core/sharding/plan_digest.h"
+#include "server/core/sharding/rank_load.h"
 #include "tests/testing/test_job.h"
 
 namespace evenpack {
@@ -57,6 +60,12 @@ PolicyKind PolicyOf(const std::string& name) {
   return kinds.at(name);
 }
 
+Layout LayoutOf(const std::string& name) {
+  uint8_t number = 0;
+  while (LayoutName(static_cast<Layout>(number)) != name) ++number;
+  return static_cast<Layout>(number);
+}
+
 void SetStreams(const std::string& names, JobSpec& spec) {
   spec.streams.clear();
   for (const auto name : absl::StrSplit(names, ',')) {
@@ -88,6 +97,19 @@ const std::map<std::string, Setter>& Setters() {
        [](const auto& v, JobSpec& s) { s.split_overlong = v == "true"; }},
       {"max_delay", [](const auto& v, JobSpec& s) { s.max_delay = Number(v); }},
       {"backlog_limit", [](const auto& v, JobSpec& s) { s.backlog_limit = Number(v); }},
+      {"context_parallel",
+       [](const auto& v, JobSpec& s) { s.context_parallel = Number(v); }},
+      {"tensor_parallel",
+       [](const auto& v, JobSpec& s) { s.tensor_parallel = Number(v); }},
+      {"layout", [](const auto& v, JobSpec& s) { s.layout.kind = LayoutOf(v); }},
+      {"sequence_parallel",
+       [](const auto& v, JobSpec& s) { s.layout.sequence_parallel = v == "true"; }},
+      {"max_documents",
+       [](const auto& v, JobSpec& s) { s.layout.max_documents = Number(v); }},
+      {"pad_tokens_to",
+       [](const auto& v, JobSpec& s) { s.layout.pad_tokens_to = Number(v); }},
+      {"shape_ladder",
+       [](const auto& v, JobSpec& s) { s.layout.shape_ladder = Numbers(v); }},
   };
   return setters;
 }
@@ -115,13 +137,26 @@ std::string Describe(std::span<const Document> documents) {
   return absl::StrCat("[", absl::StrJoin(texts, " "), "]");
 }
 
+// What padding there is, and how the ranks hold it: tokens + padding of each.
+std::string DescribePadding(const JobSpec& spec, const MicroBatch& micro_batch) {
+  if (micro_batch.padding == 0) return "";
+  const absl::StatusOr<ShardPlan> plan = PlanMicroBatch(spec, micro_batch);
+  if (!plan.ok()) return plan.status().ToString();
+  std::string text = absl::StrCat("    padding ", micro_batch.padding, " ranks");
+  for (const RankLoad& load : RankLoads(*plan)) {
+    absl::StrAppend(&text, " ", load.tokens, "+", load.padding);
+  }
+  return absl::StrCat(text, " plan ", ToHex(PlanDigest(*plan)), "\n");
+}
+
 std::string DescribeStep(const TestJob& job) {
   const Step& step = job.emitted().back().step;
   std::string text = absl::StrCat("step ", step.index, " epoch ", step.epoch, " ",
                                   std::string(StepKindName(step.kind)), "\n");
   for (const MicroBatch& micro_batch : step.micro_batches) {
     absl::StrAppend(&text, "  ", Describe(micro_batch.documents), " tokens ",
-                    micro_batch.tokens, " ns ", micro_batch.workload_ns, "\n");
+                    micro_batch.tokens, " ns ", micro_batch.workload_ns, "\n",
+                    DescribePadding(job.state().spec, micro_batch));
   }
   const Waiting& waiting = job.state().waiting;
   absl::StrAppend(&text, "  left over ", Describe(waiting.left_over));

@@ -20,7 +20,7 @@ using testing::TestJob;
 
 Ingest Batch(uint64_t first, std::vector<uint32_t> lengths) {
   Ingest command;
-  command.stream = "a";
+  command.stream = std::string(1, 'a');
   command.first_sequence = first;
   command.lengths = std::move(lengths);
   return command;
@@ -98,6 +98,18 @@ TEST(IngestTest, SplitOverlongAcceptsAnyLength) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "lengths[0]: 2147483648 is not accepted; accepted: 1 to "
                        "2147483647"));
+}
+
+TEST(IngestTest, PaddingCountsInTheLongestAccepted) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.context_parallel = 4;
+  spec.layout.kind = Layout::kMegatronThd;
+  TestJob job(spec);
+  EXPECT_THAT(job.Do(Batch(0, {144})), IsOk());
+  EXPECT_THAT(job.Do(Batch(1, {145})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "lengths[0]: 145 is not accepted; accepted: 1 to 144 (what "
+                       "max_length holds with padding; longer with split_overlong)"));
 }
 
 TEST(IngestTest, ATrueResendIsTrimmed) {

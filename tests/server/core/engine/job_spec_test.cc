@@ -53,6 +53,20 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
       {[](JobSpec& s) { s.data_parallel = 0; }, "data_parallel: 0 is not"},
       {[](JobSpec& s) { s.context_parallel = 1025; },
        "context_parallel: 1025 is not accepted; accepted: 1 to 1024"},
+      {[](JobSpec& s) { s.tensor_parallel = 0; },
+       "tensor_parallel: 0 is not accepted; accepted: 1 to 1024"},
+      {[](JobSpec& s) { s.pipeline_parallel = 1025; },
+       "pipeline_parallel: 1025 is not accepted; accepted: 1 to 1024"},
+      {[](JobSpec& s) { s.virtual_pipeline_group = 0; },
+       "virtual_pipeline_group: 0 is not accepted; accepted: 1 to 65536"},
+      {[](JobSpec& s) {
+         s.data_parallel = 2;
+         s.virtual_pipeline_group = 4;
+       },
+       "virtual_pipeline_group: 4 is not accepted; accepted: a divisor of 2, the "
+       "micro-batches of a data-parallel rank"},
+      {[](JobSpec& s) { s.expert_parallel = 65537; },
+       "expert_parallel: 65537 is not accepted; accepted: 1 to 65536"},
       {[](JobSpec& s) { s.window = 0; }, "window: 0 is not accepted"},
       {[](JobSpec& s) { s.max_length = 999; },
        "max_length: 999 is not accepted; accepted: 1000 to 2147483647"},
@@ -87,6 +101,21 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
       {[](JobSpec& s) { s.retain_checkpoints = 0; },
        "retain_checkpoints: 0 is not accepted; accepted: 1 to 1000"},
       {[](JobSpec& s) { s.max_steps_ahead = 0; }, "max_steps_ahead: 0 is not accepted"},
+      {[](JobSpec& s) { s.max_buffered_tokens = 3999; },
+       "max_buffered_tokens: 3999 is not accepted; accepted: 0 (four times what a step "
+       "can need) or at least 4000, what a step can need"},
+      {[](JobSpec& s) {
+         s.policy.kind = PolicyKind::kFixedGreedy;
+         s.policy.window_batches = 3;
+         s.max_buffered_documents = 11999;
+       },
+       "max_buffered_documents: 11999 is not accepted; accepted: 0 (no bound) or at "
+       "least 12000, what a step can need"},
+      {[](JobSpec& s) { s.max_buffered_bytes = 255999; },
+       "max_buffered_bytes: 255999 is not accepted; accepted: 0 (no bound) or at least "
+       "256000, what a step can need"},
+      {[](JobSpec& s) { s.description = std::string(1048577, 'x'); },
+       "description: 1048577 bytes is not accepted; accepted: at most 1048576 bytes"},
   };
   for (const auto& c : cases) {
     JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
@@ -94,6 +123,16 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
     EXPECT_THAT(Validate(spec),
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(c.message)));
   }
+}
+
+TEST(JobSpecTest, TheLeastBufferLimitsAndTheLongestDescriptionAreAccepted) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+  spec.virtual_pipeline_group = 4;
+  spec.max_buffered_tokens = 4000;
+  spec.max_buffered_documents = 4000;
+  spec.max_buffered_bytes = 256000;
+  spec.description = std::string(1048576, '\0');
+  EXPECT_THAT(Validate(spec), IsOk());
 }
 
 TEST(JobSpecTest, AnyDelayBoundIsAccepted) {
@@ -113,6 +152,7 @@ TEST(JobSpecTest, OptionsOfOtherPoliciesDoNotMatter) {
   spec.policy.kind = PolicyKind::kFixedGreedy;
   EXPECT_EQ(BatchesPerWindow(spec), 8U);
   EXPECT_EQ(GlobalBatchTokens(spec), 4000U);
+  EXPECT_EQ(WindowTokens(spec), 32000U);
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "server/core/cost/named_models.h"
 #include "server/core/engine/apply.h"
+#include "server/core/engine/event_codec.h"
+#include "server/core/engine/job_layout.h"
 #include "server/core/engine/reconfigure.h"
 #include "server/core/engine/state_codec.h"
 #include "tests/testing/test_documents.h"
@@ -96,7 +99,32 @@ class RandomRun {
     spec.retain_checkpoints = Pick(1, 4);
     spec.max_steps_ahead = Pick(0, 3) == 0 ? Pick(5, 40) : 100000;
     spec.sharding = static_cast<Sharding>(Pick(0, 2));
+    spec.layout = {};
     testing::ResolveCosts(spec);
+    if (Pick(0, 1) == 0) return spec;
+    JobSpec laid_out = WithLayout(spec);
+    return Validate(laid_out).ok() ? laid_out : spec;
+  }
+
+  JobSpec WithLayout(JobSpec spec) {
+    spec.layout.kind = static_cast<Layout>(Pick(0, 5));
+    if (spec.layout.kind == Layout::kRingLlama3) spec.sharding = Sharding::kContiguous;
+    if (spec.layout.kind == Layout::kHfFlat) {
+      spec.sharding = Sharding::kPerSequence;
+      spec.context_parallel = 1;
+    }
+    spec.layout.sequence_parallel =
+        spec.layout.kind != Layout::kNative && Pick(0, 1) == 0;
+    spec.tensor_parallel = Pick(1, 4);
+    if (Pick(0, 2) == 0) spec.layout.max_documents = Pick(1, 30);
+    const uint32_t unit = ParallelUnitsOf(spec).total;
+    if (Pick(0, 2) == 0) {
+      spec.layout.pad_tokens_to = unit * Pick(1, 3);
+    } else if (Pick(0, 1) == 0) {
+      for (uint32_t rung = unit; rung <= spec.max_length; rung += unit * Pick(1, 9)) {
+        spec.layout.shape_ladder.push_back(rung);
+      }
+    }
     return spec;
   }
 
@@ -111,9 +139,9 @@ class RandomRun {
     command.first_sequence = sent.size() - again;
     command.lengths.assign(sent.end() - static_cast<ptrdiff_t>(again), sent.end());
     const uint32_t longest =
-        spec.split_overlong ? 3 * spec.max_length : spec.max_length;
+        spec.split_overlong ? 3 * spec.max_length : LongestDocument(spec);
     for (uint32_t n = Pick(0, 30); n > 0; --n) {
-      command.lengths.push_back(Pick(1, Pick(0, 9) < 8 ? longest / 10 : longest));
+      command.lengths.push_back(Pick(1, Pick(0, 9) < 8 ? longest / 10 + 1 : longest));
     }
     const absl::Status status = job_.Do(command);
     ASSERT_TRUE(status.ok()) << status;
@@ -163,7 +191,11 @@ class RandomRun {
   // A server that restarts has the journal, or a snapshot, and either gives the state.
   void Restart() {
     JobState replayed;
-    for (const Event& event : job_.journal()) Apply(event, replayed);
+    for (const Event& event : job_.journal()) {
+      absl::StatusOr<Event> decoded = DecodeEvent(EncodeEvent(event));
+      ASSERT_TRUE(decoded.ok()) << decoded.status();
+      Apply(*std::move(decoded), replayed);
+    }
     ASSERT_EQ(replayed, job_.state());
     const absl::StatusOr<JobState> decoded = DecodeState(EncodeState(job_.state()));
     ASSERT_TRUE(decoded.ok()) << decoded.status();

@@ -177,6 +177,12 @@ TEST(UpdateTest, IsRefusedWhereAWaitingDocumentWouldExceedTheNewBound) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        "sequence 0 of stream 'a', which waits, has 130 tokens and "
                        "max_length would be 120"));
+  JobSpec padded = spec;
+  padded.layout.pad_tokens_to = 128;
+  EXPECT_THAT(job.Do(UpdateJob{1, padded}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "sequence 0 of stream 'a', which waits, has 130 tokens and "
+                       "max_length would be 150, which with padding holds 128"));
   // Taken back to before the step, it waits in its stream's buffer.
   EXPECT_THAT(job.Do(UpdateJob{0, shorter}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("130 tokens")));

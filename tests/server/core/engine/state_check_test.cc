@@ -126,9 +126,34 @@ TEST(CheckStateTest, DamagedPlansAreFound) {
       {{"waiting", [](JobState& s) { s.waiting.planned[1].micro_batches.pop_back(); }},
        {"waiting",
         [](JobState& s) { s.waiting.planned[0].kind = static_cast<StepKind>(77); }},
-       {"waiting", [](JobState& s) {
+       {"waiting",
+        [](JobState& s) {
           s.waiting.planned[0].micro_batches[0].sharding = Sharding::kAdaptive;
-        }}});
+        }},
+       {"waiting",
+        [](JobState& s) {
+          s.waiting.planned[0].micro_batches[0].sharding = Sharding::kPerSequence;
+        }},
+       {"waiting", [](JobState& s) { ++s.waiting.planned[0].micro_batches[0].tokens; }},
+       {"waiting",
+        [](JobState& s) { s.waiting.planned[0].micro_batches[0].padding += 4; }}});
+}
+
+TEST(CheckStateTest, DocumentsBeyondALayoutsBoundsAreFound) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.layout.max_documents = 2;
+  spec.layout.shape_ladder = {64, 128};
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({60, 60, 60, 60, 128}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(CheckState(job.state()), IsOk());
+  ExpectFound(job.state(),
+              {{"history[0]", [](JobState& s) { s.spec.layout.max_documents = 1; }},
+               {"history[0]", [](JobState& s) { s.spec.layout.shape_ladder = {130}; }},
+               {"stream 'a'", [](JobState& s) {
+                  s.spec.layout.shape_ladder = {64, 120, 128};
+                  s.spec.max_length = 127;
+                }}});
 }
 
 TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {

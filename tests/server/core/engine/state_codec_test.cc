@@ -23,6 +23,16 @@ TestJob Example() {
   spec.streams = {{"a", 2}, {"b", 1}};
   spec.policy.queue_thresholds = {375, 750};
   spec.max_delay = 20;
+  spec.tensor_parallel = 3;
+  spec.pipeline_parallel = 5;
+  spec.virtual_pipeline_group = 2;
+  spec.expert_parallel = 7;
+  spec.layout.max_documents = 500;
+  spec.layout.shape_ladder = {500, 1200};
+  spec.max_buffered_tokens = 100'000;
+  spec.max_buffered_documents = 200'000;
+  spec.max_buffered_bytes = 2'000'000;
+  spec.description = std::string("a\0b", 3);
   spec.context_parallel = 2;
   spec.sharding = Sharding::kAdaptive;
   spec.kernel_latency =
@@ -78,7 +88,7 @@ TEST(StateCodecTest, EveryCutIsFound) {
 }
 
 TEST(StateCodecTest, AnotherVersionIsRefused) {
-  for (const char version : {char{0}, char{2}}) {
+  for (const char version : {char{1}, char{3}}) {
     std::string bytes = EncodeState(JobState());
     bytes[8] = version;
     bytes.resize(bytes.size() - 16);
@@ -93,7 +103,7 @@ TEST(StateCodecTest, AnotherVersionIsRefused) {
     EXPECT_THAT(DecodeState(bytes),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          absl::StrCat("state: format version ", int{version},
-                                      " is not accepted; accepted: 1")));
+                                      " is not accepted; accepted: 2")));
   }
 }
 

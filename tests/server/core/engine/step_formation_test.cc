@@ -248,6 +248,41 @@ TEST(StepFormationTest, AStepAlwaysHasNMicroBatchesAndTheChainedDigest) {
   EXPECT_EQ(job.state().position.digest, digest);
 }
 
+TEST(StepFormationTest, MicroBatchesArePaddedAndBoundedByTheLayout) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.context_parallel = 2;
+  spec.layout.kind = Layout::kMegatronThd;
+  spec.layout.max_documents = 2;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({101, 50, 30, 18, 1}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(LastBins(job), (Bins{{101, 18}, {50, 30}}));
+  const std::vector<MicroBatch>& packed = job.emitted().back().step.micro_batches;
+  EXPECT_EQ(packed[0].padding, 3U + 2);
+  EXPECT_EQ(packed[1].padding, 2U + 2);
+  // Padding costs what tokens do but for attention.
+  EXPECT_EQ(packed[1].workload_ns, spec.workload.AttentionNs(50) +
+                                       spec.workload.AttentionNs(30) +
+                                       spec.workload.LinearNs(84));
+  EXPECT_EQ(LengthsOf(job.state().waiting.left_over), std::vector<uint32_t>{1});
+}
+
+// Each step admits as many tokens as ever but emits two documents: the backlog limit
+// bounds what waits.
+TEST(StepFormationTest, FewDocumentsAMicroBatchMakeABacklog) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 100);
+  spec.layout.max_documents = 2;
+  spec.backlog_limit = 1;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(60, 10)), IsOk());
+  ASSERT_THAT(job.End(), IsOk());
+  ASSERT_THAT(job.FormAll(),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("drained")));
+  EXPECT_EQ(job.emitted().size(), 30U);
+  EXPECT_LE(job.most_waiting_tokens(), 200U);
+  ExpectExactlyOnce(job, {std::vector<uint32_t>(60, 10)});
+}
+
 TEST(StepFormationTest, AdaptiveShardingIsChosenPerMicroBatch) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 40000);
   spec.max_length = 40000;

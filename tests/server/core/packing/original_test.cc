@@ -37,7 +37,8 @@ TEST(PackOriginalTest, ThreeMicroBatchesOfTen) {
     const std::vector<Document> documents = testing::MakeDocuments(c.lengths);
     const Packing packing = PackOriginal(
         PointTo(documents),
-        {.micro_batches = 3, .window = 10, .split_documents = c.split}, workload);
+        {.micro_batches = 3, .capacity = {.tokens = 10}, .split_documents = c.split},
+        workload);
     EXPECT_EQ(testing::LengthsOf(packing), c.bins) << c.what;
     std::vector<uint32_t> left_over = testing::LengthsOf(packing.left_over);
     if (packing.rest.has_value()) {
@@ -47,11 +48,39 @@ TEST(PackOriginalTest, ThreeMicroBatchesOfTen) {
   }
 }
 
+TEST(PackOriginalTest, PaddedDocumentsAndTheirNumberStayWithinTheCapacity) {
+  const Case cases[] = {
+      {"padded", {5, 5, 3, 1}, false, {{5}, {5, 3}, {1}}, {}},
+      {"two at most", {1, 1, 1, 4, 4}, false, {{1, 1}, {1, 4}, {4}}, {}},
+      {"overlong with padding", {9, 13, 4}, false, {{9}, {13}, {4}}, {}},
+      {"cut where padding leaves room", {5, 9, 2}, true, {{5, 4}, {5, 2}, {}}, {}},
+      {"a full one is not cut into", {1, 1, 9, 20}, true, {{1, 1}, {9}, {12}}, {8}},
+  };
+  const WorkloadTable workload = testing::QuadraticWorkload(10, 100);
+  OriginalOptions options;
+  options.micro_batches = 3;
+  options.capacity = {.tokens = 12, .documents = 2};
+  options.capacity.padding.document_unit = 4;
+  for (const Case& c : cases) {
+    options.split_documents = c.split;
+    const std::vector<Document> documents = testing::MakeDocuments(c.lengths);
+    const Packing packing = PackOriginal(PointTo(documents), options, workload);
+    EXPECT_EQ(testing::LengthsOf(packing), c.bins) << c.what;
+    EXPECT_EQ(packing.rest.has_value() ? std::vector{packing.rest->length}
+                                       : testing::LengthsOf(packing.left_over),
+              c.left_over)
+        << c.what;
+    for (const MicroBatch& micro_batch : packing.micro_batches) {
+      EXPECT_EQ((micro_batch.tokens + micro_batch.padding) % 4, 0U) << c.what;
+    }
+  }
+}
+
 TEST(PackOriginalTest, PiecesOfACutDocumentJoinUp) {
-  const Packing packing =
-      PackOriginal(PointTo(testing::MakeDocuments({4, 12})),
-                   {.micro_batches = 2, .window = 10, .split_documents = true},
-                   testing::QuadraticWorkload(10, 100));
+  const Packing packing = PackOriginal(
+      PointTo(testing::MakeDocuments({4, 12})),
+      {.micro_batches = 2, .capacity = {.tokens = 10}, .split_documents = true},
+      testing::QuadraticWorkload(10, 100));
   const Document& first = packing.micro_batches[0].documents[1];
   const Document& second = packing.micro_batches[1].documents[0];
   EXPECT_EQ(first.offset, 0U);

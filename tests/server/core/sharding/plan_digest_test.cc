@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/sharding/pad_end.h"
 #include "tests/server/core/sharding/random_lengths.h"
 
 namespace evenpack {
@@ -31,6 +32,15 @@ TEST(PlanDigestTest, HashesTheWordsOfItsLayout) {
             DigestOfWords({1, 1 | High(2), 4, 12, 2, 7 | High(2), 0, 2 | High(1), 0}));
 }
 
+TEST(PlanDigestTest, ContiguousAndPaddedEndsHashTheSameWords) {
+  ShardPlan plan = PlanOf(Sharding::kContiguous, {5, 3}, 2, 4);
+  EXPECT_EQ(PlanDigest(plan),
+            DigestOfWords({1, 3 | High(2), 4, 8, 2, 5, 3, 0, 2, 4, 6, 8}));
+  ASSERT_TRUE(PadEnd(16, plan).ok());
+  EXPECT_EQ(PlanDigest(plan),
+            DigestOfWords({1, 3 | High(2), 4, 16, 2, 5, 3, 0, 4, 8, 8, 8}));
+}
+
 TEST(PlanDigestTest, SlicesHashTheWordsOfTheirLayout) {
   EXPECT_EQ(
       RankSlicesDigest(1, ExpandRank(PlanOf(Sharding::kPerSequence, {5, 3}, 2), 1)),
@@ -51,7 +61,7 @@ TEST(PlanDigestTest, GoldenValues) {
 TEST(PlanDigestTest, DifferentPlansDiffer) {
   std::set<std::string> digests;
   size_t plans = 0;
-  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument}) {
+  for (const Sharding sharding : kPlannedShardings) {
     for (const uint32_t context_parallel : {1u, 2u, 3u}) {
       for (const uint32_t pad_to : {0u, 1u, 7u}) {
         for (const std::vector<uint32_t>& lengths : AwkwardLengths()) {

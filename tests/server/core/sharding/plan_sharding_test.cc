@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(PlanShardingTest, MakesThePlanThatIsAskedFor) {
   const std::vector<uint32_t> lengths = {700, 3, 90};
   for (const uint32_t pad_to : {0u, 24u}) {
-    for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument}) {
+    for (const Sharding sharding : kPlannedShardings) {
       EXPECT_EQ(*PlanSharding(sharding, lengths, 3, pad_to, KernelLatencyTable()),
                 PlanOf(sharding, lengths, 3, pad_to));
     }
@@ -37,8 +37,8 @@ TEST(PlanShardingTest, AdaptiveIsOneOfTheOthers) {
 
 TEST(PlanShardingTest, RefusesBadArgumentsUnderEverySharding) {
   const KernelLatencyTable table = OneNanosecondPerTile();
-  for (const Sharding sharding :
-       {Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kAdaptive}) {
+  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument,
+                                  Sharding::kAdaptive, Sharding::kContiguous}) {
     EXPECT_EQ(PlanSharding(sharding, {}, 1025, 0, table).status().code(),
               absl::StatusCode::kInvalidArgument);
   }

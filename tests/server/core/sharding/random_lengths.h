@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "server/core/sharding/contiguous.h"
 #include "server/core/sharding/per_document.h"
 #include "server/core/sharding/per_sequence.h"
 
@@ -46,11 +47,18 @@ inline std::vector<std::vector<uint32_t>> AwkwardLengths() {
           dust,      {2147483647, 1, 2147483647}};
 }
 
-// Per-sequence or per-document; the arguments are known to be good.
+// All that a plan can have.
+inline constexpr Sharding kPlannedShardings[] = {
+    Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kContiguous};
+
+// One of kPlannedShardings; the arguments are known to be good.
 inline ShardPlan PlanOf(Sharding sharding, const std::vector<uint32_t>& lengths,
                         uint32_t context_parallel, uint32_t pad_to = 0) {
-  return sharding == Sharding::kPerDocument
-             ? *PlanPerDocument(lengths, context_parallel, pad_to)
+  if (sharding == Sharding::kPerDocument) {
+    return *PlanPerDocument(lengths, context_parallel, pad_to);
+  }
+  return sharding == Sharding::kContiguous
+             ? *PlanContiguous(lengths, context_parallel, pad_to)
              : *PlanPerSequence(lengths, context_parallel, pad_to);
 }
 

@@ -51,7 +51,7 @@ TEST(RankLoadTest, RanksTogetherHaveEveryTokenAndPair) {
       tokens += length;
       pairs += length * (length + 1) / 2;
     }
-    for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument}) {
+    for (const Sharding sharding : kPlannedShardings) {
       for (const uint32_t pad_to : {0u, 1u, 48u}) {
         const ShardPlan plan = PlanOf(sharding, lengths, context_parallel, pad_to);
         RankLoad sum;

@@ -32,8 +32,40 @@ TEST(ExpandRankTest, PerSequenceSplitsSlotsAtDocuments) {
   EXPECT_EQ(inner.padding, 0u);
 }
 
+// The same documents in runs of 8 tokens: slots 0-4 and 4-8 are rank 0's.
+TEST(ExpandRankTest, ContiguousRanksHoldOneRunInTokenOrder) {
+  const ShardPlan plan = PlanOf(Sharding::kContiguous, {5, 3, 8}, 2);
+  const RankSlices first = ExpandRank(plan, 0);
+  EXPECT_THAT(first.document, ElementsAre(0, 0, 1));
+  EXPECT_THAT(first.begin, ElementsAre(0, 4, 0));
+  EXPECT_THAT(first.end, ElementsAre(4, 5, 3));
+  EXPECT_EQ(first.front_slices, 1u);
+  const RankSlices second = ExpandRank(plan, 1);
+  EXPECT_THAT(second.document, ElementsAre(2, 2));
+  EXPECT_THAT(second.begin, ElementsAre(0, 4));
+  EXPECT_THAT(second.end, ElementsAre(4, 8));
+  EXPECT_EQ(second.tokens, 8u);
+}
+
+TEST(SlotsOfRankTest, EachSlotBelongsToTheRankThatOwnsIt) {
+  for (const Sharding sharding : kPlannedShardings) {
+    for (const uint32_t context_parallel : ContextParallelSizes()) {
+      std::vector<int> owned(2 * context_parallel);
+      for (uint32_t rank = 0; rank < context_parallel; ++rank) {
+        const RankSlots slots = SlotsOfRank(rank, sharding, context_parallel);
+        EXPECT_LT(slots.front, slots.back);
+        for (const uint32_t slot : {slots.front, slots.back}) {
+          EXPECT_EQ(RankOfSlot(slot, sharding, context_parallel), rank);
+          ++owned.at(slot);
+        }
+      }
+      EXPECT_THAT(owned, ::testing::Each(1));
+    }
+  }
+}
+
 TEST(ExpandRankTest, EveryRankOfAnEmptyMicroBatchIsEmpty) {
-  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument}) {
+  for (const Sharding sharding : kPlannedShardings) {
     for (const uint32_t pad_to : {0u, 128u}) {
       for (const RankSlices& rank : ExpandAllRanks(PlanOf(sharding, {}, 5, pad_to))) {
         EXPECT_EQ(rank, RankSlices{});
@@ -44,7 +76,7 @@ TEST(ExpandRankTest, EveryRankOfAnEmptyMicroBatchIsEmpty) {
 
 TEST(ExpandRankTest, OneRankHasEverything) {
   const std::vector<uint32_t> lengths = {5, 1, 9, 2};
-  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument}) {
+  for (const Sharding sharding : kPlannedShardings) {
     const RankSlices rank = ExpandRank(PlanOf(sharding, lengths, 1), 0);
     EXPECT_EQ(rank.tokens, 17u);
     std::vector<uint32_t> tokens(lengths.size());
@@ -79,6 +111,7 @@ TEST(ExpandRankTest, TheMemoryOfAnotherExpansionLeavesNoTrace) {
       PlanOf(Sharding::kPerDocument, {3}, 7),
       PlanOf(Sharding::kPerSequence, many, 7, 64),
       PlanOf(Sharding::kPerDocument, many, 7, 1),
+      PlanOf(Sharding::kContiguous, many, 7, 64),
       PlanOf(Sharding::kPerSequence, {}, 7),
   };
   RankSlices reused;

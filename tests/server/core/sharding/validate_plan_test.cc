@@ -17,11 +17,9 @@ namespace {
 using ::testing::HasSubstr;
 using Ranks = std::vector<RankSlices>;
 
-constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument};
-
 void ExpectSound(const std::vector<uint32_t>& lengths, uint32_t context_parallel,
                  uint32_t pad_to) {
-  for (const Sharding sharding : kShardings) {
+  for (const Sharding sharding : kPlannedShardings) {
     const ShardPlan plan = PlanOf(sharding, lengths, context_parallel, pad_to);
     ASSERT_EQ(Validate(plan, lengths), absl::OkStatus())
         << context_parallel << " padded to " << pad_to;
@@ -59,7 +57,7 @@ TEST(ValidatePlanTest, EveryTokenIsOnExactlyOneRank) {
   std::mt19937_64 random(37);
   for (uint32_t context_parallel = 1; context_parallel <= 12; ++context_parallel) {
     const std::vector<uint32_t> lengths = RandomLengths(random, 2 * context_parallel);
-    for (const Sharding sharding : kShardings) {
+    for (const Sharding sharding : kPlannedShardings) {
       std::vector<std::vector<int>> owners;
       for (const uint32_t length : lengths) owners.emplace_back(length, 0);
       for (const RankSlices& rank :
@@ -162,7 +160,7 @@ const SliceDamage kSliceDamages[] = {
      [](Ranks& r) { ++r[1].tokens; }, "rank 1: tokens 8, but its slices have 7"},
     {"padding where there is none", Sharding::kPerDocument, 0,
      [](Ranks& r) { r[1].padding = 4; },
-     "rank 1: padding 4 in a padding-free sharding"},
+     "rank 1: padding 4 beside 7 tokens, an even share of 0 in 14"},
     {"ranks swapped", Sharding::kPerDocument, 0,
      [](Ranks& r) { std::swap(r[0], r[1]); },
      "rank 0, document 0, token 2: the slice begins here, but token 0 is in no"},
@@ -220,6 +218,19 @@ const SliceDamage kSliceDamages[] = {
     {"padding of a sequence is long", Sharding::kPerSequence, 1,
      [](Ranks& r) { ++r[0].padding; },
      "rank 0: 6 tokens and padding 3, the padded share of a rank is 8"},
+    {"contiguous runs swapped", Sharding::kContiguous, 1,
+     [](Ranks& r) { std::swap(r[0], r[1]); },
+     "rank 0, document 1, token 1: the slice begins here, but token 0 is in no"},
+    {"the end of a contiguous run is another's", Sharding::kContiguous, 0,
+     [](Ranks& r) {
+       Erase(r[0], 1);
+       r[1].document.insert(r[1].document.begin(), 0);
+       r[1].begin.insert(r[1].begin.begin(), 4);
+       r[1].end.insert(r[1].end.begin(), 7);
+       r[1].tokens += 3;
+       ++r[1].front_slices;
+     },
+     "rank 0: slot 1 has 0 tokens, an even share of 14 is 3 to 4"},
 };
 
 TEST(ValidateSlicesTest, RefusesEveryKindOfDamage) {
@@ -281,7 +292,7 @@ struct PlanDamage {
 const PlanDamage kPlanDamages[] = {
     {"adaptive", Sharding::kPerDocument, 0,
      [](ShardPlan& p) { p.sharding = Sharding::kAdaptive; },
-     "sharding 2; accepted: 0 (per_sequence) or 1 (per_document)"},
+     "sharding 2; accepted: 0 (per_sequence), 1 (per_document) or 3 (contiguous)"},
     {"the other sharding", Sharding::kPerDocument, 0,
      [](ShardPlan& p) { p.sharding = Sharding::kPerSequence; },
      "slot_starts has 0 entries; accepted: 5"},
@@ -302,8 +313,24 @@ const PlanDamage kPlanDamages[] = {
      "pad_multiple 6; accepted: a multiple of 4 up to 2147483647"},
     {"another multiple", Sharding::kPerDocument, 1,
      [](ShardPlan& p) { p.pad_multiple = 8; }, "padded_tokens 20; accepted: 24"},
-    {"padding-free with padding", Sharding::kPerDocument, 0,
-     [](ShardPlan& p) { ++p.padded_tokens; }, "padded_tokens 15; accepted: 14"},
+    {"fewer tokens with padding than without", Sharding::kPerDocument, 0,
+     [](ShardPlan& p) { --p.padded_tokens; },
+     "padded_tokens 13; accepted: 14, or a multiple of 1 above that, up to 2147483647"},
+    {"padding at the end that is no multiple", Sharding::kPerSequence, 1,
+     [](ShardPlan& p) { p.padded_tokens += 2; },
+     "padded_tokens 18; accepted: 16, or a multiple of 4 above that, up to"},
+    {"padding at the end that no slot has", Sharding::kPerSequence, 1,
+     [](ShardPlan& p) { p.padded_tokens += 4; },
+     "rank 0: slot 0 has 4 tokens, its part of the padded sequence 5"},
+    {"padding at the end that no document has", Sharding::kPerDocument, 1,
+     [](ShardPlan& p) { p.padded_tokens += 4; },
+     "document 2: is cut as 8 tokens, has 5 before padding to 4"},
+    {"padding at the end of another document", Sharding::kPerDocument, 1,
+     [](ShardPlan& p) {
+       p.padded_tokens += 4;
+       ++p.slot_tokens[0];
+     },
+     "document 0: is cut as 12 tokens, has 7 before padding to 4"},
     {"no document starts", Sharding::kPerDocument, 0,
      [](ShardPlan& p) { p.document_starts.clear(); },
      "document_starts does not begin with 0"},
@@ -364,7 +391,10 @@ const PlanDamage kPlanDamages[] = {
      "slot 1: starts at 9, the next at 8; accepted: starts that do not fall"},
     {"uneven slots", Sharding::kPerSequence, 0,
      [](ShardPlan& p) { ++p.slot_starts[1]; },
-     "rank 0: tokens 7, but its slices have 8"},
+     "rank 0: slot 0 has 5 tokens, an even share of 14 is 3 to 4"},
+    {"contiguous, cut as a sequence", Sharding::kPerSequence, 0,
+     [](ShardPlan& p) { p.sharding = Sharding::kContiguous; },
+     "rank 0: has 8 tokens, an even share of 14 is 7 to 7"},
     {"uneven slots with padding", Sharding::kPerSequence, 1,
      [](ShardPlan& p) { --p.slot_starts[1]; },
      "rank 0: slot 0 has 3 tokens, its part of the padded sequence 4"},
@@ -382,7 +412,7 @@ TEST(ValidatePlanTest, RefusesEveryKindOfDamage) {
 }
 
 TEST(ValidatePlanTest, RefusesAPlanOfOtherLengths) {
-  for (const Sharding sharding : kShardings) {
+  for (const Sharding sharding : kPlannedShardings) {
     const ShardPlan plan = PlanOf(sharding, {7, 2, 5}, 2);
     const absl::Status other = Validate(plan, std::vector<uint32_t>{7, 3, 4});
     EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);

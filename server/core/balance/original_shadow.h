@@ -1,0 +1,44 @@
+// What the policy `original` would have made of the documents that another policy is
+// given, so that the gain of the other one can be reported.
+#ifndef EVENPACK_SERVER_CORE_BALANCE_ORIGINAL_SHADOW_H_
+#define EVENPACK_SERVER_CORE_BALANCE_ORIGINAL_SHADOW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "server/core/balance/step_balance.h"
+#include "server/core/cost/workload_table.h"
+#include "server/core/document/document.h"
+
+namespace evenpack {
+
+// Packs as a job with PolicyKind::kOriginal does that has no layout, cuts no documents
+// and never waits: a step takes what the last one left over and then documents until
+// their tokens reach N x L. Between calls it holds documents of less than N x L tokens.
+// Deterministic; not thread-safe.
+class OriginalShadow {
+ public:
+  // N, L in tokens, and the costs by which steps are compared.
+  OriginalShadow(size_t micro_batches, uint32_t window, WorkloadTable workload);
+
+  // The balance of each step that can be formed once `admitted` has come: documents in
+  // merged order, such as those of a full global batch. On average there is more than
+  // one step for each global batch, since micro-batches that are filled in order stay
+  // partly empty. Steps of left-overs alone, which a job would count apart, are formed
+  // and not returned.
+  std::vector<StepBalance> Add(std::span<const Document> admitted);
+
+ private:
+  size_t micro_batches_;
+  uint32_t window_;
+  WorkloadTable workload_;
+  // In merged order; the first `left_over_` of them were in a step's work list before.
+  std::vector<Document> pending_;
+  size_t left_over_ = 0;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_BALANCE_ORIGINAL_SHADOW_H_
