@@ -1,0 +1,109 @@
+// What a job and the server count about themselves: plain values that the control room
+// fills and the exporter reads.
+#ifndef EVENPACK_SERVER_METRICS_JOB_FIGURES_H_
+#define EVENPACK_SERVER_METRICS_JOB_FIGURES_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/metrics/histogram.h"
+
+namespace evenpack {
+
+// Sums over the full steps of one way of packing (server/core/balance), of which mean
+// and weighted imbalance follow as ratios of rates.
+struct BalanceFigures {
+  uint64_t steps = 0;
+  double max_workload_seconds = 0;
+  double mean_workload_seconds = 0;
+  Histogram imbalance{kImbalanceBounds};
+};
+
+struct StreamFigures {
+  std::string name;
+  uint64_t documents_accepted = 0;
+  uint64_t tokens_accepted = 0;
+  uint64_t buffered_documents = 0;
+  uint64_t buffered_tokens = 0;
+  uint64_t buffered_bytes = 0;
+  // Reading from its producers has stopped until a step takes some.
+  bool full = false;
+  bool ended = false;
+};
+
+// A delay queue: level 0 is that of the shortest outliers.
+struct QueueFigures {
+  uint64_t documents = 0;
+  uint64_t tokens = 0;
+  // Global batches admitted since the oldest document's own; 0 where empty.
+  uint64_t oldest_batches = 0;
+};
+
+// Since the server started, but for those that say "now". A value: the reader gets a
+// copy.
+struct JobFigures {
+  std::string job;
+
+  std::vector<StreamFigures> streams;
+  std::vector<QueueFigures> queues;  // now
+  uint64_t left_over_documents = 0;  // now
+  uint64_t left_over_tokens = 0;     // now
+
+  // Committed steps by StepKind: full, backlog, drain.
+  std::array<uint64_t, 3> steps{};
+  uint64_t documents_emitted = 0;
+  uint64_t tokens_emitted = 0;
+  uint64_t padding_emitted = 0;
+  uint64_t long_document_tokens_emitted = 0;
+  // Of full steps.
+  BalanceFigures policy;
+  // The policy `original` on the same documents.
+  BalanceFigures original;
+  Histogram step_fill{kStepFillBounds};
+  Histogram long_document_share{kShareBounds};
+  // Of each document, when its last piece is emitted.
+  Histogram document_delay{kDelayBounds};
+  // Micro-batches by Sharding: per_sequence, per_document, contiguous.
+  std::array<uint64_t, 3> shardings{};
+  // Of a micro-batch: most loaded CP rank over the mean, by attended pairs.
+  Histogram context_parallel_imbalance{kImbalanceBounds};
+
+  uint64_t epoch = 0;          // now
+  uint64_t next_step = 0;      // now: decided
+  uint64_t durable_steps = 0;  // now: at all DP ranks
+  uint64_t kept_steps = 0;     // now
+
+  uint64_t subscribers = 0;      // now
+  uint64_t max_lag_steps = 0;    // now: steps decided beyond what a subscriber received
+  uint64_t total_lag_steps = 0;  // now: over all subscribers
+  uint64_t unused_credits = 0;   // now: over all subscribers
+  uint64_t producers = 0;        // now
+
+  Histogram decide_seconds{kLatencyBounds};
+  Histogram commit_seconds{kLatencyBounds};
+  // From decided to handed to the transport, per subscriber and step.
+  Histogram delivery_seconds{kLatencyBounds};
+  // Reported by trainers.
+  double step_wait_seconds = 0;
+  uint64_t steps_taken = 0;
+  Histogram measured_over_predicted{kRatioBounds};
+};
+
+struct ServerFigures {
+  uint64_t ingest_streams = 0;  // now
+  uint64_t step_streams = 0;    // now
+  // Since the server started; what was refused is counted by the code's number.
+  uint64_t ingest_streams_opened = 0;
+  uint64_t step_streams_opened = 0;
+  std::array<uint64_t, 17> errors_by_code{};
+  uint64_t store_commits = 0;
+  uint64_t store_commit_failures = 0;
+  uint64_t store_records = 0;
+  uint64_t store_bytes = 0;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_METRICS_JOB_FIGURES_H_

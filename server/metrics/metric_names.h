@@ -1,0 +1,284 @@
+// Every metric: its name, type, labels and help text. docs/metrics.md has the same
+// table for readers, and a test compares the two.
+//
+// Names follow Prometheus' practice: base units, _total for counters; a histogram
+// `x` is read as x_bucket, x_sum and x_count. Those without the prefix evenpack_ are
+// the names that every Prometheus client library uses for the process itself.
+#ifndef EVENPACK_SERVER_METRICS_METRIC_NAMES_H_
+#define EVENPACK_SERVER_METRICS_METRIC_NAMES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+namespace evenpack {
+
+// Values of labels that stand for no name of a user's.
+inline constexpr std::string_view kOther = "other";     // stream, queue: a sum
+inline constexpr std::string_view kPackingJob = "job";  // packing
+inline constexpr std::string_view kPackingOriginal = "original";
+// By JobFigures::steps and JobFigures::shardings.
+inline constexpr std::string_view kKindNames[] = {"full_batch", "backlog", "drain"};
+inline constexpr std::string_view kShardingNames[] = {"per_sequence", "per_document",
+                                                      "contiguous"};
+
+enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
+
+enum class Metric : uint8_t {
+  kBuildInfo,
+  kJobs,
+  kJobsLeftOut,
+  kIngestStreams,
+  kIngestStreamsOpened,
+  kStepStreams,
+  kStepStreamsOpened,
+  kErrors,
+  kStoreCommits,
+  kStoreCommitFailures,
+  kStoreRecords,
+  kStoreBytes,
+  kDocumentsAccepted,
+  kTokensAccepted,
+  kBufferedDocuments,
+  kBufferedTokens,
+  kBufferedBytes,
+  kStreamFull,
+  kStreamEnded,
+  kSteps,
+  kDocumentsEmitted,
+  kTokensEmitted,
+  kPaddingEmitted,
+  kLongDocumentTokensEmitted,
+  kStepMaxWorkload,
+  kStepMeanWorkload,
+  kStepImbalance,
+  kStepFill,
+  kStepLongDocumentShare,
+  kQueueDocuments,
+  kQueueTokens,
+  kQueueOldest,
+  kLeftOverDocuments,
+  kLeftOverTokens,
+  kDocumentDelay,
+  kMicroBatches,
+  kContextParallelImbalance,
+  kEpoch,
+  kNextStep,
+  kDurableSteps,
+  kKeptSteps,
+  kSubscribers,
+  kMaxLag,
+  kTotalLag,
+  kUnusedCredits,
+  kProducers,
+  kDecideSeconds,
+  kCommitSeconds,
+  kDeliverySeconds,
+  kStepWait,
+  kStepsTaken,
+  kMeasuredOverPredicted,
+  kProcessStartTime,
+  kProcessCpu,
+  kProcessResidentMemory,
+  kProcessVirtualMemory,
+  kProcessOpenFds,
+  kProcessMaxFds,
+  kEnd,  // not one: how many there are
+};
+
+struct LabelNames {
+  std::string_view names[2];  // those not used are empty and last
+};
+
+struct MetricDefinition {
+  Metric metric;
+  std::string_view name;
+  MetricType type;
+  LabelNames labels;
+  std::string_view help;
+};
+
+namespace metric_names_internal {
+
+constexpr MetricDefinition Counter(Metric metric, std::string_view name,
+                                   LabelNames labels, std::string_view help) {
+  return {metric, name, MetricType::kCounter, labels, help};
+}
+constexpr MetricDefinition Gauge(Metric metric, std::string_view name,
+                                 LabelNames labels, std::string_view help) {
+  return {metric, name, MetricType::kGauge, labels, help};
+}
+constexpr MetricDefinition Histogram(Metric metric, std::string_view name,
+                                     LabelNames labels, std::string_view help) {
+  return {metric, name, MetricType::kHistogram, labels, help};
+}
+
+inline constexpr MetricDefinition kTable[] = {
+    Gauge(Metric::kBuildInfo, "evenpack_build_info", {"version"},
+          "Always 1; its label says which version runs."),
+    Gauge(Metric::kJobs, "evenpack_jobs", {}, "Jobs that exist."),
+    Gauge(Metric::kJobsLeftOut, "evenpack_jobs_left_out", {},
+          "Jobs that no evenpack_job_ series shows, since there are too many."),
+    Gauge(Metric::kIngestStreams, "evenpack_ingest_streams", {},
+          "Ingest calls that are open."),
+    Counter(Metric::kIngestStreamsOpened, "evenpack_ingest_streams_opened_total", {},
+            "Ingest calls opened."),
+    Gauge(Metric::kStepStreams, "evenpack_step_streams", {},
+          "StreamSteps calls that are open."),
+    Counter(Metric::kStepStreamsOpened, "evenpack_step_streams_opened_total", {},
+            "StreamSteps calls opened."),
+    Counter(Metric::kErrors, "evenpack_errors_total", {"code"},
+            "Calls and streams that ended with an error, by status code."),
+    Counter(Metric::kStoreCommits, "evenpack_store_commits_total", {},
+            "Transactions that the store committed."),
+    Counter(Metric::kStoreCommitFailures, "evenpack_store_commit_failures_total", {},
+            "Transactions that the store failed to commit."),
+    Counter(Metric::kStoreRecords, "evenpack_store_records_total", {},
+            "Records that the store committed."),
+    Counter(Metric::kStoreBytes, "evenpack_store_written_bytes_total", {},
+            "Bytes of the records that the store committed."),
+
+    Counter(Metric::kDocumentsAccepted, "evenpack_job_documents_accepted_total",
+            {"job", "stream"}, "Documents accepted."),
+    Counter(Metric::kTokensAccepted, "evenpack_job_tokens_accepted_total",
+            {"job", "stream"}, "Tokens of the documents accepted."),
+    Gauge(Metric::kBufferedDocuments, "evenpack_job_buffered_documents",
+          {"job", "stream"}, "Documents accepted that no step has admitted."),
+    Gauge(Metric::kBufferedTokens, "evenpack_job_buffered_tokens", {"job", "stream"},
+          "Tokens accepted that no step has admitted."),
+    Gauge(Metric::kBufferedBytes, "evenpack_job_buffered_bytes", {"job", "stream"},
+          "Memory of the documents that no step has admitted."),
+    Gauge(Metric::kStreamFull, "evenpack_job_stream_full", {"job", "stream"},
+          "1 while the stream is full and its producers are not read from."),
+    Gauge(Metric::kStreamEnded, "evenpack_job_stream_ended", {"job", "stream"},
+          "1 once the stream has ended."),
+
+    Counter(Metric::kSteps, "evenpack_job_steps_total", {"job", "kind"},
+            "Steps committed, by what they were formed from."),
+    Counter(Metric::kDocumentsEmitted, "evenpack_job_documents_emitted_total", {"job"},
+            "Documents in committed steps."),
+    Counter(Metric::kTokensEmitted, "evenpack_job_tokens_emitted_total", {"job"},
+            "Tokens in committed steps, padding apart."),
+    Counter(Metric::kPaddingEmitted, "evenpack_job_padding_tokens_emitted_total",
+            {"job"}, "Padding tokens in committed steps."),
+    Counter(Metric::kLongDocumentTokensEmitted,
+            "evenpack_job_long_document_tokens_emitted_total", {"job"},
+            "Tokens in committed steps of documents of a quarter window or more."),
+    Counter(Metric::kStepMaxWorkload, "evenpack_job_step_max_workload_seconds_total",
+            {"job", "packing"},
+            "Predicted forward time of each full step's slowest micro-batch, summed."),
+    Counter(Metric::kStepMeanWorkload, "evenpack_job_step_mean_workload_seconds_total",
+            {"job", "packing"},
+            "Predicted forward time of each full step's mean micro-batch, summed."),
+    Histogram(
+        Metric::kStepImbalance, "evenpack_job_step_imbalance", {"job", "packing"},
+        "Slowest over mean micro-batch of each full step, by predicted forward time."),
+    Histogram(Metric::kStepFill, "evenpack_job_step_fill_ratio", {"job"},
+              "Tokens of each full step over those of a global batch."),
+    Histogram(
+        Metric::kStepLongDocumentShare, "evenpack_job_step_long_document_ratio",
+        {"job"},
+        "Share of each full step's tokens in documents of a quarter window or more."),
+
+    Gauge(Metric::kQueueDocuments, "evenpack_job_queue_documents", {"job", "queue"},
+          "Documents in the delay queue; 0 has the shortest outliers."),
+    Gauge(Metric::kQueueTokens, "evenpack_job_queue_tokens", {"job", "queue"},
+          "Tokens in the delay queue."),
+    Gauge(Metric::kQueueOldest, "evenpack_job_queue_oldest_batches", {"job", "queue"},
+          "Global batches admitted since that of the queue's oldest document."),
+    Gauge(Metric::kLeftOverDocuments, "evenpack_job_left_over_documents", {"job"},
+          "Documents admitted that found no place and go into a later step."),
+    Gauge(Metric::kLeftOverTokens, "evenpack_job_left_over_tokens", {"job"},
+          "Tokens of the documents left over."),
+    Histogram(
+        Metric::kDocumentDelay, "evenpack_job_document_delay_batches", {"job"},
+        "Global batches admitted after a document's own before it was emitted whole."),
+    Counter(Metric::kMicroBatches, "evenpack_job_micro_batches_total",
+            {"job", "sharding"},
+            "Micro-batches in committed steps, by their sharding."),
+    Histogram(Metric::kContextParallelImbalance,
+              "evenpack_job_context_parallel_imbalance", {"job"},
+              "Most loaded over mean CP rank of each micro-batch, by attended pairs."),
+
+    Gauge(Metric::kEpoch, "evenpack_job_epoch", {"job"},
+          "Shape epoch: how often the job was reconfigured."),
+    Gauge(Metric::kNextStep, "evenpack_job_next_step", {"job"},
+          "Steps decided: the number of the next."),
+    Gauge(Metric::kDurableSteps, "evenpack_job_durable_steps", {"job"},
+          "Steps that every DP rank reported durable."),
+    Gauge(Metric::kKeptSteps, "evenpack_job_kept_steps", {"job"},
+          "Steps that can still be asked for."),
+
+    Gauge(Metric::kSubscribers, "evenpack_job_subscribers", {"job"},
+          "Subscribers that are connected."),
+    Gauge(Metric::kMaxLag, "evenpack_job_max_lag_steps", {"job"},
+          "Steps decided that the slowest subscriber has not received."),
+    Gauge(Metric::kTotalLag, "evenpack_job_lag_steps", {"job"},
+          "Steps decided that subscribers have not received, summed over subscribers."),
+    Gauge(Metric::kUnusedCredits, "evenpack_job_unused_credits", {"job"},
+          "Steps that subscribers have asked for and not been sent."),
+    Gauge(Metric::kProducers, "evenpack_job_producers", {"job"},
+          "Producers that are connected."),
+    Histogram(Metric::kDecideSeconds, "evenpack_job_decide_seconds", {"job"},
+              "Time to decide a step."),
+    Histogram(Metric::kCommitSeconds, "evenpack_job_commit_seconds", {"job"},
+              "Time to commit a job's events."),
+    Histogram(Metric::kDeliverySeconds, "evenpack_job_delivery_seconds", {"job"},
+              "Time from a step decided to handed to a subscriber's transport."),
+    Counter(Metric::kStepWait, "evenpack_job_step_wait_seconds_total", {"job"},
+            "Time that trainers waited for a step, as they reported it."),
+    Counter(Metric::kStepsTaken, "evenpack_job_steps_taken_total", {"job"},
+            "Steps that trainers took, as they reported it."),
+    Histogram(Metric::kMeasuredOverPredicted,
+              "evenpack_job_measured_over_predicted_ratio", {"job"},
+              "Measured over predicted forward time of each micro-batch reported."),
+
+    Gauge(Metric::kProcessStartTime, "process_start_time_seconds", {},
+          "When the process started, in seconds since 1970-01-01 UTC."),
+    Counter(Metric::kProcessCpu, "process_cpu_seconds_total", {},
+            "User and system processor time spent."),
+    Gauge(Metric::kProcessResidentMemory, "process_resident_memory_bytes", {},
+          "Resident memory."),
+    Gauge(Metric::kProcessVirtualMemory, "process_virtual_memory_bytes", {},
+          "Virtual memory."),
+    Gauge(Metric::kProcessOpenFds, "process_open_fds", {},
+          "File descriptors that are open."),
+    Gauge(Metric::kProcessMaxFds, "process_max_fds", {},
+          "File descriptors that may be open."),
+};
+
+constexpr bool InOrder() {
+  for (size_t i = 0; i < std::size(kTable); ++i) {
+    if (kTable[i].metric != static_cast<Metric>(i)) return false;
+  }
+  return std::size(kTable) == static_cast<size_t>(Metric::kEnd);
+}
+static_assert(InOrder(), "a row for each Metric, in order");
+
+}  // namespace metric_names_internal
+
+// In the order of the enumeration, which is that of /metrics.
+inline constexpr std::span<const MetricDefinition> kMetrics(
+    metric_names_internal::kTable);
+
+constexpr const MetricDefinition& DefinitionOf(Metric metric) {
+  return kMetrics[static_cast<size_t>(metric)];
+}
+
+constexpr std::string_view MetricTypeName(MetricType type) {
+  switch (type) {
+    case MetricType::kCounter:
+      return "counter";
+    case MetricType::kGauge:
+      return "gauge";
+    case MetricType::kHistogram:
+      return "histogram";
+  }
+  return "untyped";
+}
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_METRICS_METRIC_NAMES_H_

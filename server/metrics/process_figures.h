@@ -1,0 +1,24 @@
+// What the operating system says about this process.
+#ifndef EVENPACK_SERVER_METRICS_PROCESS_FIGURES_H_
+#define EVENPACK_SERVER_METRICS_PROCESS_FIGURES_H_
+
+#include <optional>
+
+namespace evenpack {
+
+// Those that the system doesn't tell are not set.
+struct ProcessFigures {
+  std::optional<double> start_time_seconds;  // since 1970-01-01 UTC
+  std::optional<double> cpu_seconds;         // user and system
+  std::optional<double> resident_bytes;
+  std::optional<double> virtual_bytes;
+  std::optional<double> open_fds;
+  std::optional<double> max_fds;
+};
+
+// Reads /proc of Linux. Thread-safe.
+ProcessFigures ReadProcessFigures();
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_METRICS_PROCESS_FIGURES_H_

@@ -1,0 +1,40 @@
+#include "server/metrics/server_series.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "server/metrics/metric_names.h"
+
+namespace evenpack {
+
+void AddServerSeries(const ServerFigures& server, MetricFamilies& families) {
+  families.AddCount(Metric::kIngestStreams, {}, server.ingest_streams);
+  families.AddCount(Metric::kIngestStreamsOpened, {}, server.ingest_streams_opened);
+  families.AddCount(Metric::kStepStreams, {}, server.step_streams);
+  families.AddCount(Metric::kStepStreamsOpened, {}, server.step_streams_opened);
+  // 0 is OK.
+  for (size_t code = 1; code < server.errors_by_code.size(); ++code) {
+    families.AddCount(Metric::kErrors,
+                      {absl::StatusCodeToString(static_cast<absl::StatusCode>(code))},
+                      server.errors_by_code[code]);
+  }
+  families.AddCount(Metric::kStoreCommits, {}, server.store_commits);
+  families.AddCount(Metric::kStoreCommitFailures, {}, server.store_commit_failures);
+  families.AddCount(Metric::kStoreRecords, {}, server.store_records);
+  families.AddCount(Metric::kStoreBytes, {}, server.store_bytes);
+}
+
+void AddProcessSeries(const ProcessFigures& process, MetricFamilies& families) {
+  const auto add = [&](Metric metric, std::optional<double> value) {
+    if (value.has_value()) families.AddValue(metric, {}, *value);
+  };
+  add(Metric::kProcessStartTime, process.start_time_seconds);
+  add(Metric::kProcessCpu, process.cpu_seconds);
+  add(Metric::kProcessResidentMemory, process.resident_bytes);
+  add(Metric::kProcessVirtualMemory, process.virtual_bytes);
+  add(Metric::kProcessOpenFds, process.open_fds);
+  add(Metric::kProcessMaxFds, process.max_fds);
+}
+
+}  // namespace evenpack

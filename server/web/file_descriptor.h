@@ -1,0 +1,35 @@
+// A file descriptor that is closed when its owner goes.
+#ifndef EVENPACK_SERVER_WEB_FILE_DESCRIPTOR_H_
+#define EVENPACK_SERVER_WEB_FILE_DESCRIPTOR_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace evenpack {
+
+class FileDescriptor {
+ public:
+  // Negative means none, so that a system call's result can be passed on.
+  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+
+  bool valid() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_WEB_FILE_DESCRIPTOR_H_

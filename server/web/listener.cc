@@ -1,0 +1,111 @@
+#include "server/web/listener.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+absl::StatusOr<AddressList> Resolve(const ListenAddress& wanted) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(wanted.host.c_str(),
+                                std::to_string(wanted.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return InvalidField(
+        "http-listen", absl::StrCat("'", FormatAddress(wanted), "'"),
+        absl::StrCat("a host that this machine knows (", gai_strerror(error), ")"));
+  }
+  return AddressList(found, &freeaddrinfo);
+}
+
+// Not valid, and errno set, where the address can't be had.
+FileDescriptor ListenAt(const addrinfo& at) {
+  FileDescriptor listening(socket(
+      at.ai_family, at.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at.ai_protocol));
+  if (!listening.valid()) return listening;
+  const int fd = listening.get();
+  const int on = 1;
+  const int off = 0;
+  // A restarted server may have its port although old connections linger.
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  // "[::]" takes IPv4 too.
+  if (at.ai_family == AF_INET6) {
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
+  if (bind(fd, at.ai_addr, at.ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0) {
+    const int error = errno;
+    listening = FileDescriptor();
+    errno = error;
+  }
+  return listening;
+}
+
+absl::StatusOr<ListenAddress> AddressOf(const FileDescriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (getsockname(socket.get(), generic, &size) != 0) {
+    return absl::ErrnoToStatus(errno, "http-listen: getsockname");
+  }
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  const int error = getnameinfo(generic, size, host, sizeof(host), port, sizeof(port),
+                                NI_NUMERICHOST | NI_NUMERICSERV);
+  if (error != 0) {
+    return absl::InternalError(
+        absl::StrCat("http-listen: getnameinfo: ", gai_strerror(error)));
+  }
+  ListenAddress result;
+  result.host = host;
+  const std::string_view digits(port);
+  std::from_chars(digits.data(), digits.data() + digits.size(), result.port);
+  return result;
+}
+
+}  // namespace
+
+Listener::Listener(FileDescriptor socket, ListenAddress address)
+    : socket_(std::move(socket)), address_(std::move(address)) {}
+
+absl::StatusOr<Listener> Listener::Open(const ListenAddress& wanted) {
+  absl::StatusOr<AddressList> addresses = Resolve(wanted);
+  if (!addresses.ok()) return addresses.status();
+  FileDescriptor socket;
+  for (const addrinfo* at = addresses->get(); at != nullptr && !socket.valid();
+       at = at->ai_next) {
+    socket = ListenAt(*at);
+  }
+  if (!socket.valid()) {
+    const std::string reason = std::generic_category().message(errno);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "http-listen: can't listen on ", FormatAddress(wanted), ": ", reason));
+  }
+  absl::StatusOr<ListenAddress> address = AddressOf(socket);
+  if (!address.ok()) return address.status();
+  return Listener(std::move(socket), *std::move(address));
+}
+
+FileDescriptor Listener::Accept() {
+  return FileDescriptor(
+      accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+}  // namespace evenpack

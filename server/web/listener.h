@@ -1,0 +1,34 @@
+// A TCP socket that listens.
+#ifndef EVENPACK_SERVER_WEB_LISTENER_H_
+#define EVENPACK_SERVER_WEB_LISTENER_H_
+
+#include "absl/status/statusor.h"
+#include "server/web/file_descriptor.h"
+#include "server/web/listen_address.h"
+
+namespace evenpack {
+
+class Listener {
+ public:
+  // Takes the first of the host's addresses that can be had. INVALID_ARGUMENT: the host
+  // is unknown. FAILED_PRECONDITION: none can be had, such as where the port is taken.
+  // The message names http-listen and the address.
+  static absl::StatusOr<Listener> Open(const ListenAddress& wanted);
+
+  // What it listens on: the host as a number, and the port chosen where 0 was wanted.
+  const ListenAddress& address() const { return address_; }
+  // For poll.
+  int fd() const { return socket_.get(); }
+  // A connection that doesn't block; not valid, and errno set, where there is none.
+  FileDescriptor Accept();
+
+ private:
+  Listener(FileDescriptor socket, ListenAddress address);
+
+  FileDescriptor socket_;
+  ListenAddress address_;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_WEB_LISTENER_H_

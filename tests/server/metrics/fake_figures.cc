@@ -1,0 +1,84 @@
+#include "tests/server/metrics/fake_figures.h"
+
+#include <utility>
+
+namespace evenpack::testing {
+
+JobFigures FilledJob(std::string name) {
+  JobFigures job;
+  job.job = std::move(name);
+  job.streams = {{"web", 101, 102, 103, 104, 105, true, false},
+                 {"code", 201, 202, 203, 204, 205, false, true}};
+  job.queues = {{301, 302, 303}, {311, 312, 313}};
+  job.left_over_documents = 401;
+  job.left_over_tokens = 402;
+  job.steps = {501, 502, 503};
+  job.documents_emitted = 601;
+  job.tokens_emitted = 602;
+  job.padding_emitted = 603;
+  job.long_document_tokens_emitted = 604;
+  job.policy.max_workload_seconds = 701.5;
+  job.policy.mean_workload_seconds = 702.5;
+  job.policy.imbalance.Observe(1.0078125, 3);
+  job.original.max_workload_seconds = 711.5;
+  job.original.mean_workload_seconds = 712.5;
+  job.original.imbalance.Observe(1.4375, 4);
+  job.step_fill.Observe(0.96875, 5);
+  job.long_document_share.Observe(0.375, 6);
+  job.document_delay.Observe(0, 7);
+  job.document_delay.Observe(10, 2);
+  job.shardings = {801, 802, 803};
+  job.context_parallel_imbalance.Observe(1.25, 8);
+  job.epoch = 901;
+  job.next_step = 902;
+  job.durable_steps = 903;
+  job.kept_steps = 904;
+  job.subscribers = 1001;
+  job.max_lag_steps = 1002;
+  job.total_lag_steps = 1003;
+  job.unused_credits = 1004;
+  job.producers = 1005;
+  job.decide_seconds.Observe(0.0009765625, 9);
+  job.commit_seconds.Observe(0.03125, 10);
+  job.delivery_seconds.Observe(11, 11);
+  job.step_wait_seconds = 1101.25;
+  job.steps_taken = 1102;
+  job.measured_over_predicted.Observe(1.125, 12);
+  return job;
+}
+
+ServerFigures FilledServer() {
+  ServerFigures server;
+  server.ingest_streams = 1;
+  server.step_streams = 2;
+  server.ingest_streams_opened = 3;
+  server.step_streams_opened = 4;
+  server.store_commits = 5;
+  server.store_commit_failures = 6;
+  server.store_records = 7;
+  server.store_bytes = 8;
+  for (size_t code = 0; code < server.errors_by_code.size(); ++code) {
+    server.errors_by_code[code] = 20 + code;
+  }
+  return server;
+}
+
+ProcessFigures FilledProcess() {
+  ProcessFigures process;
+  process.start_time_seconds = 1.7e9 + 0.25;
+  process.cpu_seconds = 12.5;
+  process.resident_bytes = 65536;
+  process.virtual_bytes = 131072;
+  process.open_fds = 17;
+  process.max_fds = 1024;
+  return process;
+}
+
+FiguresCollectorOptions FilledOptions() {
+  FiguresCollectorOptions options;
+  options.version = "1.2.3";
+  options.process = FilledProcess;
+  return options;
+}
+
+}  // namespace evenpack::testing

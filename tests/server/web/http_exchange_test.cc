@@ -1,0 +1,135 @@
+#include "server/web/http_exchange.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace evenpack {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string Answer(const std::string& request) {
+  HttpPages pages;
+  pages.Add({"/a", "a page", []() -> HttpResponse {
+               return {200, "text/plain; version=0.0.4", "hello\n"};
+             }});
+  pages.Add({"/full", "a page", []() -> HttpResponse {
+               return {503, "text/x", "no\n"};
+             }});
+  pages.Add({"/throws", "a page",
+             []() -> HttpResponse { throw std::runtime_error("a secret"); }});
+  return HttpExchange(std::move(pages)).Answer(request);
+}
+
+TEST(HttpExchangeTest, AGetIsAnsweredWholeAndEndsTheConnection) {
+  EXPECT_EQ(Answer("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"),
+            "HTTP/1.1 200 OK\r\n"
+            "Cache-Control: no-store\r\n"
+            "Connection: close\r\n"
+            "Content-Length: 6\r\n"
+            "Content-Type: text/plain; version=0.0.4\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
+            "\r\n"
+            "hello\n");
+}
+
+TEST(HttpExchangeTest, AHeadHasTheHeaderOfAGetAndNoBody) {
+  const std::string answer = Answer("HEAD /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 6\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST(HttpExchangeTest, ThePagesStatusIsTheAnswers) {
+  const std::string answer = Answer("GET /full HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\nno\n"));
+}
+
+TEST(HttpExchangeTest, AQueryAndAnEscapedPathFindTheirPage) {
+  for (const char* target : {"/a?x=1&y", "/%61", "/a#part"}) {
+    EXPECT_THAT(Answer(std::string("GET ") + target + " HTTP/1.1\r\n\r\n"),
+                StartsWith("HTTP/1.1 200 OK\r\n"))
+        << target;
+  }
+}
+
+TEST(HttpExchangeTest, AnUnknownPathIsNotFound) {
+  EXPECT_THAT(Answer("GET /b HTTP/1.1\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 Not Found\r\n"));
+}
+
+TEST(HttpExchangeTest, OtherMethodsAreNotAllowed) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"}) {
+    const std::string answer =
+        Answer(std::string(method) + " /a HTTP/1.1\r\nContent-Length: 9\r\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 Method Not Allowed\r\n")) << method;
+    EXPECT_THAT(answer, HasSubstr("\r\nAllow: GET, HEAD\r\n"));
+  }
+}
+
+TEST(HttpExchangeTest, WhatIsNotHttpIsABadRequest) {
+  for (const std::string& request :
+       {std::string("hello\r\n\r\n"), std::string("\r\n\r\n"), std::string("\r\n"),
+        std::string("GET /a\r\n\r\n"), std::string("GET /a HTTP/1.1\r\nX: cut of"),
+        std::string("BREW /a HTTP/1.1\r\n\r\n"), std::string(8192, 'x'),
+        std::string("\x16\x03\x01\x02\0\x01\0\x01\xfc\r\n\r\n", 13)}) {
+    EXPECT_THAT(Answer(request), StartsWith("HTTP/1.1 400 Bad Request\r\n")) << request;
+  }
+}
+
+TEST(HttpExchangeTest, ALongHeaderIsRead) {
+  EXPECT_THAT(Answer("GET /a HTTP/1.1\r\nX: " + std::string(8000, 'x') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST(HttpExchangeTest, PartsOfAPageAreNotServed) {
+  std::string ranges = "0-";
+  for (int i = 0; i < 1000; ++i) ranges += ",0-";
+  EXPECT_THAT(Answer("GET /a HTTP/1.1\r\nRange: bytes=" + ranges + "\r\n\r\n"),
+              EndsWith("\r\n\r\nhello\n"));
+}
+
+TEST(HttpExchangeTest, PagesAreNotCompressed) {
+  EXPECT_EQ(Answer("GET /a HTTP/1.1\r\nAccept-Encoding: gzip\r\n"
+                   "accept-encoding: br\r\n\r\n"),
+            Answer("GET /a HTTP/1.1\r\n\r\n"));
+}
+
+TEST(HttpExchangeTest, AHandlersExceptionIsAnInternalErrorThatTellsNothing) {
+  const std::string answer = Answer("GET /throws HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\ninternal error\n"));
+  EXPECT_THAT(answer, Not(HasSubstr("secret")));
+}
+
+TEST(HttpExchangeTest, AnswersManyAtOnce) {
+  HttpPages pages;
+  pages.Add({"/a", "a page", []() -> HttpResponse {
+               return {200, std::string(kPlainText), std::string(10'000, 'x')};
+             }});
+  const HttpExchange exchange(std::move(pages));
+  const std::string expected = exchange.Answer("GET /a HTTP/1.1\r\n\r\n");
+  std::vector<std::thread> threads;
+  std::vector<int> right(4, 0);
+  for (int& count : right) {
+    threads.emplace_back([&exchange, &expected, &count] {
+      for (int i = 0; i < 100; ++i) {
+        if (exchange.Answer("GET /a HTTP/1.1\r\n\r\n") == expected) ++count;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, std::vector<int>(4, 100));
+}
+
+}  // namespace
+}  // namespace evenpack

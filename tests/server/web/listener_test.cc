@@ -1,0 +1,94 @@
+#include "server/web/listener.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <cerrno>
+
+#include "tests/server/web/raw_client.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::RawClient;
+using testing::StatusIs;
+
+TEST(ListenerTest, Port0TakesOneThatIsFree) {
+  const absl::StatusOr<Listener> first = Listener::Open({"127.0.0.1", 0});
+  const absl::StatusOr<Listener> second = Listener::Open({"127.0.0.1", 0});
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(first->address().host, "127.0.0.1");
+  EXPECT_NE(first->address().port, 0);
+  EXPECT_NE(first->address().port, second->address().port);
+}
+
+TEST(ListenerTest, AcceptsConnectionsAndNeverWaitsForOne) {
+  absl::StatusOr<Listener> listener = Listener::Open({"127.0.0.1", 0});
+  ASSERT_THAT(listener, IsOk());
+  EXPECT_FALSE(listener->Accept().valid());
+  EXPECT_EQ(errno, EAGAIN);
+  const RawClient client(listener->address().port);
+  ASSERT_TRUE(client.connected());
+  pollfd polled{listener->fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&polled, 1, -1), 1);
+  EXPECT_TRUE(listener->Accept().valid());
+}
+
+TEST(ListenerTest, APortThatIsTakenIsNamed) {
+  const absl::StatusOr<Listener> first = Listener::Open({"127.0.0.1", 0});
+  ASSERT_THAT(first, IsOk());
+  EXPECT_THAT(Listener::Open(first->address()),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("http-listen: can't listen on " +
+                                       FormatAddress(first->address())),
+                             HasSubstr("Address already in use"))));
+}
+
+TEST(ListenerTest, AHostThatIsNotThisMachinesIsNamed) {
+  // An address for documentation, which no machine has.
+  EXPECT_THAT(Listener::Open({"192.0.2.1", 0}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("http-listen: can't listen on 192.0.2.1:0")));
+}
+
+TEST(ListenerTest, AHostThatIsUnknownIsRefused) {
+  EXPECT_THAT(Listener::Open({"no-such-host.invalid", 80}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("http-listen: 'no-such-host.invalid:80' is not "
+                                 "accepted")));
+}
+
+TEST(ListenerTest, ANameIsResolved) {
+  const absl::StatusOr<Listener> listener = Listener::Open({"localhost", 0});
+  ASSERT_THAT(listener, IsOk());
+  EXPECT_THAT(listener->address().host, AnyOf("127.0.0.1", "::1"));
+}
+
+TEST(ListenerTest, AnIPv6NumberIsTaken) {
+  const absl::StatusOr<Listener> listener = Listener::Open({"::1", 0});
+  if (listener.status().code() == absl::StatusCode::kFailedPrecondition) {
+    GTEST_SKIP() << "no IPv6 here: " << listener.status();
+  }
+  ASSERT_THAT(listener, IsOk());
+  EXPECT_EQ(listener->address().host, "::1");
+  EXPECT_NE(listener->address().port, 0);
+}
+
+TEST(ListenerTest, AllAddressesOfIPv6AreThoseOfIPv4Too) {
+  absl::StatusOr<Listener> listener = Listener::Open({"::", 0});
+  if (listener.status().code() == absl::StatusCode::kFailedPrecondition) {
+    GTEST_SKIP() << "no IPv6 here: " << listener.status();
+  }
+  ASSERT_THAT(listener, IsOk());
+  EXPECT_TRUE(RawClient(listener->address().port).connected());
+}
+
+}  // namespace
+}  // namespace evenpack
