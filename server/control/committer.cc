@@ -1,0 +1,170 @@
+#include "server/control/committer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+namespace {
+
+// What a caller sees: it may try again, whatever went wrong in the store.
+absl::Status NotStored(const absl::Status& cause) {
+  return WithDetail(absl::UnavailableError(absl::StrCat(
+                        "store: the change was not stored: ", cause.message())),
+                    {"STORE_FAILED", {}});
+}
+
+uint64_t BytesOf(const StoreWrite& write) {
+  if (const auto* record = std::get_if<AppendRecord>(&write)) {
+    return record->bytes.size();
+  }
+  if (const auto* snapshot = std::get_if<WriteSnapshot>(&write)) {
+    return snapshot->bytes.size();
+  }
+  return 0;
+}
+
+bool IsStale(const CommitEntry& entry) {
+  return entry.incarnation != entry.participant->incarnation();
+}
+
+void Finish(CommitEntry& entry, const absl::Status& status) {
+  entry.done(status);
+  // Frees what the closure holds before the next one runs.
+  entry.done = nullptr;
+}
+
+}  // namespace
+
+Committer::Committer(StateStore& store)
+    : store_(store), has_thread_(store.CommitWaits()) {
+  if (has_thread_) thread_ = std::thread([this] { Work(); });
+}
+
+Committer::~Committer() { Stop(); }
+
+void Committer::Stop() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.SignalAll();
+  if (thread_.joinable()) thread_.join();
+  while (true) {
+    CommitQueued();
+    MutexLock lock(mutex_);
+    if (!committing_ && queue_.empty()) return;
+    if (committing_) changed_.Wait(mutex_);
+  }
+}
+
+void Committer::Enqueue(CommitEntry entry) {
+  MutexLock lock(mutex_);
+  queue_.push_back(std::move(entry));
+}
+
+void Committer::Flush() {
+  if (has_thread_) {
+    changed_.SignalAll();
+  } else {
+    CommitQueued();
+  }
+}
+
+CommitterFigures Committer::Figures() const {
+  MutexLock lock(mutex_);
+  return figures_;
+}
+
+void Committer::Work() {
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      while (queue_.empty() && !ending_) changed_.Wait(mutex_);
+      if (queue_.empty()) return;
+    }
+    CommitQueued();
+  }
+}
+
+void Committer::CommitQueued() {
+  while (true) {
+    std::vector<CommitEntry> entries;
+    {
+      MutexLock lock(mutex_);
+      if (committing_ || queue_.empty()) return;
+      committing_ = true;
+      entries.swap(queue_);
+    }
+    Commit(std::move(entries));
+    MutexLock lock(mutex_);
+    committing_ = false;
+    if (ending_) changed_.SignalAll();
+  }
+}
+
+void Committer::Commit(std::vector<CommitEntry> entries) {
+  std::erase_if(entries, [](CommitEntry& entry) {
+    if (!IsStale(entry)) return false;
+    Finish(entry, NotStored(absl::AbortedError("an earlier one failed")));
+    return true;
+  });
+  std::vector<StoreWrite> writes;
+  for (CommitEntry& entry : entries) {
+    std::move(entry.writes.begin(), entry.writes.end(), std::back_inserter(writes));
+  }
+  if (Store(writes).ok()) {
+    for (CommitEntry& entry : entries) Finish(entry, absl::OkStatus());
+    return;
+  }
+  // One job's writes must not fail those of others.
+  auto from = std::make_move_iterator(writes.begin());
+  for (CommitEntry& entry : entries) {
+    const auto count = static_cast<std::ptrdiff_t>(entry.writes.size());
+    std::copy(from, from + count, entry.writes.begin());
+    from += count;
+  }
+  for (auto rest = entries.begin(); rest != entries.end();) {
+    const CommitParticipant* job = rest->participant.get();
+    const auto others = std::stable_partition(
+        rest, entries.end(),
+        [job](const CommitEntry& entry) { return entry.participant.get() == job; });
+    CommitOneJob(std::span(rest, others));
+    rest = others;
+  }
+}
+
+void Committer::CommitOneJob(std::span<CommitEntry> entries) {
+  std::vector<StoreWrite> writes;
+  for (CommitEntry& entry : entries) {
+    std::move(entry.writes.begin(), entry.writes.end(), std::back_inserter(writes));
+  }
+  absl::Status status = Store(writes);
+  if (!status.ok()) {
+    entries.front().participant->OnCommitFailed(status);
+    status = NotStored(status);
+  }
+  for (CommitEntry& entry : entries) Finish(entry, status);
+}
+
+absl::Status Committer::Store(std::span<const StoreWrite> writes) {
+  if (writes.empty()) return absl::OkStatus();
+  uint64_t bytes = 0;
+  for (const StoreWrite& write : writes) bytes += BytesOf(write);
+  const absl::Status status = store_.Commit(writes);
+  MutexLock lock(mutex_);
+  if (status.ok()) {
+    ++figures_.commits;
+    figures_.records += writes.size();
+    figures_.bytes += bytes;
+  } else {
+    ++figures_.failures;
+  }
+  return status;
+}
+
+}  // namespace evenpack

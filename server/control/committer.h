@@ -1,0 +1,100 @@
+// One thread that makes decisions durable: what many jobs decided meanwhile goes to the
+// store in one commit.
+//
+//   Job: decide -> apply -> Enqueue ──> thread: StateStore::Commit ──> OnCommitted,
+//   done
+#ifndef EVENPACK_SERVER_CONTROL_COMMITTER_H_
+#define EVENPACK_SERVER_CONTROL_COMMITTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/mutex.h"
+#include "server/store/state_store.h"
+
+namespace evenpack {
+
+// A job, as the committer knows it.
+class CommitParticipant {
+ public:
+  virtual ~CommitParticipant() = default;
+
+  // Rises when the job went back to what the store has. What was enqueued under an
+  // older incarnation was decided on a state that never came to be, and is dropped.
+  virtual uint64_t incarnation() const = 0;
+  // The store refused a commit with this job's writes: none of them is stored.
+  virtual void OnCommitFailed(const absl::Status& status) = 0;
+};
+
+// Everything that one request leads to.
+struct CommitEntry {
+  std::shared_ptr<CommitParticipant> participant;
+  uint64_t incarnation = 0;
+  // May be empty: then the entry only waits for those before it.
+  std::vector<StoreWrite> writes;
+  Clock::TimePoint enqueued;
+  // Once, from the committing thread, under no lock: OK after the commit; UNAVAILABLE
+  // where it failed or was dropped. It may enqueue and flush.
+  std::function<void(const absl::Status&)> done;
+};
+
+struct CommitterFigures {
+  uint64_t commits = 0;
+  uint64_t failures = 0;
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+};
+
+// Thread-safe. Entries are committed in the order in which they came.
+class Committer {
+ public:
+  // The store must outlive it.
+  explicit Committer(StateStore& store);
+  // Stops.
+  ~Committer();
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  // A job calls it under its lock, so that the order is that of its decisions.
+  void Enqueue(CommitEntry entry);
+  // After Enqueue, under no lock: sees to it that what was enqueued is committed.
+  void Flush();
+
+  // Returns when what was enqueued before is committed; entries that come later may
+  // never be done. May be called again, not at the same time.
+  void Stop();
+
+  CommitterFigures Figures() const;
+
+ private:
+  void Work();
+  // Commits until nothing is queued, unless another thread does.
+  void CommitQueued() EVENPACK_EXCLUDES(mutex_);
+  // All of the entries in one commit, or else those of each job in one of their own.
+  void Commit(std::vector<CommitEntry> entries);
+  void CommitOneJob(std::span<CommitEntry> entries);
+  absl::Status Store(std::span<const StoreWrite> writes);
+
+  StateStore& store_;
+  const bool has_thread_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<CommitEntry> queue_ EVENPACK_GUARDED_BY(mutex_);
+  bool committing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
+  CommitterFigures figures_ EVENPACK_GUARDED_BY(mutex_);
+
+  std::thread thread_;  // last, since it uses the others
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_COMMITTER_H_

@@ -1,0 +1,434 @@
+#include "server/control/job.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/engine/admission_rule.h"
+#include "server/core/engine/apply.h"
+#include "server/core/engine/decide.h"
+#include "server/core/engine/event_codec.h"
+#include "server/core/engine/state_codec.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+namespace {
+
+// A snapshot is written when the records since the last one have outgrown it, so that
+// what a store holds of a job stays within a few times its state.
+constexpr uint64_t kLeastSnapshotDistance = 4 << 20;
+
+// Documents that the last decided step admitted, in merged order.
+std::vector<Document> AdmittedByLastStep(const JobState& state) {
+  const auto& record = std::get<StepRecord>(state.history.back());
+  std::vector<Document> admitted;
+  for (const std::vector<Document>& stream : record.admitted) {
+    admitted.insert(admitted.end(), stream.begin(), stream.end());
+  }
+  if (record.admitted.size() > 1) {
+    std::sort(admitted.begin(), admitted.end(),
+              [](const Document& a, const Document& b) { return a.order < b.order; });
+  }
+  return admitted;
+}
+
+// The engine's refusal with what a client needs to go on.
+absl::Status Explained(const Command& command, const absl::Status& status,
+                       const JobState& state) {
+  if (const auto* ingest = std::get_if<Ingest>(&command)) {
+    const auto& streams = state.spec.streams;
+    const auto stream = std::find_if(
+        streams.begin(), streams.end(),
+        [ingest](const StreamSpec& spec) { return spec.name == ingest->stream; });
+    if (stream == streams.end()) return status;
+    const uint64_t next =
+        state.streams[static_cast<size_t>(stream - streams.begin())].next_sequence;
+    const StatusDetail detail = {
+        "", {{"stream", ingest->stream}, {"next_sequence", absl::StrCat(next)}}};
+    if (absl::IsOutOfRange(status)) {
+      return WithDetail(status, {"SEQUENCE_GAP", detail.values});
+    }
+    if (absl::IsAborted(status)) {
+      return WithDetail(status, {"CONTENT_DIFFERS", detail.values});
+    }
+    if (absl::IsFailedPrecondition(status)) {
+      return WithDetail(status, {"STREAM_ENDED", detail.values});
+    }
+  }
+  if (const auto* mark = std::get_if<Acknowledge>(&command)) {
+    if (absl::IsAborted(status)) {
+      return WithDetail(status,
+                        {"EPOCH_ENDED", {{"epoch", absl::StrCat(state.epoch)}}});
+    }
+    if (state.created && mark->data_parallel_rank >= state.spec.data_parallel) {
+      return NoSuchRank("dp_rank", mark->data_parallel_rank, state.spec.data_parallel);
+    }
+  }
+  return status;
+}
+
+uint64_t TokensOf(const std::vector<Document>& documents) {
+  uint64_t tokens = 0;
+  for (const Document& document : documents) tokens += document.length;
+  return tokens;
+}
+
+}  // namespace
+
+absl::Status JobNotFound(const std::string& name) {
+  return WithDetail(absl::NotFoundError(absl::StrCat(
+                        "job: '", name, "' is not known; accepted: the name of a job")),
+                    {"JOB_NOT_FOUND", {{"job", name}}});
+}
+
+absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks) {
+  return absl::OutOfRangeError(
+      absl::StrCat(field, ": ", rank, " is not accepted; accepted: 0 to ", ranks - 1));
+}
+
+Job::Job(std::string name, const ControlEnvironment& environment)
+    : name_(std::move(name)), environment_(environment), recorder_(name_) {}
+
+absl::Status Job::CheckAlive() {
+  if (removing_) return JobNotFound(name_);
+  if (stale_) {
+    if (absl::Status status = Load(); !status.ok()) {
+      return WithDetail(
+          absl::UnavailableError(absl::StrCat(
+              "store: the job can't be read back after a failure: ", status.message())),
+          {"STORE_FAILED", {}});
+    }
+    stale_ = false;
+    if (state_.created) ReleaseProducers();
+  }
+  return broken_;
+}
+
+absl::Status Job::CheckShown() {
+  if (absl::Status status = CheckAlive(); !status.ok()) return status;
+  return shown_spec_ == nullptr ? JobNotFound(name_) : absl::OkStatus();
+}
+
+absl::Status Job::CheckRemovable() {
+  absl::Status status = CheckAlive();
+  // What is broken can still go.
+  if (!broken_.ok() && !removing_ && !stale_) return absl::OkStatus();
+  if (status.ok() && !state_.created) return JobNotFound(name_);
+  return status;
+}
+
+void Job::Submit(Command command, Done done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = Take(command, done);
+  }
+  if (!status.ok()) return done(status);
+  environment_.committer.Flush();
+}
+
+void Job::Update(JobSpec spec, std::optional<uint64_t> from_step,
+                 std::optional<uint64_t> expected_epoch, Done done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = CheckAlive();
+    if (status.ok() && expected_epoch.has_value() && *expected_epoch != state_.epoch) {
+      status = EpochEnded(state_.spec, state_.epoch);
+    }
+    if (status.ok()) {
+      const uint64_t from = from_step.value_or(state_.position.next_step);
+      status = Take(UpdateJob{from, std::move(spec)}, done);
+    }
+  }
+  if (!status.ok()) return done(status);
+  environment_.committer.Flush();
+}
+
+void Job::Remove(Done done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = CheckRemovable();
+    if (status.ok()) {
+      removing_ = true;
+      CommitEntry entry = NewEntry();
+      entry.writes.emplace_back(RemoveJob{name_});
+      JobChange change;
+      change.removed = true;
+      Enqueue(std::move(entry), std::move(change), std::move(done));
+    }
+  }
+  if (!status.ok()) return done(status);
+  environment_.committer.Flush();
+}
+
+absl::Status Job::Take(const Command& command, Done& done) {
+  if (absl::Status status = CheckAlive(); !status.ok()) return status;
+  CommitEntry entry = NewEntry();
+  JobChange change;
+  if (absl::Status status = DecideAndApply(command, entry, change); !status.ok()) {
+    return status;
+  }
+  FormSteps(entry, change);
+  Enqueue(std::move(entry), std::move(change), std::move(done));
+  return absl::OkStatus();
+}
+
+absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
+                                 JobChange& change) {
+  absl::StatusOr<Event> event = Decide(state_, command);
+  if (!event.ok()) return Explained(command, event.status(), state_);
+  if (const auto* accepted = std::get_if<DocumentsAccepted>(&*event)) {
+    // A re-send of what is known changes nothing, but waits for what made it known.
+    if (accepted->documents.empty()) return absl::OkStatus();
+    change.accepted = {accepted->stream, accepted->documents.size(),
+                       TokensOf(accepted->documents)};
+  } else if (const auto* marked = std::get_if<DurableMarked>(&*event)) {
+    const uint64_t known = state_.durable[marked->data_parallel_rank];
+    change.marked = {marked->data_parallel_rank, std::max(known, marked->steps)};
+    if (marked->steps <= known) return absl::OkStatus();
+  }
+  uint64_t reshaped_from = 0;
+  if (const auto* updated = std::get_if<JobUpdated>(&*event)) {
+    reshaped_from = updated->from_step;
+  }
+  const bool reshapes = std::holds_alternative<JobUpdated>(*event) ||
+                        std::holds_alternative<JobCreated>(*event);
+  Record(*std::move(event), entry);
+  if (reshapes) {
+    spec_ = std::make_shared<const JobSpec>(state_.spec);
+    change.reshape = {reshaped_from, spec_, state_.epoch};
+  }
+  return absl::OkStatus();
+}
+
+void Job::FormSteps(CommitEntry& entry, JobChange& change) {
+  while (FormOneStep(entry, change)) {
+  }
+  RecordSnapshot(entry);
+  change.oldest_step = state_.checkpoints.front();
+  change.drained = IsDrained(state_);
+  ReleaseProducers();
+}
+
+void Job::ReleaseProducers() {
+  // The lock is held while the function below runs, which the compiler can't see.
+  const JobState* const state = &state_;
+  auto ready = room_waiters_.TakeReady(
+      [state](size_t stream) { return BufferIsFull(*state, stream); });
+  for (RoomWaiters::Callback& callback : ready) {
+    environment_.pool.Run(std::move(callback));
+  }
+}
+
+bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
+  const Clock::TimePoint start = environment_.clock.Now();
+  absl::StatusOr<Event> event = Decide(state_, FormStep{});
+  if (!event.ok()) {
+    if (absl::IsInternal(event.status())) broken_ = event.status();
+    return false;
+  }
+  const Clock::TimePoint decided = environment_.clock.Now();
+  const auto& decision = std::get<StepDecided>(*event);
+  auto published = Publish(decision.step, state_.position.digest, spec_, decided);
+  if (!published.ok()) {
+    broken_ = published.status();
+    return false;
+  }
+  NewStep step;
+  step.step = *std::move(published);
+  step.batches_admitted = decision.batches_admitted;
+  step.decide_seconds = SecondsBetween(start, decided);
+  Record(*std::move(event), entry);
+  step.admitted = AdmittedByLastStep(state_);
+  change.steps.push_back(std::move(step));
+  return true;
+}
+
+void Job::Record(Event event, CommitEntry& entry) {
+  AppendRecord record{name_, records_++, EncodeEvent(event)};
+  bytes_since_snapshot_ += record.bytes.size();
+  entry.writes.emplace_back(std::move(record));
+  Apply(std::move(event), state_);
+}
+
+void Job::RecordSnapshot(CommitEntry& entry) {
+  if (bytes_since_snapshot_ < std::max(kLeastSnapshotDistance, 4 * snapshot_bytes_))
+    return;
+  WriteSnapshot snapshot{name_, records_, EncodeState(state_)};
+  snapshot_bytes_ = snapshot.bytes.size();
+  bytes_since_snapshot_ = 0;
+  entry.writes.emplace_back(std::move(snapshot));
+}
+
+CommitEntry Job::NewEntry() {
+  CommitEntry entry;
+  entry.participant = shared_from_this();
+  entry.incarnation = incarnation_;
+  entry.enqueued = environment_.clock.Now();
+  return entry;
+}
+
+void Job::Enqueue(CommitEntry entry, JobChange change, Done done) {
+  entry.done = [self = shared_from_this(), change = std::move(change),
+                done = std::move(done),
+                enqueued = entry.enqueued](const absl::Status& status) {
+    if (status.ok()) self->OnCommitted(change, enqueued);
+    done(status);
+  };
+  environment_.committer.Enqueue(std::move(entry));
+}
+
+void Job::EnqueueBarrier(Done done) {
+  CommitEntry entry = NewEntry();
+  entry.done = std::move(done);
+  environment_.committer.Enqueue(std::move(entry));
+}
+
+void Job::OnCommitted(const JobChange& change, Clock::TimePoint enqueued) {
+  recorder_.Add(change, SecondsBetween(enqueued, environment_.clock.Now()));
+  std::vector<std::shared_ptr<Subscriber>> woken;
+  std::vector<std::function<void()>> released;
+  {
+    MutexLock lock(mutex_);
+    if (change.removed) {
+      subscriptions_.EndAll(JobNotFound(name_));
+      released = room_waiters_.TakeReady([](size_t) { return false; });
+      for (const auto& [number, removed] : producers_) released.push_back(removed);
+    } else {
+      Show(change);
+    }
+    // Null where a job that was never shown is removed.
+    if (shown_spec_ != nullptr) woken = subscriptions_.TakeWoken(View());
+  }
+  Wake(std::move(woken));
+  for (const std::function<void()>& callback : released) callback();
+}
+
+void Job::Show(const JobChange& change) {
+  if (change.reshape.has_value()) ShowReshape(*change.reshape);
+  if (change.marked.has_value()) {
+    shown_durable_[change.marked->dp_rank] = change.marked->steps;
+  }
+  for (const NewStep& step : change.steps) window_.Publish(step.step);
+  window_.LetGo(change.oldest_step);
+  shown_drained_ = change.drained;
+}
+
+void Job::ShowReshape(const Reshape& reshape) {
+  const bool is_new = shown_spec_ == nullptr;
+  const uint64_t durable =
+      is_new ? 0 : *std::min_element(shown_durable_.begin(), shown_durable_.end());
+  shown_spec_ = reshape.spec;
+  shown_epoch_ = reshape.epoch;
+  shown_durable_.assign(shown_spec_->data_parallel, durable);
+  if (is_new) return;
+  window_.Withdraw(reshape.from_step);
+  subscriptions_.EndAll(EpochEnded(*shown_spec_, shown_epoch_));
+}
+
+void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {
+  // Few are not worth another thread.
+  constexpr size_t kFew = 4;
+  if (subscribers.size() <= kFew) {
+    for (const std::shared_ptr<Subscriber>& subscriber : subscribers) {
+      subscriber->Wake();
+    }
+    return;
+  }
+  // In portions, so that several threads share a wide fan-out.
+  constexpr size_t kPortion = 64;
+  for (size_t begin = 0; begin < subscribers.size(); begin += kPortion) {
+    const size_t end = std::min(begin + kPortion, subscribers.size());
+    std::vector<std::shared_ptr<Subscriber>> portion(
+        std::make_move_iterator(subscribers.begin() +
+                                static_cast<std::ptrdiff_t>(begin)),
+        std::make_move_iterator(subscribers.begin() +
+                                static_cast<std::ptrdiff_t>(end)));
+    environment_.pool.Run([portion = std::move(portion)] {
+      for (const std::shared_ptr<Subscriber>& subscriber : portion) subscriber->Wake();
+    });
+  }
+}
+
+void Job::OnCommitFailed(const absl::Status&) {
+  MutexLock lock(mutex_);
+  ++incarnation_;
+  removing_ = false;
+  stale_ = !Load().ok();
+  if (!stale_ && state_.created) ReleaseProducers();
+}
+
+absl::Status Job::Recover() {
+  MutexLock lock(mutex_);
+  absl::Status status = Load();
+  if (status.ok() && state_.created) status = RestoreShown();
+  broken_ = status;
+  return status;
+}
+
+absl::Status Job::Load() {
+  const absl::StatusOr<StoredJob> stored = environment_.store.Load(name_);
+  if (!stored.ok() && !absl::IsNotFound(stored.status())) return stored.status();
+  JobState state;
+  uint64_t records = 0;
+  uint64_t record_bytes = 0;
+  if (stored.ok()) {
+    if (!stored->snapshot.empty()) {
+      absl::StatusOr<JobState> decoded = DecodeState(stored->snapshot);
+      if (!decoded.ok()) return decoded.status();
+      state = *std::move(decoded);
+    }
+    for (const std::string& bytes : stored->records) {
+      absl::StatusOr<Event> event = DecodeEvent(bytes);
+      if (!event.ok()) return event.status();
+      Apply(*std::move(event), state);
+      record_bytes += bytes.size();
+    }
+    records = stored->snapshot_records + stored->records.size();
+    snapshot_bytes_ = stored->snapshot.size();
+  }
+  state_ = std::move(state);
+  records_ = records;
+  bytes_since_snapshot_ = record_bytes;
+  if (state_.created) spec_ = std::make_shared<const JobSpec>(state_.spec);
+  return absl::OkStatus();
+}
+
+absl::Status Job::RestoreShown() {
+  // Backwards: a reconfiguration's record has the spec of the steps before it.
+  std::vector<std::shared_ptr<const PublishedStep>> steps;
+  std::shared_ptr<const JobSpec> spec = spec_;
+  const Clock::TimePoint now = environment_.clock.Now();
+  for (auto record = state_.history.rbegin(); record != state_.history.rend();
+       ++record) {
+    if (const auto* update = std::get_if<UpdateRecord>(&*record)) {
+      spec = std::make_shared<const JobSpec>(update->spec_before);
+      continue;
+    }
+    const auto& decided = std::get<StepRecord>(*record);
+    auto step = Publish(decided.step, decided.before.digest, spec, now);
+    if (!step.ok()) return step.status();
+    steps.push_back(*std::move(step));
+  }
+  if (steps.empty()) {
+    window_ = StepWindow(state_.position.next_step, state_.position.digest);
+  } else {
+    window_ = StepWindow(steps.back()->step.index, steps.back()->previous);
+  }
+  while (!steps.empty()) {
+    window_.Publish(std::move(steps.back()));
+    steps.pop_back();
+  }
+  shown_spec_ = spec_;
+  shown_epoch_ = state_.epoch;
+  shown_durable_ = state_.durable;
+  shown_drained_ = IsDrained(state_);
+  recorder_.Reshape(*spec_);
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack

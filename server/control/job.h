@@ -1,0 +1,183 @@
+// A job of the server: the engine's state behind a lock, and those who wait for it.
+//
+//   Submit: lock { Decide -> Apply -> form steps -> Committer::Enqueue }
+//   commit: lock { publish steps, marks, shape } -> wake subscribers -> reply
+#ifndef EVENPACK_SERVER_CONTROL_JOB_H_
+#define EVENPACK_SERVER_CONTROL_JOB_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/control/committer.h"
+#include "server/control/job_change.h"
+#include "server/control/job_recorder.h"
+#include "server/control/job_status.h"
+#include "server/control/room_waiters.h"
+#include "server/core/engine/command.h"
+#include "server/core/engine/event.h"
+#include "server/core/engine/job_state.h"
+#include "server/metrics/job_figures.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/mutex.h"
+#include "server/runtime/worker_pool.h"
+#include "server/sessions/step_window.h"
+#include "server/sessions/subscription_table.h"
+#include "server/store/state_store.h"
+
+namespace evenpack {
+
+// What every job of a server uses; all of it outlives the jobs.
+struct ControlEnvironment {
+  Committer& committer;
+  StateStore& store;
+  // Wakes subscribers and producers.
+  WorkerPool& pool;
+  const Clock& clock;
+};
+
+// Thread-safe. Callbacks run once, under no lock, from the committer's thread or, where
+// a request is refused, before the call returns. Nothing here waits.
+class Job final : public CommitParticipant, public std::enable_shared_from_this<Job> {
+ public:
+  using Done = std::function<void(const absl::Status&)>;
+  template <typename T>
+  using DoneWith = std::function<void(const absl::StatusOr<T>&)>;
+
+  Job(std::string name, const ControlEnvironment& environment);
+
+  const std::string& name() const { return name_; }
+
+  // The state that the store has. Before anything else of a stored job.
+  absl::Status Recover();
+
+  // Decides and commits; then forms what steps can be formed. FormStep is not for
+  // callers. Errors as Decide() has them, with details; UNAVAILABLE where the store
+  // failed.
+  void Submit(Command command, Done done);
+  // UpdateJob from the given step or the next to be decided. ABORTED where the epoch is
+  // another than expected.
+  void Update(JobSpec spec, std::optional<uint64_t> from_step,
+              std::optional<uint64_t> expected_epoch, Done done);
+  // From here on everything is NOT_FOUND, and calls end so, once that is committed.
+  void Remove(Done done);
+
+  // Answered when everything that it tells is committed.
+  void Describe(DoneWith<JobStatus> done);
+  // A producer begins. NOT_FOUND: no such stream.
+  void OpenStream(const std::string& stream, DoneWith<StreamPosition> done);
+  // None where the stream has room; else `callback` runs once it has, or the job is
+  // removed, and the number is for StopWaiting.
+  std::optional<uint64_t> WaitForRoom(size_t stream, RoomWaiters::Callback callback);
+  void StopWaiting(uint64_t number);
+  // A producer's call begins, and ends with the number that it got. `removed` runs once
+  // the job is removed.
+  uint64_t AddProducer(std::function<void()> removed);
+  void RemoveProducer(uint64_t number);
+
+  // As SubscriptionTable has them.
+  absl::StatusOr<Subscribed> Subscribe(const SubscribeRequest& request,
+                                       std::shared_ptr<Subscriber> subscriber);
+  NextMessage Next(Subscription& subscription);
+  absl::Status Received(Subscription& subscription, uint64_t step);
+  // FAILED_PRECONDITION where the subscription doesn't send durable marks. The answer
+  // comes through Next().
+  void MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
+                   uint64_t epoch, Done refused);
+  void Unsubscribe(Subscription& subscription);
+  // A step has been handed to the transport.
+  void CountDelivery(const PublishedStep& step);
+
+  // A committed step; OUT_OF_RANGE as StepWindow::Find.
+  absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index);
+  // Steps durable at a rank. OUT_OF_RANGE for a rank that there isn't.
+  absl::StatusOr<uint64_t> DurableStepsOf(uint32_t dp_rank);
+  // The predictions of the micro-batches reported. OUT_OF_RANGE: a step that isn't
+  // kept, a micro-batch that isn't the rank's.
+  absl::StatusOr<std::vector<int64_t>> ReportLatency(const LatencyReport& report);
+
+  JobFigures Figures() const;
+
+  uint64_t incarnation() const override { return incarnation_; }
+  void OnCommitFailed(const absl::Status& status) override;
+
+ private:
+  // What the store has of the job: nothing where it has none.
+  absl::Status Load() EVENPACK_REQUIRES(mutex_);
+  absl::Status RestoreShown() EVENPACK_REQUIRES(mutex_);
+  // NOT_FOUND once the job is removed; what broke it.
+  absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
+  // CheckAlive, and its creation is committed.
+  absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
+  // CheckAlive, and there is something to remove.
+  absl::Status CheckRemovable() EVENPACK_REQUIRES(mutex_);
+  // Decides, applies, forms steps, enqueues. Takes `done` where it returns OK.
+  absl::Status Take(const Command& command, Done& done) EVENPACK_REQUIRES(mutex_);
+  absl::Status DecideAndApply(const Command& command, CommitEntry& entry,
+                              JobChange& change) EVENPACK_REQUIRES(mutex_);
+  void FormSteps(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);
+  // False where no step can be formed now.
+  bool FormOneStep(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);
+  void Record(Event event, CommitEntry& entry) EVENPACK_REQUIRES(mutex_);
+  void RecordSnapshot(CommitEntry& entry) EVENPACK_REQUIRES(mutex_);
+  CommitEntry NewEntry() EVENPACK_REQUIRES(mutex_);
+  void Enqueue(CommitEntry entry, JobChange change, Done done)
+      EVENPACK_REQUIRES(mutex_);
+  // `done` once everything decided so far is committed.
+  void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
+  void OnCommitted(const JobChange& change, Clock::TimePoint enqueued);
+  void Show(const JobChange& change) EVENPACK_REQUIRES(mutex_);
+  void ShowReshape(const Reshape& reshape) EVENPACK_REQUIRES(mutex_);
+  void TellMarked(Subscription& subscription);
+  void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
+  void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
+  SessionView View() const EVENPACK_REQUIRES(mutex_);
+  JobStatus StatusNow() const EVENPACK_REQUIRES(mutex_);
+
+  const std::string name_;
+  const ControlEnvironment environment_;
+  JobRecorder recorder_;
+  std::atomic<uint64_t> incarnation_ = 0;
+
+  mutable Mutex mutex_;
+  // What was decided, committed or about to be.
+  JobState state_ EVENPACK_GUARDED_BY(mutex_);
+  uint64_t records_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_since_snapshot_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  uint64_t snapshot_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const JobSpec> spec_ EVENPACK_GUARDED_BY(mutex_);
+  // Why nothing can be decided any more.
+  absl::Status broken_ EVENPACK_GUARDED_BY(mutex_);
+  // A commit failed and the state could not be loaded since.
+  bool stale_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool removing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  RoomWaiters room_waiters_ EVENPACK_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::function<void()>> producers_ EVENPACK_GUARDED_BY(mutex_);
+  uint64_t next_producer_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // What was committed.
+  StepWindow window_ EVENPACK_GUARDED_BY(mutex_);
+  std::shared_ptr<const JobSpec> shown_spec_ EVENPACK_GUARDED_BY(mutex_);
+  uint64_t shown_epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  std::vector<uint64_t> shown_durable_ EVENPACK_GUARDED_BY(mutex_);
+  bool shown_drained_ EVENPACK_GUARDED_BY(mutex_) = false;
+  SubscriptionTable subscriptions_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+// NOT_FOUND.
+absl::Status JobNotFound(const std::string& name);
+// OUT_OF_RANGE: of this kind there are `ranks`.
+absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_JOB_H_

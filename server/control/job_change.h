@@ -1,0 +1,58 @@
+// What one committed request changes for those who look at a job.
+#ifndef EVENPACK_SERVER_CONTROL_JOB_CHANGE_H_
+#define EVENPACK_SERVER_CONTROL_JOB_CHANGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/core/document/document.h"
+#include "server/core/engine/job_spec.h"
+#include "server/sessions/published_step.h"
+
+namespace evenpack {
+
+// A new shape from step `from_step` on.
+struct Reshape {
+  uint64_t from_step = 0;
+  std::shared_ptr<const JobSpec> spec;
+  uint64_t epoch = 0;
+};
+
+struct Accepted {
+  size_t stream = 0;
+  uint64_t documents = 0;
+  uint64_t tokens = 0;
+};
+
+struct Marked {
+  uint32_t dp_rank = 0;
+  uint64_t steps = 0;
+};
+
+struct NewStep {
+  std::shared_ptr<const PublishedStep> step;
+  // Documents that it admitted, in merged order.
+  std::vector<Document> admitted;
+  // Global batches admitted up to and including it.
+  uint64_t batches_admitted = 0;
+  double decide_seconds = 0;
+};
+
+struct JobChange {
+  std::optional<Reshape> reshape;
+  std::optional<Accepted> accepted;
+  std::optional<Marked> marked;
+  std::vector<NewStep> steps;
+  // Steps before it are let go.
+  uint64_t oldest_step = 0;
+  // After the change.
+  bool drained = false;
+  bool removed = false;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_JOB_CHANGE_H_

@@ -1,0 +1,137 @@
+#include "server/control/job_recorder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "server/core/balance/step_balance.h"
+#include "server/core/sharding/rank_load.h"
+
+namespace evenpack {
+namespace {
+
+constexpr double kSecondsPerNanosecond = 1e-9;
+
+void AddTo(BalanceFigures& figures, const StepBalance& balance) {
+  ++figures.steps;
+  figures.max_workload_seconds +=
+      static_cast<double>(balance.max_workload_ns) * kSecondsPerNanosecond;
+  figures.mean_workload_seconds += static_cast<double>(balance.total_workload_ns) *
+                                   kSecondsPerNanosecond /
+                                   static_cast<double>(balance.micro_batches);
+  figures.imbalance.Observe(balance.ImbalanceDegree());
+}
+
+// Most loaded rank over the mean; 1 where there is nothing to do.
+double ContextParallelImbalance(const std::vector<RankLoad>& loads) {
+  double most = 0;
+  double total = 0;
+  for (const RankLoad& load : loads) {
+    const auto pairs = static_cast<double>(load.attended_pairs);
+    most = std::max(most, pairs);
+    total += pairs;
+  }
+  return total > 0 ? most * static_cast<double>(loads.size()) / total : 1;
+}
+
+// The place of a sharding in JobFigures::shardings.
+size_t ShardingIndex(Sharding sharding) {
+  switch (sharding) {
+    case Sharding::kPerSequence:
+      return 0;
+    case Sharding::kContiguous:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+JobRecorder::JobRecorder(const std::string& job) { figures_.job = job; }
+
+void JobRecorder::Reshape(const JobSpec& spec) {
+  MutexLock lock(mutex_);
+  figures_.streams.resize(spec.streams.size());
+  shadow_.emplace(spec.micro_batches, spec.window, spec.workload);
+}
+
+void JobRecorder::Add(const JobChange& change, double commit_seconds) {
+  if (change.reshape.has_value()) Reshape(*change.reshape->spec);
+  MutexLock lock(mutex_);
+  figures_.commit_seconds.Observe(commit_seconds);
+  if (change.accepted.has_value()) {
+    StreamFigures& stream = figures_.streams[change.accepted->stream];
+    stream.documents_accepted += change.accepted->documents;
+    stream.tokens_accepted += change.accepted->tokens;
+  }
+  for (const NewStep& step : change.steps) AddStep(step);
+}
+
+void JobRecorder::AddStep(const NewStep& step) {
+  ++figures_.steps[static_cast<size_t>(step.step->step.kind)];
+  figures_.decide_seconds.Observe(step.decide_seconds);
+  AddDocuments(step);
+  AddBalance(step);
+}
+
+void JobRecorder::AddDocuments(const NewStep& step) {
+  const PublishedStep& published = *step.step;
+  const bool sharded = published.spec->context_parallel > 1;
+  for (size_t i = 0; i < published.step.micro_batches.size(); ++i) {
+    const MicroBatch& micro_batch = published.step.micro_batches[i];
+    if (micro_batch.documents.empty()) continue;
+    figures_.padding_emitted += micro_batch.padding;
+    ++figures_.shardings[ShardingIndex(micro_batch.sharding)];
+    if (sharded) {
+      figures_.context_parallel_imbalance.Observe(
+          ContextParallelImbalance(published.rank_loads[i]));
+    }
+    for (const Document& document : micro_batch.documents) {
+      if (!EndsDocument(document)) continue;
+      ++figures_.documents_emitted;
+      figures_.document_delay.Observe(
+          static_cast<double>(step.batches_admitted - 1 - document.batch));
+    }
+  }
+}
+
+void JobRecorder::AddBalance(const NewStep& step) {
+  const JobSpec& spec = *step.step->spec;
+  const StepBalance balance =
+      MeasureBalance(step.step->step, spec.workload, spec.window);
+  figures_.tokens_emitted += balance.tokens;
+  figures_.long_document_tokens_emitted += balance.long_document_tokens;
+  figures_.step_fill.Observe(static_cast<double>(balance.tokens) /
+                             static_cast<double>(GlobalBatchTokens(spec)));
+  figures_.long_document_share.Observe(balance.LongDocumentShare());
+  if (step.step->step.kind == StepKind::kFullBatch) AddTo(figures_.policy, balance);
+  for (const StepBalance& original : shadow_->Add(step.admitted)) {
+    AddTo(figures_.original, original);
+  }
+}
+
+void JobRecorder::Add(const LatencyReport& report,
+                      std::span<const int64_t> predicted_ns) {
+  MutexLock lock(mutex_);
+  figures_.step_wait_seconds += report.step_wait_seconds;
+  figures_.steps_taken += report.steps_taken;
+  for (size_t i = 0; i < predicted_ns.size(); ++i) {
+    const int64_t measured = report.micro_batches[i].forward_ns;
+    if (measured == 0 || predicted_ns[i] == 0) continue;
+    figures_.measured_over_predicted.Observe(static_cast<double>(measured) /
+                                             static_cast<double>(predicted_ns[i]));
+  }
+}
+
+void JobRecorder::CountDelivery(double seconds) {
+  MutexLock lock(mutex_);
+  figures_.delivery_seconds.Observe(seconds);
+}
+
+JobFigures JobRecorder::Figures() const {
+  MutexLock lock(mutex_);
+  return figures_;
+}
+
+}  // namespace evenpack

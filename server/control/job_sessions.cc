@@ -1,0 +1,297 @@
+// The half of Job that subscribers and observers use.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/control/job.h"
+#include "server/core/document/invalid_field.h"
+#include "server/core/engine/admission_rule.h"
+#include "server/core/engine/waiting.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+namespace {
+
+QueueFigures FiguresOf(const DocumentFifo& queue, uint64_t batches_admitted) {
+  QueueFigures figures;
+  figures.documents = queue.size();
+  figures.tokens = queue.tokens();
+  if (!queue.empty()) {
+    figures.oldest_batches = batches_admitted - 1 - queue.front().batch;
+  }
+  return figures;
+}
+
+}  // namespace
+
+SessionView Job::View() const {
+  return {window_, *shown_spec_, shown_epoch_, shown_drained_, shown_durable_};
+}
+
+JobStatus Job::StatusNow() const {
+  JobStatus status;
+  status.name = name_;
+  status.spec = spec_;
+  status.epoch = state_.epoch;
+  status.next_step = state_.position.next_step;
+  status.durable_steps = DurableSteps(state_);
+  status.oldest_step = std::min(state_.checkpoints.front(), status.next_step);
+  status.digest = state_.position.digest;
+  for (size_t i = 0; i < state_.streams.size(); ++i) {
+    const StreamState& stream = state_.streams[i];
+    status.streams.push_back({state_.spec.streams[i].name, stream.next_sequence,
+                              stream.ended, stream.buffer.size(),
+                              stream.buffer.tokens()});
+  }
+  ForEachWaiting(state_.waiting, [&status](const Document& document) {
+    ++status.waiting_documents;
+    status.waiting_tokens += document.length;
+  });
+  status.drained = IsDrained(state_);
+  status.subscribers = subscriptions_.size();
+  status.durable_steps_per_rank = state_.durable;
+  return status;
+}
+
+void Job::Describe(DoneWith<JobStatus> done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = CheckShown();
+    if (status.ok()) {
+      EnqueueBarrier([now = StatusNow(), done](const absl::Status& committed) {
+        done(committed.ok() ? absl::StatusOr<JobStatus>(now) : committed);
+      });
+    }
+  }
+  if (!status.ok()) return done(status);
+  environment_.committer.Flush();
+}
+
+void Job::OpenStream(const std::string& stream, DoneWith<StreamPosition> done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = CheckShown();
+    const auto& streams = state_.spec.streams;
+    const auto found =
+        std::find_if(streams.begin(), streams.end(),
+                     [&stream](const StreamSpec& spec) { return spec.name == stream; });
+    if (status.ok() && found == streams.end()) {
+      status = WithDetail(
+          absl::NotFoundError(absl::StrCat(
+              "stream: '", stream, "' is not one of the job's; accepted: '",
+              streams.front().name, "'", streams.size() > 1 ? " and others" : "")),
+          {"STREAM_NOT_FOUND", {{"stream", stream}}});
+    }
+    if (status.ok()) {
+      const auto index = static_cast<size_t>(found - streams.begin());
+      const StreamPosition position = {index, state_.streams[index].next_sequence,
+                                       state_.streams[index].ended};
+      EnqueueBarrier([position, done](const absl::Status& committed) {
+        done(committed.ok() ? absl::StatusOr<StreamPosition>(position) : committed);
+      });
+    }
+  }
+  if (!status.ok()) return done(status);
+  environment_.committer.Flush();
+}
+
+std::optional<uint64_t> Job::WaitForRoom(size_t stream,
+                                         RoomWaiters::Callback callback) {
+  MutexLock lock(mutex_);
+  if (!CheckShown().ok() || !BufferIsFull(state_, stream)) return std::nullopt;
+  return room_waiters_.Add(stream, std::move(callback));
+}
+
+void Job::StopWaiting(uint64_t number) {
+  MutexLock lock(mutex_);
+  room_waiters_.Remove(number);
+}
+
+uint64_t Job::AddProducer(std::function<void()> removed) {
+  MutexLock lock(mutex_);
+  producers_.emplace(next_producer_, std::move(removed));
+  return next_producer_++;
+}
+
+void Job::RemoveProducer(uint64_t number) {
+  std::function<void()> forgotten;  // freed under no lock
+  MutexLock lock(mutex_);
+  const auto found = producers_.find(number);
+  if (found == producers_.end()) return;
+  forgotten = std::move(found->second);
+  producers_.erase(found);
+}
+
+absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
+                                          std::shared_ptr<Subscriber> subscriber) {
+  Subscribed subscribed;
+  std::vector<std::shared_ptr<Subscriber>> woken;
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = CheckShown(); !status.ok()) return status;
+    absl::StatusOr<std::shared_ptr<Subscription>> added =
+        subscriptions_.Add(request, std::move(subscriber), View());
+    if (!added.ok()) return added.status();
+    subscribed.subscription = *std::move(added);
+    subscribed.spec = shown_spec_;
+    subscribed.epoch = shown_epoch_;
+    subscribed.from_step = subscribed.subscription->next;
+    subscribed.previous_digest =
+        window_.DigestBefore(subscribed.from_step).value_or(GenesisDigest());
+    subscribed.durable_steps = shown_durable_[request.dp_rank];
+    // Those who lost a claim.
+    woken = subscriptions_.TakeWoken(View());
+  }
+  Wake(std::move(woken));
+  return subscribed;
+}
+
+NextMessage Job::Next(Subscription& subscription) {
+  MutexLock lock(mutex_);
+  return subscriptions_.Next(subscription, View());
+}
+
+absl::Status Job::Received(Subscription& subscription, uint64_t step) {
+  std::vector<std::shared_ptr<Subscriber>> woken;
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = subscriptions_.Received(subscription, step);
+        !status.ok()) {
+      return status;
+    }
+    if (subscriptions_.TakeIfWoken(subscription, View())) {
+      woken.push_back(subscription.subscriber);
+    }
+  }
+  for (const std::shared_ptr<Subscriber>& subscriber : woken) subscriber->Wake();
+  return absl::OkStatus();
+}
+
+void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
+                      uint64_t epoch, Done refused) {
+  // Constant since the subscription was made.
+  const SubscribeRequest& request = subscription->request;
+  if (!request.sends_durable) {
+    return refused(WithDetail(
+        absl::FailedPreconditionError(
+            "durable: this subscription does not send durable marks; accepted on one "
+            "with sends_durable"),
+        {"DURABLE_NOT_CLAIMED", {}}));
+  }
+  Submit(Acknowledge{request.dp_rank, step, epoch},
+         [self = shared_from_this(), subscription,
+          refused = std::move(refused)](const absl::Status& status) {
+           if (!status.ok()) return refused(status);
+           self->TellMarked(*subscription);
+         });
+}
+
+void Job::TellMarked(Subscription& subscription) {
+  std::shared_ptr<Subscriber> woken;
+  {
+    MutexLock lock(mutex_);
+    const uint32_t rank = subscription.request.dp_rank;
+    if (rank < shown_durable_.size()) subscription.marked = shown_durable_[rank];
+    if (subscriptions_.TakeIfWoken(subscription, View())) {
+      woken = subscription.subscriber;
+    }
+  }
+  if (woken != nullptr) woken->Wake();
+}
+
+void Job::Unsubscribe(Subscription& subscription) {
+  std::shared_ptr<Subscriber> forgotten;  // freed under no lock
+  MutexLock lock(mutex_);
+  forgotten = subscription.subscriber;
+  subscriptions_.Remove(subscription);
+}
+
+void Job::CountDelivery(const PublishedStep& step) {
+  recorder_.CountDelivery(SecondsBetween(step.decided, environment_.clock.Now()));
+}
+
+absl::StatusOr<std::shared_ptr<const PublishedStep>> Job::FindStep(uint64_t index) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  return window_.Find(index);
+}
+
+absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  if (dp_rank >= shown_durable_.size()) {
+    return NoSuchRank("dp_rank", dp_rank, shown_durable_.size());
+  }
+  return shown_durable_[dp_rank];
+}
+
+absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& report) {
+  std::vector<int64_t> predicted;
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = CheckShown(); !status.ok()) return status;
+    if (report.dp_rank >= shown_spec_->data_parallel) {
+      return NoSuchRank("dp_rank", report.dp_rank, shown_spec_->data_parallel);
+    }
+    if (report.cp_rank.has_value() &&
+        *report.cp_rank >= shown_spec_->context_parallel) {
+      return NoSuchRank("cp_rank", *report.cp_rank, shown_spec_->context_parallel);
+    }
+    for (const MeasuredMicroBatch& measured : report.micro_batches) {
+      const auto step = window_.Find(measured.step);
+      if (!step.ok()) return step.status();
+      const JobSpec& spec = *(*step)->spec;
+      const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
+      const uint64_t first = uint64_t{report.dp_rank} * per_rank;
+      if (measured.micro_batch < first || measured.micro_batch >= first + per_rank ||
+          measured.micro_batch >= spec.micro_batches) {
+        return absl::OutOfRangeError(absl::StrCat(
+            "micro_batch: ", measured.micro_batch, " is not one of dp_rank ",
+            report.dp_rank, "; accepted: ", first, " to ", first + per_rank - 1));
+      }
+      predicted.push_back(
+          (*step)->step.micro_batches[measured.micro_batch].workload_ns);
+    }
+  }
+  recorder_.Add(report, predicted);
+  return predicted;
+}
+
+JobFigures Job::Figures() const {
+  JobFigures figures = recorder_.Figures();
+  MutexLock lock(mutex_);
+  if (!state_.created) return figures;
+  figures.streams.resize(state_.streams.size());
+  for (size_t i = 0; i < state_.streams.size(); ++i) {
+    const DocumentFifo& buffer = state_.streams[i].buffer;
+    StreamFigures& stream = figures.streams[i];
+    stream.name = state_.spec.streams[i].name;
+    stream.buffered_documents = buffer.size();
+    stream.buffered_tokens = buffer.tokens();
+    stream.buffered_bytes = buffer.size() * kBufferedDocumentBytes;
+    stream.full = BufferIsFull(state_, i);
+    stream.ended = state_.streams[i].ended;
+  }
+  for (const DocumentFifo& queue : state_.waiting.queues) {
+    figures.queues.push_back(FiguresOf(queue, state_.position.batches_admitted));
+  }
+  figures.left_over_documents = state_.waiting.left_over.size();
+  for (const Document& document : state_.waiting.left_over) {
+    figures.left_over_tokens += document.length;
+  }
+  figures.epoch = state_.epoch;
+  figures.next_step = window_.end();
+  figures.durable_steps = DurableSteps(state_);
+  figures.kept_steps = window_.end() - window_.begin();
+  const SubscriberFigures subscribers = subscriptions_.Figures(window_);
+  figures.subscribers = subscribers.subscribers;
+  figures.max_lag_steps = subscribers.max_lag_steps;
+  figures.total_lag_steps = subscribers.total_lag_steps;
+  figures.unused_credits = subscribers.unused_credits;
+  figures.producers = producers_.size();
+  return figures;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,89 @@
+#include "server/sessions/subscribe_check.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+namespace {
+
+constexpr size_t kMaxSubscriberBytes = 256;
+constexpr uint32_t kMaxCredits = 2147483647;
+
+absl::Status CheckFields(const SubscribeRequest& request, const JobSpec& spec) {
+  if (request.dp_rank >= spec.data_parallel) {
+    return InvalidField("dp_rank", request.dp_rank,
+                        absl::StrCat("0 to ", spec.data_parallel - 1));
+  }
+  if (request.cp_rank.has_value() && *request.cp_rank >= spec.context_parallel) {
+    return InvalidField("cp_rank", *request.cp_rank,
+                        absl::StrCat("0 to ", spec.context_parallel - 1));
+  }
+  if (request.subscriber.size() > kMaxSubscriberBytes) {
+    return InvalidField("subscriber", absl::StrCat(request.subscriber.size(), " bytes"),
+                        absl::StrCat("at most ", kMaxSubscriberBytes, " bytes"));
+  }
+  if (request.credits < 1 || request.credits > kMaxCredits) {
+    return InvalidField("credits", request.credits, absl::StrCat("1 to ", kMaxCredits));
+  }
+  if (request.last_digest.has_value() && !request.from_step.has_value()) {
+    return InvalidField("last_digest", "a digest without from_step",
+                        "one together with from_step");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLayout(const SubscribeRequest& request, const JobSpec& spec) {
+  if (!request.layout.has_value() || *request.layout == spec.layout.kind) {
+    return absl::OkStatus();
+  }
+  return WithDetail(
+      absl::FailedPreconditionError(absl::StrCat(
+          "layout: ", LayoutName(*request.layout),
+          " is not accepted; accepted: ", LayoutName(spec.layout.kind), ", the job's")),
+      {"LAYOUT_DIFFERS", {{"layout", std::string(LayoutName(spec.layout.kind))}}});
+}
+
+absl::Status UnknownHistory(absl::string_view message) {
+  return WithDetail(absl::DataLossError(message), {"HISTORY_DIFFERS", {}});
+}
+
+absl::Status CheckHistory(const SubscribeRequest& request, uint64_t from,
+                          const StepWindow& window) {
+  if (from < window.begin()) return StepLetGo(from, window.begin());
+  if (from > window.end()) {
+    return UnknownHistory(absl::StrCat(
+        "from_step: ", from, " is beyond this job's history, whose next step is ",
+        window.end(), "; the steps before it came from another history"));
+  }
+  if (request.last_digest.has_value() &&
+      *request.last_digest != window.DigestBefore(from)) {
+    return UnknownHistory(absl::StrCat(
+        "last_digest: ", ToHex(*request.last_digest), " is not that of step ",
+        from == 0 ? "0's predecessor" : absl::StrCat(from - 1),
+        " here; the client's steps came from another history"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> CheckSubscribe(const SubscribeRequest& request,
+                                        const SessionView& view) {
+  // The epoch first: a rank of the old shape may not be one of the new.
+  if (request.epoch.has_value() && *request.epoch != view.epoch) {
+    return EpochEnded(view.spec, view.epoch);
+  }
+  absl::Status status = CheckFields(request, view.spec);
+  if (status.ok()) status = CheckLayout(request, view.spec);
+  if (!status.ok()) return status;
+  const uint64_t from = request.from_step.value_or(view.durable[request.dp_rank]);
+  status = CheckHistory(request, from, view.window);
+  if (!status.ok()) return status;
+  return from;
+}
+
+}  // namespace evenpack

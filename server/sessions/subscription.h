@@ -1,0 +1,87 @@
+// One rank's call for steps: what it asked for, how far it has come, what it is told
+// next.
+#ifndef EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_H_
+#define EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "server/core/digest/digest.h"
+#include "server/sessions/published_step.h"
+
+namespace evenpack {
+
+inline constexpr uint32_t kDefaultCredits = 16;
+
+// evenpack.v1.Subscribe, field by field.
+struct SubscribeRequest {
+  uint32_t dp_rank = 0;
+  std::optional<uint32_t> cp_rank;
+  std::string subscriber;
+  bool sends_durable = false;
+  std::optional<uint64_t> from_step;
+  std::optional<Digest128> last_digest;
+  uint32_t credits = kDefaultCredits;
+  std::optional<uint64_t> epoch;
+  std::optional<Layout> layout;
+};
+
+// Who is told that there may be something to send.
+class Subscriber {
+ public:
+  virtual ~Subscriber() = default;
+  // From any thread, under no lock; may come more often than there is something.
+  virtual void Wake() = 0;
+};
+
+// What a subscriber does next.
+struct NothingYet {
+  // Nor will there be, unless the subscriber says more: it has no credit left, or all
+  // there is.
+  bool waits_for_subscriber = false;
+};
+struct SendStep {
+  std::shared_ptr<const PublishedStep> step;
+  // Another can be sent right after it.
+  bool more = false;
+};
+struct SendMarked {
+  uint64_t durable_steps = 0;
+};
+struct SendDrained {
+  uint64_t steps = 0;
+  Digest128 digest;
+};
+struct EndCall {
+  absl::Status status;
+};
+using NextMessage =
+    std::variant<NothingYet, SendStep, SendMarked, SendDrained, EndCall>;
+
+// Not thread-safe: the job's lock guards it.
+struct Subscription {
+  SubscribeRequest request;
+  std::shared_ptr<Subscriber> subscriber;
+  // The step to be sent next.
+  uint64_t next = 0;
+  // Steps below were marked received, or not asked for.
+  uint64_t received = 0;
+  // Told NothingYet and not woken since.
+  bool idle = false;
+  bool drained_told = false;
+  // Durable steps to be told.
+  std::optional<uint64_t> marked;
+  // Why the call ends, once it is to.
+  std::optional<absl::Status> end;
+
+  bool HasCredit() const { return next - received < request.credits; }
+  uint64_t UnusedCredits() const { return request.credits - (next - received); }
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_H_

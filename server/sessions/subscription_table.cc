@@ -1,0 +1,182 @@
+#include "server/sessions/subscription_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/runtime/status_detail.h"
+#include "server/sessions/subscribe_check.h"
+
+namespace evenpack {
+namespace {
+
+absl::Status ClaimTaken(const SubscribeRequest& request) {
+  return WithDetail(
+      absl::AbortedError(absl::StrCat(
+          "dp_rank: a newer subscription took the claim of dp_rank ", request.dp_rank,
+          request.cp_rank.has_value() ? absl::StrCat(", cp_rank ", *request.cp_rank)
+                                      : "",
+          request.subscriber.empty() ? ""
+                                     : absl::StrCat(", '", request.subscriber, "'"))),
+      {"CLAIM_TAKEN", {}});
+}
+
+}  // namespace
+
+absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch) {
+  return WithDetail(
+      absl::AbortedError(absl::StrCat(
+          "epoch: the job is in epoch ", epoch, ": data_parallel ", spec.data_parallel,
+          ", micro_batches ", spec.micro_batches, ", context_parallel ",
+          spec.context_parallel, ", window ", spec.window)),
+      {"EPOCH_ENDED",
+       {{"epoch", absl::StrCat(epoch)},
+        {"data_parallel", absl::StrCat(spec.data_parallel)},
+        {"micro_batches", absl::StrCat(spec.micro_batches)},
+        {"context_parallel", absl::StrCat(spec.context_parallel)},
+        {"window", absl::StrCat(spec.window)}}});
+}
+
+SubscriptionTable::Claim SubscriptionTable::ClaimOf(const SubscribeRequest& request) {
+  return {request.dp_rank, request.cp_rank, request.subscriber};
+}
+
+absl::StatusOr<std::shared_ptr<Subscription>> SubscriptionTable::Add(
+    const SubscribeRequest& request, std::shared_ptr<Subscriber> subscriber,
+    const SessionView& view) {
+  const absl::StatusOr<uint64_t> from = CheckSubscribe(request, view);
+  if (!from.ok()) return from.status();
+  auto subscription = std::make_shared<Subscription>();
+  subscription->request = request;
+  subscription->subscriber = std::move(subscriber);
+  subscription->next = *from;
+  subscription->received = *from;
+  TakeClaims(subscription);
+  return subscription;
+}
+
+void SubscriptionTable::TakeClaims(const std::shared_ptr<Subscription>& subscription) {
+  // By value: its place in the maps goes.
+  const auto end = [this](std::shared_ptr<Subscription> older) {
+    if (older == nullptr) return;
+    FreeClaims(*older);
+    if (older->end.has_value()) return;
+    older->end = ClaimTaken(older->request);
+    ending_.push_back(std::move(older));
+  };
+  const SubscribeRequest& request = subscription->request;
+  if (request.sends_durable) {
+    end(durable_[request.dp_rank]);
+    durable_[request.dp_rank] = subscription;
+  }
+  end(claims_[ClaimOf(request)]);
+  claims_[ClaimOf(request)] = subscription;
+}
+
+void SubscriptionTable::FreeClaims(const Subscription& subscription) {
+  const auto claim = claims_.find(ClaimOf(subscription.request));
+  if (claim != claims_.end() && claim->second.get() == &subscription) {
+    claims_.erase(claim);
+  }
+  const auto durable = durable_.find(subscription.request.dp_rank);
+  if (durable != durable_.end() && durable->second.get() == &subscription) {
+    durable_.erase(durable);
+  }
+}
+
+void SubscriptionTable::Remove(Subscription& subscription) {
+  FreeClaims(subscription);
+  std::erase_if(ending_, [&subscription](const auto& held) {
+    return held.get() == &subscription;
+  });
+  subscription.subscriber = nullptr;
+}
+
+NextMessage SubscriptionTable::Next(Subscription& subscription,
+                                    const SessionView& view) {
+  subscription.idle = false;
+  if (subscription.end.has_value()) return EndCall{*subscription.end};
+  if (subscription.marked.has_value()) {
+    const uint64_t marked = *subscription.marked;
+    subscription.marked.reset();
+    return SendMarked{marked};
+  }
+  if (subscription.HasCredit()) {
+    if (std::shared_ptr<const PublishedStep> step =
+            view.window.Get(subscription.next)) {
+      ++subscription.next;
+      return SendStep{std::move(step), subscription.HasCredit() &&
+                                           subscription.next < view.window.end()};
+    }
+    // It was read too slowly: every rank made durable what this one has not read.
+    if (subscription.next < view.window.begin()) {
+      subscription.end = StepLetGo(subscription.next, view.window.begin());
+      return EndCall{*subscription.end};
+    }
+  }
+  if (view.drained && subscription.next == view.window.end() &&
+      !subscription.drained_told) {
+    subscription.drained_told = true;
+    return SendDrained{view.window.end(), view.window.last_digest()};
+  }
+  subscription.idle = true;
+  return NothingYet{subscription.drained_told || !subscription.HasCredit()};
+}
+
+bool SubscriptionTable::HasWork(const Subscription& subscription,
+                                const SessionView& view) const {
+  if (subscription.end.has_value() || subscription.marked.has_value()) return true;
+  if (subscription.next < view.window.end()) return subscription.HasCredit();
+  return view.drained && !subscription.drained_told;
+}
+
+absl::Status SubscriptionTable::Received(Subscription& subscription, uint64_t step) {
+  if (step >= subscription.next) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "received: step ", step, " was not sent on this call; accepted: below ",
+        subscription.next));
+  }
+  subscription.received = std::max(subscription.received, step + 1);
+  return absl::OkStatus();
+}
+
+void SubscriptionTable::EndAll(const absl::Status& status) {
+  for (const auto& [claim, subscription] : claims_) {
+    if (!subscription->end.has_value()) subscription->end = status;
+    ending_.push_back(subscription);
+  }
+  claims_.clear();
+  durable_.clear();
+}
+
+bool SubscriptionTable::TakeIfWoken(Subscription& subscription,
+                                    const SessionView& view) {
+  if (!subscription.idle || !HasWork(subscription, view)) return false;
+  subscription.idle = false;
+  return true;
+}
+
+std::vector<std::shared_ptr<Subscriber>> SubscriptionTable::TakeWoken(
+    const SessionView& view) {
+  std::vector<std::shared_ptr<Subscriber>> woken;
+  const auto take = [&](Subscription& subscription) {
+    if (TakeIfWoken(subscription, view)) woken.push_back(subscription.subscriber);
+  };
+  for (const auto& [claim, subscription] : claims_) take(*subscription);
+  for (const auto& subscription : ending_) take(*subscription);
+  return woken;
+}
+
+SubscriberFigures SubscriptionTable::Figures(const StepWindow& window) const {
+  SubscriberFigures figures;
+  for (const auto& [claim, subscription] : claims_) {
+    const uint64_t lag = window.end() - std::min(subscription->received, window.end());
+    ++figures.subscribers;
+    figures.total_lag_steps += lag;
+    figures.max_lag_steps = std::max(figures.max_lag_steps, lag);
+    figures.unused_credits += subscription->UnusedCredits();
+  }
+  return figures;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,101 @@
+// The subscriptions of a job: who has which claim, and what each is told next.
+#ifndef EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_TABLE_H_
+#define EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_TABLE_H_
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/engine/job_spec.h"
+#include "server/sessions/step_window.h"
+#include "server/sessions/subscription.h"
+
+namespace evenpack {
+
+// What the table reads of the job; all of it committed.
+struct SessionView {
+  const StepWindow& window;
+  const JobSpec& spec;
+  uint64_t epoch = 0;
+  bool drained = false;
+  // Per DP rank.
+  const std::vector<uint64_t>& durable;
+};
+
+// Now.
+struct SubscriberFigures {
+  uint64_t subscribers = 0;
+  uint64_t max_lag_steps = 0;
+  uint64_t total_lag_steps = 0;
+  uint64_t unused_credits = 0;
+};
+
+// Not thread-safe: the job's lock guards it, and the subscriptions in it.
+//
+//   asked ──Add──> following ──(newer claim, new epoch, job deleted)──> ending
+//                      │  ▲                                               │
+//                  Next()  Received()                            Next() = EndCall
+class SubscriptionTable {
+ public:
+  // Checks the request and takes its claims: a subscription of the same (dp_rank,
+  // cp_rank, subscriber) ends, and where the request sends durable marks the one that
+  // did so for its DP rank. Errors as StreamSteps has them (packing_service.proto).
+  absl::StatusOr<std::shared_ptr<Subscription>> Add(
+      const SubscribeRequest& request, std::shared_ptr<Subscriber> subscriber,
+      const SessionView& view);
+  // Also forgets the subscriber, which may hold the subscription.
+  void Remove(Subscription& subscription);
+
+  // What to do next. NothingYet leaves the subscription idle: it will be woken.
+  NextMessage Next(Subscription& subscription, const SessionView& view);
+
+  // Steps up to `step` have arrived. OUT_OF_RANGE where it was not sent.
+  absl::Status Received(Subscription& subscription, uint64_t step);
+
+  // All subscriptions end with this status.
+  void EndAll(const absl::Status& status);
+
+  // The subscribers that are idle and have something to do, which counts as woken.
+  std::vector<std::shared_ptr<Subscriber>> TakeWoken(const SessionView& view);
+
+  // Whether this one is, which counts as woken.
+  bool TakeIfWoken(Subscription& subscription, const SessionView& view);
+
+  size_t size() const { return claims_.size(); }
+  SubscriberFigures Figures(const StepWindow& window) const;
+
+ private:
+  struct Claim {
+    uint32_t dp_rank = 0;
+    std::optional<uint32_t> cp_rank;
+    std::string subscriber;
+
+    friend auto operator<=>(const Claim&, const Claim&) = default;
+  };
+
+  static Claim ClaimOf(const SubscribeRequest& request);
+  bool HasWork(const Subscription& subscription, const SessionView& view) const;
+  void TakeClaims(const std::shared_ptr<Subscription>& subscription);
+  // Those that are still its own.
+  void FreeClaims(const Subscription& subscription);
+
+  std::map<Claim, std::shared_ptr<Subscription>> claims_;
+  // By DP rank, who sends durable marks.
+  std::map<uint32_t, std::shared_ptr<Subscription>> durable_;
+  // Ended by a newer claim and not removed yet: still to be told.
+  std::vector<std::shared_ptr<Subscription>> ending_;
+};
+
+// ABORTED with the shape of the job's present epoch.
+absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_TABLE_H_

@@ -1,0 +1,69 @@
+// Where jobs live when the server doesn't: for each job a snapshot and the records
+// since.
+#ifndef EVENPACK_SERVER_STORE_STATE_STORE_H_
+#define EVENPACK_SERVER_STORE_STATE_STORE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace evenpack {
+
+// The records of a job are numbered from 0 without gaps. Record 0 makes the job.
+struct AppendRecord {
+  std::string job;
+  uint64_t number = 0;
+  std::string bytes;
+};
+
+// The job after its first `records` records, which are no longer needed.
+struct WriteSnapshot {
+  std::string job;
+  uint64_t records = 0;
+  std::string bytes;
+};
+
+struct RemoveJob {
+  std::string job;
+};
+
+using StoreWrite = std::variant<AppendRecord, WriteSnapshot, RemoveJob>;
+
+struct StoredJob {
+  // Empty where no snapshot was written; covers the first `snapshot_records` records.
+  std::string snapshot;
+  uint64_t snapshot_records = 0;
+  // From record snapshot_records on.
+  std::vector<std::string> records;
+};
+
+// Thread-safe.
+class StateStore {
+ public:
+  virtual ~StateStore() = default;
+
+  // All of the writes, in order, or none. Once this has returned OK they survive
+  // whatever the store is built to survive. ALREADY_EXISTS: record 0 of a job that
+  // there is. NOT_FOUND: a later write of a job that there isn't. OUT_OF_RANGE: a
+  // number out of turn. Others: the store failed, and trying again may help.
+  virtual absl::Status Commit(std::span<const StoreWrite> writes) = 0;
+
+  // Whether Commit waits for a device. Where it doesn't, those who decide also commit,
+  // and no thread is woken for it.
+  virtual bool CommitWaits() const = 0;
+
+  // Names, sorted.
+  virtual absl::StatusOr<std::vector<std::string>> Jobs() = 0;
+
+  // NOT_FOUND: no such job. DATA_LOSS: what is stored is damaged.
+  virtual absl::StatusOr<StoredJob> Load(const std::string& job) = 0;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_STORE_STATE_STORE_H_

@@ -1,0 +1,330 @@
+#include "server/control/committer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/runtime/status_detail.h"
+#include "server/store/memory_store.h"
+#include "tests/testing/awaited.h"
+#include "tests/testing/fault_store.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using testing::Awaited;
+using ::testing::ElementsAre;
+using testing::FaultStore;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::StatusIs;
+
+// A job of which all that was enqueued before a failure is stale.
+class Participant final : public CommitParticipant {
+ public:
+  explicit Participant(std::string name) : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  uint64_t incarnation() const override { return incarnation_; }
+  void OnCommitFailed(const absl::Status& status) override {
+    failures_.push_back(std::string(status.message()));
+    ++incarnation_;
+  }
+  // To be read once nothing is under way.
+  const std::vector<std::string>& failures() const { return failures_; }
+
+ private:
+  const std::string name_;
+  std::atomic<uint64_t> incarnation_ = 0;
+  std::vector<std::string> failures_;
+};
+
+using ParticipantPointer = std::shared_ptr<Participant>;
+
+class CommitterTest : public ::testing::Test {
+ protected:
+  ~CommitterTest() override { store_.Release(); }
+
+  // An entry that appends one record.
+  Awaited<absl::Status> Append(const ParticipantPointer& job, uint64_t number) {
+    return Enqueue(job, {AppendRecord{job->name(), number, absl::StrCat(number)}});
+  }
+  Awaited<absl::Status> Enqueue(const ParticipantPointer& job,
+                                std::vector<StoreWrite> writes) {
+    CommitEntry entry;
+    entry.participant = job;
+    entry.incarnation = job->incarnation();
+    entry.writes = std::move(writes);
+    Awaited<absl::Status> answer;
+    entry.done = [this, answer, at = next_++](const absl::Status& status) {
+      done_.push_back(at);
+      answer(status);
+    };
+    committer_.Enqueue(std::move(entry));
+    committer_.Flush();
+    return answer;
+  }
+  // Commits stand still, the first entry of `job` among them.
+  Awaited<absl::Status> Block(const ParticipantPointer& job) {
+    store_.Block();
+    Awaited<absl::Status> first = Append(job, 0);
+    store_.WaitUntilBlocked();
+    return first;
+  }
+
+  MemoryStore memory_;
+  FaultStore store_{memory_};
+  const ParticipantPointer a_ = std::make_shared<Participant>("a");
+  const ParticipantPointer b_ = std::make_shared<Participant>("b");
+  // Numbers of the entries in the order in which they were done.
+  std::vector<int> done_;
+  int next_ = 0;
+  Committer committer_{store_};
+};
+
+TEST_F(CommitterTest, AnEntryIsDoneAfterItsCommit) {
+  store_.Block();
+  const auto done = Append(a_, 0);
+  store_.WaitUntilBlocked();
+  EXPECT_FALSE(done.IsSet());
+  store_.Release();
+  EXPECT_THAT(done.Get(), IsOk());
+  EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0"));
+}
+
+TEST_F(CommitterTest, WhatCameMeanwhileGoesInOneCommitInOrder) {
+  Block(a_);
+  Append(a_, 1);
+  Append(b_, 0);
+  Enqueue(a_, {AppendRecord{"a", 2, "2"}, AppendRecord{"a", 3, "3"}});
+  const auto last = Append(b_, 1);
+  store_.Release();
+  EXPECT_THAT(last.Get(), IsOk());
+  committer_.Stop();
+  EXPECT_THAT(store_.commits(), ElementsAre(1U, 5U));
+  EXPECT_THAT(done_, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0", "1", "2", "3"));
+}
+
+TEST_F(CommitterTest, AnEntryWithoutWritesWaitsForThoseBeforeItAndCommitsNothing) {
+  const auto first = Block(a_);
+  const auto barrier = Enqueue(a_, {});
+  EXPECT_FALSE(barrier.IsSet());
+  store_.Release();
+  EXPECT_THAT(barrier.Get(), IsOk());
+  EXPECT_TRUE(first.IsSet());
+  EXPECT_THAT(Enqueue(a_, {}).Get(), IsOk());
+  committer_.Stop();
+  EXPECT_THAT(store_.commits(), ElementsAre(1U));
+}
+
+TEST_F(CommitterTest, OneJobsFailingWritesDoNotFailThoseOfOthers) {
+  Block(a_);
+  const auto a1 = Append(a_, 1);
+  const auto b0 = Append(b_, 0);
+  const auto a2 = Append(a_, 2);
+  const auto b1 = Append(b_, 1);
+  store_.FailCommitsOf("b");
+  store_.Release();
+  EXPECT_THAT(a1.Get(), IsOk());
+  EXPECT_THAT(a2.Get(), IsOk());
+  for (const auto& failed : {b0, b1}) {
+    EXPECT_THAT(failed.Get(),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         "store: the change was not stored: the disk is full"));
+    EXPECT_EQ(DetailOf(failed.Get()).reason, "STORE_FAILED");
+  }
+  committer_.Stop();
+  EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0", "1", "2"));
+  EXPECT_THAT(memory_.Load("b"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("b")));
+  EXPECT_THAT(b_->failures(), ElementsAre("the disk is full"));
+  EXPECT_THAT(a_->failures(), IsEmpty());
+}
+
+TEST_F(CommitterTest, AWriteThatTheStoreRefusesFailsItsJobAlone) {
+  Block(a_);
+  const auto gap = Append(a_, 7);
+  const auto good = Append(b_, 0);
+  store_.Release();
+  EXPECT_THAT(gap.Get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("record: 7")));
+  EXPECT_THAT(good.Get(), IsOk());
+}
+
+TEST_F(CommitterTest, WhatWasDecidedOnAStateThatFailedIsDropped) {
+  const auto first = Block(a_);
+  // Both attempts: with others, and alone.
+  store_.FailCommits(2);
+  const auto stale = Append(a_, 1);
+  const auto stale_barrier = Enqueue(a_, {});
+  const auto other = Append(b_, 0);
+  store_.Release();
+  EXPECT_THAT(first.Get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk is full")));
+  for (const auto& dropped : {stale, stale_barrier}) {
+    EXPECT_THAT(dropped.Get(),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         "store: the change was not stored: an earlier one failed"));
+    EXPECT_EQ(DetailOf(dropped.Get()).reason, "STORE_FAILED");
+  }
+  EXPECT_THAT(other.Get(), IsOk());
+  // Decided after the failure, it is good again.
+  EXPECT_THAT(Append(a_, 0).Get(), IsOk());
+  committer_.Stop();
+  EXPECT_THAT(a_->failures(), ElementsAre("the disk is full"));
+  EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0"));
+}
+
+TEST_F(CommitterTest, TheJobKnowsOfItsFailureBeforeThoseWhoWait) {
+  store_.FailCommits(2);
+  CommitEntry entry;
+  entry.participant = a_;
+  entry.writes = {AppendRecord{"a", 0, ""}};
+  const Awaited<uint64_t> incarnation;
+  entry.done = [this, incarnation](const absl::Status&) {
+    incarnation(a_->incarnation());
+  };
+  committer_.Enqueue(std::move(entry));
+  committer_.Flush();
+  EXPECT_EQ(incarnation.Get(), 1U);
+}
+
+TEST_F(CommitterTest, ACallbackMayEnqueue) {
+  const Awaited<absl::Status> second;
+  CommitEntry entry;
+  entry.participant = a_;
+  entry.writes = {AppendRecord{"a", 0, ""}};
+  entry.done = [this, second](const absl::Status&) {
+    CommitEntry next;
+    next.participant = a_;
+    next.writes = {AppendRecord{"a", 1, ""}};
+    next.done = second;
+    committer_.Enqueue(std::move(next));
+    committer_.Flush();
+  };
+  committer_.Enqueue(std::move(entry));
+  committer_.Flush();
+  EXPECT_THAT(second.Get(), IsOk());
+}
+
+TEST_F(CommitterTest, StopCommitsWhatWasEnqueuedBefore) {
+  const auto first = Block(a_);
+  const auto second = Append(a_, 1);
+  store_.Release();
+  committer_.Stop();
+  EXPECT_TRUE(first.IsSet());
+  EXPECT_TRUE(second.IsSet());
+  EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0", "1"));
+  committer_.Stop();
+}
+
+TEST_F(CommitterTest, CountsCommitsFailuresRecordsAndBytes) {
+  EXPECT_THAT(Enqueue(a_, {AppendRecord{"a", 0, "12345"}, WriteSnapshot{"a", 1, "123"},
+                           AppendRecord{"a", 1, "1"}})
+                  .Get(),
+              IsOk());
+  store_.FailCommits(2);
+  EXPECT_FALSE(Append(a_, 2).Get().ok());
+  EXPECT_THAT(Enqueue(a_, {RemoveJob{"a"}}).Get(), IsOk());
+  EXPECT_THAT(Enqueue(a_, {}).Get(), IsOk());
+  committer_.Stop();
+  const CommitterFigures figures = committer_.Figures();
+  EXPECT_EQ(figures.commits, 2U);
+  EXPECT_EQ(figures.failures, 2U);
+  EXPECT_EQ(figures.records, 4U);
+  EXPECT_EQ(figures.bytes, 9U);
+}
+
+// Over a store whose commits don't wait.
+class CommitterWithoutThreadTest : public ::testing::Test {
+ protected:
+  ~CommitterWithoutThreadTest() override { store_.Release(); }
+
+  void Enqueue(uint64_t number, std::function<void(const absl::Status&)> done) {
+    CommitEntry entry;
+    entry.participant = a_;
+    entry.incarnation = a_->incarnation();
+    entry.writes = {AppendRecord{"a", number, ""}};
+    entry.done = std::move(done);
+    committer_.Enqueue(std::move(entry));
+  }
+
+  MemoryStore memory_;
+  FaultStore store_{memory_, /*commit_waits=*/false};
+  const ParticipantPointer a_ = std::make_shared<Participant>("a");
+  Committer committer_{store_};
+};
+
+TEST_F(CommitterWithoutThreadTest, WhoFlushesCommits) {
+  const Awaited<std::thread::id> committed_by;
+  Enqueue(0, [committed_by](const absl::Status& status) {
+    EXPECT_THAT(status, IsOk());
+    committed_by(std::this_thread::get_id());
+  });
+  EXPECT_FALSE(committed_by.IsSet());
+  committer_.Flush();
+  ASSERT_TRUE(committed_by.IsSet());
+  EXPECT_EQ(committed_by.Get(), std::this_thread::get_id());
+}
+
+TEST_F(CommitterWithoutThreadTest, WhatComesWhileAnotherThreadCommitsIsCommittedByIt) {
+  store_.Block();
+  const Awaited<absl::Status> first;
+  Enqueue(0, first);
+  std::thread other([this] { committer_.Flush(); });
+  store_.WaitUntilBlocked();
+  const Awaited<std::thread::id> second_by;
+  Enqueue(1,
+          [second_by](const absl::Status&) { second_by(std::this_thread::get_id()); });
+  // Returns at once: the other thread is at it.
+  committer_.Flush();
+  EXPECT_FALSE(second_by.IsSet());
+  const std::thread::id others_id = other.get_id();
+  store_.Release();
+  EXPECT_EQ(second_by.Get(), others_id);
+  other.join();
+  EXPECT_THAT(first.Get(), IsOk());
+  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U));
+}
+
+TEST_F(CommitterWithoutThreadTest, StopWaitsForTheThreadThatCommits) {
+  store_.Block();
+  const Awaited<absl::Status> first;
+  Enqueue(0, first);
+  std::thread other([this] { committer_.Flush(); });
+  store_.WaitUntilBlocked();
+  const Awaited<absl::Status> second;
+  Enqueue(1, second);
+  std::thread release([this] { store_.Release(); });
+  committer_.Stop();
+  EXPECT_TRUE(first.IsSet());
+  EXPECT_TRUE(second.IsSet());
+  other.join();
+  release.join();
+}
+
+TEST_F(CommitterWithoutThreadTest, ACallbackMayEnqueueAndFlush) {
+  int done = 0;
+  std::function<void(const absl::Status&)> next = [&](const absl::Status& status) {
+    EXPECT_THAT(status, IsOk());
+    if (++done == 100) return;
+    Enqueue(static_cast<uint64_t>(done), next);
+    committer_.Flush();
+  };
+  Enqueue(0, next);
+  committer_.Flush();
+  EXPECT_EQ(done, 100);
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,316 @@
+// A job that comes back from the store is the job that was, wherever it stopped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "server/control/job.h"
+#include "server/runtime/status_detail.h"
+#include "tests/server/control/emitted_documents.h"
+#include "tests/server/control/small_job.h"
+#include "tests/testing/control_room.h"
+#include "tests/testing/follower.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+
+namespace evenpack {
+namespace {
+
+using testing::ControlRoom;
+using testing::Describe;
+using testing::Do;
+using testing::DoIngest;
+using testing::DoRemove;
+using testing::DoUpdate;
+using testing::Draw;
+using testing::Follower;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::Open;
+using testing::RandomLengths;
+using testing::ResolveCosts;
+using testing::SmallJob;
+using testing::StatusIs;
+using testing::StepsOfDocuments;
+using testing::TokensOf;
+
+void ExpectSameStatus(const JobStatus& a, const JobStatus& b) {
+  EXPECT_EQ(*a.spec, *b.spec);
+  EXPECT_EQ(a.epoch, b.epoch);
+  EXPECT_EQ(a.next_step, b.next_step);
+  EXPECT_EQ(a.durable_steps, b.durable_steps);
+  EXPECT_EQ(a.oldest_step, b.oldest_step);
+  EXPECT_EQ(a.digest, b.digest);
+  EXPECT_EQ(a.waiting_documents, b.waiting_documents);
+  EXPECT_EQ(a.waiting_tokens, b.waiting_tokens);
+  EXPECT_EQ(a.drained, b.drained);
+  EXPECT_EQ(a.durable_steps_per_rank, b.durable_steps_per_rank);
+  ASSERT_EQ(a.streams.size(), b.streams.size());
+  for (size_t i = 0; i < a.streams.size(); ++i) {
+    EXPECT_EQ(a.streams[i].name, b.streams[i].name);
+    EXPECT_EQ(a.streams[i].next_sequence, b.streams[i].next_sequence);
+    EXPECT_EQ(a.streams[i].ended, b.streams[i].ended);
+    EXPECT_EQ(a.streams[i].buffered_documents, b.streams[i].buffered_documents);
+    EXPECT_EQ(a.streams[i].buffered_tokens, b.streams[i].buffered_tokens);
+  }
+}
+
+void ExpectSameStep(const PublishedStep& a, const PublishedStep& b) {
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.previous, b.previous);
+  EXPECT_EQ(*a.spec, *b.spec);
+  EXPECT_EQ(a.micro_batch_digests, b.micro_batch_digests);
+  EXPECT_EQ(a.plans, b.plans);
+  EXPECT_EQ(a.rank_loads, b.rank_loads);
+  EXPECT_EQ(a.totals.tokens, b.totals.tokens);
+  EXPECT_EQ(a.totals.total_workload_ns, b.totals.total_workload_ns);
+}
+
+// Status, and what followers can see.
+void ExpectSame(Job& a, Job& b) {
+  const JobStatus status = Describe(a).value();
+  ExpectSameStatus(status, Describe(b).value());
+  for (uint64_t step = 0; step < status.next_step; ++step) {
+    const auto kept = a.FindStep(step);
+    const auto recovered = b.FindStep(step);
+    ASSERT_EQ(kept.status(), recovered.status()) << "step " << step;
+    if (kept.ok()) ExpectSameStep(**kept, **recovered);
+  }
+  for (uint32_t rank = 0; rank < status.spec->data_parallel; ++rank) {
+    EXPECT_EQ(a.DurableStepsOf(rank), b.DurableStepsOf(rank));
+    SubscribeRequest request;
+    request.dp_rank = rank;
+    const Follower of_a(std::shared_ptr<Job>(std::shared_ptr<Job>(), &a), request);
+    const Follower of_b(std::shared_ptr<Job>(std::shared_ptr<Job>(), &b), request);
+    EXPECT_EQ(of_a.subscribed().from_step, of_b.subscribed().from_step);
+    EXPECT_EQ(of_a.subscribed().previous_digest, of_b.subscribed().previous_digest);
+    EXPECT_EQ(of_a.subscribed().epoch, of_b.subscribed().epoch);
+  }
+}
+
+// A job of two streams under random requests.
+class RandomJob {
+ public:
+  // `description`: so large that updates lead to snapshots.
+  explicit RandomJob(uint64_t seed, const std::string& description = "")
+      : description_(description), random_(seed) {
+    lengths_ = {RandomLengths(seed, 400), RandomLengths(seed + 1, 300)};
+    job_ = room_.MakeJob(Shape(0));
+  }
+
+  void DoSomething() {
+    switch (Draw(random_, 0, 9)) {
+      case 0:
+        return Update();
+      case 1:
+      case 2:
+      case 3:
+        return Acknowledge();
+      default:
+        return Ingest();
+    }
+  }
+  // Ends both streams with what they have, and takes all marks.
+  void Finish() {
+    for (const size_t stream : {0U, 1U}) {
+      const uint64_t sent = Open(*job_, Name(stream))->next_sequence;
+      ASSERT_THAT(Do(*job_, EndOfStream{Name(stream), sent}), IsOk());
+      lengths_[stream].resize(sent);
+    }
+    ASSERT_TRUE(Describe(*job_)->drained);
+  }
+
+  Job& job() { return *job_; }
+  ControlRoom& room() { return room_; }
+  // Another server takes over.
+  void Restart() { job_ = room_.RecoverJob(); }
+  const std::vector<std::vector<uint32_t>>& lengths() const { return lengths_; }
+
+ private:
+  static std::string Name(size_t stream) { return stream == 0 ? "a" : "b"; }
+
+  JobSpec Shape(uint32_t number) {
+    JobSpec spec = SmallJob();
+    spec.description = description_;
+    spec.streams = {{.name = "a", .weight = 2}, {.name = "b"}};
+    spec.micro_batches = number % 2 == 0 ? 4 : 6;
+    spec.context_parallel = 1 + number % 3;
+    spec.retain_checkpoints = 1 + number % 2;
+    switch (number % 3) {
+      case 0:
+        spec.policy.kind = PolicyKind::kWlb;
+        spec.policy.queue_thresholds = {60, 100};
+        break;
+      case 1:
+        spec.policy.kind = PolicyKind::kFixedGreedy;
+        spec.policy.window_batches = 2;
+        break;
+      default:
+        spec.max_length = 150;
+    }
+    ResolveCosts(spec);
+    return spec;
+  }
+
+  void Ingest() {
+    const size_t stream = Draw(random_, 0, 1);
+    const std::vector<uint32_t>& all = lengths_[stream];
+    const uint64_t next = Open(*job_, Name(stream))->next_sequence;
+    // Some of what was sent before, and some more.
+    const uint64_t first = next - std::min<uint64_t>(next, Draw(random_, 0, 3));
+    const uint64_t end = std::min<uint64_t>(all.size(), next + Draw(random_, 0, 25));
+    if (end == first) return;
+    const auto begin = all.begin();
+    EXPECT_THAT(DoIngest(*job_, first,
+                         {begin + static_cast<ptrdiff_t>(first),
+                          begin + static_cast<ptrdiff_t>(end)},
+                         Name(stream)),
+                IsOk());
+  }
+  void Acknowledge() {
+    const JobStatus status = Describe(*job_).value();
+    if (status.next_step == 0) return;
+    const uint32_t rank = Draw(random_, 0, status.spec->data_parallel - 1);
+    const auto step =
+        static_cast<uint64_t>(Draw(random_, static_cast<uint32_t>(status.oldest_step),
+                                   static_cast<uint32_t>(status.next_step)));
+    const auto found = job_->FindStep(step);
+    if (!found.ok()) return;
+    EXPECT_THAT(Do(*job_, evenpack::Acknowledge{rank, step, (*found)->step.epoch}),
+                IsOk());
+  }
+  void Update() {
+    const JobStatus status = Describe(*job_).value();
+    const auto from =
+        static_cast<uint64_t>(Draw(random_, static_cast<uint32_t>(status.durable_steps),
+                                   static_cast<uint32_t>(status.next_step)));
+    // A padded or shorter shape may not fit what waits.
+    const absl::Status updated = DoUpdate(*job_, Shape(Draw(random_, 0, 5)), from);
+    EXPECT_TRUE(updated.ok() || absl::IsFailedPrecondition(updated)) << updated;
+  }
+
+  const std::string description_;
+  std::mt19937_64 random_;
+  std::vector<std::vector<uint32_t>> lengths_;
+  ControlRoom room_;
+  std::shared_ptr<Job> job_;
+};
+
+TEST(JobRecoveryTest, ARecoveredJobIsTheLiveOneAfterAnyRequests) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomJob random(seed);
+    for (int i = 0; i < 60; ++i) {
+      random.DoSomething();
+      if (i % 5 != 0) continue;
+      const auto recovered = random.room().RecoverJob();
+      ASSERT_NO_FATAL_FAILURE(ExpectSame(random.job(), *recovered));
+    }
+    EXPECT_GT(Describe(random.job())->next_step, 20U);
+    EXPECT_GT(Describe(random.job())->epoch, 1U);
+  }
+}
+
+TEST(JobRecoveryTest, SoItIsFromASnapshotAndTheRecordsSince) {
+  RandomJob random(21, std::string(1 << 20, 'x'));
+  for (int i = 0; i < 60; ++i) {
+    random.DoSomething();
+    if (i % 10 != 0) continue;
+    const auto recovered = random.room().RecoverJob();
+    ASSERT_NO_FATAL_FAILURE(ExpectSame(random.job(), *recovered));
+  }
+  EXPECT_GT(random.room().memory().Load("job")->snapshot_records, 0U);
+}
+
+TEST(JobRecoveryTest, AJobGoesOnAfterAnyNumberOfRestarts) {
+  for (uint64_t seed = 11; seed <= 15; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomJob restarted(seed);
+    RandomJob steady(seed);
+    for (int i = 0; i < 60; ++i) {
+      restarted.DoSomething();
+      steady.DoSomething();
+      if (i % 4 == 0) restarted.Restart();
+    }
+    restarted.Finish();
+    steady.Finish();
+    ASSERT_NO_FATAL_FAILURE(ExpectSame(restarted.job(), steady.job()));
+    EXPECT_EQ(restarted.lengths(), steady.lengths());
+  }
+}
+
+TEST(JobRecoveryTest, FollowersGoOnWhereTheyWere) {
+  ControlRoom room;
+  std::vector<std::shared_ptr<const PublishedStep>> steps;
+  {
+    const auto job = room.MakeJob(SmallJob());
+    ASSERT_THAT(DoIngest(*job, 0, StepsOfDocuments(5)), IsOk());
+    Follower follower(job);
+    for (int i = 0; i < 3; ++i) steps.push_back(follower.TakeStep());
+  }
+  const auto job = room.RecoverJob();
+  SubscribeRequest request;
+  request.from_step = 3;
+  request.last_digest = steps.back()->step.digest;
+  request.epoch = 0;
+  Follower follower(job, request);
+  ASSERT_THAT(follower.status(), IsOk());
+  ASSERT_THAT(DoIngest(*job, 40, StepsOfDocuments(1)), IsOk());
+  ASSERT_THAT(Do(*job, EndOfStream{"a", 48}), IsOk());
+  for (const auto& step : follower.TakeAll()) steps.push_back(step);
+  EXPECT_EQ(TokensOf(steps), TokensOf({StepsOfDocuments(6)}));
+}
+
+TEST(JobRecoveryTest, FiguresCountFromTheRestartOn) {
+  ControlRoom room;
+  {
+    const auto job = room.MakeJob(SmallJob());
+    ASSERT_THAT(DoIngest(*job, 0, StepsOfDocuments(2)), IsOk());
+  }
+  const auto job = room.RecoverJob();
+  EXPECT_EQ(job->Figures().next_step, 2U);
+  EXPECT_EQ(job->Figures().documents_emitted, 0U);
+  ASSERT_THAT(DoIngest(*job, 16, StepsOfDocuments(3)), IsOk());
+  const JobFigures figures = job->Figures();
+  EXPECT_EQ(figures.streams[0].documents_accepted, 24U);
+  EXPECT_EQ(figures.documents_emitted, 24U);
+  EXPECT_EQ(figures.original.steps, 3U);
+}
+
+TEST(JobRecoveryTest, WhatTheStoreDoesNotKnowIsNotCreated) {
+  ControlRoom room;
+  const auto job = room.RecoverJob("new");
+  EXPECT_THAT(Describe(*job),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'new'")));
+}
+
+TEST(JobRecoveryTest, ADamagedJobSaysSoToEveryRequestAndCanBeRemoved) {
+  ControlRoom room;
+  room.MakeJob(SmallJob(), "sound");
+  std::string record = room.memory().Load("sound")->records[0];
+  record.pop_back();
+  const std::vector<StoreWrite> writes = {AppendRecord{"job", 0, record}};
+  ASSERT_THAT(room.memory().Commit(writes), IsOk());
+  const auto job = std::make_shared<Job>("job", room.environment());
+  const absl::Status damage = job->Recover();
+  EXPECT_THAT(damage, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
+  EXPECT_EQ(DoIngest(*job, 0, {10}), damage);
+  EXPECT_EQ(Describe(*job).status(), damage);
+  EXPECT_EQ(Open(*job).status(), damage);
+  EXPECT_EQ(Follower(job).status(), damage);
+  EXPECT_EQ(job->FindStep(0).status(), damage);
+  EXPECT_EQ(job->WaitForRoom(0, [] {}), std::nullopt);
+  EXPECT_EQ(job->Figures().job, "job");
+  EXPECT_THAT(DoRemove(*job), IsOk());
+  EXPECT_THAT(room.memory().Load("job"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
+  EXPECT_THAT(Describe(*job),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,439 @@
+#include "server/sessions/subscription_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/runtime/status_detail.h"
+#include "tests/server/sessions/session_rig.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+
+namespace evenpack {
+namespace {
+
+using testing::Draw;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::NullSubscriber;
+using testing::SessionRig;
+using testing::StatusIs;
+using ::testing::UnorderedElementsAre;
+
+using SubscriptionPointer = std::shared_ptr<Subscription>;
+
+class SubscriptionTableTest : public ::testing::Test {
+ protected:
+  SubscriptionPointer Add(const SubscribeRequest& request) {
+    return table_.Add(request, std::make_shared<NullSubscriber>(), rig_.view()).value();
+  }
+  SubscriptionPointer Add(uint32_t dp_rank, std::optional<uint32_t> cp_rank,
+                          const std::string& subscriber, bool sends_durable) {
+    SubscribeRequest request;
+    request.dp_rank = dp_rank;
+    request.cp_rank = cp_rank;
+    request.subscriber = subscriber;
+    request.sends_durable = sends_durable;
+    return Add(request);
+  }
+  SubscriptionPointer AddWithCredits(uint32_t credits) {
+    SubscribeRequest request;
+    request.credits = credits;
+    return Add(request);
+  }
+
+  NextMessage Next(const SubscriptionPointer& subscription) {
+    return table_.Next(*subscription, rig_.view());
+  }
+  // All that is to be done now, as text: "step 3", "marked 2", "drained 7", "ABORTED".
+  std::vector<std::string> TakeAll(const SubscriptionPointer& subscription) {
+    std::vector<std::string> taken;
+    while (true) {
+      const NextMessage next = Next(subscription);
+      if (std::holds_alternative<NothingYet>(next)) return taken;
+      taken.push_back(TextOf(next));
+      if (std::holds_alternative<EndCall>(next)) return taken;
+    }
+  }
+  static std::string TextOf(const NextMessage& next) {
+    if (const auto* send = std::get_if<SendStep>(&next)) {
+      return "step " + std::to_string(send->step->step.index);
+    }
+    if (const auto* marked = std::get_if<SendMarked>(&next)) {
+      return "marked " + std::to_string(marked->durable_steps);
+    }
+    if (const auto* drained = std::get_if<SendDrained>(&next)) {
+      return "drained " + std::to_string(drained->steps);
+    }
+    if (const auto* end = std::get_if<EndCall>(&next)) {
+      return absl::StatusCodeToString(end->status.code());
+    }
+    return "nothing";
+  }
+  bool WaitsForSubscriber(const SubscriptionPointer& subscription) {
+    return std::get<NothingYet>(Next(subscription)).waits_for_subscriber;
+  }
+  // Their subscribers, of which each has one.
+  std::vector<Subscriber*> TakeWoken() {
+    std::vector<Subscriber*> woken;
+    for (const auto& subscriber : table_.TakeWoken(rig_.view())) {
+      woken.push_back(subscriber.get());
+    }
+    return woken;
+  }
+
+  SessionRig rig_;
+  SubscriptionTable table_;
+};
+
+TEST_F(SubscriptionTableTest, HandsOutStepsInOrderFromTheFirstAskedFor) {
+  rig_.PublishSteps(4);
+  SubscribeRequest request;
+  request.from_step = 2;
+  const auto subscription = Add(request);
+  const auto first = std::get<SendStep>(Next(subscription));
+  EXPECT_EQ(first.step, rig_.window.Get(2));
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 3"));
+  rig_.PublishSteps(1);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 4"));
+}
+
+TEST_F(SubscriptionTableTest, NoMoreStepsAreUnderWayThanThereAreCredits) {
+  rig_.PublishSteps(9);
+  const auto subscription = AddWithCredits(3);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 0", "step 1", "step 2"));
+  EXPECT_EQ(subscription->UnusedCredits(), 0U);
+  // One mark gives back the credits of all steps up to it.
+  ASSERT_THAT(table_.Received(*subscription, 1), IsOk());
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 3", "step 4"));
+  // An older mark gives nothing.
+  ASSERT_THAT(table_.Received(*subscription, 0), IsOk());
+  EXPECT_THAT(TakeAll(subscription), IsEmpty());
+  ASSERT_THAT(table_.Received(*subscription, 4), IsOk());
+  EXPECT_EQ(subscription->UnusedCredits(), 3U);
+}
+
+TEST_F(SubscriptionTableTest, AMarkForAStepNotSentIsOutOfRange) {
+  rig_.PublishSteps(3);
+  const auto subscription = AddWithCredits(2);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 0", "step 1"));
+  EXPECT_THAT(
+      table_.Received(*subscription, 2),
+      StatusIs(absl::StatusCode::kOutOfRange,
+               "received: step 2 was not sent on this call; accepted: below 2"));
+  EXPECT_EQ(subscription->UnusedCredits(), 0U);
+}
+
+TEST_F(SubscriptionTableTest, CreditsHoldInAnyOrderOfStepsMarksAndReads) {
+  std::mt19937_64 random(7);
+  const auto subscription = AddWithCredits(5);
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  for (int i = 0; i < 2000; ++i) {
+    switch (Draw(random, 0, 2)) {
+      case 0:
+        rig_.PublishSteps(Draw(random, 1, 3));
+        break;
+      case 1: {
+        if (sent == received) break;
+        received = received + Draw(random, 1, static_cast<uint32_t>(sent - received));
+        ASSERT_THAT(table_.Received(*subscription, received - 1), IsOk());
+        break;
+      }
+      default: {
+        const NextMessage next = Next(subscription);
+        const auto* send = std::get_if<SendStep>(&next);
+        const bool expected = sent < rig_.window.end() && sent - received < 5;
+        ASSERT_EQ(send != nullptr, expected);
+        if (send != nullptr) {
+          ASSERT_EQ(send->step->step.index, sent);
+          ++sent;
+        }
+      }
+    }
+    ASSERT_LE(sent - received, 5U);
+    ASSERT_EQ(subscription->UnusedCredits(), 5 - (sent - received));
+  }
+  EXPECT_GT(sent, 500U);
+}
+
+TEST_F(SubscriptionTableTest, TheLatestDurableMarkIsToldBeforeSteps) {
+  rig_.PublishSteps(1);
+  const auto subscription = AddWithCredits(1);
+  subscription->marked = 1;
+  subscription->marked = 4;
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("marked 4", "step 0"));
+}
+
+TEST_F(SubscriptionTableTest, SaysWhetherItWaitsForTheSubscriber) {
+  const auto subscription = AddWithCredits(1);
+  EXPECT_FALSE(WaitsForSubscriber(subscription)) << "a step may come";
+  rig_.PublishSteps(2);
+  EXPECT_EQ(TextOf(Next(subscription)), "step 0");
+  EXPECT_TRUE(WaitsForSubscriber(subscription)) << "no credit";
+  ASSERT_THAT(table_.Received(*subscription, 0), IsOk());
+  EXPECT_EQ(TextOf(Next(subscription)), "step 1");
+  ASSERT_THAT(table_.Received(*subscription, 1), IsOk());
+  EXPECT_FALSE(WaitsForSubscriber(subscription)) << "all sent, the job goes on";
+  rig_.drained = true;
+  EXPECT_EQ(TextOf(Next(subscription)), "drained 2");
+  EXPECT_TRUE(WaitsForSubscriber(subscription)) << "all told";
+}
+
+TEST_F(SubscriptionTableTest, DrainedIsToldOnceAfterTheLastStep) {
+  rig_.PublishSteps(2);
+  rig_.drained = true;
+  const auto subscription = AddWithCredits(1);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 0"));
+  ASSERT_THAT(table_.Received(*subscription, 0), IsOk());
+  EXPECT_EQ(TextOf(Next(subscription)), "step 1");
+  // The last step need not be received.
+  const auto drained = std::get<SendDrained>(Next(subscription));
+  EXPECT_EQ(drained.steps, 2U);
+  EXPECT_EQ(drained.digest, rig_.window.last_digest());
+  EXPECT_THAT(TakeAll(subscription), IsEmpty());
+  ASSERT_THAT(table_.Received(*subscription, 1), IsOk());
+  EXPECT_THAT(TakeAll(subscription), IsEmpty());
+}
+
+TEST_F(SubscriptionTableTest, AJobDrainedWithoutStepsSaysSo) {
+  rig_.drained = true;
+  const auto subscription = AddWithCredits(1);
+  const auto drained = std::get<SendDrained>(Next(subscription));
+  EXPECT_EQ(drained.steps, 0U);
+  EXPECT_EQ(drained.digest, GenesisDigest());
+}
+
+TEST_F(SubscriptionTableTest, WhoReadsTooSlowlyIsOutOfRangeOnceItsNextStepIsGone) {
+  rig_.PublishSteps(5);
+  const auto subscription = AddWithCredits(2);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 0", "step 1"));
+  rig_.LetGo(4);
+  // Steps let go were sent before; that isn't an end while no credit is left.
+  EXPECT_THAT(TakeAll(subscription), IsEmpty());
+  ASSERT_THAT(table_.Received(*subscription, 0), IsOk());
+  for (int i = 0; i < 2; ++i) {
+    const auto end = std::get<EndCall>(Next(subscription));
+    EXPECT_THAT(end.status, StatusIs(absl::StatusCode::kOutOfRange,
+                                     HasSubstr("step: 2 was let go")));
+    EXPECT_EQ(DetailOf(end.status),
+              (StatusDetail{"STEP_LET_GO", {{"oldest_step", "4"}}}));
+  }
+}
+
+TEST_F(SubscriptionTableTest, ARefusedRequestTakesNoClaim) {
+  const auto older = Add(0, 1, "a", true);
+  SubscribeRequest request = older->request;
+  request.from_step = 5;
+  EXPECT_THAT(
+      table_.Add(request, std::make_shared<NullSubscriber>(), rig_.view()).status(),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("from_step: 5")));
+  EXPECT_FALSE(older->end.has_value());
+  EXPECT_EQ(table_.size(), 1U);
+}
+
+TEST_F(SubscriptionTableTest, ANewerClaimOfTheSameRankAndSubscriberEndsTheOlder) {
+  struct {
+    uint32_t dp_rank;
+    std::optional<uint32_t> cp_rank;
+    std::string subscriber;
+    bool takes;
+  } const cases[] = {
+      {1, 0, "a", true},   {0, 0, "a", false}, {1, 1, "a", false},
+      {1, {}, "a", false}, {1, 0, "b", false}, {1, 0, "", false},
+  };
+  for (const auto& claim : cases) {
+    table_ = SubscriptionTable();
+    const auto older = Add(1, 0, "a", false);
+    const auto newer = Add(claim.dp_rank, claim.cp_rank, claim.subscriber, false);
+    EXPECT_EQ(older->end.has_value(), claim.takes);
+    EXPECT_FALSE(newer->end.has_value());
+    EXPECT_EQ(table_.size(), claim.takes ? 1U : 2U);
+  }
+}
+
+TEST_F(SubscriptionTableTest, WhoLostItsClaimIsToldWhichOne) {
+  rig_.PublishSteps(3);
+  const auto older = Add(1, 0, "node-7", false);
+  EXPECT_EQ(TextOf(Next(older)), "step 0");
+  Add(1, 0, "node-7", false);
+  const auto end = std::get<EndCall>(Next(older));
+  EXPECT_THAT(end.status,
+              StatusIs(absl::StatusCode::kAborted,
+                       "dp_rank: a newer subscription took the claim of dp_rank 1, "
+                       "cp_rank 0, 'node-7'"));
+  EXPECT_EQ(DetailOf(end.status).reason, "CLAIM_TAKEN");
+}
+
+TEST_F(SubscriptionTableTest, OneSubscriptionOfADpRankSendsDurableMarks) {
+  const auto other_rank = Add(1, {}, "", true);
+  const auto follower = Add(0, {}, "follower", false);
+  const auto older = Add(0, {}, "old trainer", true);
+  const auto newer = Add(0, 1, "new trainer", true);
+  EXPECT_THAT(TakeAll(older), ElementsAre("ABORTED"));
+  EXPECT_FALSE(follower->end.has_value());
+  EXPECT_FALSE(other_rank->end.has_value());
+  EXPECT_FALSE(newer->end.has_value());
+  EXPECT_EQ(table_.size(), 3U);
+  // The claim of the one that ended is free again.
+  const auto again = Add(0, {}, "old trainer", false);
+  EXPECT_FALSE(newer->end.has_value());
+  EXPECT_FALSE(again->end.has_value());
+}
+
+TEST_F(SubscriptionTableTest, OneRequestMayTakeTheClaimsOfTwo) {
+  const auto sender = Add(0, {}, "sender", true);
+  const auto follower = Add(0, {}, "follower", false);
+  const auto newer = Add(0, {}, "follower", true);
+  EXPECT_THAT(TakeAll(sender), ElementsAre("ABORTED"));
+  EXPECT_THAT(TakeAll(follower), ElementsAre("ABORTED"));
+  EXPECT_FALSE(newer->end.has_value());
+  EXPECT_EQ(table_.size(), 1U);
+}
+
+// The first has lost its claim to the second, and has not been removed yet when a third
+// takes what it had of the durable marks.
+TEST_F(SubscriptionTableTest, TakingTheMarksOfOneThatLostItsClaimLeavesTheClaimsTaker) {
+  const auto first = Add(0, {}, "x", true);
+  const auto second = Add(0, {}, "x", false);
+  const auto third = Add(0, {}, "y", true);
+  EXPECT_FALSE(second->end.has_value());
+  EXPECT_FALSE(third->end.has_value());
+  EXPECT_EQ(table_.size(), 2U);
+  EXPECT_THAT(TakeAll(first), ElementsAre("ABORTED"));
+  EXPECT_THAT(TakeAll(second), IsEmpty());
+  EXPECT_THAT(TakeAll(third), IsEmpty());
+  rig_.PublishSteps(1);
+  EXPECT_THAT(TakeWoken(),
+              UnorderedElementsAre(second->subscriber.get(), third->subscriber.get()));
+}
+
+TEST_F(SubscriptionTableTest, ARemovedSubscriptionFreesItsClaimsAndItsSubscriber) {
+  const auto subscription = Add(0, {}, "a", true);
+  const std::weak_ptr<Subscriber> subscriber = subscription->subscriber;
+  table_.Remove(*subscription);
+  EXPECT_EQ(table_.size(), 0U);
+  EXPECT_TRUE(subscriber.expired());
+  const auto next = Add(0, {}, "b", true);
+  EXPECT_FALSE(subscription->end.has_value()) << "nobody took its claim";
+  EXPECT_FALSE(next->end.has_value());
+}
+
+TEST_F(SubscriptionTableTest, RemovingOneThatEndedLeavesTheNewerItsClaims) {
+  const auto older = Add(0, {}, "a", true);
+  const auto newer = Add(0, {}, "a", true);
+  table_.Remove(*older);
+  EXPECT_EQ(table_.size(), 1U);
+  const auto newest = Add(0, {}, "a", true);
+  EXPECT_TRUE(newer->end.has_value());
+  EXPECT_FALSE(newest->end.has_value());
+}
+
+TEST_F(SubscriptionTableTest, EndAllEndsEveryoneWithTheStatusButWhoEndedBefore) {
+  rig_.PublishSteps(2);
+  const auto older = Add(0, {}, "a", true);
+  const auto newer = Add(0, {}, "a", true);
+  const auto other = Add(1, 1, "b", false);
+  table_.EndAll(absl::NotFoundError("gone"));
+  EXPECT_EQ(table_.size(), 0U);
+  EXPECT_THAT(TakeAll(older), ElementsAre("ABORTED"));
+  EXPECT_THAT(TakeAll(newer), ElementsAre("NOT_FOUND"));
+  EXPECT_THAT(TakeAll(other), ElementsAre("NOT_FOUND"));
+  // Claims are free: a newcomer ends nobody and is not ended.
+  const auto next = Add(0, {}, "a", true);
+  EXPECT_THAT(TakeAll(next), ElementsAre("step 0", "step 1"));
+}
+
+TEST_F(SubscriptionTableTest, WakesThoseWhoAreIdleAndHaveSomethingToDoOnce) {
+  const auto idle = Add(0, {}, "idle", false);
+  const auto busy = Add(0, {}, "busy", false);
+  const auto spent = Add(0, {}, "spent", false);
+  const auto marked = Add(1, {}, "marked", true);
+  EXPECT_THAT(TakeWoken(), IsEmpty()) << "nobody was told that there is nothing";
+  EXPECT_THAT(TakeAll(idle), IsEmpty());
+  EXPECT_THAT(TakeAll(spent), IsEmpty());
+  EXPECT_THAT(TakeAll(marked), IsEmpty());
+  EXPECT_THAT(TakeWoken(), IsEmpty()) << "nothing came";
+
+  rig_.PublishSteps(1);
+  EXPECT_THAT(TakeWoken(),
+              UnorderedElementsAre(idle->subscriber.get(), spent->subscriber.get(),
+                                   marked->subscriber.get()));
+  EXPECT_THAT(TakeWoken(), IsEmpty()) << "woken already";
+  EXPECT_THAT(TakeAll(idle), ElementsAre("step 0"));
+  EXPECT_THAT(TakeAll(spent), ElementsAre("step 0"));
+  EXPECT_THAT(TakeAll(marked), ElementsAre("step 0"));
+  EXPECT_THAT(TakeAll(busy), ElementsAre("step 0"));
+
+  marked->marked = 1;
+  EXPECT_THAT(TakeWoken(), ElementsAre(marked->subscriber.get()));
+  rig_.drained = true;
+  EXPECT_THAT(TakeWoken(),
+              UnorderedElementsAre(idle->subscriber.get(), spent->subscriber.get(),
+                                   busy->subscriber.get()));
+}
+
+TEST_F(SubscriptionTableTest, AStepWakesNobodyWithoutACreditAndTheCreditDoes) {
+  rig_.PublishSteps(2);
+  const auto subscription = AddWithCredits(1);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 0"));
+  EXPECT_THAT(TakeWoken(), IsEmpty());
+  EXPECT_FALSE(table_.TakeIfWoken(*subscription, rig_.view()));
+  ASSERT_THAT(table_.Received(*subscription, 0), IsOk());
+  EXPECT_TRUE(table_.TakeIfWoken(*subscription, rig_.view()));
+  EXPECT_FALSE(table_.TakeIfWoken(*subscription, rig_.view())) << "woken already";
+}
+
+TEST_F(SubscriptionTableTest, ACreditWakesNobodyWhereThereIsNoStep) {
+  rig_.PublishSteps(1);
+  const auto subscription = AddWithCredits(1);
+  EXPECT_THAT(TakeAll(subscription), ElementsAre("step 0"));
+  ASSERT_THAT(table_.Received(*subscription, 0), IsOk());
+  EXPECT_FALSE(table_.TakeIfWoken(*subscription, rig_.view()));
+}
+
+TEST_F(SubscriptionTableTest, WhoLostAClaimIsWokenUntilItIsRemoved) {
+  const auto older = Add(0, {}, "a", false);
+  EXPECT_THAT(TakeAll(older), IsEmpty());
+  const auto newer = Add(0, {}, "a", false);
+  EXPECT_THAT(TakeWoken(), ElementsAre(older->subscriber.get()));
+  EXPECT_THAT(TakeAll(older), ElementsAre("ABORTED"));
+  table_.Remove(*older);
+  EXPECT_THAT(TakeWoken(), IsEmpty());
+}
+
+TEST_F(SubscriptionTableTest, FiguresCountLagAndUnusedCredits) {
+  rig_.PublishSteps(6);
+  const auto ahead = AddWithCredits(8);
+  EXPECT_EQ(TakeAll(ahead).size(), 6U);
+  ASSERT_THAT(table_.Received(*ahead, 3), IsOk());
+  const auto behind = Add(1, {}, "behind", false);
+  const auto ended = Add(0, {}, "ended", false);
+  Add(0, {}, "ended", false);
+  const SubscriberFigures figures = table_.Figures(rig_.window);
+  EXPECT_EQ(figures.subscribers, 3U);
+  EXPECT_EQ(figures.max_lag_steps, 6U);
+  EXPECT_EQ(figures.total_lag_steps, 2U + 6U + 6U);
+  EXPECT_EQ(figures.unused_credits, 6U + 16U + 16U);
+  EXPECT_TRUE(ended->end.has_value());
+}
+
+TEST_F(SubscriptionTableTest, FiguresOfNobodyAreZero) {
+  const SubscriberFigures figures = table_.Figures(rig_.window);
+  EXPECT_EQ(figures.subscribers, 0U);
+  EXPECT_EQ(figures.max_lag_steps, 0U);
+  EXPECT_EQ(figures.total_lag_steps, 0U);
+  EXPECT_EQ(figures.unused_credits, 0U);
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,153 @@
+#include "tests/server/store/state_store_parity.h"
+
+#include <gmock/gmock.h>
+
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST_P(StateStoreParityTest, HasNothingAtFirst) {
+  EXPECT_THAT(store_->Jobs().value(), IsEmpty());
+  EXPECT_THAT(store_->Load("a").status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'a'")));
+  EXPECT_THAT(Commit({}), IsOk());
+  EXPECT_THAT(store_->Jobs().value(), IsEmpty());
+}
+
+TEST_P(StateStoreParityTest, KeepsRecordsInOrderAndJobsApart) {
+  ASSERT_THAT(Commit({AppendRecord{"b", 0, "b0"}, AppendRecord{"a", 0, "a0"},
+                      AppendRecord{"b", 1, "b1"}}),
+              IsOk());
+  ASSERT_THAT(Commit({AppendRecord{"a", 1, "a1"}}), IsOk());
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("a", "b"));
+  EXPECT_THAT(store_->Load("a").value().records, ElementsAre("a0", "a1"));
+  const StoredJob b = store_->Load("b").value();
+  EXPECT_THAT(b.records, ElementsAre("b0", "b1"));
+  EXPECT_EQ(b.snapshot, "");
+  EXPECT_EQ(b.snapshot_records, 0U);
+}
+
+TEST_P(StateStoreParityTest, KeepsAnyBytes) {
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
+  const std::string large(1 << 20, 'x');
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, bytes}, AppendRecord{"a", 1, ""},
+                      AppendRecord{"a", 2, large}}),
+              IsOk());
+  EXPECT_THAT(store_->Load("a").value().records, ElementsAre(bytes, "", large));
+  ASSERT_THAT(Commit({WriteSnapshot{"a", 3, bytes}}), IsOk());
+  EXPECT_EQ(store_->Load("a").value().snapshot, bytes);
+}
+
+TEST_P(StateStoreParityTest, ASnapshotTakesThePlaceOfTheRecordsBeforeIt) {
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "a0"}, AppendRecord{"a", 1, "a1"},
+                      WriteSnapshot{"a", 2, "after a1"}, AppendRecord{"a", 2, "a2"}}),
+              IsOk());
+  const StoredJob first = store_->Load("a").value();
+  EXPECT_EQ(first.snapshot, "after a1");
+  EXPECT_EQ(first.snapshot_records, 2U);
+  EXPECT_THAT(first.records, ElementsAre("a2"));
+
+  ASSERT_THAT(Commit({AppendRecord{"a", 3, "a3"}}), IsOk());
+  ASSERT_THAT(Commit({WriteSnapshot{"a", 4, "after a3"}}), IsOk());
+  const StoredJob second = store_->Load("a").value();
+  EXPECT_EQ(second.snapshot, "after a3");
+  EXPECT_EQ(second.snapshot_records, 4U);
+  EXPECT_THAT(second.records, IsEmpty());
+  EXPECT_THAT(Commit({AppendRecord{"a", 4, "a4"}}), IsOk());
+}
+
+TEST_P(StateStoreParityTest, ARemovedJobLeavesNothingAndItsNameIsFree) {
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "old"}, AppendRecord{"b", 0, "b0"},
+                      WriteSnapshot{"a", 1, "old snapshot"}}),
+              IsOk());
+  ASSERT_THAT(Commit({RemoveJob{"a"}}), IsOk());
+  EXPECT_THAT(store_->Load("a").status(),
+              StatusIs(absl::StatusCode::kNotFound, "job: 'a' is not in the store"));
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("b"));
+
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "new"}}), IsOk());
+  const StoredJob again = store_->Load("a").value();
+  EXPECT_THAT(again.records, ElementsAre("new"));
+  EXPECT_EQ(again.snapshot, "");
+  EXPECT_EQ(again.snapshot_records, 0U);
+}
+
+TEST_P(StateStoreParityTest, AJobMayBeRemovedAndMadeAnewInOneCommit) {
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "old"}, RemoveJob{"a"},
+                      AppendRecord{"a", 0, "new"}, AppendRecord{"a", 1, "newer"}}),
+              IsOk());
+  EXPECT_THAT(store_->Load("a").value().records, ElementsAre("new", "newer"));
+}
+
+TEST_P(StateStoreParityTest, RefusedWritesNameTheJobAndTheNumber) {
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "a0"}, AppendRecord{"a", 1, "a1"}}), IsOk());
+  struct {
+    StoreWrite write;
+    absl::StatusCode code;
+    std::vector<std::string> says;
+  } const cases[] = {
+      {AppendRecord{"a", 0, ""}, absl::StatusCode::kAlreadyExists, {"'a'"}},
+      {AppendRecord{"a", 1, ""}, absl::StatusCode::kOutOfRange, {"'a'", "1", "2"}},
+      {AppendRecord{"a", 3, ""}, absl::StatusCode::kOutOfRange, {"'a'", "3", "2"}},
+      {AppendRecord{"b", 1, ""}, absl::StatusCode::kNotFound, {"'b'"}},
+      {WriteSnapshot{"a", 1, ""}, absl::StatusCode::kOutOfRange, {"'a'", "1", "2"}},
+      {WriteSnapshot{"a", 3, ""}, absl::StatusCode::kOutOfRange, {"'a'", "3", "2"}},
+      {WriteSnapshot{"b", 0, ""}, absl::StatusCode::kNotFound, {"'b'"}},
+      {RemoveJob{"b"}, absl::StatusCode::kNotFound, {"'b'"}},
+  };
+  for (const auto& refused : cases) {
+    for (const std::string& part : refused.says) {
+      EXPECT_THAT(Commit({refused.write}), StatusIs(refused.code, HasSubstr(part)));
+    }
+  }
+  EXPECT_THAT(store_->Load("a").value().records, ElementsAre("a0", "a1"));
+}
+
+TEST_P(StateStoreParityTest, ARefusedCommitChangesNothingOfAnyJob) {
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "a0"}, AppendRecord{"b", 0, "b0"}}), IsOk());
+  EXPECT_THAT(
+      Commit({AppendRecord{"a", 1, "a1"}, WriteSnapshot{"a", 2, "snapshot"},
+              RemoveJob{"b"}, AppendRecord{"c", 0, "c0"}, AppendRecord{"a", 7, "gap"}}),
+      StatusIs(absl::StatusCode::kOutOfRange, AllOf(HasSubstr("7"), HasSubstr("2"))));
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("a", "b"));
+  const StoredJob a = store_->Load("a").value();
+  EXPECT_THAT(a.records, ElementsAre("a0"));
+  EXPECT_EQ(a.snapshot, "");
+  EXPECT_THAT(store_->Load("b").value().records, ElementsAre("b0"));
+}
+
+TEST_P(StateStoreParityTest, ThreadsMayCommitAndLoadAtOnce) {
+  constexpr int kThreads = 4;
+  constexpr uint64_t kRecords = 50;
+  std::latch start(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t, &start] {
+      const std::string job = absl::StrCat("job", t);
+      start.arrive_and_wait();
+      for (uint64_t i = 0; i < kRecords; ++i) {
+        EXPECT_THAT(Commit({AppendRecord{job, i, absl::StrCat(job, ":", i)}}), IsOk());
+        EXPECT_EQ(store_->Load(job).value().records.size(), i + 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store_->Jobs().value().size(), static_cast<size_t>(kThreads));
+  EXPECT_EQ(store_->Load("job3").value().records.back(), "job3:49");
+}
+
+}  // namespace
+}  // namespace evenpack::testing

@@ -1,0 +1,64 @@
+#include "tests/testing/control_room.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/awaited.h"
+
+namespace evenpack::testing {
+
+std::shared_ptr<Job> ControlRoom::MakeJob(const JobSpec& spec,
+                                          const std::string& name) {
+  auto job = std::make_shared<Job>(name, environment());
+  const absl::Status created = Do(*job, CreateJob{spec});
+  EXPECT_TRUE(created.ok()) << created;
+  return job;
+}
+
+std::shared_ptr<Job> ControlRoom::RecoverJob(const std::string& name) {
+  auto job = std::make_shared<Job>(name, environment());
+  const absl::Status recovered = job->Recover();
+  EXPECT_TRUE(recovered.ok()) << recovered;
+  return job;
+}
+
+absl::Status Do(Job& job, const Command& command) {
+  const Awaited<absl::Status> done;
+  job.Submit(command, done);
+  return done.Get();
+}
+
+absl::Status DoIngest(Job& job, uint64_t first_sequence,
+                      const std::vector<uint32_t>& lengths, const std::string& stream) {
+  Ingest command;
+  command.stream = stream;
+  command.first_sequence = first_sequence;
+  command.lengths = lengths;
+  return Do(job, command);
+}
+
+absl::Status DoUpdate(Job& job, const JobSpec& spec, std::optional<uint64_t> from,
+                      std::optional<uint64_t> expected_epoch) {
+  const Awaited<absl::Status> done;
+  job.Update(spec, from, expected_epoch, done);
+  return done.Get();
+}
+
+absl::Status DoRemove(Job& job) {
+  const Awaited<absl::Status> done;
+  job.Remove(done);
+  return done.Get();
+}
+
+absl::StatusOr<JobStatus> Describe(Job& job) {
+  const Awaited<absl::StatusOr<JobStatus>> status;
+  job.Describe(status);
+  return status.Get();
+}
+
+absl::StatusOr<StreamPosition> Open(Job& job, const std::string& stream) {
+  const Awaited<absl::StatusOr<StreamPosition>> position;
+  job.OpenStream(stream, position);
+  return position.Get();
+}
+
+}  // namespace evenpack::testing

@@ -1,0 +1,61 @@
+// Jobs over a store that can fail, a clock that stands still, and calls that wait.
+#ifndef EVENPACK_TESTS_TESTING_CONTROL_ROOM_H_
+#define EVENPACK_TESTS_TESTING_CONTROL_ROOM_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/control/committer.h"
+#include "server/control/job.h"
+#include "server/runtime/worker_pool.h"
+#include "server/store/memory_store.h"
+#include "tests/testing/fake_clock.h"
+#include "tests/testing/fault_store.h"
+
+namespace evenpack::testing {
+
+class ControlRoom {
+ public:
+  // `commit_waits`: as StateStore::CommitWaits.
+  explicit ControlRoom(bool commit_waits = true) : store_(memory_, commit_waits) {}
+  // A store that stands still goes on then.
+  ~ControlRoom() { store_.Release(); }
+
+  MemoryStore& memory() { return memory_; }
+  FaultStore& store() { return store_; }
+  FakeClock& clock() { return clock_; }
+  Committer& committer() { return committer_; }
+  ControlEnvironment environment() { return {committer_, store_, pool_, clock_}; }
+
+  // A job whose creation is committed.
+  std::shared_ptr<Job> MakeJob(const JobSpec& spec, const std::string& name = "job");
+  // What another server would make of what the store holds. The two must not both go
+  // on.
+  std::shared_ptr<Job> RecoverJob(const std::string& name = "job");
+
+ private:
+  MemoryStore memory_;
+  FaultStore store_;
+  FakeClock clock_;
+  // Ends after the committer, whose callbacks use it.
+  WorkerPool pool_{2};
+  Committer committer_{store_};
+};
+
+// Job's requests, as calls that return with the answer.
+absl::Status Do(Job& job, const Command& command);
+absl::Status DoIngest(Job& job, uint64_t first_sequence,
+                      const std::vector<uint32_t>& lengths,
+                      const std::string& stream = "a");
+absl::Status DoUpdate(Job& job, const JobSpec& spec, std::optional<uint64_t> from = {},
+                      std::optional<uint64_t> expected_epoch = {});
+absl::Status DoRemove(Job& job);
+absl::StatusOr<JobStatus> Describe(Job& job);
+absl::StatusOr<StreamPosition> Open(Job& job, const std::string& stream = "a");
+
+}  // namespace evenpack::testing
+
+#endif  // EVENPACK_TESTS_TESTING_CONTROL_ROOM_H_

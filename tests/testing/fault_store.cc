@@ -1,0 +1,86 @@
+#include "tests/testing/fault_store.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace evenpack::testing {
+
+absl::Status FaultStore::Commit(std::span<const StoreWrite> writes) {
+  MutexLock lock(mutex_);
+  ++waiting_;
+  changed_.SignalAll();
+  while (blocked_) changed_.Wait(mutex_);
+  --waiting_;
+  if (Fails(writes)) return absl::InternalError("the disk is full");
+  absl::Status status = store_.Commit(writes);
+  if (status.ok()) commits_.push_back(writes.size());
+  return status;
+}
+
+absl::StatusOr<StoredJob> FaultStore::Load(const std::string& job) {
+  {
+    MutexLock lock(mutex_);
+    if (failing_loads_ > 0) {
+      --failing_loads_;
+      return absl::InternalError("the disk is gone");
+    }
+  }
+  return store_.Load(job);
+}
+
+void FaultStore::FailCommits(int count, int skip) {
+  MutexLock lock(mutex_);
+  failing_commits_ = count;
+  skipped_commits_ = skip;
+}
+
+void FaultStore::FailCommitsOf(const std::string& job) {
+  MutexLock lock(mutex_);
+  failing_job_ = job;
+}
+
+void FaultStore::FailLoads(int count) {
+  MutexLock lock(mutex_);
+  failing_loads_ = count;
+}
+
+void FaultStore::Block() {
+  MutexLock lock(mutex_);
+  blocked_ = true;
+}
+
+void FaultStore::Release() {
+  MutexLock lock(mutex_);
+  blocked_ = false;
+  changed_.SignalAll();
+}
+
+void FaultStore::WaitUntilBlocked() {
+  MutexLock lock(mutex_);
+  while (waiting_ == 0) changed_.Wait(mutex_);
+}
+
+std::vector<size_t> FaultStore::commits() const {
+  MutexLock lock(mutex_);
+  return commits_;
+}
+
+bool FaultStore::Fails(std::span<const StoreWrite> writes) {
+  const auto is_of_failing_job = [this](const StoreWrite& write) EVENPACK_REQUIRES(
+                                     mutex_) {
+    return std::visit([](const auto& held) { return held.job; }, write) == failing_job_;
+  };
+  if (!failing_job_.empty() &&
+      std::any_of(writes.begin(), writes.end(), is_of_failing_job)) {
+    return true;
+  }
+  if (failing_commits_ == 0) return false;
+  if (skipped_commits_ > 0) {
+    --skipped_commits_;
+    return false;
+  }
+  --failing_commits_;
+  return true;
+}
+
+}  // namespace evenpack::testing
