@@ -1,0 +1,30 @@
+#include "server/app/figures.h"
+
+#include <memory>
+
+namespace evenpack {
+
+std::vector<JobFigures> Figures::Jobs() const {
+  std::vector<JobFigures> figures;
+  for (const std::shared_ptr<Job>& job : jobs_.ByAge()) {
+    figures.push_back(job->Figures());
+  }
+  return figures;
+}
+
+ServerFigures Figures::Server() const {
+  ServerFigures figures;
+  figures.ingest_streams = ingest_calls_.size();
+  figures.step_streams = step_calls_.size();
+  figures.ingest_streams_opened = ingest_calls_.opened();
+  figures.step_streams_opened = step_calls_.opened();
+  figures.errors_by_code = errors_.Figures();
+  const CommitterFigures commits = committer_.Figures();
+  figures.store_commits = commits.commits;
+  figures.store_commit_failures = commits.failures;
+  figures.store_records = commits.records;
+  figures.store_bytes = commits.bytes;
+  return figures;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,40 @@
+// What the exporter reads, gathered from the rooms.
+#ifndef EVENPACK_SERVER_APP_FIGURES_H_
+#define EVENPACK_SERVER_APP_FIGURES_H_
+
+#include <vector>
+
+#include "server/control/committer.h"
+#include "server/control/job_registry.h"
+#include "server/metrics/figures_source.h"
+#include "server/service/live_calls.h"
+#include "server/service/service_environment.h"
+
+namespace evenpack {
+
+// Thread-safe. All that it reads outlives it.
+class Figures final : public FiguresSource {
+ public:
+  Figures(const JobRegistry& jobs, const Committer& committer,
+          const LiveCalls& ingest_calls, const LiveCalls& step_calls,
+          const ErrorCounts& errors)
+      : jobs_(jobs),
+        committer_(committer),
+        ingest_calls_(ingest_calls),
+        step_calls_(step_calls),
+        errors_(errors) {}
+
+  std::vector<JobFigures> Jobs() const override;
+  ServerFigures Server() const override;
+
+ private:
+  const JobRegistry& jobs_;
+  const Committer& committer_;
+  const LiveCalls& ingest_calls_;
+  const LiveCalls& step_calls_;
+  const ErrorCounts& errors_;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_APP_FIGURES_H_

@@ -1,0 +1,75 @@
+// evenpack-server: see --help.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/app/library_logs.h"
+#include "server/app/packing_server.h"
+#include "server/app/server_options.h"
+#include "server/runtime/log.h"
+
+namespace {
+
+constexpr int kBadInput = 2;
+constexpr int kFailed = 1;
+
+int Fail(const absl::Status& status) {
+  std::fputs(absl::StrCat("evenpack-server: ", status.message(), "\n").c_str(), stderr);
+  return absl::IsInvalidArgument(status) ? kBadInput : kFailed;
+}
+
+void Announce(const std::string& kind, const std::string& address) {
+  if (address.empty()) return;
+  std::fputs(absl::StrCat(kind, " listening on ", address, "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int Serve(const evenpack::ServerOptions& options) {
+  // Before any thread starts, so that all of them leave the signals to sigwait.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  evenpack::StartLog(options.log_level, options.log_format);
+  evenpack::TakeLibraryLogs();
+  const auto server = evenpack::PackingServer::Start(options);
+  if (!server.ok()) return Fail(server.status());
+  Announce("grpc", (*server)->grpc_address());
+  Announce("http", (*server)->http_address());
+  evenpack::Log(evenpack::LogLevel::kInfo, "serving",
+                {{"grpc", (*server)->grpc_address()},
+                 {"http", (*server)->http_address()},
+                 {"store", options.store}});
+  int signal = 0;
+  sigwait(&signals, &signal);
+  evenpack::Log(evenpack::LogLevel::kInfo, "draining",
+                {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  const bool closed = (*server)->Drain();
+  evenpack::Log(evenpack::LogLevel::kInfo, "stopped",
+                {{"connections", closed ? "closed" : "left to the system"}});
+  // All is committed: nothing is lost with the connections that hang.
+  if (!closed) std::_Exit(0);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto command =
+        evenpack::ReadServerCommand(std::vector<std::string>(argv + 1, argv + argc));
+    if (!command.ok()) return Fail(command.status());
+    if (!command->text.empty()) {
+      std::fputs(command->text.c_str(), stdout);
+      return 0;
+    }
+    return Serve(command->options);
+  } catch (const std::exception& error) {
+    return Fail(absl::InternalError(absl::StrCat("internal error: ", error.what())));
+  }
+}

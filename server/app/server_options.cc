@@ -1,0 +1,194 @@
+#include "server/app/server_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/app/config_file.h"
+
+namespace evenpack {
+namespace {
+
+constexpr uint64_t kMostSeconds = 365 * 86'400;
+constexpr uint64_t kMostBytes = std::numeric_limits<int32_t>::max();
+
+const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
+                                                 {"info", LogLevel::kInfo},
+                                                 {"warning", LogLevel::kWarning},
+                                                 {"error", LogLevel::kError}};
+const std::map<std::string, LogFormat> kFormats = {{"text", LogFormat::kText},
+                                                   {"json", LogFormat::kJson}};
+
+void AddAddresses(CLI::App& app, ServerOptions& options) {
+  app.add_option("--listen", options.listen,
+                 "HOST:PORT of the gRPC service; port 0 takes any that is free")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--http-listen", options.http_listen,
+                 "HOST:PORT of /metrics, /healthz and /readyz; empty for no HTTP port")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--channelz", options.channelz,
+                 "gRPC's channelz service; auto: where --listen is on loopback")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+}
+
+void AddNumber(CLI::App& app, const std::string& flag, uint64_t& value, uint64_t least,
+               uint64_t most, const std::string& help) {
+  app.add_option(flag, value, help)
+      ->check(CLI::Range(least, most))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+// One of some names, of which `unless_given` is the default.
+template <typename Value>
+void AddNamed(CLI::App& app, const std::string& flag, Value& value,
+              const std::map<std::string, Value>& names,
+              const std::string& unless_given, const std::string& help) {
+  app.add_option_function<std::string>(
+         flag, [&value, &names](const std::string& name) { value = names.at(name); },
+         help)
+      ->check(CLI::IsMember(&names))
+      ->default_str(unless_given);
+}
+
+void AddLimits(CLI::App& app, ServerOptions& options) {
+  AddNumber(app, "--max-jobs", options.max_jobs, 1, 1'000'000, "jobs at a time");
+  AddNumber(app, "--max-step-streams", options.max_step_streams, 1, 1'000'000,
+            "subscriptions at a time");
+  AddNumber(app, "--max-ingest-streams", options.max_ingest_streams, 1, 1'000'000,
+            "producers at a time");
+  AddNumber(app, "--max-message-bytes", options.max_message_bytes, 1024, kMostBytes,
+            "bytes of a message, either way");
+  AddNumber(app, "--step-cache-bytes", options.step_cache_bytes, 0, uint64_t{1} << 40,
+            "bytes of encoded steps kept for subscribers of the same view");
+  AddNumber(app, "--max-metric-jobs", options.max_metric_jobs, 0, 1'000'000,
+            "jobs that /metrics shows");
+  AddNumber(app, "--wake-threads", options.wake_threads, 0, 1024,
+            "threads that wake subscribers; 0: one for each processor");
+}
+
+void AddTimes(CLI::App& app, ServerOptions& options) {
+  AddNumber(app, "--keepalive-seconds", options.keepalive_seconds, 1, kMostSeconds,
+            "silence after which a client is asked whether it is alive");
+  AddNumber(app, "--keepalive-timeout-seconds", options.keepalive_timeout_seconds, 1,
+            kMostSeconds, "how long it may take to answer");
+  AddNumber(app, "--min-ping-seconds", options.min_ping_seconds, 0, kMostSeconds,
+            "clients that ping more often are cut off");
+  AddNumber(app, "--max-connection-age-seconds", options.max_connection_age_seconds, 0,
+            kMostSeconds, "age at which a connection is closed; 0: never");
+  AddNumber(app, "--connection-age-grace-seconds", options.connection_age_grace_seconds,
+            0, kMostSeconds, "how long calls may go on then");
+  AddNumber(app, "--drain-seconds", options.drain_seconds, 0, kMostSeconds,
+            "what a shutdown may take after SIGTERM or SIGINT");
+}
+
+void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
+  app.add_option("--store", options.store,
+                 "where jobs are kept; memory: lost with the process")
+      ->check(CLI::IsMember({"memory"}))
+      ->capture_default_str();
+  AddNamed(app, "--log-level", options.log_level, kLevels, "info",
+           "what is logged: messages of this level and above");
+  AddNamed(app, "--log-format", options.log_format, kFormats, "text",
+           "how messages are logged");
+  app.add_option(
+         "--config", config,
+         "a YAML file with flags as 'flag: value' lines, without dashes; a flag "
+         "given here goes before it")
+      ->type_name("FILE");
+}
+
+absl::Status Refused(const std::string& message) {
+  return absl::InvalidArgumentError(message);
+}
+
+// The file's flags that the command line does not give, as arguments.
+absl::StatusOr<std::vector<std::string>> ArgumentsOf(
+    const std::vector<ConfigValue>& values, const CLI::App& app) {
+  std::vector<std::string> arguments;
+  for (const ConfigValue& value : values) {
+    const std::string flag = absl::StrCat("--", value.name);
+    const CLI::Option* option = app.get_option_no_throw(flag);
+    if (option == nullptr || value.name == "config" || value.name == "help" ||
+        value.name == "version") {
+      return Refused(absl::StrCat("config: line ", value.line, ": '", value.name,
+                                  "' is not accepted; accepted: the flags of "
+                                  "evenpack-server --help, without dashes"));
+    }
+    if (option->count() > 0) continue;
+    if (value.value.empty()) {
+      // CLI11 takes "--flag=" for a flag without its value.
+      arguments.insert(arguments.end(), {flag, ""});
+    } else {
+      arguments.push_back(absl::StrCat(flag, "=", value.value));
+    }
+  }
+  return arguments;
+}
+
+// One parse of one set of arguments.
+class Parser {
+ public:
+  Parser() {
+    app_.set_version_flag("--version",
+                          absl::StrCat("evenpack-server ", EVENPACK_VERSION));
+    AddAddresses(app_, command_.options);
+    AddOthers(app_, command_.options, config_);
+    AddLimits(app_, command_.options);
+    AddTimes(app_, command_.options);
+  }
+
+  absl::Status Parse(std::vector<std::string> arguments) {
+    // CLI11 takes them from the back.
+    std::reverse(arguments.begin(), arguments.end());
+    try {
+      app_.parse(std::move(arguments));
+    } catch (const CLI::CallForVersion& version) {
+      command_.text = absl::StrCat(version.what(), "\n");
+    } catch (const CLI::CallForHelp&) {
+      command_.text = app_.help();
+    } catch (const CLI::ParseError& error) {
+      return Refused(error.what());
+    }
+    return absl::OkStatus();
+  }
+
+  const CLI::App& app() const { return app_; }
+  const std::string& config() const { return config_; }
+  const ServerCommand& command() const { return command_; }
+
+ private:
+  ServerCommand command_;
+  std::string config_;
+  CLI::App app_{
+      "Packs document streams into balanced micro-batches and streams them to "
+      "the ranks of training runs.",
+      "evenpack-server"};
+};
+
+}  // namespace
+
+absl::StatusOr<ServerCommand> ReadServerCommand(
+    const std::vector<std::string>& arguments) {
+  Parser given;
+  if (absl::Status status = given.Parse(arguments); !status.ok()) return status;
+  if (given.config().empty() || !given.command().text.empty()) return given.command();
+  const auto values = ReadConfigFile(given.config());
+  if (!values.ok()) return values.status();
+  auto from_file = ArgumentsOf(*values, given.app());
+  if (!from_file.ok()) return from_file.status();
+  Parser all;
+  from_file->insert(from_file->end(), arguments.begin(), arguments.end());
+  if (absl::Status status = all.Parse(*std::move(from_file)); !status.ok()) {
+    return Refused(absl::StrCat("config: ", status.message()));
+  }
+  return all.command();
+}
+
+}  // namespace evenpack

@@ -1,0 +1,65 @@
+// What evenpack-server is told on its command line and in its configuration file.
+#ifndef EVENPACK_SERVER_APP_SERVER_OPTIONS_H_
+#define EVENPACK_SERVER_APP_SERVER_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/runtime/log.h"
+
+namespace evenpack {
+
+// The defaults are those of the flags.
+struct ServerOptions {
+  // HOST:PORT; port 0 takes any that is free.
+  std::string listen = "127.0.0.1:7654";
+  // The same; empty: no HTTP port.
+  std::string http_listen = "127.0.0.1:7655";
+  // Where jobs are kept: "memory".
+  std::string store = "memory";
+  uint64_t max_jobs = 1000;
+  uint64_t max_step_streams = 16384;
+  uint64_t max_ingest_streams = 4096;
+  // Of a message, either way.
+  uint64_t max_message_bytes = 16 << 20;
+  // Encoded steps kept for subscribers of the same view.
+  uint64_t step_cache_bytes = 64 << 20;
+  // Silence after which a client is asked whether it is alive, and for how long.
+  uint64_t keepalive_seconds = 60;
+  uint64_t keepalive_timeout_seconds = 20;
+  // Clients that ask the server more often are cut off.
+  uint64_t min_ping_seconds = 10;
+  // Age at which a connection is closed, and how long its calls may go on then. 0:
+  // none.
+  uint64_t max_connection_age_seconds = 0;
+  uint64_t connection_age_grace_seconds = 60;
+  // What a shutdown may take.
+  uint64_t drain_seconds = 20;
+  // Threads that wake subscribers; 0: one for each processor.
+  uint64_t wake_threads = 0;
+  // gRPC's channelz service: auto is where `listen` is on the loopback interface.
+  std::string channelz = "auto";
+  // Jobs that /metrics shows.
+  uint64_t max_metric_jobs = 200;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+};
+
+struct ServerCommand {
+  ServerOptions options;
+  // The help or the version: to be printed instead of serving.
+  std::string text;
+};
+
+// `arguments` without the program's name. A flag on the command line goes before the
+// same in the file that --config names: YAML, one "flag: value" a line, without dashes.
+// INVALID_ARGUMENT naming the flag, or the file and line.
+absl::StatusOr<ServerCommand> ReadServerCommand(
+    const std::vector<std::string>& arguments);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_APP_SERVER_OPTIONS_H_

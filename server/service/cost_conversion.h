@@ -1,0 +1,35 @@
+// evenpack.v1.Cost as the integer tables that a job decides from.
+#ifndef EVENPACK_SERVER_SERVICE_COST_CONVERSION_H_
+#define EVENPACK_SERVER_SERVICE_COST_CONVERSION_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "server/core/cost/kernel_latency_table.h"
+#include "server/core/cost/workload_table.h"
+
+namespace evenpack::v1 {
+class Cost;
+}
+
+namespace evenpack {
+
+// The shape that a cost is resolved for.
+struct CostShape {
+  uint32_t max_length = 1;
+  uint32_t micro_batches = 1;
+  uint32_t tensor_parallel = 1;
+  uint32_t context_parallel = 1;
+};
+
+// INVALID_ARGUMENT naming the field, as "cost.analytic.model.name".
+absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
+                                              const CostShape& shape);
+
+// Of cost.kernel_latency or, where it is empty, of the kernel's tiles.
+absl::StatusOr<KernelLatencyTable> ResolveKernelLatency(const v1::Cost& cost,
+                                                        const CostShape& shape);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SERVICE_COST_CONVERSION_H_

@@ -1,0 +1,322 @@
+#include "server/service/ingest_call.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/control/job.h"
+#include "server/core/document/invalid_field.h"
+#include "server/runtime/mutex.h"
+#include "server/runtime/status_detail.h"
+#include "server/service/field_path.h"
+#include "server/service/status_conversion.h"
+
+namespace evenpack {
+namespace {
+
+using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
+
+// Batches of one call that are decided and not committed yet; no more is read then.
+constexpr int kMaxUncommitted = 64;
+
+absl::StatusOr<Ingest> Read(const std::string& stream, const v1::DocumentBatch& from) {
+  if (!from.token_ids().empty()) {
+    return WithDetail(
+        absl::UnimplementedError("batch.token_ids: payload by value is not built yet; "
+                                 "accepted: none"),
+        {"PAYLOAD_BY_VALUE", {}});
+  }
+  if (from.length().empty()) {
+    return InvalidField("batch.length", "no value", "at least one document");
+  }
+  Ingest ingest;
+  ingest.stream = stream;
+  ingest.first_sequence = from.first_sequence();
+  ingest.lengths = {from.length().begin(), from.length().end()};
+  ingest.ids = {from.id().begin(), from.id().end()};
+  ingest.loss_tokens = {from.loss_tokens().begin(), from.loss_tokens().end()};
+  ingest.sources = {from.source().begin(), from.source().end()};
+  return ingest;
+}
+
+// The engine's name of a batch's column as the API has it.
+absl::Status InBatchNames(const absl::Status& status) {
+  constexpr std::array<std::pair<absl::string_view, absl::string_view>, 3> kColumns = {
+      {{"lengths", "length"}, {"ids", "id"}, {"sources", "source"}}};
+  const std::string field = RefusedField(status);
+  const absl::string_view name = absl::string_view(field).substr(0, field.find('['));
+  const absl::string_view element = absl::string_view(field).substr(name.size());
+  for (const auto& [engine, api] : kColumns) {
+    if (name == engine) return Renamed(absl::StrCat("batch.", api, element), status);
+  }
+  return Under("batch", status);
+}
+
+// Reads are started one after another, each when the batch before it is decided and the
+// stream has room; answers go out as commits come in. The transport's operations are
+// started under no lock, since they may call back before they return.
+class IngestCall final : public Reactor,
+                         public DrainableCall,
+                         public std::enable_shared_from_this<IngestCall> {
+ public:
+  explicit IngestCall(const ServiceEnvironment& environment)
+      : environment_(environment) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    if (!environment_.ingest_calls.Add(self_)) {
+      return End(TooManyCalls(environment_.ingest_calls));
+    }
+    StartRead(&request_);
+  }
+
+  void OnReadDone(bool ok) override {
+    const auto self = shared_from_this();
+    if (!ok) {
+      {
+        MutexLock lock(mutex_);
+        reading_ = Reading::kNoMore;
+      }
+      if (job_ == nullptr) {
+        return End(InvalidField("message", "none", "open as the first of a call"));
+      }
+      return Pump();
+    }
+    if (job_ == nullptr) return Open();
+    absl::Status status;
+    switch (request_.message_case()) {
+      case v1::IngestRequest::kBatch:
+        status = TakeBatch(request_.batch());
+        break;
+      case v1::IngestRequest::kEndOfStream:
+        Submit(EndOfStream{stream_, request_.end_of_stream().documents()},
+               request_.end_of_stream().documents(), true);
+        break;
+      default:
+        status =
+            InvalidField("message", request_.has_open() ? "a second open" : "nothing",
+                         "batch or end_of_stream");
+    }
+    if (!status.ok()) return End(std::move(status));
+    RequestTaken();
+    ReadOn();
+  }
+
+  void OnWriteDone(bool ok) override {
+    const auto self = shared_from_this();
+    {
+      MutexLock lock(mutex_);
+      writing_ = false;
+    }
+    if (!ok) return End(absl::CancelledError("the client is gone"));
+    Pump();
+  }
+
+  void OnCancel() override {
+    const auto self = shared_from_this();
+    End(absl::CancelledError("the client cancelled the call"));
+  }
+
+  void OnDone() override {
+    const auto self = std::move(self_);
+    environment_.ingest_calls.Remove(self);
+    if (job_ == nullptr) return;
+    std::optional<uint64_t> waiting;
+    {
+      MutexLock lock(mutex_);
+      waiting = waiting_for_room_;
+    }
+    if (waiting.has_value()) job_->StopWaiting(*waiting);
+    job_->RemoveProducer(producer_);
+  }
+
+  void Drain() override {
+    const auto self = shared_from_this();
+    End(Draining());
+  }
+
+ private:
+  enum class Reading { kYes, kHeldBack, kNoMore };
+
+  void Open() {
+    if (!request_.has_open()) {
+      return End(
+          InvalidField("message", "another message", "open as the first of a call"));
+    }
+    absl::StatusOr<std::shared_ptr<Job>> job =
+        environment_.jobs.Find(request_.open().job());
+    if (!job.ok()) return End(job.status());
+    stream_ = request_.open().stream();
+    job_ = *std::move(job);
+    producer_ = job_->AddProducer(
+        [self = shared_from_this()] { self->End(JobNotFound(self->job_->name())); });
+    job_->OpenStream(stream_, [self = shared_from_this()](
+                                  const absl::StatusOr<StreamPosition>& position) {
+      self->Opened(position);
+    });
+  }
+
+  void Opened(const absl::StatusOr<StreamPosition>& position) {
+    if (!position.ok()) return End(position.status());
+    {
+      MutexLock lock(mutex_);
+      stream_index_ = position->index;
+      committed_.set_next_sequence(position->next_sequence);
+      committed_.set_ended(position->ended);
+      untold_ = true;
+    }
+    Pump();
+    RequestTaken();
+    ReadOn();
+  }
+
+  // request_ may be read into again.
+  void RequestTaken() {
+    MutexLock lock(mutex_);
+    if (reading_ == Reading::kYes) reading_ = Reading::kHeldBack;
+  }
+
+  absl::Status TakeBatch(const v1::DocumentBatch& batch) {
+    absl::StatusOr<Ingest> ingest = Read(stream_, batch);
+    if (!ingest.ok()) return ingest.status();
+    const uint64_t next = ingest->first_sequence + ingest->lengths.size();
+    Submit(*std::move(ingest), next, false);
+    return absl::OkStatus();
+  }
+
+  void Submit(Command command, uint64_t next, bool ends) {
+    {
+      MutexLock lock(mutex_);
+      ++uncommitted_;
+    }
+    job_->Submit(std::move(command),
+                 [self = shared_from_this(), next, ends](const absl::Status& status) {
+                   self->Committed(status, next, ends);
+                 });
+  }
+
+  void Committed(const absl::Status& status, uint64_t next, bool ends) {
+    bool read = false;
+    {
+      MutexLock lock(mutex_);
+      --uncommitted_;
+      if (!status.ok()) {
+        if (!ending_.has_value()) ending_ = InBatchNames(status);
+      } else {
+        committed_.set_next_sequence(std::max(committed_.next_sequence(), next));
+        committed_.set_ended(committed_.ended() || ends);
+        untold_ = true;
+      }
+      read = reading_ == Reading::kHeldBack && uncommitted_ == kMaxUncommitted / 2;
+    }
+    Pump();
+    if (read) ReadOn();
+  }
+
+  // Starts the next read, or leaves that to a commit or to a step that makes room.
+  void ReadOn() {
+    {
+      MutexLock lock(mutex_);
+      if (ending_.has_value() || reading_ != Reading::kHeldBack) return;
+      if (uncommitted_ >= kMaxUncommitted || waiting_for_room_.has_value()) return;
+      waiting_for_room_ = job_->WaitForRoom(
+          stream_index_, [self = shared_from_this()] { self->RoomMade(); });
+      if (waiting_for_room_.has_value()) return;
+      reading_ = Reading::kYes;
+      // Until the transport knows of the read, it would take a finished call for done.
+      ++starting_reads_;
+    }
+    StartRead(&request_);
+    {
+      MutexLock lock(mutex_);
+      --starting_reads_;
+    }
+    Pump();
+  }
+
+  void RoomMade() {
+    {
+      MutexLock lock(mutex_);
+      waiting_for_room_.reset();
+    }
+    ReadOn();
+  }
+
+  void End(absl::Status status) {
+    {
+      MutexLock lock(mutex_);
+      if (!ending_.has_value()) ending_ = std::move(status);
+    }
+    Pump();
+  }
+
+  // Writes or finishes, where that is next.
+  void Pump() {
+    bool write = false;
+    std::optional<absl::Status> finish;
+    {
+      MutexLock lock(mutex_);
+      if (finished_ || writing_ || starting_reads_ > 0) return;
+      if (untold_) {
+        response_ = committed_;
+        untold_ = false;
+        writing_ = true;
+        write = true;
+      } else if (uncommitted_ == 0) {
+        if (reading_ == Reading::kNoMore && !ending_.has_value()) {
+          ending_ = absl::OkStatus();
+        }
+        finished_ = ending_.has_value();
+        finish = ending_;
+      }
+    }
+    if (write) StartWrite(&response_);
+    if (!finish.has_value()) return;
+    environment_.errors.Count(*finish);
+    Finish(ToGrpc(*finish));
+  }
+
+  const ServiceEnvironment environment_;
+  // Until the call is done.
+  std::shared_ptr<IngestCall> self_;
+  // Of the reads, which come one at a time.
+  v1::IngestRequest request_;
+  // Set by the first read, constant from then on.
+  std::shared_ptr<Job> job_;
+  uint64_t producer_ = 0;
+  std::string stream_;
+  // Of the write under way.
+  v1::IngestResponse response_;
+
+  Mutex mutex_;
+  size_t stream_index_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  Reading reading_ EVENPACK_GUARDED_BY(mutex_) = Reading::kYes;
+  int starting_reads_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  std::optional<uint64_t> waiting_for_room_ EVENPACK_GUARDED_BY(mutex_);
+  int uncommitted_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  v1::IngestResponse committed_ EVENPACK_GUARDED_BY(mutex_);
+  bool untold_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // With what the call ends, once all that was decided is committed and told.
+  std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
+  bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* StartIngestCall(
+    const ServiceEnvironment& environment) {
+  const auto call = std::make_shared<IngestCall>(environment);
+  call->Start();
+  return call.get();
+}
+
+}  // namespace evenpack

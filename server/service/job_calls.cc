@@ -1,0 +1,215 @@
+#include "server/service/job_calls.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/control/job.h"
+#include "server/core/document/invalid_field.h"
+#include "server/service/job_conversion.h"
+#include "server/service/spec_conversion.h"
+#include "server/service/step_conversion.h"
+
+namespace evenpack {
+namespace {
+
+constexpr size_t kDefaultPage = 100;
+constexpr size_t kMaxPage = 1000;
+constexpr int kMaxReported = 65536;
+
+using JobPointer = std::shared_ptr<Job>;
+
+// Answers with the job as it is after what was decided before.
+void AnswerWithJob(const JobPointer& job, v1::Job& to, Answer answer) {
+  job->Describe(
+      [&to, answer = std::move(answer)](const absl::StatusOr<JobStatus>& status) {
+        if (status.ok()) ToProto(*status, to);
+        answer(status.status());
+      });
+}
+
+// The jobs of a page, each described at its own time.
+class JobList : public std::enable_shared_from_this<JobList> {
+ public:
+  JobList(v1::ListJobsResponse& response, Answer answer)
+      : response_(response), answer_(std::move(answer)) {}
+
+  void Fill(const std::vector<JobPointer>& jobs) {
+    statuses_.resize(jobs.size());
+    left_ = jobs.size() + 1;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i]->Describe(
+          [self = shared_from_this(), i](const absl::StatusOr<JobStatus>& status) {
+            if (status.ok()) self->statuses_[i] = *status;
+            self->Finish();
+          });
+    }
+    Finish();
+  }
+
+ private:
+  void Finish() {
+    if (--left_ > 0) return;
+    // A job without a status was deleted meanwhile, or can't be recovered.
+    for (const std::optional<JobStatus>& status : statuses_) {
+      if (status.has_value()) ToProto(*status, *response_.add_jobs());
+    }
+    answer_(absl::OkStatus());
+  }
+
+  v1::ListJobsResponse& response_;
+  const Answer answer_;
+  std::vector<std::optional<JobStatus>> statuses_;
+  std::atomic<size_t> left_ = 0;
+};
+
+absl::StatusOr<LatencyReport> Read(const v1::ReportLatencyRequest& request) {
+  if (request.micro_batches_size() > kMaxReported) {
+    return InvalidField("micro_batches",
+                        absl::StrCat(request.micro_batches_size(), " entries"),
+                        absl::StrCat("at most ", kMaxReported));
+  }
+  if (!std::isfinite(request.step_wait_seconds()) || request.step_wait_seconds() < 0) {
+    return InvalidField("step_wait_seconds", request.step_wait_seconds(),
+                        "0 or more seconds");
+  }
+  LatencyReport report;
+  report.dp_rank = request.dp_rank();
+  if (request.has_cp_rank()) report.cp_rank = request.cp_rank();
+  report.step_wait_seconds = request.step_wait_seconds();
+  report.steps_taken = request.steps_taken();
+  for (int i = 0; i < request.micro_batches_size(); ++i) {
+    const v1::MicroBatchLatency& measured = request.micro_batches(i);
+    const bool forward = measured.forward_ns() < 0;
+    if (forward || measured.backward_ns() < 0) {
+      return InvalidField(absl::StrCat("micro_batches[", i, "].",
+                                       forward ? "forward_ns" : "backward_ns"),
+                          forward ? measured.forward_ns() : measured.backward_ns(),
+                          "0 or more nanoseconds");
+    }
+    report.micro_batches.push_back({measured.step(), measured.micro_batch(),
+                                    measured.forward_ns(), measured.backward_ns()});
+  }
+  return report;
+}
+
+}  // namespace
+
+void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& request,
+            v1::CreateJobResponse& response, Answer answer) {
+  if (absl::Status status = CheckJobName(request.name()); !status.ok()) {
+    return answer(status);
+  }
+  absl::StatusOr<JobSpec> spec = FromProto(request.spec());
+  if (!spec.ok()) return answer(spec.status());
+  environment.jobs.Create(request.name(), *std::move(spec),
+                          [&jobs = environment.jobs, &request, &response,
+                           answer = std::move(answer)](const absl::Status& status) {
+                            if (!status.ok()) return answer(InSpecNames(status));
+                            const absl::StatusOr<JobPointer> job =
+                                jobs.Find(request.name());
+                            if (!job.ok()) return answer(job.status());
+                            AnswerWithJob(*job, *response.mutable_job(), answer);
+                          });
+}
+
+void Handle(const ServiceEnvironment& environment, const v1::GetJobRequest& request,
+            v1::GetJobResponse& response, Answer answer) {
+  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
+  if (!job.ok()) return answer(job.status());
+  AnswerWithJob(*job, *response.mutable_job(), std::move(answer));
+}
+
+void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& request,
+            v1::ListJobsResponse& response, Answer answer) {
+  if (request.page_size() < 0) {
+    return answer(InvalidField("page_size", request.page_size(), "0 or more"));
+  }
+  const size_t asked = static_cast<size_t>(request.page_size());
+  const size_t size = asked == 0 ? kDefaultPage : std::min(asked, kMaxPage);
+  // A page token is the last name of the page before.
+  std::vector<JobPointer> jobs = environment.jobs.List(request.page_token(), size + 1);
+  if (jobs.size() > size) {
+    jobs.pop_back();
+    response.set_next_page_token(jobs.back()->name());
+  }
+  std::make_shared<JobList>(response, std::move(answer))->Fill(jobs);
+}
+
+void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& request,
+            v1::UpdateJobResponse& response, Answer answer) {
+  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
+  if (!job.ok()) return answer(job.status());
+  absl::StatusOr<JobSpec> spec = FromProto(request.spec());
+  if (!spec.ok()) return answer(spec.status());
+  std::optional<uint64_t> from_step;
+  if (request.has_from_step()) from_step = request.from_step();
+  std::optional<uint64_t> epoch;
+  if (request.has_expected_epoch()) epoch = request.expected_epoch();
+  (*job)->Update(
+      *std::move(spec), from_step, epoch,
+      [job = *job, &response, answer = std::move(answer)](const absl::Status& status) {
+        if (!status.ok()) return answer(InSpecNames(status));
+        AnswerWithJob(job, *response.mutable_job(), answer);
+      });
+}
+
+void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,
+            v1::DeleteJobResponse&, Answer answer) {
+  environment.jobs.Remove(request.name(), std::move(answer));
+}
+
+void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& request,
+            v1::GetStepResponse& response, Answer answer) {
+  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
+  if (!job.ok()) return answer(job.status());
+  const auto step = (*job)->FindStep(request.step());
+  if (!step.ok()) return answer(step.status());
+  StepView view;
+  view.dp_rank = request.dp_rank();
+  if (request.has_cp_rank()) view.cp_rank = request.cp_rank();
+  absl::Status status = CheckView(view, *(*step)->spec);
+  if (status.ok()) ToProto(**step, view, *response.mutable_step());
+  answer(status);
+}
+
+void Handle(const ServiceEnvironment& environment,
+            const v1::AcknowledgeRequest& request, v1::AcknowledgeResponse& response,
+            Answer answer) {
+  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
+  if (!job.ok()) return answer(job.status());
+  const absl::StatusOr<uint64_t> marked = (*job)->DurableStepsOf(request.dp_rank());
+  if (!marked.ok()) return answer(marked.status());
+  (*job)->Submit(Acknowledge{request.dp_rank(), request.step(), request.epoch()},
+                 [job = *job, rank = request.dp_rank(), &response,
+                  answer = std::move(answer)](const absl::Status& status) {
+                   if (!status.ok()) return answer(status);
+                   const absl::StatusOr<uint64_t> durable = job->DurableStepsOf(rank);
+                   if (durable.ok()) response.set_durable_steps(*durable);
+                   answer(durable.status());
+                 });
+}
+
+void Handle(const ServiceEnvironment& environment,
+            const v1::ReportLatencyRequest& request,
+            v1::ReportLatencyResponse& response, Answer answer) {
+  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
+  if (!job.ok()) return answer(job.status());
+  const absl::StatusOr<LatencyReport> report = Read(request);
+  if (!report.ok()) return answer(report.status());
+  const auto predicted = (*job)->ReportLatency(*report);
+  if (predicted.ok()) {
+    response.mutable_predicted_forward_ns()->Add(predicted->begin(), predicted->end());
+  }
+  answer(predicted.status());
+}
+
+}  // namespace evenpack

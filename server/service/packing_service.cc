@@ -1,0 +1,94 @@
+#include "server/service/packing_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/service/ingest_call.h"
+#include "server/service/job_calls.h"
+#include "server/service/status_conversion.h"
+#include "server/service/steps_call.h"
+
+namespace evenpack {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+// StreamSteps takes and gives bytes (steps_call.h); everything else messages.
+using Rpc = v1::PackingService;
+using Streams = Rpc::WithCallbackMethod_Ingest<
+    Rpc::WithRawCallbackMethod_StreamSteps<Rpc::Service>>;
+using Steps = Rpc::WithCallbackMethod_GetStep<Rpc::WithCallbackMethod_Acknowledge<
+    Rpc::WithCallbackMethod_ReportLatency<Streams>>>;
+using Base = Rpc::WithCallbackMethod_CreateJob<
+    Rpc::WithCallbackMethod_GetJob<Rpc::WithCallbackMethod_ListJobs<
+        Rpc::WithCallbackMethod_UpdateJob<Rpc::WithCallbackMethod_DeleteJob<Steps>>>>>;
+
+class PackingService final : public Base {
+ public:
+  explicit PackingService(const ServiceEnvironment& environment)
+      : environment_(environment) {}
+
+  Unary* CreateJob(Context* context, const v1::CreateJobRequest* request,
+                   v1::CreateJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* GetJob(Context* context, const v1::GetJobRequest* request,
+                v1::GetJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* ListJobs(Context* context, const v1::ListJobsRequest* request,
+                  v1::ListJobsResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* UpdateJob(Context* context, const v1::UpdateJobRequest* request,
+                   v1::UpdateJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* DeleteJob(Context* context, const v1::DeleteJobRequest* request,
+                   v1::DeleteJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* GetStep(Context* context, const v1::GetStepRequest* request,
+                 v1::GetStepResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* Acknowledge(Context* context, const v1::AcknowledgeRequest* request,
+                     v1::AcknowledgeResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* ReportLatency(Context* context, const v1::ReportLatencyRequest* request,
+                       v1::ReportLatencyResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Ingest(
+      Context*) override {
+    return StartIngestCall(environment_);
+  }
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StreamSteps(
+      Context*) override {
+    return StartStepsCall(environment_);
+  }
+
+ private:
+  template <typename Request, typename Response>
+  Unary* Answered(Context* context, const Request& request, Response& response) {
+    Unary* reactor = context->DefaultReactor();
+    Handle(environment_, request, response,
+           [reactor, &errors = environment_.errors](const absl::Status& status) {
+             errors.Count(status);
+             reactor->Finish(ToGrpc(status));
+           });
+    return reactor;
+  }
+
+  const ServiceEnvironment environment_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakePackingService(
+    const ServiceEnvironment& environment) {
+  return std::make_unique<PackingService>(environment);
+}
+
+}  // namespace evenpack

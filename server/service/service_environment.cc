@@ -1,0 +1,22 @@
+#include "server/service/service_environment.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+
+absl::Status Draining() {
+  return WithDetail(
+      absl::UnavailableError("server: it is shutting down; connect to another, or "
+                             "again once it is back"),
+      {"DRAINING", {}});
+}
+
+absl::Status TooManyCalls(const LiveCalls& calls) {
+  return WithDetail(absl::ResourceExhaustedError(
+                        absl::StrCat("calls: there are ", calls.limit(),
+                                     " of this kind, as many as this server holds")),
+                    {"TOO_MANY_CALLS", {{"limit", absl::StrCat(calls.limit())}}});
+}
+
+}  // namespace evenpack

@@ -1,0 +1,50 @@
+// What every handler of the service uses.
+#ifndef EVENPACK_SERVER_SERVICE_SERVICE_ENVIRONMENT_H_
+#define EVENPACK_SERVER_SERVICE_SERVICE_ENVIRONMENT_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "server/control/job_registry.h"
+#include "server/service/live_calls.h"
+#include "server/service/step_messages.h"
+
+namespace evenpack {
+
+// Thread-safe.
+class ErrorCounts {
+ public:
+  void Count(const absl::Status& status) {
+    const auto code = static_cast<size_t>(status.code());
+    if (code < by_code_.size()) ++by_code_[code];
+  }
+  std::array<uint64_t, 17> Figures() const {
+    std::array<uint64_t, 17> figures{};
+    for (size_t code = 1; code < figures.size(); ++code) figures[code] = by_code_[code];
+    return figures;
+  }
+
+ private:
+  std::array<std::atomic<uint64_t>, 17> by_code_{};
+};
+
+// All of it outlives the service's calls.
+struct ServiceEnvironment {
+  JobRegistry& jobs;
+  LiveCalls& ingest_calls;
+  LiveCalls& step_calls;
+  StepMessages& messages;
+  ErrorCounts& errors;
+};
+
+// UNAVAILABLE: what a call ends with that the server drains.
+absl::Status Draining();
+// RESOURCE_EXHAUSTED: as many calls of a kind as may be.
+absl::Status TooManyCalls(const LiveCalls& calls);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SERVICE_SERVICE_ENVIRONMENT_H_

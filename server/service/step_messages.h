@@ -1,0 +1,35 @@
+// Steps as bytes for the transport, encoded once for all who get the same view.
+#ifndef EVENPACK_SERVER_SERVICE_STEP_MESSAGES_H_
+#define EVENPACK_SERVER_SERVICE_STEP_MESSAGES_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "server/service/step_conversion.h"
+#include "server/sessions/published_step.h"
+
+namespace grpc {
+class ByteBuffer;
+}
+
+namespace evenpack {
+
+// Thread-safe. Buffers share their bytes.
+class StepMessages {
+ public:
+  // `capacity`: bytes that are kept for the next who asks.
+  explicit StepMessages(size_t capacity);
+  ~StepMessages();
+
+  // An evenpack.v1.StreamStepsResponse that holds the step.
+  grpc::ByteBuffer Get(const std::shared_ptr<const PublishedStep>& step,
+                       const StepView& view);
+
+ private:
+  struct Cache;
+  const std::unique_ptr<Cache> cache_;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SERVICE_STEP_MESSAGES_H_

@@ -1,0 +1,294 @@
+#include "server/service/steps_call.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/control/job.h"
+#include "server/core/document/invalid_field.h"
+#include "server/runtime/mutex.h"
+#include "server/runtime/status_detail.h"
+#include "server/service/digest_bytes.h"
+#include "server/service/field_path.h"
+#include "server/service/layout_names.h"
+#include "server/service/spec_conversion.h"
+#include "server/service/status_conversion.h"
+
+namespace evenpack {
+namespace {
+
+using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+absl::StatusOr<SubscribeRequest> Read(const v1::Subscribe& from) {
+  SubscribeRequest request;
+  request.dp_rank = from.dp_rank();
+  if (from.has_cp_rank()) request.cp_rank = from.cp_rank();
+  request.subscriber = from.subscriber();
+  request.sends_durable = from.sends_durable();
+  if (from.has_from_step()) request.from_step = from.from_step();
+  if (!from.last_digest().empty()) {
+    request.last_digest = DigestFromBytes(from.last_digest());
+    if (!request.last_digest.has_value()) {
+      return InvalidField("last_digest",
+                          absl::StrCat(from.last_digest().size(), " bytes"),
+                          "16 bytes or none");
+    }
+  }
+  if (from.credits() != 0) request.credits = from.credits();
+  if (from.has_epoch()) request.epoch = from.epoch();
+  if (from.layout() != v1::LAYOUT_UNSPECIFIED) {
+    request.layout = FromProto(from.layout());
+    if (!request.layout.has_value()) {
+      return InvalidField("layout", from.layout(), "the values of evenpack.v1.Layout");
+    }
+  }
+  return request;
+}
+
+void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
+  to.set_epoch(subscribed.epoch);
+  *to.mutable_spec() = DescriptionOf(*subscribed.spec);
+  to.set_from_step(subscribed.from_step);
+  to.set_previous_digest(DigestBytes(subscribed.previous_digest));
+  to.set_durable_steps(subscribed.durable_steps);
+}
+
+grpc::ByteBuffer Encode(const v1::StreamStepsResponse& response) {
+  grpc::ByteBuffer bytes;
+  bool own = false;
+  grpc::SerializationTraits<v1::StreamStepsResponse>::Serialize(response, &bytes, &own);
+  return bytes;
+}
+
+absl::Status Misplaced(absl::string_view what, absl::string_view where) {
+  return InvalidField("message", what, where);
+}
+
+// The transport's operations are started under no lock, since they may call back before
+// they return.
+class StepsCall final : public Reactor,
+                        public Subscriber,
+                        public DrainableCall,
+                        public std::enable_shared_from_this<StepsCall> {
+ public:
+  explicit StepsCall(const ServiceEnvironment& environment)
+      : environment_(environment) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    if (!environment_.step_calls.Add(self_)) {
+      return End(TooManyCalls(environment_.step_calls));
+    }
+    StartRead(&request_);
+  }
+
+  void OnReadDone(bool ok) override {
+    const auto self = shared_from_this();
+    if (!ok) {
+      if (job_ == nullptr) return End(Misplaced("none", "subscribe"));
+      {
+        MutexLock lock(mutex_);
+        half_closed_ = true;
+      }
+      return Pump();
+    }
+    v1::StreamStepsRequest request;
+    grpc::Status parsed =
+        grpc::SerializationTraits<v1::StreamStepsRequest>::Deserialize(&request_,
+                                                                       &request);
+    absl::Status status = parsed.ok()
+                              ? Take(request)
+                              : InvalidField("message", "bytes that can't be read",
+                                             "an evenpack.v1.StreamStepsRequest");
+    if (!status.ok()) return End(std::move(status));
+    request_.Clear();
+    StartRead(&request_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const auto self = shared_from_this();
+    std::shared_ptr<const PublishedStep> delivered;
+    {
+      MutexLock lock(mutex_);
+      writing_ = false;
+      delivered = std::move(writing_step_);
+    }
+    if (!ok) return End(absl::CancelledError("the client is gone"));
+    if (delivered != nullptr) job_->CountDelivery(*delivered);
+    Pump();
+  }
+
+  void OnCancel() override {
+    const auto self = shared_from_this();
+    End(absl::CancelledError("the client cancelled the call"));
+  }
+
+  void OnDone() override {
+    const auto self = std::move(self_);
+    environment_.step_calls.Remove(self);
+    MutexLock lock(mutex_);
+    if (subscription_ != nullptr) job_->Unsubscribe(*subscription_);
+  }
+
+  void Wake() override {
+    const auto self = shared_from_this();
+    Pump();
+  }
+
+  void Drain() override {
+    const auto self = shared_from_this();
+    End(Draining());
+  }
+
+ private:
+  // From OnReadDone alone, so one at a time.
+  absl::Status Take(const v1::StreamStepsRequest& request) {
+    if (job_ == nullptr) {
+      if (!request.has_subscribe()) {
+        return Misplaced("another message", "subscribe as the first of a call");
+      }
+      return Subscribe(request.subscribe());
+    }
+    switch (request.message_case()) {
+      case v1::StreamStepsRequest::kReceived:
+        return job_->Received(*subscription(), request.received().step());
+      case v1::StreamStepsRequest::kDurable:
+        job_->MarkDurable(subscription(), request.durable().step(),
+                          request.durable().epoch(),
+                          [self = shared_from_this()](const absl::Status& refused) {
+                            self->End(refused);
+                          });
+        return absl::OkStatus();
+      default:
+        return Misplaced(request.has_subscribe() ? "a second subscribe" : "nothing",
+                         "received or durable");
+    }
+  }
+
+  absl::Status Subscribe(const v1::Subscribe& from) {
+    absl::StatusOr<std::shared_ptr<Job>> job = environment_.jobs.Find(from.job());
+    if (!job.ok()) return job.status();
+    const absl::StatusOr<SubscribeRequest> request = Read(from);
+    if (!request.ok()) return Under("subscribe", request.status());
+    const absl::StatusOr<Subscribed> subscribed =
+        (*job)->Subscribe(*request, shared_from_this());
+    if (!subscribed.ok()) return Under("subscribe", subscribed.status());
+    job_ = *std::move(job);
+    view_ = {request->dp_rank, request->cp_rank};
+    v1::StreamStepsResponse response;
+    ToProto(*subscribed, *response.mutable_subscribed());
+    {
+      MutexLock lock(mutex_);
+      first_ = Encode(response);
+      subscription_ = subscribed->subscription;
+    }
+    Pump();
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<Subscription> subscription() {
+    MutexLock lock(mutex_);
+    return subscription_;
+  }
+
+  void End(absl::Status status) {
+    {
+      MutexLock lock(mutex_);
+      if (!ending_.has_value()) ending_ = std::move(status);
+    }
+    Pump();
+  }
+
+  // Writes or finishes, where that is next.
+  void Pump() {
+    bool write = false;
+    std::optional<absl::Status> finish;
+    {
+      MutexLock lock(mutex_);
+      if (finished_ || writing_) return;
+      if (!ending_.has_value() && subscription_ != nullptr) writing_ = TakeNext();
+      write = writing_;
+      finished_ = !write && ending_.has_value();
+      if (finished_) finish = ending_;
+    }
+    if (write) StartWrite(&response_, options_);
+    if (!finish.has_value()) return;
+    environment_.errors.Count(*finish);
+    Finish(ToGrpc(*finish));
+  }
+
+  // True where response_ is to be written.
+  bool TakeNext() EVENPACK_REQUIRES(mutex_) {
+    options_ = {};
+    if (first_.has_value()) {
+      response_ = *std::exchange(first_, std::nullopt);
+      return true;
+    }
+    NextMessage next = job_->Next(*subscription_);
+    v1::StreamStepsResponse response;
+    if (auto* step = std::get_if<SendStep>(&next)) {
+      response_ = environment_.messages.Get(step->step, view_);
+      writing_step_ = std::move(step->step);
+      // What another message follows at once may wait for it on its way out.
+      if (step->more) options_.set_buffer_hint();
+      return true;
+    }
+    if (const auto* ended = std::get_if<EndCall>(&next)) {
+      ending_ = ended->status;
+      return false;
+    }
+    if (const auto* nothing = std::get_if<NothingYet>(&next)) {
+      if (half_closed_ && nothing->waits_for_subscriber) ending_ = absl::OkStatus();
+      return false;
+    }
+    if (const auto* marked = std::get_if<SendMarked>(&next)) {
+      response.mutable_durable_marked()->set_durable_steps(marked->durable_steps);
+    } else {
+      const auto& drained = std::get<SendDrained>(next);
+      response.mutable_drained()->set_steps(drained.steps);
+      response.mutable_drained()->set_digest(DigestBytes(drained.digest));
+    }
+    response_ = Encode(response);
+    return true;
+  }
+
+  const ServiceEnvironment environment_;
+  // Until the call is done.
+  std::shared_ptr<StepsCall> self_;
+  // Of the reads, which come one at a time.
+  grpc::ByteBuffer request_;
+  // Set by the first read, constant from then on.
+  std::shared_ptr<Job> job_;
+  StepView view_;
+  // Of the write under way.
+  grpc::ByteBuffer response_;
+  grpc::WriteOptions options_;
+
+  Mutex mutex_;
+  std::shared_ptr<Subscription> subscription_ EVENPACK_GUARDED_BY(mutex_);
+  // What goes before all others.
+  std::optional<grpc::ByteBuffer> first_ EVENPACK_GUARDED_BY(mutex_);
+  bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const PublishedStep> writing_step_ EVENPACK_GUARDED_BY(mutex_);
+  bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // With what the call ends, once nothing is being written.
+  std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
+  bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStepsCall(
+    const ServiceEnvironment& environment) {
+  const auto call = std::make_shared<StepsCall>(environment);
+  call->Start();
+  return call.get();
+}
+
+}  // namespace evenpack

@@ -1,0 +1,1 @@
+// Empty: carries the precompiled headers of the tests that see gRPC.
