@@ -1,0 +1,56 @@
+#include "client/cpp/backoff.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::client {
+
+absl::Status Validate(const BackoffOptions& options) {
+  if (options.initial.count() < 1) {
+    return InvalidField("backoff.initial", absl::StrCat(options.initial.count(), " ms"),
+                        "at least 1 ms");
+  }
+  if (!(options.factor >= 1)) {
+    return InvalidField("backoff.factor", options.factor, "at least 1");
+  }
+  if (options.maximum < options.initial) {
+    return InvalidField("backoff.maximum", absl::StrCat(options.maximum.count(), " ms"),
+                        "at least backoff.initial");
+  }
+  if (!(options.jitter >= 0 && options.jitter <= 1)) {
+    return InvalidField("backoff.jitter", options.jitter, "0 to 1");
+  }
+  if (options.total.count() < 0) {
+    return InvalidField("backoff.total", absl::StrCat(options.total.count(), " ms"),
+                        "0 ms or more");
+  }
+  return absl::OkStatus();
+}
+
+Backoff::Backoff(const BackoffOptions& options, const Clock& clock,
+                 const std::function<double()>& random)
+    : options_(options), clock_(clock), random_(random) {}
+
+std::optional<std::chrono::nanoseconds> Backoff::NextDelay(
+    std::chrono::nanoseconds at_least) {
+  using Seconds = std::chrono::duration<double>;
+  const Clock::TimePoint now = clock_.Now();
+  if (failures_ == 0) {
+    first_failure_ = now;
+    delay_ = options_.initial;
+  } else {
+    delay_ = std::min<Seconds>(delay_ * options_.factor, options_.maximum);
+  }
+  ++failures_;
+  const double jitter = 1 - options_.jitter + 2 * options_.jitter * random_();
+  const auto delay = std::max(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(delay_ * jitter), at_least);
+  if (now - first_failure_ + delay > options_.total) return std::nullopt;
+  return delay;
+}
+
+void Backoff::Reset() { failures_ = 0; }
+
+}  // namespace evenpack::client

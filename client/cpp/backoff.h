@@ -1,0 +1,59 @@
+// How long to wait before another attempt: exponential, with jitter, and an end.
+#ifndef EVENPACK_CLIENT_CPP_BACKOFF_H_
+#define EVENPACK_CLIENT_CPP_BACKOFF_H_
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "server/runtime/clock.h"
+
+namespace evenpack::client {
+
+struct BackoffOptions {
+  // Before the second attempt; above 0.
+  std::chrono::milliseconds initial{100};
+  // Each wait is so many times the one before; at least 1.
+  double factor = 1.6;
+  // No wait is longer, jitter apart; at least `initial`.
+  std::chrono::milliseconds maximum{10'000};
+  // Each wait is multiplied by a number drawn from [1 - jitter, 1 + jitter), so that
+  // clients that failed together don't come back together. 0 to 1.
+  double jitter = 0.2;
+  // No attempt is started later than this after the first failure in a row. 0: a
+  // failure is final.
+  std::chrono::milliseconds total{600'000};
+};
+
+// INVALID_ARGUMENT naming the first field that is out of its range.
+absl::Status Validate(const BackoffOptions& options);
+
+// The waits of one row of failures. Not thread-safe.
+class Backoff {
+ public:
+  // `random` draws from [0, 1). Both must outlive the object.
+  Backoff(const BackoffOptions& options, const Clock& clock,
+          const std::function<double()>& random);
+
+  // After a failure: how long to wait before the next attempt, `at_least` where the
+  // server asked for a pause; none if it would start too late.
+  std::optional<std::chrono::nanoseconds> NextDelay(
+      std::chrono::nanoseconds at_least = std::chrono::nanoseconds::zero());
+  // After a success: the next failure is the first of its row.
+  void Reset();
+  // Failures in a row.
+  int failures() const { return failures_; }
+
+ private:
+  BackoffOptions options_;
+  const Clock& clock_;
+  const std::function<double()>& random_;
+  int failures_ = 0;
+  Clock::TimePoint first_failure_;
+  std::chrono::duration<double> delay_{};
+};
+
+}  // namespace evenpack::client
+
+#endif  // EVENPACK_CLIENT_CPP_BACKOFF_H_

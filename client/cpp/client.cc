@@ -1,0 +1,54 @@
+#include "client/cpp/client.h"
+
+#include "evenpack/v1/packing_service.pb.h"
+
+namespace evenpack::client {
+
+absl::StatusOr<v1::Job> Client::CreateJob(const std::string& name,
+                                          const v1::JobSpec& spec) {
+  v1::CreateJobRequest request;
+  request.set_name(name);
+  *request.mutable_spec() = spec;
+  return connection_->CreateJob(request);
+}
+
+absl::StatusOr<v1::Job> Client::GetJob(const std::string& name) {
+  return connection_->GetJob(name);
+}
+
+absl::StatusOr<std::vector<v1::Job>> Client::ListJobs() {
+  return connection_->ListJobs();
+}
+
+absl::StatusOr<v1::Job> Client::UpdateJob(const v1::UpdateJobRequest& request) {
+  return connection_->UpdateJob(request);
+}
+
+absl::Status Client::DeleteJob(const std::string& name) {
+  return connection_->DeleteJob(name);
+}
+
+absl::StatusOr<v1::Step> Client::GetStep(const v1::GetStepRequest& request) {
+  return connection_->GetStep(request);
+}
+
+absl::StatusOr<uint64_t> Client::Acknowledge(const v1::AcknowledgeRequest& request) {
+  return connection_->Acknowledge(request);
+}
+
+absl::StatusOr<v1::ReportLatencyResponse> Client::ReportLatency(
+    const v1::ReportLatencyRequest& request) {
+  return connection_->ReportLatency(request);
+}
+
+absl::StatusOr<std::unique_ptr<Producer>> Client::OpenProducer(
+    const ProducerOptions& options) {
+  return connection_->OpenProducer(options);
+}
+
+absl::StatusOr<std::unique_ptr<Consumer>> Client::OpenConsumer(
+    const ConsumerOptions& options) {
+  return connection_->OpenConsumer(options);
+}
+
+}  // namespace evenpack::client

@@ -1,0 +1,80 @@
+// The C++ client of evenpack-server.
+//
+//   absl::StatusOr<Client> client = Client::Connect({.address = "packer:7777"});
+//   absl::StatusOr<v1::Job> job = client->CreateJob("run-7", spec);
+//   absl::StatusOr<std::unique_ptr<Producer>> producer =
+//       client->OpenProducer({.job = "run-7", .stream = "web"});
+//   absl::StatusOr<std::unique_ptr<Consumer>> consumer =
+//       client->OpenConsumer({.job = "run-7", .dp_rank = 0, .sends_durable = true});
+//
+// docs/client-cpp.md has a whole program. Messages (v1::Job and the rest) are
+// protobuf's; include the generated header of those that you use.
+//
+// Errors have the server's code and message, and details that error_details.h reads.
+// Calls that may be repeated are retried on UNAVAILABLE, and on RESOURCE_EXHAUSTED
+// where the server says when to come back, with the back-off of ClientOptions; the last
+// error is returned when that ends. Each attempt has ClientOptions.call_timeout.
+#ifndef EVENPACK_CLIENT_CPP_CLIENT_H_
+#define EVENPACK_CLIENT_CPP_CLIENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/api_messages.h"
+#include "client/cpp/client_options.h"
+#include "client/cpp/connection.h"
+#include "client/cpp/consumer.h"
+#include "client/cpp/producer.h"
+
+namespace evenpack::client {
+
+// Thread-safe; copies share one connection. Producers and consumers may outlive it.
+class Client {
+ public:
+  // Returns at once: whether there is a server shows with the first call.
+  // INVALID_ARGUMENT: see Validate(ClientOptions).
+  static absl::StatusOr<Client> Connect(const ClientOptions& options);
+  // For mocks.
+  explicit Client(std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)) {}
+
+  // Retried. If a retry is told ALREADY_EXISTS, an attempt before it may have created
+  // the job: the job of that name is returned if it has every field that `spec` sets,
+  // and ALREADY_EXISTS if it differs.
+  absl::StatusOr<v1::Job> CreateJob(const std::string& name, const v1::JobSpec& spec);
+  absl::StatusOr<v1::Job> GetJob(const std::string& name);
+  // All jobs by name.
+  absl::StatusOr<std::vector<v1::Job>> ListJobs();
+  // Retried where expected_epoch is set, since otherwise a repetition would reconfigure
+  // the job twice. If a retry is told ABORTED and the job is one epoch further with
+  // every field that the request's spec sets, an attempt before it succeeded.
+  absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request);
+  // Retried; NOT_FOUND of a retry is success.
+  absl::Status DeleteJob(const std::string& name);
+  absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request);
+  // A durable mark. Returns how many steps of that DP rank are durable.
+  absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request);
+  // Not retried: a repetition would count waits twice.
+  absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
+      const v1::ReportLatencyRequest& request);
+
+  // Blocks until the server has said what number is next. Fails as Producer does.
+  absl::StatusOr<std::unique_ptr<Producer>> OpenProducer(
+      const ProducerOptions& options);
+  // Returns at once; subscribes in the background. INVALID_ARGUMENT: see
+  // Validate(ConsumerOptions).
+  absl::StatusOr<std::unique_ptr<Consumer>> OpenConsumer(
+      const ConsumerOptions& options);
+
+ private:
+  std::shared_ptr<Connection> connection_;
+};
+
+}  // namespace evenpack::client
+
+#endif  // EVENPACK_CLIENT_CPP_CLIENT_H_

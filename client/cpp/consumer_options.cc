@@ -1,0 +1,31 @@
+#include "absl/strings/str_cat.h"
+#include "client/cpp/consumer.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::client {
+namespace {
+
+constexpr size_t kMaxSubscriberBytes = 256;
+constexpr uint32_t kMaxCredits = 2147483647;
+
+}  // namespace
+
+absl::Status Validate(const ConsumerOptions& options) {
+  if (options.job.empty()) return InvalidField("job", "''", "the name of a job");
+  if (options.subscriber.size() > kMaxSubscriberBytes) {
+    return InvalidField("subscriber", absl::StrCat(options.subscriber.size(), " bytes"),
+                        absl::StrCat("at most ", kMaxSubscriberBytes, " bytes"));
+  }
+  if (options.last_digest.has_value() && !options.from_step.has_value()) {
+    return InvalidField("last_digest", "a digest without from_step",
+                        "one together with from_step");
+  }
+  if (options.report_interval.count() < 0) {
+    return InvalidField("report_interval",
+                        absl::StrCat(options.report_interval.count(), " ms"),
+                        "0 ms or more");
+  }
+  return CheckRange("credits", options.credits, 1, kMaxCredits);
+}
+
+}  // namespace evenpack::client

@@ -1,0 +1,38 @@
+#include "client/cpp/durable_marks.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::client {
+
+void DurableMarks::HandedOut(uint64_t step, uint64_t epoch) {
+  if (epochs_.empty() || epochs_.back().epoch != epoch) {
+    epochs_.push_back({step, epoch});
+  }
+  handed_out_end_ = step + 1;
+}
+
+absl::Status DurableMarks::Wanted(uint64_t step) {
+  if (epochs_.empty())
+    return InvalidField("step", step, "none: no step was handed out");
+  const uint64_t first = epochs_.front().step;
+  if (step < first || step >= handed_out_end_) {
+    return InvalidField("step", step,
+                        absl::StrCat(first, " to ", handed_out_end_ - 1,
+                                     ", the steps that were handed out"));
+  }
+  if (wanted_.has_value() && step <= wanted_->step) return absl::OkStatus();
+  uint64_t epoch = 0;
+  for (const Mark& mark : epochs_) {
+    if (mark.step <= step) epoch = mark.epoch;
+  }
+  wanted_ = Mark{step, epoch};
+  return absl::OkStatus();
+}
+
+std::optional<DurableMarks::Mark> DurableMarks::Pending() const {
+  if (!wanted_.has_value() || wanted_->step < durable_steps_) return std::nullopt;
+  return wanted_;
+}
+
+}  // namespace evenpack::client

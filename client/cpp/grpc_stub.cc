@@ -1,0 +1,132 @@
+#include "client/cpp/grpc_stub.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "client/cpp/grpc_status.h"
+#include "client/cpp/grpc_stream.h"
+#include "evenpack/v1/packing_service.grpc.pb.h"
+
+namespace evenpack::client {
+namespace {
+
+using Service = v1::PackingService;
+
+grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
+  const auto milliseconds = [](std::chrono::milliseconds duration) {
+    return static_cast<int>(duration.count());
+  };
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
+  arguments.SetMaxSendMessageSize(options.max_message_bytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS,
+                   milliseconds(options.keepalive_interval));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                   milliseconds(options.keepalive_timeout));
+  // A stream of steps may be silent for as long as a step takes.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // How long calls fail without an attempt to connect: short, since it comes on top of
+  // the waits of our own back-off.
+  constexpr int kMaxConnectBackoffMs = 1000;
+  arguments.SetInt(
+      GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
+      std::min(milliseconds(options.backoff.initial), kMaxConnectBackoffMs));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxConnectBackoffMs);
+  return arguments;
+}
+
+class GrpcStub final : public Stub {
+ public:
+  explicit GrpcStub(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(Service::NewStub(channel)) {}
+
+  absl::StatusOr<v1::CreateJobResponse> CreateJob(const v1::CreateJobRequest& request,
+                                                  const CallOptions& options) override {
+    return Call(&Service::Stub::CreateJob, request, options);
+  }
+  absl::StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request,
+                                            const CallOptions& options) override {
+    return Call(&Service::Stub::GetJob, request, options);
+  }
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request,
+                                                const CallOptions& options) override {
+    return Call(&Service::Stub::ListJobs, request, options);
+  }
+  absl::StatusOr<v1::UpdateJobResponse> UpdateJob(const v1::UpdateJobRequest& request,
+                                                  const CallOptions& options) override {
+    return Call(&Service::Stub::UpdateJob, request, options);
+  }
+  absl::StatusOr<v1::DeleteJobResponse> DeleteJob(const v1::DeleteJobRequest& request,
+                                                  const CallOptions& options) override {
+    return Call(&Service::Stub::DeleteJob, request, options);
+  }
+  absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
+                                              const CallOptions& options) override {
+    return Call(&Service::Stub::GetStep, request, options);
+  }
+  absl::StatusOr<v1::AcknowledgeResponse> Acknowledge(
+      const v1::AcknowledgeRequest& request, const CallOptions& options) override {
+    return Call(&Service::Stub::Acknowledge, request, options);
+  }
+  absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
+      const v1::ReportLatencyRequest& request, const CallOptions& options) override {
+    return Call(&Service::Stub::ReportLatency, request, options);
+  }
+
+  std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) override {
+    using Stream = GrpcStream<v1::IngestRequest, v1::IngestResponse>;
+    return std::make_unique<Stream>(
+        [this](grpc::ClientContext* context, Stream::Reactor* reactor) {
+          stub_->async()->Ingest(context, reactor);
+        },
+        stop);
+  }
+
+  std::unique_ptr<StepStream> StreamSteps(const std::stop_token& stop) override {
+    using Stream = GrpcStream<v1::StreamStepsRequest, v1::StreamStepsResponse>;
+    return std::make_unique<Stream>(
+        [this](grpc::ClientContext* context, Stream::Reactor* reactor) {
+          stub_->async()->StreamSteps(context, reactor);
+        },
+        stop);
+  }
+
+ private:
+  template <typename Request, typename Response>
+  using Method = grpc::Status (Service::Stub::*)(grpc::ClientContext*, const Request&,
+                                                 Response*);
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Request, Response> method,
+                                const Request& request, const CallOptions& options) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options.timeout);
+    const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
+    Response response;
+    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    if (!status.ok()) return FromGrpcStatus(status);
+    return response;
+  }
+
+  const std::unique_ptr<Service::Stub> stub_;
+};
+
+}  // namespace
+
+std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options) {
+  // With this reference, which is never given back, gRPC isn't shut down with the last
+  // channel: that can wait 10 seconds for one of its pollers.
+  static const bool kInitialised = (grpc_init(), true);
+  static_cast<void>(kInitialised);
+  return std::make_shared<GrpcStub>(grpc::CreateCustomChannel(
+      options.address, grpc::InsecureChannelCredentials(), ArgumentsOf(options)));
+}
+
+}  // namespace evenpack::client

@@ -1,0 +1,18 @@
+// The stub over gRPC.
+#ifndef EVENPACK_CLIENT_CPP_GRPC_STUB_H_
+#define EVENPACK_CLIENT_CPP_GRPC_STUB_H_
+
+#include <memory>
+
+#include "client/cpp/client_options.h"
+#include "client/cpp/stub.h"
+
+namespace evenpack::client {
+
+// One channel to options.address, plaintext; connects when first used. `options` are
+// valid. The channel's own retries are off: Connection has them.
+std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options);
+
+}  // namespace evenpack::client
+
+#endif  // EVENPACK_CLIENT_CPP_GRPC_STUB_H_

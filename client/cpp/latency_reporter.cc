@@ -1,0 +1,130 @@
+#include "client/cpp/latency_reporter.h"
+
+#include <utility>
+
+#include "evenpack/v1/packing_service.pb.h"
+
+namespace evenpack::client {
+namespace {
+
+constexpr size_t kMaxLatencies = 65'536;
+
+// The server may not have seen it.
+bool IsUnanswered(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+LatencyReporter::LatencyReporter(std::shared_ptr<Stub> stub,
+                                 ClientOptions client_options, ConsumerOptions options)
+    : stub_(std::move(stub)),
+      client_options_(std::move(client_options)),
+      options_(std::move(options)) {}
+
+LatencyReporter::~LatencyReporter() { Stop(); }
+
+void LatencyReporter::Stop() {
+  std::jthread thread;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.SignalAll();
+    thread = std::move(thread_);
+  }
+  thread.request_stop();
+}
+
+void LatencyReporter::AddStep(double waited_seconds) {
+  MutexLock lock(mutex_);
+  pending_.wait_seconds += waited_seconds;
+  ++pending_.steps;
+  Notify();
+}
+
+void LatencyReporter::AddLatency(const MeasuredLatency& latency) {
+  MutexLock lock(mutex_);
+  pending_.latencies.push_back(latency);
+  if (pending_.latencies.size() > kMaxLatencies) pending_.latencies.pop_front();
+  Notify();
+}
+
+void LatencyReporter::Notify() {
+  if (stopping_ || options_.report_interval.count() == 0) return;
+  if (!thread_.joinable()) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+  changed_.SignalAll();
+}
+
+void LatencyReporter::Run(const std::stop_token& stop) {
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      while (pending_.empty() && !stopping_) changed_.Wait(mutex_);
+      if (stopping_) return;
+    }
+    if (!client_options_.sleeper->Sleep(options_.report_interval, stop)) return;
+    Send(stop);
+  }
+}
+
+void LatencyReporter::Send(const std::stop_token& stop) {
+  Figures figures;
+  {
+    MutexLock lock(mutex_);
+    figures = std::exchange(pending_, {});
+  }
+  if (figures.empty()) return;
+  const absl::Status status = SendFigures(figures, stop);
+  if (status.ok()) return;
+  if (!IsUnanswered(status)) {
+    // One latency that the server doesn't take must not cost the waits.
+    if (figures.latencies.empty()) return;
+    figures.latencies.clear();
+  }
+  MutexLock lock(mutex_);
+  PutBack(std::move(figures));
+}
+
+absl::Status LatencyReporter::SendFigures(const Figures& figures,
+                                          const std::stop_token& stop) {
+  v1::ReportLatencyRequest request;
+  request.set_job(options_.job);
+  request.set_dp_rank(options_.dp_rank);
+  if (options_.cp_rank.has_value()) request.set_cp_rank(*options_.cp_rank);
+  request.set_step_wait_seconds(figures.wait_seconds);
+  request.set_steps_taken(figures.steps);
+  for (const MeasuredLatency& latency : figures.latencies) {
+    v1::MicroBatchLatency* message = request.add_micro_batches();
+    message->set_step(latency.step);
+    message->set_micro_batch(latency.micro_batch);
+    message->set_forward_ns(latency.forward_ns);
+    message->set_backward_ns(latency.backward_ns);
+  }
+  return stub_->ReportLatency(request, {client_options_.call_timeout, stop}).status();
+}
+
+void LatencyReporter::PutBack(Figures figures) {
+  pending_.wait_seconds += figures.wait_seconds;
+  pending_.steps += figures.steps;
+  while (!figures.latencies.empty() && pending_.latencies.size() < kMaxLatencies) {
+    pending_.latencies.push_front(figures.latencies.back());
+    figures.latencies.pop_back();
+  }
+}
+
+void LatencyReporter::Finish(const std::stop_token& stop) {
+  Stop();
+  if (options_.report_interval.count() != 0) Send(stop);
+}
+
+}  // namespace evenpack::client

@@ -1,0 +1,72 @@
+// Sends what a trainer measured to the server, every now and then.
+#ifndef EVENPACK_CLIENT_CPP_LATENCY_REPORTER_H_
+#define EVENPACK_CLIENT_CPP_LATENCY_REPORTER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "client/cpp/client_options.h"
+#include "client/cpp/consumer.h"
+#include "client/cpp/stub.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::client {
+
+// Thread-safe. A thread of its own, begun with the first figure, sends at most one
+// report an interval, so that nobody waits for one. What a report that got no answer
+// had in it goes with the next; of one that the server refused, the waits do.
+class LatencyReporter {
+ public:
+  // options.report_interval 0: does nothing.
+  LatencyReporter(std::shared_ptr<Stub> stub, ClientOptions client_options,
+                  ConsumerOptions options);
+  // Cancels a report under way.
+  ~LatencyReporter();
+  LatencyReporter(const LatencyReporter&) = delete;
+  LatencyReporter& operator=(const LatencyReporter&) = delete;
+
+  // A step was taken, after the trainer had waited for it so long.
+  void AddStep(double waited_seconds);
+  // Beyond 65,536 that wait the oldest are dropped.
+  void AddLatency(const MeasuredLatency& latency);
+
+  // Sends what is left, in one attempt that `stop` cancels; nothing is sent later.
+  void Finish(const std::stop_token& stop);
+
+ private:
+  struct Figures {
+    double wait_seconds = 0;
+    uint64_t steps = 0;
+    std::deque<MeasuredLatency> latencies;
+
+    bool empty() const { return steps == 0 && latencies.empty(); }
+  };
+
+  void Run(const std::stop_token& stop);
+  // Ends the thread.
+  void Stop();
+  // Begins the thread, or tells it that there is something.
+  void Notify() EVENPACK_REQUIRES(mutex_);
+  void Send(const std::stop_token& stop);
+  absl::Status SendFigures(const Figures& figures, const std::stop_token& stop);
+  void PutBack(Figures figures) EVENPACK_REQUIRES(mutex_);
+
+  const std::shared_ptr<Stub> stub_;
+  const ClientOptions client_options_;
+  const ConsumerOptions options_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  Figures pending_ EVENPACK_GUARDED_BY(mutex_);
+  bool stopping_ EVENPACK_GUARDED_BY(mutex_) = false;
+  std::jthread thread_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+}  // namespace evenpack::client
+
+#endif  // EVENPACK_CLIENT_CPP_LATENCY_REPORTER_H_

@@ -1,0 +1,102 @@
+// Sends one stream's documents to the server, each exactly once.
+//
+//   std::unique_ptr<Producer> producer =
+//       *client.OpenProducer({.job = "run-7", .stream = "web"});
+//   DocumentColumns documents;
+//   documents.length = {812, 40211, 97};
+//   producer->Add(documents);      // blocks while the server is behind
+//   producer->EndOfStream();       // returns when the server has everything
+#ifndef EVENPACK_CLIENT_CPP_PRODUCER_H_
+#define EVENPACK_CLIENT_CPP_PRODUCER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace evenpack::client {
+
+struct ProducerOptions {
+  std::string job = {};
+  // One of the job's streams.
+  std::string stream = {};
+  // Number of the first document that will be added. Not set: the first that the server
+  // doesn't have. Documents that it has already are compared with what it remembers of
+  // them: other content ends the producer with ABORTED.
+  std::optional<uint64_t> from_sequence = std::nullopt;
+  // Documents of a message, at most; what is added is cut and put together to that.
+  // Smaller messages are sent only while none is under way. 1 to 1,048,576.
+  size_t batch_documents = 1024;
+  // Documents that were added and that the server has not accepted yet, at most. At
+  // least batch_documents.
+  size_t max_unaccepted_documents = 65'536;
+};
+
+// INVALID_ARGUMENT naming the first field that is out of its range.
+absl::Status Validate(const ProducerOptions& options);
+
+// Documents in columns: entry i of each column belongs to the same document.
+struct DocumentColumns {
+  // Tokens of each, 1 to 2^31 - 1.
+  std::vector<uint32_t> length;
+  // Each of these is empty or as long as `length`. Defaults: the sequence number, the
+  // length, 0.
+  std::vector<uint64_t> id;
+  // Tokens that count in the loss, 0 to the length.
+  std::vector<uint32_t> loss_tokens;
+  // A number for where the document comes from.
+  std::vector<uint32_t> source;
+
+  size_t size() const { return length.size(); }
+};
+
+// INVALID_ARGUMENT naming the first column that is out of shape or range.
+absl::Status Validate(const DocumentColumns& documents);
+
+// A lost call is opened again, with back-off, and goes on from what the server says is
+// next. An error that can't be retried is final; every later call returns it:
+//   ABORTED              the server has other content under a number
+//   FAILED_PRECONDITION  the stream has ended before a document that was added
+//   INVALID_ARGUMENT     a document that the job doesn't take
+//   NOT_FOUND            no such job or stream, or the job was deleted
+//   OUT_OF_RANGE         from_sequence is beyond what the server has: a gap
+//   DATA_LOSS            the server asks for documents that it had accepted before
+//   UNAVAILABLE          retried for as long as the back-off allows
+//   CANCELLED            Cancel() was called
+//
+// Thread-safe; documents are numbered in the order in which calls of Add take effect.
+// Destroying one cancels its call at once, also during an attempt to reconnect; what
+// was not flushed may or may not have been accepted. No other thread may be in a call
+// of the object then: Cancel() makes them return.
+class Producer {
+ public:
+  virtual ~Producer() = default;
+
+  // Adds documents behind those added before, and blocks while max_unaccepted_documents
+  // wait. Takes them part by part where they are many; next_sequence() says how many
+  // were taken if it fails. INVALID_ARGUMENT, with nothing taken and the producer as
+  // good as before: see Validate(DocumentColumns).
+  virtual absl::Status Add(const DocumentColumns& documents) = 0;
+  // As Add, but all or nothing, and RESOURCE_EXHAUSTED where it would block.
+  virtual absl::Status TryAdd(const DocumentColumns& documents) = 0;
+  // Blocks until every document added so far is accepted.
+  virtual absl::Status Flush() = 0;
+  // Says that no document follows, and blocks until the server has noted that. Add then
+  // returns FAILED_PRECONDITION; calling this again changes nothing.
+  virtual absl::Status EndOfStream() = 0;
+
+  // Number of the next document to be added.
+  virtual uint64_t next_sequence() const = 0;
+  // The server has accepted all documents below this number.
+  virtual uint64_t accepted_sequence() const = 0;
+
+  // Ends the producer: calls under way and later ones return CANCELLED.
+  virtual void Cancel() = 0;
+};
+
+}  // namespace evenpack::client
+
+#endif  // EVENPACK_CLIENT_CPP_PRODUCER_H_

@@ -1,0 +1,293 @@
+#include "client/cpp/producer_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/document_batch.h"
+#include "client/cpp/retry.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::client {
+namespace {
+
+// Messages that may wait for the transport. Documents that the server has already
+// aren't held back by its answers, so this is what holds them back.
+constexpr size_t kMaxUnsentMessages = 64;
+
+}  // namespace
+
+ProducerSession::ProducerSession(std::shared_ptr<Stub> stub,
+                                 ClientOptions client_options, ProducerOptions options)
+    : stub_(std::move(stub)),
+      client_options_(std::move(client_options)),
+      options_(std::move(options)),
+      thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+ProducerSession::~ProducerSession() { Cancel(); }
+
+void ProducerSession::Cancel() {
+  SetFinal(absl::CancelledError("the producer was cancelled"));
+  thread_.request_stop();
+}
+
+void ProducerSession::Run(const std::stop_token& stop) {
+  Backoff backoff(client_options_.backoff, *client_options_.clock,
+                  client_options_.random);
+  while (AwaitWork()) {
+    const absl::Status status = OneCall(backoff, stop);
+    if (!GoesOn(status, backoff, stop)) return;
+  }
+}
+
+bool ProducerSession::HasWork() const {
+  return !opened_ || !batches_.empty() || (end_requested_ && !ended_);
+}
+
+bool ProducerSession::AwaitWork() {
+  MutexLock lock(mutex_);
+  while (!final_.has_value() && !HasWork()) changed_.Wait(mutex_);
+  return !final_.has_value();
+}
+
+absl::Status ProducerSession::OneCall(Backoff& backoff, const std::stop_token& stop) {
+  const std::shared_ptr<IngestStream> stream = stub_->Ingest(stop);
+  v1::IngestRequest open;
+  open.mutable_open()->set_job(options_.job);
+  open.mutable_open()->set_stream(options_.stream);
+  stream->Write(open);
+  absl::Status status;
+  v1::IngestResponse answer;
+  while (status.ok() && stream->Read(answer)) {
+    backoff.Reset();
+    status = TakeAnswer(answer, stream);
+  }
+  {
+    MutexLock lock(mutex_);
+    stream_ = nullptr;
+    sent_ = 0;
+    end_sent_ = false;
+  }
+  return status.ok() ? stream->Finish() : status;
+}
+
+bool ProducerSession::GoesOn(const absl::Status& status, Backoff& backoff,
+                             const std::stop_token& stop) {
+  if (!IsLostCall(status)) SetFinal(status);
+  {
+    MutexLock lock(mutex_);
+    if (final_.has_value() || ended_) return false;
+    const bool in_order = half_closed_ && status.ok();
+    half_closed_ = false;
+    unanswered_ = false;
+    changed_.SignalAll();
+    if (!HasWork()) backoff.Reset();
+    if (in_order || !HasWork()) return true;
+  }
+  if (WaitToRetry(status, backoff, *client_options_.sleeper, stop)) return true;
+  SetFinal(GaveUp(status, backoff));
+  return false;
+}
+
+void ProducerSession::SetFinal(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  if (!final_.has_value()) final_ = status;
+  changed_.SignalAll();
+}
+
+absl::Status ProducerSession::CheckNext(uint64_t server_next) const {
+  if (opened_) {
+    if (server_next >= accepted_) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(
+        "next_sequence: the server asks for document ", server_next, " of stream '",
+        options_.stream, "', but it had accepted all below ", accepted_));
+  }
+  const uint64_t from = options_.from_sequence.value_or(server_next);
+  if (from <= server_next) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(
+      "from_sequence: ", from, " leaves a gap in stream '", options_.stream,
+      "'; accepted: at most ", server_next, ", the number of its next document"));
+}
+
+absl::Status ProducerSession::TakeAnswer(const v1::IngestResponse& answer,
+                                         const std::shared_ptr<IngestStream>& stream) {
+  MutexLock lock(mutex_);
+  const uint64_t server_next = answer.next_sequence();
+  if (absl::Status status = CheckNext(server_next); !status.ok()) return status;
+  if (!opened_) next_ = options_.from_sequence.value_or(server_next);
+  opened_ = true;
+  accepted_ = server_next;
+  stream_ended_ = answer.ended();
+  stream_ = stream;
+  DropAccepted();
+  NoteEnd();
+  SendReady();
+  changed_.SignalAll();
+  return absl::OkStatus();
+}
+
+void ProducerSession::DropAccepted() {
+  while (!batches_.empty() && batches_.front().sent &&
+         batches_.front().end() <= accepted_) {
+    kept_documents_ -= batches_.front().documents;
+    batches_.pop_front();
+    if (sent_ > 0) --sent_;
+  }
+}
+
+void ProducerSession::NoteEnd() {
+  if (ended_ || !end_requested_ || !stream_ended_ || accepted_ != next_) return;
+  ended_ = true;
+  unanswered_ = false;
+  if (stream_ != nullptr && !half_closed_) {
+    half_closed_ = true;
+    stream_->WritesDone();
+  }
+}
+
+void ProducerSession::SendReady() {
+  if (stream_ == nullptr || half_closed_) return;
+  while (sent_ < batches_.size()) {
+    Batch& batch = batches_[sent_];
+    const bool now = batch.documents == options_.batch_documents || sent_ == 0 ||
+                     batch.first < flush_below_;
+    if (!now) return;
+    stream_->Write(*batch.message);
+    batch.sent = true;
+    ++sent_;
+    if (batch.end() <= accepted_) unanswered_ = true;
+    DropAccepted();
+  }
+  if (end_requested_ && !end_sent_) {
+    v1::IngestRequest end;
+    end.mutable_end_of_stream()->set_documents(next_);
+    stream_->Write(end);
+    end_sent_ = true;
+  }
+}
+
+absl::Status ProducerSession::AwaitOpen() {
+  MutexLock lock(mutex_);
+  while (!opened_ && !final_.has_value()) changed_.Wait(mutex_);
+  return final_.value_or(absl::OkStatus());
+}
+
+absl::Status ProducerSession::CheckOpen() const {
+  if (final_.has_value()) return *final_;
+  if (!end_requested_) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("stream '", options_.stream, "' was ended at document ", next_));
+}
+
+size_t ProducerSession::Room() const {
+  return options_.max_unaccepted_documents -
+         std::min(kept_documents_, options_.max_unaccepted_documents);
+}
+
+void ProducerSession::Append(const DocumentColumns& documents, size_t first,
+                             size_t count) {
+  while (count > 0) {
+    if (batches_.empty() || batches_.back().sent ||
+        batches_.back().documents == options_.batch_documents) {
+      Batch batch;
+      batch.message = std::make_unique<v1::IngestRequest>();
+      batch.message->mutable_batch()->set_first_sequence(next_);
+      batch.first = next_;
+      batches_.push_back(std::move(batch));
+    }
+    Batch& batch = batches_.back();
+    const size_t fits = std::min(count, options_.batch_documents - batch.documents);
+    AppendDocuments(documents, first, fits, *batch.message->mutable_batch());
+    batch.documents += fits;
+    kept_documents_ += fits;
+    next_ += fits;
+    first += fits;
+    count -= fits;
+  }
+  SendReady();
+  changed_.SignalAll();
+}
+
+void ProducerSession::AwaitTransport() {
+  std::shared_ptr<IngestStream> stream;
+  {
+    MutexLock lock(mutex_);
+    stream = stream_;
+  }
+  if (stream != nullptr) stream->AwaitUnsentBelow(kMaxUnsentMessages);
+}
+
+absl::Status ProducerSession::Add(const DocumentColumns& documents) {
+  if (absl::Status status = Validate(documents); !status.ok()) return status;
+  for (size_t taken = 0; taken < documents.size();) {
+    AwaitTransport();
+    MutexLock lock(mutex_);
+    while (Room() == 0 && CheckOpen().ok()) changed_.Wait(mutex_);
+    if (absl::Status status = CheckOpen(); !status.ok()) return status;
+    const size_t count = std::min(Room(), documents.size() - taken);
+    Append(documents, taken, count);
+    taken += count;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProducerSession::TryAdd(const DocumentColumns& documents) {
+  if (absl::Status status = Validate(documents); !status.ok()) return status;
+  if (documents.size() > options_.max_unaccepted_documents) {
+    return InvalidField("documents", absl::StrCat(documents.size(), " entries"),
+                        absl::StrCat("at most max_unaccepted_documents, ",
+                                     options_.max_unaccepted_documents));
+  }
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckOpen(); !status.ok()) return status;
+  const bool busy = stream_ != nullptr && stream_->unsent() >= kMaxUnsentMessages;
+  if (busy || Room() < documents.size()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        kept_documents_, " documents of stream '", options_.stream,
+        "' wait to be accepted; ", documents.size(), " more don't fit now"));
+  }
+  Append(documents, 0, documents.size());
+  return absl::OkStatus();
+}
+
+absl::Status ProducerSession::Flush() {
+  MutexLock lock(mutex_);
+  const uint64_t target = next_;
+  flush_below_ = std::max(flush_below_, target);
+  SendReady();
+  for (;;) {
+    if (final_.has_value()) return *final_;
+    const bool accepted = batches_.empty() || batches_.front().first >= target;
+    if (accepted && !unanswered_) return absl::OkStatus();
+    if (accepted && stream_ != nullptr && !half_closed_) {
+      half_closed_ = true;
+      stream_->WritesDone();
+    }
+    changed_.Wait(mutex_);
+  }
+}
+
+absl::Status ProducerSession::EndOfStream() {
+  MutexLock lock(mutex_);
+  if (final_.has_value()) return *final_;
+  end_requested_ = true;
+  flush_below_ = next_;
+  NoteEnd();
+  SendReady();
+  changed_.SignalAll();
+  while (!ended_ && !final_.has_value()) changed_.Wait(mutex_);
+  return ended_ ? absl::OkStatus() : *final_;
+}
+
+uint64_t ProducerSession::next_sequence() const {
+  MutexLock lock(mutex_);
+  return next_;
+}
+
+uint64_t ProducerSession::accepted_sequence() const {
+  MutexLock lock(mutex_);
+  return accepted_;
+}
+
+}  // namespace evenpack::client

@@ -1,0 +1,58 @@
+#include "client/cpp/retry.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/error_details.h"
+
+namespace evenpack::client {
+
+bool IsRetryable(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         (status.code() == absl::StatusCode::kResourceExhausted &&
+          DetailsOf(status).retry_delay.has_value());
+}
+
+bool IsLostCall(const absl::Status& status) {
+  if (IsRetryable(status)) return true;
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+      return DetailsOf(status).reason.empty();
+    default:
+      return false;
+  }
+}
+
+std::chrono::nanoseconds RequestedDelay(const absl::Status& status) {
+  return DetailsOf(status).retry_delay.value_or(std::chrono::nanoseconds::zero());
+}
+
+absl::Status Annotated(const absl::Status& status, const std::string& text) {
+  absl::Status annotated(status.code(), absl::StrCat(status.message(), text));
+  status.ForEachPayload([&annotated](absl::string_view url, const absl::Cord& value) {
+    annotated.SetPayload(url, value);
+  });
+  return annotated;
+}
+
+bool WaitToRetry(const absl::Status& status, Backoff& backoff, Sleeper& sleeper,
+                 const std::stop_token& stop) {
+  const std::optional<std::chrono::nanoseconds> delay =
+      backoff.NextDelay(RequestedDelay(status));
+  return delay.has_value() && sleeper.Sleep(*delay, stop);
+}
+
+absl::Status GaveUp(const absl::Status& status, const Backoff& backoff) {
+  // A stream can end with OK that should not have ended.
+  absl::Status error =
+      status.ok() ? absl::UnavailableError("the server ended the call") : status;
+  if (backoff.failures() < 2) return error;
+  return Annotated(error,
+                   absl::StrCat(" (gave up after ", backoff.failures(), " attempts)"));
+}
+
+}  // namespace evenpack::client

@@ -1,0 +1,204 @@
+#include "client/cpp/retrying_connection.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <functional>
+#include <random>
+#include <utility>
+
+#include "client/cpp/backoff.h"
+#include "client/cpp/consumer_session.h"
+#include "client/cpp/producer_session.h"
+#include "client/cpp/retry.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::client {
+namespace {
+
+// Calls of any thread, one at a time.
+std::function<double()> OneAtATime(std::function<double()> random) {
+  if (!random) {
+    random = [generator = std::mt19937_64(std::random_device()())]() mutable {
+      return std::uniform_real_distribution<double>()(generator);
+    };
+  }
+  return [mutex = std::make_shared<Mutex>(), random = std::move(random)] {
+    MutexLock lock(*mutex);
+    return random();
+  };
+}
+
+ClientOptions WithSharedRandom(ClientOptions options) {
+  options.random = OneAtATime(std::move(options.random));
+  return options;
+}
+
+// Fields that `asked` leaves to their defaults are filled in by the server.
+bool HasEveryField(const v1::JobSpec& held, const v1::JobSpec& asked) {
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_scope(google::protobuf::util::MessageDifferencer::PARTIAL);
+  return differencer.Compare(asked, held);
+}
+
+class RetryingConnection final : public Connection {
+ public:
+  RetryingConnection(std::shared_ptr<Stub> stub, const ClientOptions& options)
+      : stub_(std::move(stub)),
+        options_(WithSharedRandom(options)),
+        attempt_{options.call_timeout, {}} {}
+
+  absl::StatusOr<v1::Job> CreateJob(const v1::CreateJobRequest& request) override;
+  absl::StatusOr<v1::Job> GetJob(const std::string& name) override;
+  absl::StatusOr<std::vector<v1::Job>> ListJobs() override;
+  absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request) override;
+  absl::Status DeleteJob(const std::string& name) override;
+  absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) override;
+  absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request) override;
+  absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
+      const v1::ReportLatencyRequest& request) override;
+  absl::StatusOr<std::unique_ptr<Producer>> OpenProducer(
+      const ProducerOptions& options) override;
+  absl::StatusOr<std::unique_ptr<Consumer>> OpenConsumer(
+      const ConsumerOptions& options) override;
+
+ private:
+  template <typename Request, typename Response>
+  using Method = absl::StatusOr<Response> (Stub::*)(const Request&, const CallOptions&);
+
+  template <typename Response>
+  struct Outcome {
+    absl::StatusOr<Response> response;
+    // An attempt before the last one failed, and may have been carried out all the
+    // same.
+    bool repeated = false;
+  };
+
+  template <typename Request, typename Response>
+  Outcome<Response> Retry(Method<Request, Response> method, const Request& request) {
+    Backoff backoff(options_.backoff, *options_.clock, options_.random);
+    for (;;) {
+      absl::StatusOr<Response> response = ((*stub_).*method)(request, attempt_);
+      if (response.ok() || !IsRetryable(response.status())) {
+        return {std::move(response), backoff.failures() > 0};
+      }
+      const absl::Status status = response.status();
+      if (!WaitToRetry(status, backoff, *options_.sleeper, {})) {
+        return {GaveUp(status, backoff), true};
+      }
+    }
+  }
+
+  const std::shared_ptr<Stub> stub_;
+  const ClientOptions options_;
+  const CallOptions attempt_;
+};
+
+absl::StatusOr<v1::Job> RetryingConnection::CreateJob(
+    const v1::CreateJobRequest& request) {
+  Outcome<v1::CreateJobResponse> outcome = Retry(&Stub::CreateJob, request);
+  if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
+  const absl::Status status = outcome.response.status();
+  if (!outcome.repeated || status.code() != absl::StatusCode::kAlreadyExists) {
+    return status;
+  }
+  absl::StatusOr<v1::Job> job = GetJob(request.name());
+  if (!job.ok()) return job;
+  if (HasEveryField(job->spec(), request.spec())) return job;
+  return Annotated(status, "; the job that has this name has another spec");
+}
+
+absl::StatusOr<v1::Job> RetryingConnection::GetJob(const std::string& name) {
+  v1::GetJobRequest request;
+  request.set_name(name);
+  Outcome<v1::GetJobResponse> outcome = Retry(&Stub::GetJob, request);
+  if (!outcome.response.ok()) return outcome.response.status();
+  return std::move(*outcome.response->mutable_job());
+}
+
+absl::StatusOr<std::vector<v1::Job>> RetryingConnection::ListJobs() {
+  std::vector<v1::Job> jobs;
+  v1::ListJobsRequest request;
+  do {
+    Outcome<v1::ListJobsResponse> outcome = Retry(&Stub::ListJobs, request);
+    if (!outcome.response.ok()) return outcome.response.status();
+    for (v1::Job& job : *outcome.response->mutable_jobs()) {
+      jobs.push_back(std::move(job));
+    }
+    request.set_page_token(outcome.response->next_page_token());
+  } while (!request.page_token().empty());
+  return jobs;
+}
+
+absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(
+    const v1::UpdateJobRequest& request) {
+  if (!request.has_expected_epoch()) {
+    absl::StatusOr<v1::UpdateJobResponse> response =
+        stub_->UpdateJob(request, attempt_);
+    if (!response.ok()) return response.status();
+    return std::move(*response->mutable_job());
+  }
+  Outcome<v1::UpdateJobResponse> outcome = Retry(&Stub::UpdateJob, request);
+  if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
+  const absl::Status status = outcome.response.status();
+  if (!outcome.repeated || status.code() != absl::StatusCode::kAborted) return status;
+  absl::StatusOr<v1::Job> job = GetJob(request.name());
+  if (!job.ok()) return job;
+  const bool updated = job->epoch() == request.expected_epoch() + 1 &&
+                       HasEveryField(job->spec(), request.spec());
+  if (updated) return job;
+  return status;
+}
+
+absl::Status RetryingConnection::DeleteJob(const std::string& name) {
+  v1::DeleteJobRequest request;
+  request.set_name(name);
+  Outcome<v1::DeleteJobResponse> outcome = Retry(&Stub::DeleteJob, request);
+  const absl::Status& status = outcome.response.status();
+  if (outcome.repeated && status.code() == absl::StatusCode::kNotFound) {
+    return absl::OkStatus();
+  }
+  return status;
+}
+
+absl::StatusOr<v1::Step> RetryingConnection::GetStep(
+    const v1::GetStepRequest& request) {
+  Outcome<v1::GetStepResponse> outcome = Retry(&Stub::GetStep, request);
+  if (!outcome.response.ok()) return outcome.response.status();
+  return std::move(*outcome.response->mutable_step());
+}
+
+absl::StatusOr<uint64_t> RetryingConnection::Acknowledge(
+    const v1::AcknowledgeRequest& request) {
+  Outcome<v1::AcknowledgeResponse> outcome = Retry(&Stub::Acknowledge, request);
+  if (!outcome.response.ok()) return outcome.response.status();
+  return outcome.response->durable_steps();
+}
+
+absl::StatusOr<v1::ReportLatencyResponse> RetryingConnection::ReportLatency(
+    const v1::ReportLatencyRequest& request) {
+  return stub_->ReportLatency(request, attempt_);
+}
+
+absl::StatusOr<std::unique_ptr<Producer>> RetryingConnection::OpenProducer(
+    const ProducerOptions& options) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  auto producer = std::make_unique<ProducerSession>(stub_, options_, options);
+  if (absl::Status status = producer->AwaitOpen(); !status.ok()) return status;
+  return producer;
+}
+
+absl::StatusOr<std::unique_ptr<Consumer>> RetryingConnection::OpenConsumer(
+    const ConsumerOptions& options) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  return std::make_unique<ConsumerSession>(stub_, options_, options);
+}
+
+}  // namespace
+
+std::shared_ptr<Connection> MakeRetryingConnection(std::shared_ptr<Stub> stub,
+                                                   const ClientOptions& options) {
+  return std::make_shared<RetryingConnection>(std::move(stub), options);
+}
+
+}  // namespace evenpack::client

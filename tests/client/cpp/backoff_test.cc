@@ -1,0 +1,108 @@
+#include "client/cpp/backoff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "client/cpp/mocks/fake_clock.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::client {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+const std::function<double()> kMiddle = [] { return 0.5; };
+
+int64_t Milliseconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration_cast<milliseconds>(duration).count();
+}
+
+// The waits until there is none, each taken.
+std::vector<int64_t> Waits(Backoff& backoff, FakeClock& clock) {
+  std::vector<int64_t> waits;
+  while (const auto delay = backoff.NextDelay()) {
+    waits.push_back(Milliseconds(*delay));
+    clock.Advance(*delay);
+  }
+  return waits;
+}
+
+TEST(Backoff, GrowsByTheFactorUpToTheMaximum) {
+  FakeClock clock;
+  Backoff backoff({}, clock, kMiddle);
+  std::vector<int64_t> waits = Waits(backoff, clock);
+  waits.resize(13);
+  EXPECT_EQ(waits, (std::vector<int64_t>{100, 160, 256, 409, 655, 1048, 1677, 2684,
+                                         4294, 6871, 10000, 10000, 10000}));
+}
+
+TEST(Backoff, GoesOnForTenMinutesUnlessToldOtherwise) {
+  FakeClock clock;
+  const Clock::TimePoint start = clock.Now();
+  Backoff backoff({}, clock, kMiddle);
+  Waits(backoff, clock);
+  EXPECT_GT(SecondsBetween(start, clock.Now()), 590);
+  EXPECT_LE(SecondsBetween(start, clock.Now()), 600);
+}
+
+TEST(Backoff, JitterIsAShareOfTheWaitBothWays) {
+  FakeClock clock;
+  const std::function<double()> least = [] { return 0.0; };
+  const std::function<double()> most = [] { return 0.999; };
+  EXPECT_EQ(Milliseconds(*Backoff({}, clock, least).NextDelay()), 80);
+  EXPECT_EQ(Milliseconds(*Backoff({}, clock, most).NextDelay()), 119);
+}
+
+TEST(Backoff, WaitsAtLeastAsLongAsTheServerAsks) {
+  FakeClock clock;
+  Backoff backoff({}, clock, kMiddle);
+  EXPECT_EQ(Milliseconds(*backoff.NextDelay(milliseconds(700))), 700);
+  EXPECT_EQ(Milliseconds(*backoff.NextDelay(milliseconds(20))), 160);
+}
+
+TEST(Backoff, ASuccessStartsANewRow) {
+  FakeClock clock;
+  Backoff backoff({}, clock, kMiddle);
+  backoff.NextDelay();
+  backoff.NextDelay();
+  EXPECT_EQ(backoff.failures(), 2);
+  clock.Advance(std::chrono::hours(1));
+  backoff.Reset();
+  EXPECT_EQ(Milliseconds(*backoff.NextDelay()), 100);
+  EXPECT_EQ(backoff.failures(), 1);
+}
+
+TEST(Backoff, ATotalOfZeroMakesTheFirstFailureFinal) {
+  FakeClock clock;
+  BackoffOptions options;
+  options.total = milliseconds(0);
+  EXPECT_EQ(Backoff(options, clock, kMiddle).NextDelay(), std::nullopt);
+}
+
+TEST(Backoff, RefusesOptionsThatCannotBeMeant) {
+  EXPECT_THAT(Validate(BackoffOptions{}), IsOk());
+  const auto refused = [](auto change) {
+    BackoffOptions options;
+    change(options);
+    return Validate(options);
+  };
+  const auto code = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(refused([](auto& o) { o.initial = milliseconds(0); }),
+              StatusIs(code, HasSubstr("backoff.initial: 0 ms")));
+  EXPECT_THAT(refused([](auto& o) { o.factor = 0.9; }),
+              StatusIs(code, HasSubstr("backoff.factor: 0.9")));
+  EXPECT_THAT(refused([](auto& o) { o.maximum = milliseconds(99); }),
+              StatusIs(code, HasSubstr("backoff.maximum: 99 ms")));
+  EXPECT_THAT(refused([](auto& o) { o.jitter = 1.5; }),
+              StatusIs(code, HasSubstr("backoff.jitter: 1.5")));
+  EXPECT_THAT(refused([](auto& o) { o.total = milliseconds(-1); }),
+              StatusIs(code, HasSubstr("backoff.total: -1 ms")));
+}
+
+}  // namespace
+}  // namespace evenpack::client

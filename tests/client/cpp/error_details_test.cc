@@ -1,0 +1,44 @@
+#include "client/cpp/error_details.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/cord.h"
+
+namespace evenpack::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(ErrorDetails, AreAllReadBack) {
+  ErrorDetails details;
+  details.reason = "EPOCH_ENDED";
+  details.domain = "evenpack";
+  details.metadata = {{"epoch", "3"}, {"window", "1024"}};
+  details.field_violations = {{"spec.window", "spec.window: 0 is not accepted"}};
+  details.quota_violations = {{"job:run", "16 subscriptions"}};
+  details.retry_delay = std::chrono::milliseconds(1500);
+  const absl::Status status = WithDetails(absl::AbortedError("epoch: ended"), details);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(status.message(), "epoch: ended");
+  const ErrorDetails read = DetailsOf(status);
+  EXPECT_EQ(read, details);
+  EXPECT_THAT(read.metadata, ElementsAre(Pair("epoch", "3"), Pair("window", "1024")));
+}
+
+TEST(ErrorDetails, AreEmptyWhereThereAreNone) {
+  EXPECT_EQ(DetailsOf(absl::UnavailableError("gone")), ErrorDetails{});
+  EXPECT_EQ(DetailsOf(absl::OkStatus()), ErrorDetails{});
+  EXPECT_EQ(WithDetails(absl::UnavailableError("gone"), {}),
+            absl::UnavailableError("gone"));
+}
+
+TEST(ErrorDetails, BytesThatAreNoneAreLeftAlone) {
+  absl::Status status = absl::InternalError("odd");
+  status.SetPayload("type.googleapis.com/google.rpc.ErrorInfo", absl::Cord("\xff\xff"));
+  EXPECT_EQ(DetailsOf(status), ErrorDetails{});
+}
+
+}  // namespace
+}  // namespace evenpack::client

@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cpp/producer.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::client {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr auto kRefused = absl::StatusCode::kInvalidArgument;
+
+TEST(ProducerOptions, AJobAndAStreamAreAllThatIsNeeded) {
+  EXPECT_THAT(Validate(ProducerOptions{.job = "run", .stream = "web"}), IsOk());
+}
+
+TEST(ProducerOptions, RefusesWhatCannotWorkNamingTheField) {
+  const auto refused = [](auto change) {
+    ProducerOptions options{.job = "run", .stream = "web"};
+    change(options);
+    return Validate(options);
+  };
+  EXPECT_THAT(refused([](auto& o) { o.job = ""; }),
+              StatusIs(kRefused, HasSubstr("job: ''")));
+  EXPECT_THAT(refused([](auto& o) { o.stream = ""; }),
+              StatusIs(kRefused, HasSubstr("stream: ''")));
+  EXPECT_THAT(refused([](auto& o) { o.batch_documents = 0; }),
+              StatusIs(kRefused, HasSubstr("batch_documents: 0")));
+  EXPECT_THAT(refused([](auto& o) { o.max_unaccepted_documents = 1023; }),
+              StatusIs(kRefused, HasSubstr("max_unaccepted_documents: 1023 is not "
+                                           "accepted; accepted: at least "
+                                           "batch_documents, 1024")));
+}
+
+TEST(DocumentColumns, ColumnsMayBeLeftOut) {
+  DocumentColumns documents;
+  EXPECT_THAT(Validate(documents), IsOk());
+  documents.length = {1, 2147483647};
+  EXPECT_THAT(Validate(documents), IsOk());
+  documents.id = {5, 5};
+  documents.loss_tokens = {0, 2147483647};
+  documents.source = {0, 1};
+  EXPECT_THAT(Validate(documents), IsOk());
+}
+
+TEST(DocumentColumns, RefusesColumnsOutOfShapeOrRange) {
+  const auto refused = [](auto change) {
+    DocumentColumns documents;
+    documents.length = {3, 4};
+    change(documents);
+    return Validate(documents);
+  };
+  EXPECT_THAT(refused([](auto& d) { d.id = {1}; }),
+              StatusIs(kRefused, HasSubstr("id: 1 entries")));
+  EXPECT_THAT(refused([](auto& d) {
+                d.loss_tokens = {1, 1, 1};
+              }),
+              StatusIs(kRefused, HasSubstr("loss_tokens: 3 entries")));
+  EXPECT_THAT(refused([](auto& d) { d.source = {1}; }),
+              StatusIs(kRefused, HasSubstr("source: 1 entries")));
+  EXPECT_THAT(refused([](auto& d) { d.length[1] = 0; }),
+              StatusIs(kRefused, HasSubstr("length[1]: 0")));
+  EXPECT_THAT(refused([](auto& d) { d.length[0] = 2147483648; }),
+              StatusIs(kRefused, HasSubstr("length[0]: 2147483648")));
+  EXPECT_THAT(refused([](auto& d) {
+                d.loss_tokens = {3, 5};
+              }),
+              StatusIs(kRefused, HasSubstr("loss_tokens[1]: 5 is not accepted; "
+                                           "accepted: 0 to 4")));
+}
+
+}  // namespace
+}  // namespace evenpack::client

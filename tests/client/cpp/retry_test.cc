@@ -1,0 +1,106 @@
+#include "client/cpp/retry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cpp/error_details.h"
+#include "client/cpp/mocks/fake_clock.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::client {
+namespace {
+
+using ::evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::function<double()> kMiddle = [] { return 0.5; };
+
+absl::Status WithReason(absl::Status status) {
+  ErrorDetails details;
+  details.reason = "SOMETHING";
+  return WithDetails(std::move(status), details);
+}
+
+absl::Status WithRetry(absl::Status status, std::chrono::nanoseconds delay) {
+  ErrorDetails details;
+  details.retry_delay = delay;
+  return WithDetails(std::move(status), details);
+}
+
+TEST(Retry, UnavailableIsRetryableWhateverItSays) {
+  EXPECT_TRUE(IsRetryable(absl::UnavailableError("")));
+  EXPECT_TRUE(IsRetryable(WithReason(absl::UnavailableError(""))));
+}
+
+TEST(Retry, ResourceExhaustedIsRetryableWithADelayAlone) {
+  const absl::Status status = absl::ResourceExhaustedError("full");
+  EXPECT_FALSE(IsRetryable(status));
+  EXPECT_TRUE(IsRetryable(WithRetry(status, std::chrono::seconds(1))));
+}
+
+TEST(Retry, NothingElseIs) {
+  for (const auto code :
+       {absl::StatusCode::kOk, absl::StatusCode::kAborted, absl::StatusCode::kInternal,
+        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kNotFound}) {
+    EXPECT_FALSE(IsRetryable(absl::Status(code, ""))) << static_cast<int>(code);
+  }
+}
+
+TEST(Retry, AStreamThatTheTransportEndedIsLost) {
+  EXPECT_TRUE(IsLostCall(absl::OkStatus()));
+  for (const auto code : {absl::StatusCode::kUnavailable, absl::StatusCode::kCancelled,
+                          absl::StatusCode::kInternal, absl::StatusCode::kUnknown}) {
+    EXPECT_TRUE(IsLostCall(absl::Status(code, ""))) << static_cast<int>(code);
+  }
+}
+
+TEST(Retry, AStreamThatTheServerRefusedIsNot) {
+  for (const auto code : {absl::StatusCode::kCancelled, absl::StatusCode::kInternal,
+                          absl::StatusCode::kUnknown}) {
+    EXPECT_FALSE(IsLostCall(WithReason(absl::Status(code, ""))))
+        << static_cast<int>(code);
+  }
+  EXPECT_FALSE(IsLostCall(absl::AbortedError("")));
+  EXPECT_FALSE(IsLostCall(absl::DataLossError("")));
+}
+
+TEST(Retry, WaitsAsTheBackoffSaysButNotLessThanTheServerAsks) {
+  FakeClock clock;
+  FakeSleeper sleeper(clock);
+  Backoff backoff({}, clock, kMiddle);
+  EXPECT_TRUE(WaitToRetry(absl::UnavailableError(""), backoff, sleeper, {}));
+  EXPECT_TRUE(
+      WaitToRetry(WithRetry(absl::UnavailableError(""), std::chrono::seconds(3)),
+                  backoff, sleeper, {}));
+  EXPECT_THAT(sleeper.slept(),
+              ElementsAre(std::chrono::milliseconds(100), std::chrono::seconds(3)));
+}
+
+TEST(Retry, DoesNotWaitOnceStopped) {
+  FakeClock clock;
+  FakeSleeper sleeper(clock);
+  Backoff backoff({}, clock, kMiddle);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(
+      WaitToRetry(absl::UnavailableError(""), backoff, sleeper, stop.get_token()));
+}
+
+TEST(Retry, TheLastErrorSaysHowOftenItWasTried) {
+  FakeClock clock;
+  Backoff backoff({}, clock, kMiddle);
+  const absl::Status status =
+      WithRetry(absl::UnavailableError("draining"), std::chrono::seconds(1));
+  backoff.NextDelay();
+  EXPECT_EQ(GaveUp(status, backoff), status);
+  backoff.NextDelay();
+  EXPECT_THAT(GaveUp(status, backoff), StatusIs(absl::StatusCode::kUnavailable,
+                                                "draining (gave up after 2 attempts)"));
+  EXPECT_EQ(DetailsOf(GaveUp(status, backoff)).retry_delay, std::chrono::seconds(1));
+  EXPECT_THAT(GaveUp(absl::OkStatus(), backoff),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ended the call")));
+}
+
+}  // namespace
+}  // namespace evenpack::client

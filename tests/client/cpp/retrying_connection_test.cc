@@ -1,0 +1,244 @@
+#include "client/cpp/retrying_connection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "tests/client/cpp/session_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::client {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::ServerError;
+using ::evenpack::testing::SessionFixture;
+using ::evenpack::testing::StatusIs;
+using std::chrono::milliseconds;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::Property;
+using ::testing::Return;
+using ::testing::SizeIs;
+
+const absl::Status kGone = absl::UnavailableError("gone");
+
+class RetryingConnectionTest : public SessionFixture {
+ protected:
+  RetryingConnectionTest()
+      : connection_(MakeRetryingConnection(stub_, client_options_)) {
+    create_.set_name("run");
+    create_.mutable_spec()->add_streams()->set_name("web");
+    create_.mutable_spec()->set_window(1024);
+    update_.set_name("run");
+    *update_.mutable_spec() = create_.spec();
+  }
+
+  // As the server has it: with defaults filled in.
+  v1::Job Held() const {
+    v1::Job job;
+    job.set_name("run");
+    *job.mutable_spec() = create_.spec();
+    job.mutable_spec()->mutable_streams(0)->set_weight(1);
+    job.mutable_spec()->set_max_length(1024);
+    job.mutable_spec()->mutable_parallelism()->set_data(1);
+    return job;
+  }
+  void AnswerGetJob(const v1::Job& job) {
+    v1::GetJobResponse response;
+    *response.mutable_job() = job;
+    EXPECT_CALL(*stub_, GetJob(Property(&v1::GetJobRequest::name, "run"), _))
+        .WillOnce(Return(response));
+  }
+
+  v1::CreateJobRequest create_;
+  v1::UpdateJobRequest update_;
+  const std::shared_ptr<Connection> connection_;
+};
+
+TEST_F(RetryingConnectionTest, EachAttemptHasTheTimeoutOfTheOptions) {
+  EXPECT_CALL(*stub_, GetJob(_, Field(&CallOptions::timeout, milliseconds(10'000))))
+      .WillOnce(Return(v1::GetJobResponse()));
+  EXPECT_THAT(connection_->GetJob("run"), IsOk());
+}
+
+TEST_F(RetryingConnectionTest, RetriesWhatMayBeRepeated) {
+  v1::GetJobResponse response;
+  *response.mutable_job() = Held();
+  EXPECT_CALL(*stub_, GetJob)
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(response));
+  const absl::StatusOr<v1::Job> job = connection_->GetJob("run");
+  ASSERT_THAT(job, IsOk());
+  EXPECT_EQ(job->name(), "run");
+  EXPECT_THAT(sleeper_->slept(), ElementsAre(milliseconds(100), milliseconds(160)));
+}
+
+TEST_F(RetryingConnectionTest, RetriesAFullServerWhenItSays) {
+  ErrorDetails details;
+  details.retry_delay = std::chrono::seconds(3);
+  EXPECT_CALL(*stub_, DeleteJob)
+      .WillOnce(Return(WithDetails(absl::ResourceExhaustedError("full"), details)))
+      .WillOnce(Return(absl::ResourceExhaustedError("full")));
+  EXPECT_THAT(connection_->DeleteJob("run"),
+              StatusIs(absl::StatusCode::kResourceExhausted, "full"));
+  EXPECT_THAT(sleeper_->slept(), ElementsAre(std::chrono::seconds(3)));
+}
+
+TEST_F(RetryingConnectionTest, OtherErrorsAreFinalAndKeepTheirDetails) {
+  EXPECT_CALL(*stub_, GetStep)
+      .WillOnce(
+          Return(ServerError(absl::StatusCode::kOutOfRange, "step: 3", "STEP_LET_GO")));
+  const absl::Status status = connection_->GetStep({}).status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange, "step: 3"));
+  EXPECT_EQ(DetailsOf(status).reason, "STEP_LET_GO");
+}
+
+TEST_F(RetryingConnectionTest, GivesUpAfterTenMinutes) {
+  EXPECT_CALL(*stub_, Acknowledge).WillRepeatedly(Return(kGone));
+  const Clock::TimePoint start = clock_.Now();
+  EXPECT_THAT(connection_->Acknowledge({}), StatusIs(absl::StatusCode::kUnavailable,
+                                                     HasSubstr("gone (gave up after")));
+  EXPECT_GT(SecondsBetween(start, clock_.Now()), 590);
+  EXPECT_LE(SecondsBetween(start, clock_.Now()), 600);
+}
+
+TEST_F(RetryingConnectionTest, AcknowledgingSaysHowManyStepsAreDurable) {
+  v1::AcknowledgeResponse response;
+  response.set_durable_steps(8);
+  EXPECT_CALL(*stub_, Acknowledge).WillOnce(Return(kGone)).WillOnce(Return(response));
+  const absl::StatusOr<uint64_t> steps = connection_->Acknowledge({});
+  ASSERT_THAT(steps, IsOk());
+  EXPECT_EQ(*steps, 8U);
+}
+
+TEST_F(RetryingConnectionTest, ListsTheJobsOfAllPages) {
+  v1::ListJobsResponse first;
+  first.add_jobs()->set_name("a");
+  first.add_jobs()->set_name("b");
+  first.set_next_page_token("b");
+  v1::ListJobsResponse last;
+  last.add_jobs()->set_name("c");
+  EXPECT_CALL(*stub_, ListJobs(Property(&v1::ListJobsRequest::page_token, ""), _))
+      .WillOnce(Return(first));
+  EXPECT_CALL(*stub_, ListJobs(Property(&v1::ListJobsRequest::page_token, "b"), _))
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(last));
+  const absl::StatusOr<std::vector<v1::Job>> jobs = connection_->ListJobs();
+  ASSERT_THAT(jobs, IsOk());
+  ASSERT_THAT(*jobs, SizeIs(3));
+  EXPECT_EQ((*jobs)[2].name(), "c");
+}
+
+const absl::Status kExists = absl::AlreadyExistsError("name: 'run' is taken");
+
+TEST_F(RetryingConnectionTest, AJobThatExistsIsAnError) {
+  EXPECT_CALL(*stub_, CreateJob).WillOnce(Return(kExists));
+  EXPECT_EQ(connection_->CreateJob(create_).status(), kExists);
+}
+
+TEST_F(RetryingConnectionTest, AJobThatAnEarlierAttemptCreatedIsReturned) {
+  EXPECT_CALL(*stub_, CreateJob).WillOnce(Return(kGone)).WillOnce(Return(kExists));
+  AnswerGetJob(Held());
+  const absl::StatusOr<v1::Job> job = connection_->CreateJob(create_);
+  ASSERT_THAT(job, IsOk());
+  EXPECT_EQ(job->spec().max_length(), 1024U);
+}
+
+TEST_F(RetryingConnectionTest, AJobThatSomebodyElseCreatedIsAnErrorAfterARetryToo) {
+  EXPECT_CALL(*stub_, CreateJob).WillOnce(Return(kGone)).WillOnce(Return(kExists));
+  v1::Job other = Held();
+  other.mutable_spec()->set_window(512);
+  AnswerGetJob(other);
+  EXPECT_THAT(connection_->CreateJob(create_),
+              StatusIs(absl::StatusCode::kAlreadyExists,
+                       "name: 'run' is taken; the job that has this name has another "
+                       "spec"));
+}
+
+TEST_F(RetryingConnectionTest, AnUpdateWithoutItsEpochIsNotRepeated) {
+  EXPECT_CALL(*stub_, UpdateJob).WillOnce(Return(kGone));
+  EXPECT_EQ(connection_->UpdateJob(update_).status(), kGone);
+}
+
+const absl::Status kOtherEpoch =
+    absl::AbortedError("expected_epoch: 4 is not the job's");
+
+TEST_F(RetryingConnectionTest, AnUpdateThatAnEarlierAttemptMadeIsASuccess) {
+  update_.set_expected_epoch(4);
+  EXPECT_CALL(*stub_, UpdateJob).WillOnce(Return(kGone)).WillOnce(Return(kOtherEpoch));
+  v1::Job job = Held();
+  job.set_epoch(5);
+  AnswerGetJob(job);
+  const absl::StatusOr<v1::Job> updated = connection_->UpdateJob(update_);
+  ASSERT_THAT(updated, IsOk());
+  EXPECT_EQ(updated->epoch(), 5U);
+}
+
+TEST_F(RetryingConnectionTest, AnUpdateThatSomebodyElseMadeIsNot) {
+  update_.set_expected_epoch(4);
+  for (const auto& change : std::vector<std::function<void(v1::Job&)>>{
+           [](v1::Job& job) { job.set_epoch(6); },
+           [](v1::Job& job) { job.mutable_spec()->set_window(512); }}) {
+    EXPECT_CALL(*stub_, UpdateJob)
+        .WillOnce(Return(kGone))
+        .WillOnce(Return(kOtherEpoch));
+    v1::Job job = Held();
+    job.set_epoch(5);
+    change(job);
+    AnswerGetJob(job);
+    EXPECT_EQ(connection_->UpdateJob(update_).status(), kOtherEpoch);
+  }
+}
+
+TEST_F(RetryingConnectionTest, AJobThatAnEarlierAttemptDeletedIsASuccess) {
+  const absl::Status none = absl::NotFoundError("job 'run'");
+  EXPECT_CALL(*stub_, DeleteJob).WillOnce(Return(kGone)).WillOnce(Return(none));
+  EXPECT_THAT(connection_->DeleteJob("run"), IsOk());
+  EXPECT_CALL(*stub_, DeleteJob).WillOnce(Return(none));
+  EXPECT_EQ(connection_->DeleteJob("run"), none);
+}
+
+TEST_F(RetryingConnectionTest, ReportsAreNotRepeated) {
+  EXPECT_CALL(*stub_, ReportLatency).WillOnce(Return(kGone));
+  EXPECT_EQ(connection_->ReportLatency({}).status(), kGone);
+}
+
+TEST_F(RetryingConnectionTest, OpensProducersOnceTheyKnowWhatIsNext) {
+  EXPECT_THAT(connection_->OpenProducer({.job = "run"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("stream: ''")));
+  v1::IngestResponse next;
+  next.set_next_sequence(12);
+  std::thread server([&] { stub_->AwaitIngestCall()->Send(next); });
+  const auto producer = connection_->OpenProducer({.job = "run", .stream = "web"});
+  server.join();
+  ASSERT_THAT(producer, IsOk());
+  EXPECT_EQ((*producer)->next_sequence(), 12U);
+}
+
+TEST_F(RetryingConnectionTest, OpensConsumersAtOnce) {
+  EXPECT_THAT(connection_->OpenConsumer({}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("job: ''")));
+  EXPECT_THAT(connection_->OpenConsumer({.job = "run"}), IsOk());
+}
+
+TEST_F(RetryingConnectionTest, DrawsItsOwnJitterWhereNoneIsGiven) {
+  client_options_.random = {};
+  const auto connection = MakeRetryingConnection(stub_, client_options_);
+  EXPECT_CALL(*stub_, GetJob)
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(v1::GetJobResponse()));
+  EXPECT_THAT(connection->GetJob("run"), IsOk());
+  ASSERT_THAT(sleeper_->slept(), SizeIs(1));
+  EXPECT_GE(sleeper_->slept()[0], milliseconds(80));
+  EXPECT_LT(sleeper_->slept()[0], milliseconds(120));
+}
+
+}  // namespace
+}  // namespace evenpack::client
