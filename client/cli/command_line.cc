@@ -13,7 +13,8 @@
 namespace evenpack {
 namespace {
 
-constexpr char kCommands[] = "pack, shard or compare; --help, --version";
+constexpr char kCommands[] =
+    "pack, shard or compare; jobs, ingest, follow or step; --help, --version";
 
 // The CLI11 side of one command; values arrive as text.
 struct BoundCommand {
@@ -23,25 +24,69 @@ struct BoundCommand {
   std::map<std::string, CLI::Option*> options;
 };
 
+// The CLI11 side of all of them.
+struct BoundProgram {
+  CLI::App app{"Workload-balanced packing for long-context LLM training",
+               "evenpackctl"};
+  std::map<std::string, CLI::App*> groups;
+  std::vector<BoundCommand> commands;
+};
+
 void BindFlag(const FlagDefinition& flag, BoundCommand& command) {
   CLI::Option*& option = command.options[flag.name];
   if (flag.kind == FlagKind::kSwitch) {
     option = command.app->add_flag(flag.name, flag.help);
-    return;
+  } else {
+    option = command.app->add_option(flag.name, command.texts[flag.name], flag.help);
+    option->type_name(flag.placeholder);
+    if (flag.kind == FlagKind::kBoolean) option->expected(0, 1);
+    // Repetition is refused below, in words of our own.
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  option = command.app->add_option(flag.name, command.texts[flag.name], flag.help);
-  option->type_name(flag.placeholder);
-  if (flag.kind == FlagKind::kBoolean) option->expected(0, 1);
-  // Repetition is refused below, in words of our own.
-  option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  if (flag.kind != FlagKind::kArgument) option->group(flag.group);
 }
 
-void BindCommand(const CommandDefinition& definition, CLI::App& program,
+// The group before a command's last word; "" for a command of one word.
+std::string_view GroupOf(std::string_view command) {
+  const size_t blank = command.find(' ');
+  return blank == std::string_view::npos ? "" : command.substr(0, blank);
+}
+
+std::string WordOf(std::string_view command) {
+  return std::string(command.substr(command.find(' ') + 1));
+}
+
+// The program, or the command's group, which is bound with its first command.
+CLI::App& ParentOf(const CommandDefinition& definition, BoundProgram& program) {
+  const std::string name(GroupOf(definition.name));
+  if (name.empty()) return program.app;
+  CLI::App*& app = program.groups[name];
+  if (app == nullptr) {
+    app = program.app.add_subcommand(name, GroupHelp(name));
+    app->allow_extras();
+    app->require_subcommand(0, 1);
+  }
+  return *app;
+}
+
+void BindCommand(const CommandDefinition& definition, BoundProgram& program,
                  BoundCommand& command) {
   command.definition = &definition;
-  command.app = program.add_subcommand(definition.name, definition.help);
+  command.app = ParentOf(definition, program)
+                    .add_subcommand(WordOf(definition.name), definition.help);
   command.app->allow_extras();
   for (const FlagDefinition& flag : definition.flags) BindFlag(flag, command);
+}
+
+void Bind(BoundProgram& program) {
+  program.app.set_version_flag("--version", "evenpackctl " EVENPACK_VERSION);
+  program.app.allow_extras();
+  program.app.require_subcommand(0, 1);
+  const std::vector<CommandDefinition>& definitions = CommandDefinitions();
+  program.commands.resize(definitions.size());
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    BindCommand(definitions[i], program, program.commands[i]);
+  }
 }
 
 absl::StatusOr<CommandLine> Collect(const BoundCommand& command) {
@@ -87,14 +132,33 @@ absl::Status MissingValue(std::string_view message) {
   return absl::InvalidArgumentError(absl::string_view(message.data(), message.size()));
 }
 
+// "create, list, ...": the commands of a group.
+std::string CommandsOf(const std::string& group) {
+  std::string names;
+  for (const CommandDefinition& command : CommandDefinitions()) {
+    if (GroupOf(command.name) != group) continue;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", WordOf(command.name));
+  }
+  return names;
+}
+
+// What stands where a command should.
+absl::Status NoCommand(const std::string& field, const std::vector<std::string>& extras,
+                       std::string_view accepted) {
+  const absl::string_view commands(accepted.data(), accepted.size());
+  if (!extras.empty())
+    return InvalidField(field, QuotedValue(extras.front()), commands);
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is missing; accepted: ", commands));
+}
+
 absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments,
-                                  CLI::App& program,
-                                  std::vector<BoundCommand>& commands) {
+                                  BoundProgram& program) {
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
-    program.parse(std::move(reversed));
+    program.app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    return CommandLine{"", {}, program.help()};
+    return CommandLine{"", {}, program.app.help()};
   } catch (const CLI::CallForVersion& version) {
     return CommandLine{"", {}, absl::StrCat(version.what(), "\n")};
   } catch (const CLI::ArgumentMismatch& error) {
@@ -102,32 +166,26 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments,
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
   }
-  const std::vector<std::string> extras = program.remaining();
-  if (!extras.empty()) {
-    return InvalidField("command", QuotedValue(extras.front()), kCommands);
-  }
-  for (const BoundCommand& command : commands) {
+  const std::vector<std::string> extras = program.app.remaining();
+  if (!extras.empty()) return NoCommand("command", extras, kCommands);
+  for (const BoundCommand& command : program.commands) {
     if (command.app->parsed()) return Collect(command);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("command is missing; accepted: ", kCommands));
+  for (const auto& [name, group] : program.groups) {
+    if (!group->parsed()) continue;
+    return NoCommand(absl::StrCat(name, " command"), group->remaining(),
+                     CommandsOf(name));
+  }
+  return NoCommand("command", {}, kCommands);
 }
 
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(
     const std::vector<std::string>& arguments) {
-  CLI::App program("Workload-balanced packing for long-context LLM training",
-                   "evenpackctl");
-  program.set_version_flag("--version", "evenpackctl " EVENPACK_VERSION);
-  program.allow_extras();
-  program.require_subcommand(0, 1);
-  const std::vector<CommandDefinition>& definitions = CommandDefinitions();
-  std::vector<BoundCommand> commands(definitions.size());
-  for (size_t i = 0; i < definitions.size(); ++i) {
-    BindCommand(definitions[i], program, commands[i]);
-  }
-  return Parse(arguments, program, commands);
+  BoundProgram program;
+  Bind(program);
+  return Parse(arguments, program);
 }
 
 }  // namespace evenpack

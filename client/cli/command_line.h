@@ -11,7 +11,7 @@
 namespace evenpack {
 
 struct CommandLine {
-  // pack, shard or compare; empty where only `text` is asked for.
+  // A name of CommandDefinitions(); empty where only `text` is asked for.
   std::string command;
   FlagValues flags;
   // The help or the version.
@@ -19,8 +19,8 @@ struct CommandLine {
 };
 
 // `arguments` without the program's name.
-// INVALID_ARGUMENT: no command or an unknown one, an unknown flag, a flag given twice
-// or without its value. Values are not looked at.
+// INVALID_ARGUMENT: no command or an unknown one, an unknown flag, an argument or a
+// flag too many, a flag without its value. Values are not looked at.
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments);
 
 }  // namespace evenpack

@@ -1,29 +1,18 @@
 #include "client/cli/lengths_file.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/quoted_value.h"
+#include "client/cli/input_file.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
 // Longer than any line of a lengths file: what has none is not read to its end.
 constexpr size_t kLongestLine = 4096;
-
-std::string_view Trimmed(std::string_view line) {
-  const size_t first = line.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
-}
 
 // 0 where `line` is not a length.
 uint32_t LengthOf(std::string_view line) {
@@ -36,82 +25,43 @@ uint32_t LengthOf(std::string_view line) {
   return static_cast<uint32_t>(length);
 }
 
-std::string LineName(size_t index) { return absl::StrCat("line ", index + 1); }
-
-// `error` is an errno.
-absl::Status Unreadable(const std::string& path, int error) {
-  return InvalidField("--lengths",
-                      absl::StrCat(QuotedValue(path), " (", std::strerror(error), ")"),
-                      "a readable file with one document length a line, or - for "
-                      "standard input");
-}
-
-absl::Status NotALength(size_t index, std::string_view line) {
-  return InvalidField(
-      LineName(index), QuotedValue(line),
-      absl::StrCat("a document length in tokens, 1 to ", kMaxDocumentLength));
-}
-
-// Refuses a last line that has grown too long.
-absl::Status CheckLastLine(const std::string& content) {
-  const size_t start = content.rfind('\n') + 1;  // 0 where there is no line end
-  if (content.size() - start <= kLongestLine) return absl::OkStatus();
-  const auto lines = std::count(content.begin(), content.end(), '\n');
-  return NotALength(static_cast<size_t>(lines),
-                    std::string_view(content).substr(start));
-}
-
-absl::StatusOr<std::string> ReadAll(std::FILE* file, const std::string& path) {
-  std::string content;
-  std::array<char, 65536> block{};
-  while (true) {
-    const size_t size = std::fread(block.data(), 1, block.size(), file);
-    if (size == 0 && std::ferror(file) != 0) return Unreadable(path, errno);
-    if (size == 0) return content;
-    content.append(block.data(), size);
-    if (absl::Status status = CheckLastLine(content); !status.ok()) return status;
-  }
-}
-
-struct FileCloser {
-  // Only ever read from: a failed close loses nothing.
-  void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
-};
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  if (path == "-") return ReadAll(stdin, path);
-  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "rbe"));
-  if (file == nullptr) return Unreadable(path, errno);
-  return ReadAll(file.get(), path);
-}
-
 }  // namespace
 
-absl::StatusOr<std::vector<uint32_t>> ParseLengths(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \t\r\n");
-  if (last == std::string_view::npos) {
-    return InvalidField("--lengths", "a file without documents",
-                        "one document length in tokens a line, at least one line");
-  }
-  text = text.substr(0, last + 1);
-  std::vector<uint32_t> lengths;
-  while (true) {
-    const size_t end = text.find('\n');
-    const std::string_view line = Trimmed(text.substr(0, end));
-    const uint32_t length = LengthOf(line);
-    if (length == 0) {
-      return NotALength(lengths.size(), line);
-    }
-    lengths.push_back(length);
-    if (end == std::string_view::npos) return lengths;
-    text.remove_prefix(end + 1);
-  }
+absl::StatusOr<LengthsReader> LengthsReader::Open(const std::string& path) {
+  absl::StatusOr<InputFile> file =
+      InputFile::Open("--lengths", path,
+                      "a readable file with one document length a line, or - for "
+                      "standard input");
+  if (!file.ok()) return file.status();
+  return LengthsReader(LineReader(
+      *std::move(file), kLongestLine,
+      absl::StrCat("a document length in tokens, 1 to ", kMaxDocumentLength)));
+}
+
+absl::StatusOr<std::optional<uint32_t>> LengthsReader::Next() {
+  const auto line = lines_.Next();
+  if (!line.ok()) return line.status();
+  if (!line->has_value()) return std::nullopt;
+  const uint32_t length = LengthOf(**line);
+  if (length == 0) return lines_.Refuse();
+  return length;
 }
 
 absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path) {
-  const absl::StatusOr<std::string> content = ReadFile(path);
-  if (!content.ok()) return content.status();
-  return ParseLengths(*content);
+  absl::StatusOr<LengthsReader> reader = LengthsReader::Open(path);
+  if (!reader.ok()) return reader.status();
+  std::vector<uint32_t> lengths;
+  while (true) {
+    const absl::StatusOr<std::optional<uint32_t>> length = reader->Next();
+    if (!length.ok()) return length.status();
+    if (!length->has_value()) break;
+    lengths.push_back(**length);
+  }
+  if (lengths.empty()) {
+    return InvalidField("--lengths", "a file without documents",
+                        "one document length in tokens a line, at least one line");
+  }
+  return lengths;
 }
 
 absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_length) {
@@ -119,7 +69,7 @@ absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_leng
       std::find_if(lengths.begin(), lengths.end(),
                    [max_length](uint32_t length) { return length > max_length; });
   if (found == lengths.end()) return absl::OkStatus();
-  return InvalidField(LineName(static_cast<size_t>(found - lengths.begin())),
+  return InvalidField(absl::StrCat("line ", found - lengths.begin() + 1),
                       absl::StrCat("'", *found, "'"),
                       absl::StrCat("1 to ", max_length,
                                    " tokens, which is --max-length, or longer with "

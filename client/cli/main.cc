@@ -1,29 +1,69 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "client/cli/interrupt.h"
+#include "client/cli/online/creditless_stub.h"
+#include "client/cli/online/interruptible_sleeper.h"
+#include "client/cli/online/online_context.h"
+#include "client/cli/online/server_flags.h"
+#include "client/cli/output.h"
 #include "client/cli/program.h"
+#include "client/cli/progress_bar.h"
+#include "client/cpp/client.h"
+#include "client/cpp/grpc_stub.h"
+#include "client/cpp/retrying_connection.h"
 
 namespace {
 
-// False where it can't be written.
-bool Write(const std::string& text, std::FILE* file) {
-  return std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-         std::fflush(file) == 0;
+using evenpack::client::Client;
+
+std::string DefaultServer() {
+  const char* const server = std::getenv("EVENPACK_SERVER");
+  return server == nullptr || *server == '\0' ? evenpack::kDefaultServer : server;
 }
 
-int Report(const evenpack::ProgramResult& result) {
-  if (!Write(result.err, stderr)) return evenpack::kExitInternalError;
-  if (Write(result.out, stdout)) return result.exit_code;
-  // Whoever reads has enough, as in `evenpackctl ... | head`.
-  if (errno == EPIPE) return result.exit_code;
-  Write(std::string("evenpackctl: standard output: ") + std::strerror(errno) + "\n",
-        stderr);
+// What the program came to, once standard output has its say: `exit_code` where that
+// was written, or where whoever reads has enough, as in `evenpackctl ... | head`.
+int Finish(int exit_code, const evenpack::FileOutput& out, evenpack::Output& err) {
+  if (out.error() == 0 || out.error() == EPIPE) return exit_code;
+  err.Write(std::string("evenpackctl: standard output: ") + std::strerror(out.error()) +
+            "\n");
   return evenpack::kExitInternalError;
+}
+
+absl::StatusOr<Client> Connect(const evenpack::ServerFlags& server,
+                               std::shared_ptr<evenpack::client::Sleeper> sleeper) {
+  evenpack::client::ClientOptions options = evenpack::ClientOptionsOf(server);
+  options.sleeper = std::move(sleeper);
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  std::shared_ptr<evenpack::client::Stub> stub = MakeGrpcStub(options);
+  if (!server.returns_credits) stub = evenpack::WithoutReceived(std::move(stub));
+  return Client(MakeRetryingConnection(std::move(stub), options));
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  evenpack::FileOutput out(stdout);
+  evenpack::FileOutput err(stderr);
+  evenpack::Interrupt interrupt;
+  const auto sleeper = std::make_shared<evenpack::InterruptibleSleeper>(interrupt);
+  const evenpack::OnlineContext context = {
+      out,
+      err,
+      evenpack::TerminalOrNull(),
+      interrupt,
+      DefaultServer(),
+      [&sleeper](const evenpack::ServerFlags& server) {
+        return Connect(server, sleeper);
+      }};
+  return Finish(evenpack::RunProgram(arguments, context), out, err);
 }
 
 }  // namespace
@@ -31,11 +71,11 @@ int Report(const evenpack::ProgramResult& result) {
 int main(int argc, char** argv) {
   if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return evenpack::kExitInternalError;
   try {
-    return Report(
-        evenpack::RunProgram(std::vector<std::string>(argv + 1, argv + argc)));
+    return Run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
     // Nothing of this project throws; the standard library does when memory ends.
-    Write(std::string("evenpackctl: internal error: ") + error.what() + "\n", stderr);
+    evenpack::FileOutput(stderr).Write(std::string("evenpackctl: internal error: ") +
+                                       error.what() + "\n");
   }
   return evenpack::kExitInternalError;
 }

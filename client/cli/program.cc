@@ -1,7 +1,6 @@
 #include "client/cli/program.h"
 
 #include <string_view>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -9,6 +8,7 @@
 #include "client/cli/command_line.h"
 #include "client/cli/command_output.h"
 #include "client/cli/compare_command.h"
+#include "client/cli/online/online_commands.h"
 #include "client/cli/pack_command.h"
 #include "client/cli/quoted_value.h"
 #include "client/cli/shard_command.h"
@@ -16,31 +16,56 @@
 namespace evenpack {
 namespace {
 
-absl::StatusOr<CommandOutput> RunCommand(const CommandLine& line) {
+absl::StatusOr<CommandOutput> RunOffline(const CommandLine& line) {
   if (line.command == "pack") return RunPackCommand(line.flags);
   if (line.command == "shard") return RunShardCommand(line.flags);
   if (line.command == "compare") return RunCompareCommand(line.flags);
   return CommandOutput{line.text, ""};
 }
 
-ProgramResult Failure(const absl::Status& status) {
+void WriteError(std::string_view before, const absl::Status& status, Output& err) {
   const std::string message =
       OnOneLine(std::string_view(status.message().data(), status.message().size()));
-  if (absl::IsInternal(status)) {
-    return {kExitInternalError, "",
-            absl::StrCat("evenpackctl: internal error: ", message, "\n")};
+  err.Write(absl::StrCat(
+      "evenpackctl: ", absl::string_view(before.data(), before.size()), message, "\n"));
+}
+
+int OfflineFailure(const absl::Status& status, Output& err) {
+  const bool internal = absl::IsInternal(status);
+  WriteError(internal ? "internal error: " : "", status, err);
+  return internal ? kExitInternalError : kExitBadInput;
+}
+
+int OnlineFailure(const absl::Status& status, const OnlineContext& context) {
+  // Whatever it broke.
+  if (context.interrupt.IsRequested()) return kExitInterrupted;
+  WriteError("", status, context.err);
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return kExitBadInput;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return kExitUnavailable;
+    default:
+      return kExitRefused;
   }
-  return {kExitBadInput, "", absl::StrCat("evenpackctl: ", message, "\n")};
 }
 
 }  // namespace
 
-ProgramResult RunProgram(const std::vector<std::string>& arguments) {
+int RunProgram(const std::vector<std::string>& arguments,
+               const OnlineContext& context) {
   const absl::StatusOr<CommandLine> line = ParseCommandLine(arguments);
-  if (!line.ok()) return Failure(line.status());
-  absl::StatusOr<CommandOutput> output = RunCommand(*line);
-  if (!output.ok()) return Failure(output.status());
-  return {0, std::move(output->text), std::move(output->note)};
+  if (!line.ok()) return OfflineFailure(line.status(), context.err);
+  if (const OnlineCommand command = FindOnlineCommand(line->command)) {
+    const absl::Status status = command(line->flags, context);
+    return status.ok() ? 0 : OnlineFailure(status, context);
+  }
+  const absl::StatusOr<CommandOutput> output = RunOffline(*line);
+  if (!output.ok()) return OfflineFailure(output.status(), context.err);
+  context.err.Write(output->note);
+  context.out.Write(output->text);
+  return 0;
 }
 
 }  // namespace evenpack

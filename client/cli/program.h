@@ -5,23 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/online/online_context.h"
+
 namespace evenpack {
 
-inline constexpr int kExitBadInput = 2;
-inline constexpr int kExitInternalError = 1;
-
-struct ProgramResult {
-  // 0; kExitBadInput; kExitInternalError for a fault of evenpackctl itself.
-  int exit_code = 0;
-  // For standard output; empty on an error.
-  std::string out;
-  // For standard error; on an error one line "evenpackctl: MESSAGE".
-  std::string err;
+// 0 otherwise. docs/evenpackctl.md says more of each.
+enum ExitCode : int {
+  // A fault of evenpackctl itself, or standard output can't be written.
+  kExitInternalError = 1,
+  // A flag, a file, or a value that the server doesn't accept.
+  kExitBadInput = 2,
+  // The server, or the client on its behalf, refused for any other reason.
+  kExitRefused = 3,
+  // The server can't be reached, or said to come back later, until the time was up.
+  kExitUnavailable = 4,
+  // Ctrl-C.
+  kExitInterrupted = 130,
 };
 
 // `arguments` without the program's name. Reads files, and standard input where asked
-// to, and writes nothing but a progress bar to a terminal.
-ProgramResult RunProgram(const std::vector<std::string>& arguments);
+// to. Standard error has, on an error, one line "evenpackctl: MESSAGE", and notes and a
+// progress bar besides. Commands without a server write nothing to standard output on
+// an error.
+int RunProgram(const std::vector<std::string>& arguments, const OnlineContext& context);
 
 }  // namespace evenpack
 

@@ -43,6 +43,22 @@ TEST(CommandLineTest, ASwitchTakesNoValue) {
   }
 }
 
+TEST(CommandLineTest, ACommandMayHaveTwoWordsAndAnArgument) {
+  const auto line = ParseCommandLine(
+      {"jobs", "create", "list", "--window", "5", "--server=h:1", "--json"});
+  ASSERT_THAT(line, IsOk());
+  EXPECT_EQ(line->command, "jobs create");
+  EXPECT_THAT(line->flags,
+              UnorderedElementsAre(Pair("NAME", "list"), Pair("--window", "5"),
+                                   Pair("--server", "h:1"), Pair("--json", "true")));
+  const auto list = ParseCommandLine({"jobs", "list"});
+  ASSERT_THAT(list, IsOk());
+  EXPECT_EQ(list->command, "jobs list");
+  const auto behind = ParseCommandLine({"jobs", "delete", "--server", "h:1", "run-7"});
+  ASSERT_THAT(behind, IsOk());
+  EXPECT_EQ(behind->flags.at("NAME"), "run-7");
+}
+
 TEST(CommandLineTest, GivesHelpAndVersion) {
   const auto version = ParseCommandLine({"--version"});
   ASSERT_THAT(version, IsOk());
@@ -56,7 +72,23 @@ TEST(CommandLineTest, GivesHelpAndVersion) {
   }
   const auto help = ParseCommandLine({"--help"});
   ASSERT_THAT(help, IsOk());
-  EXPECT_THAT(help->text, HasSubstr("compare"));
+  for (const char* const command : {"pack", "compare", "jobs", "ingest", "follow"}) {
+    EXPECT_THAT(help->text, HasSubstr(command));
+  }
+}
+
+TEST(CommandLineTest, AGroupAndItsCommandsHaveHelpOfTheirOwn) {
+  const auto group = ParseCommandLine({"jobs", "--help"});
+  ASSERT_THAT(group, IsOk());
+  EXPECT_THAT(group->command, IsEmpty());
+  for (const char* const command : {"create", "list", "describe", "update", "delete"}) {
+    EXPECT_THAT(group->text, HasSubstr(command));
+  }
+  const auto create = ParseCommandLine({"jobs", "create", "--help"});
+  ASSERT_THAT(create, IsOk());
+  EXPECT_THAT(create->text, HasSubstr("Usage: evenpackctl jobs create"));
+  EXPECT_THAT(create->text, HasSubstr("EACH DP rank"));
+  EXPECT_THAT(create->text, HasSubstr("Sharding and layout:"));
 }
 
 TEST(CommandLineTest, RefusesWhatIsNoCommandLine) {
@@ -65,7 +97,20 @@ TEST(CommandLineTest, RefusesWhatIsNoCommandLine) {
     std::string message;
   };
   const std::vector<Case> cases = {
-      {{}, "command is missing; accepted: pack, shard or compare; --help, --version"},
+      {{},
+       "command is missing; accepted: pack, shard or compare; jobs, ingest, follow or "
+       "step; --help, --version"},
+      {{"jobs"},
+       "jobs command is missing; accepted: create, list, describe, update, delete"},
+      {{"jobs", "destroy"},
+       "jobs command: 'destroy' is not accepted; accepted: create, list, describe, "
+       "update, delete"},
+      {{"jobs", "list", "all"}, "jobs list: 'all' is not accepted; accepted: --server"},
+      {{"jobs", "create", "a", "b"},
+       "jobs create: 'b' is not accepted; accepted: NAME"},
+      {{"jobs", "update", "a", "--streams", "b"},
+       "jobs update: '--streams' is not accepted"},
+      {{"follow", "--job"}, "--job has no value; accepted: --job NAME"},
       {{"unpack"}, "command: 'unpack' is not accepted; accepted: pack, shard or"},
       {{"--window", "5"}, "command: '--window' is not accepted"},
       {{"pack", "--widow", "5"},

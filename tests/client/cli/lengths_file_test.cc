@@ -18,30 +18,37 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-TEST(ParseLengthsTest, ReadsOneLengthALine) {
-  const auto lengths = ParseLengths("1\n2147483647\n007\n");
+// ReadLengths of a file with that content.
+absl::StatusOr<std::vector<uint32_t>> Lengths(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "lengths_file_test.txt";
+  std::ofstream(path) << text;
+  return ReadLengths(path);
+}
+
+TEST(ReadLengthsTest, ReadsOneLengthALine) {
+  const auto lengths = Lengths("1\n2147483647\n007\n");
   ASSERT_THAT(lengths, IsOk());
   EXPECT_THAT(*lengths, ElementsAre(1, 2147483647, 7));
 }
 
-TEST(ParseLengthsTest, ToleratesBlanksCarriageReturnsAndEmptyLinesAtTheEnd) {
-  const auto lengths = ParseLengths(" 5\t\r\n\t6 \r\n7\n\r\n  \n\n");
+TEST(ReadLengthsTest, ToleratesBlanksCarriageReturnsAndEmptyLinesAtTheEnd) {
+  const auto lengths = Lengths(" 5\t\r\n\t6 \r\n7\n\r\n  \n\n");
   ASSERT_THAT(lengths, IsOk());
   EXPECT_THAT(*lengths, ElementsAre(5, 6, 7));
 }
 
-TEST(ParseLengthsTest, NeedsNoLineEndAtTheEnd) {
-  const auto lengths = ParseLengths("5\n6");
+TEST(ReadLengthsTest, NeedsNoLineEndAtTheEnd) {
+  const auto lengths = Lengths("5\n6");
   ASSERT_THAT(lengths, IsOk());
   EXPECT_THAT(*lengths, ElementsAre(5, 6));
 }
 
-TEST(ParseLengthsTest, RefusesWhatIsNotALength) {
+TEST(ReadLengthsTest, RefusesWhatIsNotALength) {
   for (const std::string bad :
        {"0", "-1", "+1", "1.5", "12x", "x", "1 2", "1e3", "0x10", "2147483648",
         "18446744073709551617", "99999999999999999999999", ""}) {
     EXPECT_THAT(
-        ParseLengths("4\n" + bad + "\n4\n"),
+        Lengths("4\n" + bad + "\n4\n"),
         StatusIs(kInvalid, "line 2: '" + bad +
                                "' is not accepted; accepted: a document length in "
                                "tokens, 1 to 2147483647"))
@@ -49,19 +56,11 @@ TEST(ParseLengthsTest, RefusesWhatIsNotALength) {
   }
 }
 
-TEST(ParseLengthsTest, RefusesAFileWithoutDocuments) {
+TEST(ReadLengthsTest, RefusesAFileWithoutDocuments) {
   for (const char* const empty : {"", "\n", " \r\n\n"}) {
-    EXPECT_THAT(ParseLengths(empty),
+    EXPECT_THAT(Lengths(empty),
                 StatusIs(kInvalid, HasSubstr("a file without documents")));
   }
-}
-
-TEST(ReadLengthsTest, ReadsAFile) {
-  const std::string path = ::testing::TempDir() + "lengths_file_test.txt";
-  std::ofstream(path) << "3\n4\n";
-  const auto lengths = ReadLengths(path);
-  ASSERT_THAT(lengths, IsOk());
-  EXPECT_THAT(*lengths, ElementsAre(3, 4));
 }
 
 TEST(ReadLengthsTest, RefusesAMissingFileAndADirectory) {

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/client/cli/online/test_context.h"
+
 namespace evenpack {
 namespace {
 
+using ::evenpack::testing::TestContext;
 using ::testing::HasSubstr;
+using ::testing::Return;
 using ::testing::StartsWith;
 
 std::string LengthsFile(const std::string& name, const std::string& text) {
@@ -24,37 +28,73 @@ std::vector<std::string> Pack(const std::string& path) {
 }
 
 TEST(ProgramTest, WritesOneLineAndNothingElseForBadInput) {
+  TestContext context;
   const std::string path = LengthsFile("program_test_bad.txt", "5\n-5\n");
-  const ProgramResult result = RunProgram(Pack(path));
-  EXPECT_EQ(result.exit_code, kExitBadInput);
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(result.err,
+  EXPECT_EQ(RunProgram(Pack(path), context.Get()), kExitBadInput);
+  EXPECT_EQ(context.out.text(), "");
+  EXPECT_EQ(context.err.text(),
             "evenpackctl: line 2: '-5' is not accepted; accepted: a document length in "
             "tokens, 1 to 2147483647\n");
 }
 
 TEST(ProgramTest, KeepsAnErrorOnOneLineWhateverItNames) {
-  const ProgramResult result = RunProgram({"pa\nck"});
-  EXPECT_EQ(result.exit_code, kExitBadInput);
-  EXPECT_THAT(result.err,
+  TestContext context;
+  EXPECT_EQ(RunProgram({"pa\nck"}, context.Get()), kExitBadInput);
+  EXPECT_THAT(context.err.text(),
               StartsWith("evenpackctl: command: 'pa\\nck' is not accepted"));
 }
 
 TEST(ProgramTest, WritesAReport) {
+  TestContext context;
   const std::string path = LengthsFile("program_test_good.txt", "50\n60\n90\n");
-  const ProgramResult result = RunProgram(Pack(path));
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, "");
-  EXPECT_THAT(result.out, HasSubstr("3 in, 3 out, 0 left over"));
+  EXPECT_EQ(RunProgram(Pack(path), context.Get()), 0);
+  EXPECT_EQ(context.err.text(), "");
+  EXPECT_THAT(context.out.text(), HasSubstr("3 in, 3 out, 0 left over"));
 }
 
 TEST(ProgramTest, NotesFlagsWithoutEffect) {
+  TestContext context;
   const std::string path = LengthsFile("program_test_note.txt", "50\n");
   std::vector<std::string> arguments = Pack(path);
   arguments.insert(arguments.end(), {"--split-documents", "true"});
-  const ProgramResult result = RunProgram(arguments);
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, "evenpackctl: note: --split-documents has no effect here\n");
+  EXPECT_EQ(RunProgram(arguments, context.Get()), 0);
+  EXPECT_EQ(context.err.text(),
+            "evenpackctl: note: --split-documents has no effect here\n");
+}
+
+TEST(ProgramTest, TheExitCodeSaysWhatKindOfErrorTheServerGave) {
+  const std::vector<std::pair<absl::StatusCode, int>> cases = {
+      {absl::StatusCode::kOk, 0},
+      {absl::StatusCode::kInvalidArgument, kExitBadInput},
+      {absl::StatusCode::kNotFound, kExitRefused},
+      {absl::StatusCode::kAlreadyExists, kExitRefused},
+      {absl::StatusCode::kAborted, kExitRefused},
+      {absl::StatusCode::kOutOfRange, kExitRefused},
+      {absl::StatusCode::kDataLoss, kExitRefused},
+      {absl::StatusCode::kResourceExhausted, kExitRefused},
+      {absl::StatusCode::kUnimplemented, kExitRefused},
+      {absl::StatusCode::kInternal, kExitRefused},
+      // Not asked for by Ctrl-C.
+      {absl::StatusCode::kCancelled, kExitRefused},
+      {absl::StatusCode::kUnavailable, kExitUnavailable},
+      {absl::StatusCode::kDeadlineExceeded, kExitUnavailable},
+  };
+  for (const auto& [code, exit_code] : cases) {
+    TestContext context;
+    EXPECT_CALL(*context.connection, DeleteJob("a"))
+        .WillOnce(Return(absl::Status(code, "no\nway")));
+    EXPECT_EQ(RunProgram({"jobs", "delete", "a"}, context.Get()), exit_code);
+    EXPECT_EQ(context.err.text(), exit_code == 0 ? "" : "evenpackctl: no\\nway\n");
+  }
+}
+
+TEST(ProgramTest, AnInterruptIsNoError) {
+  TestContext context;
+  context.interrupt.Request();
+  EXPECT_CALL(*context.connection, DeleteJob("a"))
+      .WillOnce(Return(absl::CancelledError("cancelled")));
+  EXPECT_EQ(RunProgram({"jobs", "delete", "a"}, context.Get()), kExitInterrupted);
+  EXPECT_EQ(context.err.text(), "");
 }
 
 }  // namespace

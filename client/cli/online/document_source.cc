@@ -1,0 +1,129 @@
+#include "client/cli/online/document_source.h"
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/document_stream.h"
+#include "client/cli/job_flags.h"
+#include "client/cli/lengths_file.h"
+#include "client/cli/online/jsonl_source.h"
+
+namespace evenpack {
+namespace {
+
+// One pass over a file of any size.
+class LengthsSource : public DocumentSource {
+ public:
+  explicit LengthsSource(LengthsReader reader) : reader_(std::move(reader)) {}
+
+  absl::StatusOr<std::optional<SourceDocument>> Next() override {
+    const absl::StatusOr<std::optional<uint32_t>> length = reader_.Next();
+    if (!length.ok()) return length.status();
+    if (!length->has_value()) return std::nullopt;
+    return SourceDocument{**length, {}, {}, {}};
+  }
+  bool IsReady() const override { return reader_.lines().IsReady(); }
+  Progress progress() const override {
+    return {reader_.lines().file().position(), reader_.lines().file().size()};
+  }
+
+ private:
+  LengthsReader reader_;
+};
+
+// Several passes, the file in memory.
+class RepeatedSource : public DocumentSource {
+ public:
+  RepeatedSource(std::vector<uint32_t> lengths, uint64_t passes, uint64_t seed)
+      : lengths_(std::move(lengths)), stream_(lengths_, passes, seed) {}
+
+  absl::StatusOr<std::optional<SourceDocument>> Next() override {
+    if (stream_.AtEnd()) return std::nullopt;
+    return SourceDocument{stream_.Next(), {}, {}, {}};
+  }
+  bool IsReady() const override { return true; }
+  Progress progress() const override { return {stream_.position(), stream_.total()}; }
+
+ private:
+  const std::vector<uint32_t> lengths_;
+  DocumentStream stream_;
+};
+
+absl::StatusOr<std::unique_ptr<DocumentSource>> OpenLengths(
+    const FlagValues& values, const Interrupt& interrupt) {
+  const absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
+  if (!feed.ok()) return feed.status();
+  if (feed->passes == 1) {
+    absl::StatusOr<LengthsReader> reader = LengthsReader::Open(feed->lengths);
+    if (!reader.ok()) return reader.status();
+    reader->lines().file().StopOn(interrupt);
+    return std::make_unique<LengthsSource>(*std::move(reader));
+  }
+  absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(feed->lengths);
+  if (!lengths.ok()) return lengths.status();
+  return std::make_unique<RepeatedSource>(*std::move(lengths), feed->passes,
+                                          feed->seed);
+}
+
+absl::StatusOr<std::unique_ptr<DocumentSource>> OpenJsonl(const FlagValues& values,
+                                                          const Interrupt& interrupt) {
+  FlagReader reader(values);
+  const std::string path = reader.Text("--jsonl", "a file with one JSON object a line");
+  JsonlFields fields;
+  const auto read = [&values, &reader](const char* flag) -> std::optional<std::string> {
+    if (!IsGiven(values, flag)) return std::nullopt;
+    return reader.Text(flag, "the name of a field");
+  };
+  fields.length = read("--length-field");
+  fields.text = read("--text-field");
+  fields.id = read("--id-field");
+  fields.loss_tokens = read("--loss-tokens-field");
+  fields.source = read("--source-field");
+  if (!reader.status().ok()) return reader.status();
+  if (fields.length.has_value() && fields.text.has_value()) {
+    return absl::InvalidArgumentError(
+        "--length-field together with --text-field is not accepted; accepted: one of "
+        "the two");
+  }
+  return OpenJsonlSource(path, std::move(fields), interrupt);
+}
+
+// A flag of the other kind of file would have no effect.
+absl::Status RefuseFlags(const FlagValues& values,
+                         std::initializer_list<const char*> flags, const char* file) {
+  for (const char* const flag : flags) {
+    if (!IsGiven(values, flag)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " together with ", file, " is not accepted; it has no effect there"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DocumentSource>> OpenDocumentSource(
+    const FlagValues& values, const Interrupt& interrupt) {
+  const bool lengths = IsGiven(values, "--lengths");
+  if (lengths == IsGiven(values, "--jsonl")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(lengths ? "--lengths together with --jsonl is not accepted"
+                             : "--lengths is missing",
+                     "; accepted: one of --lengths FILE and --jsonl FILE"));
+  }
+  if (lengths) {
+    absl::Status status = RefuseFlags(values,
+                                      {"--length-field", "--text-field", "--id-field",
+                                       "--loss-tokens-field", "--source-field"},
+                                      "--lengths");
+    if (!status.ok()) return status;
+    return OpenLengths(values, interrupt);
+  }
+  absl::Status status = RefuseFlags(values, {"--repeat", "--seed"}, "--jsonl");
+  if (!status.ok()) return status;
+  return OpenJsonl(values, interrupt);
+}
+
+}  // namespace evenpack

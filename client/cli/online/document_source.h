@@ -1,0 +1,51 @@
+// The documents that `ingest` sends, one after another.
+#ifndef EVENPACK_CLIENT_CLI_ONLINE_DOCUMENT_SOURCE_H_
+#define EVENPACK_CLIENT_CLI_ONLINE_DOCUMENT_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "client/cli/flag_values.h"
+#include "client/cli/interrupt.h"
+
+namespace evenpack {
+
+struct SourceDocument {
+  // Tokens, 1 to kMaxDocumentLength.
+  uint32_t length = 0;
+  // What the file doesn't say is left to the server's defaults.
+  std::optional<uint64_t> id;
+  // At most `length`.
+  std::optional<uint32_t> loss_tokens;
+  std::optional<uint32_t> source;
+};
+
+// Not thread-safe.
+class DocumentSource {
+ public:
+  // How much was read of how much; a total of 0 is not known.
+  struct Progress {
+    uint64_t done = 0;
+    uint64_t total = 0;
+  };
+
+  virtual ~DocumentSource() = default;
+
+  // The next document; none at the end.
+  // INVALID_ARGUMENT naming the line; CANCELLED if interrupted while it waits.
+  virtual absl::StatusOr<std::optional<SourceDocument>> Next() = 0;
+  // Next would not wait for someone to write more.
+  virtual bool IsReady() const = 0;
+  virtual Progress progress() const = 0;
+};
+
+// What --lengths (with --repeat and --seed) or --jsonl (with its fields) names.
+// `interrupt` must outlive the source. INVALID_ARGUMENT naming the flag.
+absl::StatusOr<std::unique_ptr<DocumentSource>> OpenDocumentSource(
+    const FlagValues& values, const Interrupt& interrupt);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_ONLINE_DOCUMENT_SOURCE_H_

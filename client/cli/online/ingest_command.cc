@@ -1,0 +1,101 @@
+#include "client/cli/online/ingest_command.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/online/document_source.h"
+#include "client/cli/online/ingest_run.h"
+#include "client/cli/progress_bar.h"
+#include "client/cli/text_table.h"
+
+namespace evenpack {
+namespace {
+
+constexpr char kDefaultStream[] = "default";
+constexpr FlagReader::Range kNumbers = {0, std::numeric_limits<uint64_t>::max()};
+constexpr FlagReader::Range kBatch = {1, 1U << 20U};
+
+struct IngestFlags {
+  client::ProducerOptions producer;
+  uint64_t from_sequence = 0;
+  bool end_of_stream = false;
+  bool json = false;
+};
+
+absl::StatusOr<IngestFlags> ReadIngestFlags(const FlagValues& values) {
+  FlagReader reader(values);
+  IngestFlags flags;
+  client::ProducerOptions& producer = flags.producer;
+  producer.job = reader.Text("--job", "the job's name");
+  producer.stream = reader.Text("--stream", "a stream of the job", kDefaultStream);
+  flags.from_sequence = reader.Integer("--from-sequence", kNumbers, 0);
+  producer.from_sequence = flags.from_sequence;
+  producer.batch_documents = reader.Integer("--batch", kBatch, 1024);
+  producer.max_unaccepted_documents =
+      std::max(producer.max_unaccepted_documents, producer.batch_documents);
+  flags.end_of_stream = IsGiven(values, "--end-of-stream");
+  flags.json = IsGiven(values, "--json");
+  if (!reader.status().ok()) return reader.status();
+  return flags;
+}
+
+std::string ReportJson(const IngestFlags& flags, const IngestReport& report) {
+  using Json = nlohmann::ordered_json;
+  const Json json = {{"job", flags.producer.job},
+                     {"stream", flags.producer.stream},
+                     {"documents", report.documents},
+                     {"tokens", report.tokens},
+                     {"next_sequence", report.next_sequence},
+                     {"ended", report.ended},
+                     {"seconds", report.seconds},
+                     {"documents_per_second", report.documents_per_second()}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ReportText(const IngestFlags& flags, const IngestReport& report) {
+  return absl::StrFormat(
+      "%s/%s: %s documents, %s tokens accepted in %.3f s (%s documents/s); next "
+      "sequence number %d%s\n",
+      flags.producer.job, flags.producer.stream, Grouped(report.documents),
+      Grouped(report.tokens), report.seconds,
+      Grouped(static_cast<uint64_t>(report.documents_per_second())),
+      report.next_sequence, report.ended ? ", stream ended" : "");
+}
+
+}  // namespace
+
+absl::Status RunIngest(const FlagValues& values, const OnlineContext& context) {
+  const absl::StatusOr<IngestFlags> flags = ReadIngestFlags(values);
+  if (!flags.ok()) return flags.status();
+  const absl::StatusOr<std::unique_ptr<DocumentSource>> source =
+      OpenDocumentSource(values, context.interrupt);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<client::Client> client = Connect(values, context);
+  if (!client.ok()) return client.status();
+  const SignalGuard guard(context.interrupt);
+  const absl::StatusOr<std::unique_ptr<client::Producer>> producer =
+      client->OpenProducer(flags->producer);
+  if (!producer.ok()) return producer.status();
+  absl::Status status;
+  IngestReport report;
+  {
+    const InterruptWatch watch(context.interrupt,
+                               [&producer] { (*producer)->Cancel(); });
+    ProgressBar progress(context.terminal, "sending");
+    IngestRun run(flags->from_sequence, flags->producer.batch_documents, **source,
+                  **producer, progress);
+    status = run.Run(flags->end_of_stream);
+    report = run.Report();
+  }
+  context.out.Write(flags->json ? ReportJson(*flags, report)
+                                : ReportText(*flags, report));
+  return status;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,118 @@
+#include "client/cli/online/job_report.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/online/message_json.h"
+#include "client/cli/text_table.h"
+#include "evenpack/v1/job.pb.h"
+
+namespace evenpack {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr auto kLeft = TextTable::Align::kLeft;
+
+std::string Line(std::string_view name, const std::string& value) {
+  return absl::StrFormat("%-10s %s\n", std::string(name), value);
+}
+
+const char* StateOf(const v1::Job& job) { return job.drained() ? "drained" : "open"; }
+
+std::string ShapeText(const v1::JobSpec& spec) {
+  const v1::Parallelism& parallelism = spec.parallelism();
+  return absl::StrFormat(
+      "DP %d x %d micro-batches of %s tokens, at most %s; CP %d, TP %d, PP %d, EP %d",
+      parallelism.data(), parallelism.micro_batches_per_rank(), Grouped(spec.window()),
+      Grouped(spec.max_length()), parallelism.context(), parallelism.tensor(),
+      parallelism.pipeline(), parallelism.expert());
+}
+
+std::string StepsText(const v1::Job& job) {
+  return absl::StrFormat("%s decided, %s durable (by DP rank: %s), kept from %s on",
+                         Grouped(job.next_step()), Grouped(job.durable_steps()),
+                         absl::StrJoin(job.durable_steps_per_rank(), " "),
+                         Grouped(job.oldest_step()));
+}
+
+std::string StreamsText(const v1::Job& job) {
+  TextTable table({{"stream", kLeft},
+                   {"weight"},
+                   {"next sequence"},
+                   {"buffered documents"},
+                   {"buffered tokens"},
+                   {"", kLeft}});
+  for (int i = 0; i < job.streams_size(); ++i) {
+    const v1::StreamStatus& stream = job.streams(i);
+    const uint32_t weight =
+        i < job.spec().streams_size() ? job.spec().streams(i).weight() : 0;
+    table.AddRow({stream.name(), absl::StrCat(weight), Grouped(stream.next_sequence()),
+                  Grouped(stream.buffered_documents()),
+                  Grouped(stream.buffered_tokens()), stream.ended() ? "ended" : ""});
+  }
+  return table.ToString();
+}
+
+std::string SpecText(const v1::JobSpec& spec) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  printer.SetUseShortRepeatedPrimitives(true);
+  std::string text;
+  printer.PrintToString(spec, &text);
+  return text;
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string JobText(const v1::Job& job) {
+  return absl::StrCat(
+      Line("job",
+           absl::StrCat(job.name(), ", ", StateOf(job), ", epoch ", job.epoch())),
+      Line("shape", ShapeText(job.spec())), Line("steps", StepsText(job)),
+      Line("digest", absl::BytesToHexString(job.digest())),
+      Line("waiting", absl::StrCat(Grouped(job.waiting_documents()), " documents, ",
+                                   Grouped(job.waiting_tokens()),
+                                   " tokens admitted and in no step")),
+      Line("readers", absl::StrCat(job.subscribers(), " subscriptions")), "\n",
+      StreamsText(job), "\nspec\n", SpecText(job.spec()));
+}
+
+std::string JobJson(const v1::Job& job) { return Dump(MessageJson(job)); }
+
+std::string JobsText(std::span<const v1::Job> jobs) {
+  TextTable table({{"job", kLeft},
+                   {"state", kLeft},
+                   {"epoch"},
+                   {"decided"},
+                   {"durable"},
+                   {"streams"},
+                   {"waiting documents"},
+                   {"subscriptions"}});
+  for (const v1::Job& job : jobs) {
+    table.AddRow({job.name(), StateOf(job), absl::StrCat(job.epoch()),
+                  Grouped(job.next_step()), Grouped(job.durable_steps()),
+                  absl::StrCat(job.spec().streams_size()),
+                  Grouped(job.waiting_documents()), Grouped(job.subscribers())});
+  }
+  return table.ToString();
+}
+
+std::string JobsJson(std::span<const v1::Job> jobs) {
+  Json list = Json::array();
+  for (const v1::Job& job : jobs) list.push_back(MessageJson(job));
+  return Dump({{"jobs", std::move(list)}});
+}
+
+}  // namespace evenpack

@@ -1,0 +1,27 @@
+// Jobs, for people and for scripts.
+#ifndef EVENPACK_CLIENT_CLI_ONLINE_JOB_REPORT_H_
+#define EVENPACK_CLIENT_CLI_ONLINE_JOB_REPORT_H_
+
+#include <span>
+#include <string>
+
+namespace evenpack::v1 {
+class Job;
+}  // namespace evenpack::v1
+
+namespace evenpack {
+
+// What a job is and how far it has come: figures, a table of its streams, its spec as a
+// textproto.
+std::string JobText(const v1::Job& job);
+// evenpack.v1.Job as message_json.h writes it.
+std::string JobJson(const v1::Job& job);
+
+// A table, one row a job.
+std::string JobsText(std::span<const v1::Job> jobs);
+// {jobs: [as JobJson]}.
+std::string JobsJson(std::span<const v1::Job> jobs);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_ONLINE_JOB_REPORT_H_

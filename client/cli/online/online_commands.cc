@@ -1,0 +1,25 @@
+#include "client/cli/online/online_commands.h"
+
+#include <map>
+
+#include "client/cli/online/follow_command.h"
+#include "client/cli/online/ingest_command.h"
+#include "client/cli/online/jobs_commands.h"
+
+namespace evenpack {
+
+OnlineCommand FindOnlineCommand(const std::string& name) {
+  static const auto* const kCommands =
+      new std::map<std::string, OnlineCommand>{{"jobs create", RunJobsCreate},
+                                               {"jobs list", RunJobsList},
+                                               {"jobs describe", RunJobsDescribe},
+                                               {"jobs update", RunJobsUpdate},
+                                               {"jobs delete", RunJobsDelete},
+                                               {"ingest", RunIngest},
+                                               {"follow", RunFollow},
+                                               {"step", RunStep}};
+  const auto found = kCommands->find(name);
+  return found == kCommands->end() ? nullptr : found->second;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,128 @@
+#include "client/cli/online/online_flags.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include "client/cli/online/spec_flag_table.h"
+#include "client/cli/shared_flags.h"
+
+namespace evenpack {
+namespace {
+
+using enum FlagKind;
+using Flags = std::vector<FlagDefinition>;
+
+constexpr FlagDefinition kName = {"NAME", kArgument, "", "the job's name"};
+constexpr FlagDefinition kJob = {"--job", kValue, "NAME", "the job"};
+constexpr FlagDefinition kDpRank = {"--dp-rank", kValue, "R", "data-parallel rank"};
+constexpr FlagDefinition kCpRank = {
+    "--cp-rank", kValue, "R", "context-parallel rank whose slices are wanted (none)"};
+constexpr FlagDefinition kSpec = {
+    "--spec", kValue, "FILE",
+    "evenpack.v1.JobSpec as JSON, YAML or textproto, by name or content; - reads "
+    "stdin; flags change what they name in it"};
+constexpr FlagDefinition kServer = {
+    "--server", kValue, "HOST:PORT",
+    "the server ($EVENPACK_SERVER, else 127.0.0.1:7654)", "Server"};
+constexpr FlagDefinition kTimeout = {
+    "--timeout", kValue, "SECONDS",
+    "how long to keep trying where the server can't be reached (30)", "Server"};
+
+Flags Joined(std::initializer_list<Flags> parts) {
+  Flags flags;
+  for (const Flags& part : parts) flags.insert(flags.end(), part.begin(), part.end());
+  return flags;
+}
+
+Flags ServerFlags() { return {kServer, kTimeout, kJsonFlag}; }
+
+std::vector<CommandDefinition> JobsCommands() {
+  return {
+      {"jobs create", "Create a job, from flags or from a file",
+       Joined({{kName, kSpec},
+               StreamFlagDefinitions(),
+               SpecFlagDefinitions(),
+               ServerFlags()})},
+      {"jobs list", "List the server's jobs", ServerFlags()},
+      {"jobs describe", "Show a job: streams, steps, what waits, its spec",
+       Joined({{kName}, ServerFlags()})},
+      {"jobs update",
+       "Reconfigure a job from a step on; flags change what they name in its spec",
+       Joined({{kName,
+                kSpec,
+                {"--from-step", kValue, "K",
+                 "first step of the new shape; decided ones from there are withdrawn "
+                 "(the next to be decided)"},
+                {"--expected-epoch", kValue, "E",
+                 "refuse where the job's epoch is another (the one that was read)"}},
+               SpecFlagDefinitions(),
+               ServerFlags()})},
+      {"jobs delete", "Delete a job", Joined({{kName}, ServerFlags()})},
+  };
+}
+
+CommandDefinition IngestDefinition() {
+  return {
+      "ingest", "Send documents into a stream of a job, each exactly once",
+      Joined(
+          {{kJob,
+            {"--stream", kValue, "S", "the stream (default)"},
+            kLengthsFlag,
+            {"--jsonl", kValue, "FILE",
+             "documents as JSON objects, one a line; - reads stdin"},
+            {"--length-field", kValue, "F",
+             "--jsonl: the field with the length in tokens (length, where a line "
+             "has it)"},
+            {"--text-field", kValue, "F",
+             "--jsonl: the field whose UTF-8 bytes are the length (text, where a "
+             "line has no length)"},
+            {"--id-field", kValue, "F",
+             "--jsonl: the field with the label, a whole number (id, where it is "
+             "one)"},
+            {"--loss-tokens-field", kValue, "F",
+             "--jsonl: the field with the tokens that count in the loss (none: all)"},
+            {"--source-field", kValue, "F",
+             "--jsonl: the field with the number of the source (none: 0)"},
+            {"--from-sequence", kValue, "N",
+             "sequence number of the first line's document (0)"},
+            {"--end-of-stream", kSwitch, "", "end the stream after the last line"},
+            {"--batch", kValue, "N", "most documents of a message (1024)"},
+            kRepeatFlag,
+            kSeedFlag},
+           ServerFlags()})};
+}
+
+CommandDefinition FollowDefinition() {
+  return {
+      "follow", "Receive the steps of a rank, to the last of a drained job",
+      Joined({{kJob,
+               kDpRank,
+               kCpRank,
+               {"--from-step", kValue, "K",
+                "the first step (the first that is not durable on this DP rank)"},
+               {"--steps", kValue, "N", "end after N steps (no bound)"},
+               {"--ack", kValue, "durable|received|none",
+                "what to tell the server of each step that was written (received)"},
+               {"--subscriber", kValue, "NAME",
+                "a newer subscription of the same rank and name takes the claim of an "
+                "older one (evenpackctl, host and process)"}},
+              ServerFlags()})};
+}
+
+CommandDefinition StepDefinition() {
+  return {"step", "Show one step as a rank receives it",
+          Joined({{kJob, {"--step", kValue, "K", "the step"}, kDpRank, kCpRank},
+                  ServerFlags()})};
+}
+
+}  // namespace
+
+std::vector<CommandDefinition> OnlineCommands() {
+  std::vector<CommandDefinition> commands = JobsCommands();
+  commands.push_back(IngestDefinition());
+  commands.push_back(FollowDefinition());
+  commands.push_back(StepDefinition());
+  return commands;
+}
+
+}  // namespace evenpack

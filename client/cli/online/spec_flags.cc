@@ -1,0 +1,304 @@
+#include "client/cli/online/spec_flags.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/job_flags.h"
+#include "client/cli/quoted_value.h"
+#include "client/cli/sharding_name.h"
+#include "evenpack/v1/job.pb.h"
+#include "server/core/cost/named_models.h"
+#include "server/core/document/document.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack {
+namespace {
+
+using Range = FlagReader::Range;
+using Unused = std::vector<std::string>;
+
+constexpr Range kTokens = {1, kMaxDocumentLength};
+constexpr Range kRanks = {1, 1024};
+constexpr Range kManyRanks = {1, 65536};
+constexpr Range kFromZero32 = {0, std::numeric_limits<uint32_t>::max()};
+constexpr Range kFromZero = {0, std::numeric_limits<uint64_t>::max()};
+constexpr Range kCrossover = {1, std::numeric_limits<uint32_t>::max()};
+constexpr Range kNsPerToken = {1, 1'000'000'000};
+constexpr Range kMostDelay = {0, 1'000'000'000'000};
+constexpr Range kWeight = {1, 1'000'000};
+constexpr double kMostBacklog = 1e6;
+
+// By the numbers of the enums, less the unspecified 0.
+constexpr std::array<std::string_view, 2> kMergeNames = {"interleave", "arrival"};
+constexpr std::array<std::string_view, 6> kLayouts = {
+    "native", "megatron_thd", "te_thd", "pytorch_cp", "ring_llama3", "hf_flat"};
+
+struct NumberFlag {
+  const char* name;
+  Range range;
+  void (*set)(v1::JobSpec& spec, uint64_t value);
+};
+
+uint32_t Narrow(uint64_t value) { return static_cast<uint32_t>(value); }
+
+constexpr NumberFlag kNumberFlags[] = {
+    {"--dp", kManyRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_data(Narrow(value));
+     }},
+    {"--micro-batches", kManyRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_micro_batches_per_rank(Narrow(value));
+     }},
+    {"--cp", kRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_context(Narrow(value));
+     }},
+    {"--tp", kRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_tensor(Narrow(value));
+     }},
+    {"--pp", kRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_pipeline(Narrow(value));
+     }},
+    {"--ep", kManyRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_expert(Narrow(value));
+     }},
+    {"--virtual-pipeline-group", kManyRanks,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_parallelism()->set_virtual_pipeline_group(Narrow(value));
+     }},
+    {"--window", kTokens,
+     [](v1::JobSpec& spec, uint64_t value) { spec.set_window(Narrow(value)); }},
+    {"--max-length", kTokens,
+     [](v1::JobSpec& spec, uint64_t value) { spec.set_max_length(Narrow(value)); }},
+    {"--max-delay", kMostDelay,
+     [](v1::JobSpec& spec, uint64_t value) { spec.set_max_delay(value); }},
+    {"--max-documents", kFromZero32,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_consumer_layout()->set_max_documents(Narrow(value));
+     }},
+    {"--pad-tokens-to", kFromZero32,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_consumer_layout()->set_pad_tokens_to(Narrow(value));
+     }},
+    {"--retain-checkpoints",
+     {1, 1000},
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_retention()->set_checkpoints(Narrow(value));
+     }},
+    {"--max-steps-ahead",
+     {1, uint64_t{1} << 32},
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_retention()->set_max_steps_ahead(value);
+     }},
+    {"--max-buffered-tokens", kFromZero,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_buffer_limits()->set_max_tokens(value);
+     }},
+    {"--max-buffered-documents", kFromZero,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_buffer_limits()->set_max_documents(value);
+     }},
+    {"--max-buffered-bytes", kFromZero,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_buffer_limits()->set_max_bytes(value);
+     }},
+};
+
+// The number of the enum's value that the flag names; `unchanged` where not given.
+template <typename Enum, size_t n>
+Enum Named(const std::string& flag, const std::array<std::string_view, n>& names,
+           Enum unchanged, const FlagValues& values, FlagReader& reader) {
+  if (!IsGiven(values, flag)) return unchanged;
+  return static_cast<Enum>(reader.OneOf(flag, names) + 1);
+}
+
+// "NAME" or "NAME=WEIGHT".
+void AddStream(const std::string& text, v1::JobSpec& spec, FlagReader& reader) {
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  v1::Stream& stream = *spec.add_streams();
+  stream.set_name(parts[0]);
+  if (parts[0].empty()) {
+    reader.Fail(InvalidField("--streams", QuotedValue(text),
+                             "names, each NAME or NAME=WEIGHT, with commas between"));
+  }
+  if (parts.size() == 1) return;
+  const FlagValues weight = {{"--streams", parts[1]}};
+  FlagReader weight_reader(weight);
+  stream.set_weight(weight_reader.Integer32("--streams", kWeight));
+  if (!weight_reader.status().ok()) {
+    reader.Fail(InvalidField("--streams", QuotedValue(text),
+                             absl::StrCat("NAME=WEIGHT with a weight from ",
+                                          kWeight.least, " to ", kWeight.most)));
+  }
+}
+
+void ApplyStreams(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
+  if (IsGiven(values, "--streams")) {
+    spec.clear_streams();
+    const std::vector<std::string> streams =
+        absl::StrSplit(values.at("--streams"), ',');
+    for (const std::string& stream : streams) AddStream(stream, spec, reader);
+  }
+  spec.set_merge(Named("--merge", kMergeNames, spec.merge(), values, reader));
+}
+
+// Makes the policy the one that --policy names, with its options as they were where
+// it was that one already.
+void ChoosePolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
+  if (!IsGiven(values, "--policy")) return;
+  const absl::StatusOr<PolicyKind> kind = ReadPolicy(values);
+  if (!kind.ok()) return reader.Fail(kind.status());
+  v1::Policy& policy = *spec.mutable_policy();
+  switch (*kind) {
+    case PolicyKind::kOriginal:
+      policy.mutable_original();
+      break;
+    case PolicyKind::kFixedGreedy:
+      policy.mutable_fixed_greedy();
+      break;
+    case PolicyKind::kWlb:
+      policy.mutable_wlb();
+      break;
+  }
+}
+
+void SetTokens(const std::vector<uint32_t>& tokens,
+               google::protobuf::RepeatedField<uint32_t>& field) {
+  field.Assign(tokens.begin(), tokens.end());
+}
+
+void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
+                 Unused& unused) {
+  ChoosePolicy(values, spec, reader);
+  const v1::Policy& policy = spec.policy();
+  // A spec without a policy means wlb.
+  const bool wlb = policy.has_wlb() || policy.policy_case() == 0;
+  // True where the flag is given and the policy reads it.
+  const auto applies = [&values, &unused](const char* flag, bool is_read) {
+    if (!IsGiven(values, flag)) return false;
+    if (!is_read) unused.emplace_back(flag);
+    return is_read;
+  };
+  // Read in either case, so that a bad value is never passed over.
+  const uint32_t batches = reader.Integer32("--window-batches", {1, 1024}, 1);
+  const std::vector<uint32_t> thresholds = reader.Tokens("--queue-thresholds", {});
+  const bool split = reader.Boolean("--split-documents", false);
+  const double backlog = reader.Real("--backlog-limit", kMostBacklog, 4);
+  if (applies("--window-batches", policy.has_fixed_greedy())) {
+    spec.mutable_policy()->mutable_fixed_greedy()->set_window_batches(batches);
+  }
+  if (applies("--queue-thresholds", wlb)) {
+    SetTokens(thresholds,
+              *spec.mutable_policy()->mutable_wlb()->mutable_queue_thresholds());
+  }
+  if (applies("--split-documents", policy.has_original())) {
+    spec.mutable_policy()->mutable_original()->set_split_documents(split);
+  }
+  if (applies("--backlog-limit", wlb)) spec.set_backlog_limit(backlog);
+}
+
+std::string ReadName(const std::string& flag,
+                     const std::vector<absl::string_view>& names, FlagReader& reader) {
+  const std::string accepted = absl::StrJoin(names, ", ");
+  std::string name = reader.Text(flag, accepted, "");
+  for (const absl::string_view known : names) {
+    if (name == known) return name;
+  }
+  reader.Fail(InvalidField(flag, QuotedValue(name), accepted));
+  return name;
+}
+
+void ApplyModel(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
+                Unused& unused) {
+  const bool model = IsGiven(values, "--model");
+  const std::string hardware = IsGiven(values, "--hardware")
+                                   ? ReadName("--hardware", HardwareNames(), reader)
+                                   : "";
+  if (model) {
+    v1::AnalyticCost& analytic = *spec.mutable_cost()->mutable_analytic();
+    analytic.mutable_model()->set_name(ReadName("--model", ModelNames(), reader));
+    if (!analytic.has_hardware()) analytic.mutable_hardware()->set_name("H100");
+  }
+  if (hardware.empty()) return;
+  if (spec.cost().has_analytic()) {
+    spec.mutable_cost()->mutable_analytic()->mutable_hardware()->set_name(hardware);
+  } else {
+    unused.emplace_back("--hardware");
+  }
+}
+
+void ApplyCost(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
+               Unused& unused) {
+  const bool crossover = IsGiven(values, "--crossover");
+  const bool ns_per_token = IsGiven(values, "--ns-per-token");
+  const uint64_t tokens = reader.Integer("--crossover", kCrossover, 47000);
+  const uint64_t ns = reader.Integer("--ns-per-token", kNsPerToken, 1000);
+  if (crossover && IsGiven(values, "--model")) {
+    reader.Fail(InvalidField(
+        "--crossover",
+        absl::StrCat(QuotedValue(values.at("--crossover")), " together with --model ",
+                     QuotedValue(values.at("--model"))),
+        "one of the two"));
+  }
+  ApplyModel(values, spec, reader, unused);
+  if (crossover) {
+    spec.mutable_cost()->mutable_quadratic()->set_crossover_tokens(tokens);
+  }
+  if (!ns_per_token) return;
+  const v1::Cost& cost = spec.cost();
+  // A spec without a workload means a quadratic one.
+  if (cost.has_quadratic() || cost.workload_case() == 0) {
+    spec.mutable_cost()->mutable_quadratic()->set_ns_per_token(ns);
+  } else {
+    unused.emplace_back("--ns-per-token");
+  }
+}
+
+void ApplyConsumer(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
+  spec.set_sharding(
+      Named("--sharding", kShardingNames, spec.sharding(), values, reader));
+  if (IsGiven(values, "--layout")) {
+    spec.mutable_consumer_layout()->set_layout(
+        Named("--layout", kLayouts, v1::LAYOUT_UNSPECIFIED, values, reader));
+  }
+  if (IsGiven(values, "--shape-ladder")) {
+    SetTokens(reader.Tokens("--shape-ladder", {}),
+              *spec.mutable_consumer_layout()->mutable_shape_ladder());
+  }
+  if (IsGiven(values, "--sequence-parallel")) {
+    spec.mutable_consumer_layout()->set_sequence_parallel(
+        reader.Boolean("--sequence-parallel", false));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ApplySpecFlags(const FlagValues& values,
+                                                        v1::JobSpec& spec) {
+  FlagReader reader(values);
+  Unused unused;
+  ApplyStreams(values, spec, reader);
+  for (const NumberFlag& flag : kNumberFlags) {
+    if (!IsGiven(values, flag.name)) continue;
+    flag.set(spec, reader.Integer(flag.name, flag.range));
+  }
+  if (IsGiven(values, "--split-overlong")) {
+    spec.set_split_overlong(reader.Boolean("--split-overlong", false));
+  }
+  ApplyPolicy(values, spec, reader, unused);
+  ApplyCost(values, spec, reader, unused);
+  ApplyConsumer(values, spec, reader);
+  if (!reader.status().ok()) return reader.status();
+  return unused;
+}
+
+}  // namespace evenpack

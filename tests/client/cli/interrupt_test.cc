@@ -1,0 +1,64 @@
+#include "client/cli/interrupt.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <future>
+
+namespace evenpack {
+namespace {
+
+TEST(InterruptTest, IsRequestedOnceAndForAll) {
+  Interrupt interrupt;
+  EXPECT_FALSE(interrupt.IsRequested());
+  interrupt.Request();
+  EXPECT_TRUE(interrupt.IsRequested());
+  interrupt.Request();
+  EXPECT_TRUE(interrupt.IsRequested());
+}
+
+TEST(SignalGuardTest, TurnsASignalIntoARequest) {
+  Interrupt interrupt;
+  {
+    const SignalGuard guard(interrupt);
+    std::raise(SIGINT);
+    EXPECT_TRUE(interrupt.IsRequested());
+  }
+  struct sigaction action {};
+  ASSERT_EQ(sigaction(SIGINT, nullptr, &action), 0);
+  EXPECT_EQ(action.sa_handler, SIG_DFL);
+}
+
+TEST(SignalGuardTest, TheSecondSignalEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        Interrupt interrupt;
+        const SignalGuard guard(interrupt);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      ::testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(InterruptWatchTest, CallsOnceRequestedWhetherBeforeOrAfter) {
+  Interrupt interrupt;
+  std::promise<void> later;
+  const InterruptWatch watch(interrupt, [&later] { later.set_value(); });
+  interrupt.Request();
+  later.get_future().wait();
+  std::promise<void> before;
+  const InterruptWatch second(interrupt, [&before] { before.set_value(); });
+  before.get_future().wait();
+}
+
+TEST(InterruptWatchTest, EndsWithoutACallWhereNothingIsRequested) {
+  Interrupt interrupt;
+  bool called = false;
+  {
+    const InterruptWatch watch(interrupt, [&called] { called = true; });
+  }
+  EXPECT_FALSE(called);
+}
+
+}  // namespace
+}  // namespace evenpack

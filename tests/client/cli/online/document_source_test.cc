@@ -1,0 +1,94 @@
+#include "client/cli/online/document_source.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "client/cli/document_stream.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+std::string File(const std::string& content) {
+  const std::string path = ::testing::TempDir() + "document_source_test.txt";
+  std::ofstream(path) << content;
+  return path;
+}
+
+std::vector<uint32_t> Lengths(const FlagValues& values) {
+  Interrupt interrupt;
+  const auto source = OpenDocumentSource(values, interrupt);
+  EXPECT_THAT(source, IsOk());
+  std::vector<uint32_t> lengths;
+  while (source.ok()) {
+    EXPECT_TRUE((*source)->IsReady());
+    const auto document = (*source)->Next();
+    EXPECT_THAT(document, IsOk());
+    if (!document.ok() || !document->has_value()) break;
+    lengths.push_back((*document)->length);
+  }
+  return lengths;
+}
+
+TEST(DocumentSourceTest, ReadsEitherKindOfFile) {
+  EXPECT_THAT(Lengths({{"--lengths", File("5\n7\n")}}), ElementsAre(5, 7));
+  EXPECT_THAT(Lengths({{"--lengths", File("")}}), ElementsAre());
+  EXPECT_THAT(Lengths({{"--jsonl", File("{\"length\": 5}\n{\"text\": \"abc\"}\n")}}),
+              ElementsAre(5, 3));
+  EXPECT_THAT(Lengths({{"--jsonl", File("{\"n\": 5}\n")}, {"--length-field", "n"}}),
+              ElementsAre(5));
+  EXPECT_THAT(Lengths({{"--jsonl", File("{\"b\": \"xy\"}\n")}, {"--text-field", "b"}}),
+              ElementsAre(2));
+}
+
+TEST(DocumentSourceTest, RepeatsAsPackDoes) {
+  const std::vector<uint32_t> file = {1, 2, 3, 4, 5, 6, 7, 8};
+  DocumentStream stream(file, 3, 42);
+  std::vector<uint32_t> expected;
+  while (!stream.AtEnd()) expected.push_back(stream.Next());
+  EXPECT_EQ(Lengths({{"--lengths", File("1\n2\n3\n4\n5\n6\n7\n8\n")},
+                     {"--repeat", "3"},
+                     {"--seed", "42"}}),
+            expected);
+}
+
+TEST(DocumentSourceTest, NamesTheLineOfAnError) {
+  Interrupt interrupt;
+  const auto source = OpenDocumentSource({{"--lengths", File("5\nx\n")}}, interrupt);
+  ASSERT_THAT(source, IsOk());
+  EXPECT_THAT((*source)->Next(), IsOk());
+  EXPECT_THAT((*source)->Next(), StatusIs(kInvalid, HasSubstr("line 2: 'x'")));
+}
+
+TEST(DocumentSourceTest, RefusesFlagsThatDoNotGoTogether) {
+  const std::vector<std::pair<FlagValues, std::string>> cases = {
+      {{}, "--lengths is missing; accepted: one of --lengths FILE and --jsonl FILE"},
+      {{{"--lengths", "a"}, {"--jsonl", "b"}}, "--lengths together with --jsonl"},
+      {{{"--lengths", "a"}, {"--text-field", "t"}},
+       "--text-field together with --lengths is not accepted"},
+      {{{"--jsonl", "a"}, {"--repeat", "2"}}, "--repeat together with --jsonl"},
+      {{{"--jsonl", "a"}, {"--text-field", "t"}, {"--length-field", "l"}},
+       "--length-field together with --text-field"},
+      {{{"--jsonl", "a"}, {"--id-field", ""}}, "--id-field: ''"},
+      {{{"--jsonl", "/no/such/file"}}, "--jsonl: '/no/such/file' (No such file"},
+      {{{"--lengths", "a"}, {"--repeat", "0"}}, "--repeat: '0'"},
+  };
+  Interrupt interrupt;
+  for (const auto& [values, message] : cases) {
+    EXPECT_THAT(OpenDocumentSource(values, interrupt),
+                StatusIs(kInvalid, HasSubstr(message)));
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,86 @@
+#include "client/cli/online/job_report.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "evenpack/v1/job.pb.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+v1::Job TestJob() {
+  v1::Job job;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(name: "run-7" epoch: 2 next_step: 1234 durable_steps: 1000 oldest_step: 999
+         digest: "\001\002" waiting_documents: 5 waiting_tokens: 67890 subscribers: 3
+         durable_steps_per_rank: [1000, 1200]
+         streams { name: "web" next_sequence: 99519 buffered_documents: 12
+                   buffered_tokens: 3456 ended: true }
+         streams { name: "books" }
+         spec { streams { name: "web" weight: 1 } streams { name: "books" weight: 2 }
+                parallelism { data: 2 micro_batches_per_rank: 3 context: 4 tensor: 8
+                              pipeline: 1 expert: 1 }
+                window: 131072 max_length: 196608
+                policy { wlb { queue_thresholds: [49152, 98304] } } })",
+      &job));
+  return job;
+}
+
+TEST(JobTextTest, SaysHowFarTheJobHasCome) {
+  EXPECT_THAT(
+      JobText(TestJob()),
+      AllOf(
+          HasSubstr("run-7, open, epoch 2\n"),
+          HasSubstr("DP 2 x 3 micro-batches of 131,072 tokens, at most 196,608; CP 4, "
+                    "TP 8, PP 1, EP 1\n"),
+          HasSubstr("1,234 decided, 1,000 durable (by DP rank: 1000 1200), kept from "
+                    "999 on\n"),
+          HasSubstr("0102\n"), HasSubstr("5 documents, 67,890 tokens"),
+          HasSubstr("3 subscriptions")));
+}
+
+TEST(JobTextTest, HasARowForEachStreamAndTheSpecAsTextproto) {
+  EXPECT_THAT(
+      JobText(TestJob()),
+      AllOf(
+          HasSubstr("web          1         99,519                  12            "
+                    "3,456  ended\n"),
+          HasSubstr("books        2              0                   0                "
+                    "0\n"),
+          HasSubstr("\nspec\nstreams {\n  name: \"web\"\n"),
+          HasSubstr("queue_thresholds: [49152, 98304]")));
+}
+
+TEST(JobsTextTest, HasARowForEachJob) {
+  v1::Job drained = TestJob();
+  drained.set_name("run-8");
+  drained.set_drained(true);
+  const std::string text = JobsText(std::vector<v1::Job>{TestJob(), drained});
+  EXPECT_THAT(text, HasSubstr("run-7  open         2    1,234    1,000        2"));
+  EXPECT_THAT(text, HasSubstr("run-8  drained"));
+  EXPECT_THAT(JobsText({}), AllOf(HasSubstr("job  state"), Not(HasSubstr("run"))));
+}
+
+TEST(JobJsonTest, HasTheFieldsOfTheApi) {
+  const auto job = nlohmann::json::parse(JobJson(TestJob()));
+  EXPECT_EQ(job["name"], "run-7");
+  EXPECT_EQ(job["digest"], "0102");
+  EXPECT_EQ(job["streams"][0]["next_sequence"], 99519);
+  EXPECT_EQ(job["spec"]["policy"]["wlb"]["queue_thresholds"][1], 98304);
+  EXPECT_EQ(job["drained"], false);
+  const auto jobs = nlohmann::json::parse(JobsJson(std::vector<v1::Job>{TestJob()}));
+  EXPECT_EQ(jobs["jobs"].size(), 1U);
+  EXPECT_EQ(jobs["jobs"][0], job);
+  EXPECT_EQ(JobsJson({}), "{\n  \"jobs\": []\n}\n");
+}
+
+}  // namespace
+}  // namespace evenpack

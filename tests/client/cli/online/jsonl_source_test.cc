@@ -1,0 +1,113 @@
+#include "client/cli/online/jsonl_source.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+uint32_t LengthOf(const std::string& line, const JsonlFields& fields = {}) {
+  const auto document = ParseJsonDocument(line, fields);
+  EXPECT_THAT(document, IsOk()) << line;
+  return document.ok() ? document->length : 0;
+}
+
+TEST(ParseJsonDocumentTest, TakesTheLengthOrElseTheBytesOfTheText) {
+  EXPECT_EQ(LengthOf(R"({"length": 812, "text": "abc"})"), 812U);
+  EXPECT_EQ(LengthOf(R"({"text": "abc"})"), 3U);
+  EXPECT_EQ(LengthOf(R"({"length": 2147483647})"), 2147483647U);
+}
+
+TEST(ParseJsonDocumentTest, CountsBytesOfUtf8AfterEscapes) {
+  EXPECT_EQ(LengthOf(R"({"text": "h\u00e9\n"})"), 4U);
+  EXPECT_EQ(LengthOf("{\"text\": \"\xe2\x82\xac\"}"), 3U);
+  EXPECT_EQ(LengthOf(R"({"text": "\ud83d\ude00"})"), 4U);
+}
+
+TEST(ParseJsonDocumentTest, TakesTheFieldsThatAreNamed) {
+  JsonlFields fields;
+  fields.text = "body";
+  EXPECT_EQ(LengthOf(R"({"length": 9, "text": "a", "body": "ab"})", fields), 2U);
+  fields = {};
+  fields.length = "tokens";
+  fields.id = "key";
+  fields.loss_tokens = "loss";
+  fields.source = "from";
+  const auto document = ParseJsonDocument(
+      R"({"tokens": 5, "key": 18446744073709551615, "loss": 0, "from": 4294967295})",
+      fields);
+  ASSERT_THAT(document, IsOk());
+  EXPECT_EQ(document->length, 5U);
+  EXPECT_EQ(document->id, 18446744073709551615U);
+  EXPECT_EQ(document->loss_tokens, 0U);
+  EXPECT_EQ(document->source, 4294967295U);
+}
+
+TEST(ParseJsonDocumentTest, TakesAnIdThatIsAWholeNumberAndLeavesAnother) {
+  EXPECT_EQ(ParseJsonDocument(R"({"length": 1, "id": 7})", {})->id, 7U);
+  EXPECT_EQ(ParseJsonDocument(R"({"length": 1, "id": "7"})", {})->id, std::nullopt);
+  EXPECT_EQ(ParseJsonDocument(R"({"length": 1})", {})->id, std::nullopt);
+  EXPECT_EQ(ParseJsonDocument(R"({"length": 1})", {})->loss_tokens, std::nullopt);
+}
+
+TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
+  JsonlFields named;
+  named.length = "n";
+  named.id = "key";
+  JsonlFields text;
+  text.text = "body";
+  text.loss_tokens = "loss";
+  const std::vector<std::tuple<std::string, JsonlFields, std::string>> cases = {
+      {"12", {}, "'12' is not accepted; accepted: a JSON object"},
+      {R"({"length": 1)", {}, "'{\"length\": 1' is not accepted"},
+      {"{}", {}, "fields 'length' and 'text' are missing"},
+      {R"({"length": 0})",
+       {},
+       "field 'length': '0' is not accepted; accepted: a whole number from 1 to "
+       "2147483647"},
+      {R"({"length": -1})", {}, "field 'length': '-1'"},
+      {R"({"length": 1.5})", {}, "field 'length': '1.5'"},
+      {R"({"length": "5"})", {}, "field 'length': '\"5\"'"},
+      {R"({"length": 2147483648})", {}, "field 'length': '2147483648'"},
+      {R"({"text": ""})", {}, "field 'text': '' is not accepted; accepted: a text"},
+      {R"({"text": 5})", {}, "field 'text': number is not accepted"},
+      {R"({"length": 5})", named, "field 'n' is missing"},
+      {R"({"n": 5})", named, "field 'key' is missing"},
+      {R"({"n": 5, "key": "a"})", named, "field 'key': '\"a\"' is not accepted"},
+      {R"({"length": 5})", text, "field 'body' is missing"},
+      {R"({"body": "abc", "loss": 4})", text,
+       "field 'loss': '4' is not accepted; accepted: a whole number from 0 to 3"},
+  };
+  for (const auto& [line, fields, message] : cases) {
+    EXPECT_THAT(ParseJsonDocument(line, fields),
+                StatusIs(kInvalid, HasSubstr(message)));
+  }
+}
+
+TEST(JsonlSourceTest, NamesTheLineOfAnError) {
+  const std::string path = ::testing::TempDir() + "jsonl_source_test.jsonl";
+  std::ofstream(path) << "{\"length\": 5}\n{\"length\": 0}\n{\"length\": 6}\n";
+  Interrupt interrupt;
+  const auto source = OpenJsonlSource(path, {}, interrupt);
+  ASSERT_THAT(source, IsOk());
+  const auto first = (*source)->Next();
+  ASSERT_THAT(first, IsOk());
+  EXPECT_EQ((*first)->length, 5U);
+  EXPECT_EQ((*source)->progress().done, 42U);
+  EXPECT_EQ((*source)->progress().total, 42U);
+  EXPECT_THAT((*source)->Next(),
+              StatusIs(kInvalid, HasSubstr("line 2: field 'length': '0'")));
+}
+
+}  // namespace
+}  // namespace evenpack
