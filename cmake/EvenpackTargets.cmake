@@ -63,6 +63,10 @@ function(evenpack_test)
   target_link_libraries(${ARG_NAME} PRIVATE
     evenpack_options ${ARG_DEPS} GTest::gmock_main)
   target_precompile_headers(${ARG_NAME} REUSE_FROM evenpack_test_pch)
+  if(EVENPACK_SANITIZE STREQUAL "thread")
+    target_sources(${ARG_NAME} PRIVATE
+      "${PROJECT_SOURCE_DIR}/tests/testing/tsan_suppressions.cc")
+  endif()
   gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
     PROPERTIES TIMEOUT 300)
 endfunction()

@@ -1,30 +1,41 @@
 #!/usr/bin/env bash
-# Builds Evenpack and compares the packing policies on real document lengths.
+# Builds Evenpack, streams real document lengths through a server to two trainer ranks,
+# and compares the packing policies on them.
 set -euo pipefail
 
 usage() {
-  cat <<'EOF'
-Usage: deploy/quickstart.sh [DIRECTORY_OF_TEXT_FILES] [FLAGS OF evenpackctl compare]
+  cat <<'EOT'
+Usage: deploy/quickstart.sh [--keep] [DIRECTORY_OF_TEXT_FILES] [FLAGS OF evenpackctl compare]
 
-Installs the packages of the build, builds into build/ and runs `evenpackctl compare`:
-on the document lengths in deploy/data/lengths/wlbllm.txt, or on those of the text
-files under DIRECTORY_OF_TEXT_FILES. There each file is one document, its length is
-its size in bytes (one token a byte), and the order is that of the sorted paths.
+Installs the packages of the build, builds into build/, and then
+  1. starts evenpack-server on free ports of this machine,
+  2. creates a job in the shape of 7B at 128K: two data-parallel ranks of two
+     micro-batches each, two context-parallel ranks,
+  3. streams document lengths in from one process while two others follow the two ranks,
+  4. shows what came out and what /metrics says, and stops the server,
+  5. runs `evenpackctl compare` on the same lengths.
 
-Flags given here replace the defaults of `evenpackctl compare --help`, for example:
-deploy/quickstart.sh --window 65536. Documents longer than the longest micro-batch are
-cut, unless --split-overlong false is given.
-EOF
+The lengths are those in deploy/data/lengths/wlbllm.txt, or those of the text files under
+DIRECTORY_OF_TEXT_FILES. There each file is one document, its length is its size in bytes
+(one token a byte), and the order is that of the sorted paths.
+
+--keep leaves the server running, to look at its metrics, until Ctrl-C.
+
+Flags of compare given here replace its defaults (`evenpackctl compare --help`), for
+example: deploy/quickstart.sh --window 65536. Documents longer than the longest
+micro-batch are cut, unless --split-overlong false is given.
+EOT
 }
 
 fail() {
   echo "quickstart.sh: $1" >&2
-  exit 2
+  exit "${2:-2}"
 }
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build="$root/build"
 directory=""
+keep=false
 user_flags=()
 
 read_arguments() {
@@ -35,6 +46,10 @@ read_arguments() {
       exit 0
     fi
   done
+  if [[ "${1:-}" == --keep ]]; then
+    keep=true
+    shift
+  fi
   if [[ $# -gt 0 && "$1" != -* ]]; then
     directory="$1"
     shift
@@ -75,11 +90,114 @@ add_default() {
   user_gives "$1" || flags+=("$1" "$2")
 }
 
+# The address that the server printed for $1, once it has.
+address_of() {
+  local kind="$1" address
+  for _ in $(seq 200); do
+    address="$(sed -n "s/^$kind listening on //p" "$scratch/server.out")"
+    if [[ -n "$address" ]]; then
+      echo "$address"
+      return
+    fi
+    kill -0 "$server_process" 2>/dev/null || break
+    sleep 0.05
+  done
+  cat "$scratch/server.err" >&2
+  fail "evenpack-server did not start" 1
+}
+
+start_server() {
+  "$build/bin/evenpack-server" --listen 127.0.0.1:0 --http-listen 127.0.0.1:0 \
+    >"$scratch/server.out" 2>"$scratch/server.err" &
+  server_process=$!
+  server="$(address_of grpc)"
+  metrics="http://$(address_of http)/metrics"
+  echo "Server on $server, metrics on $metrics"
+}
+
+stop_server() {
+  [[ -n "$server_process" ]] || return 0
+  kill -TERM "$server_process" 2>/dev/null || true
+  wait "$server_process" || true
+  server_process=""
+}
+
+online() {
+  "$build/bin/evenpackctl" "$@" --server "$server"
+}
+
+# Follows DP rank $1 to the job's end.
+follow() {
+  online follow --job quickstart --dp-rank "$1" --cp-rank 0 --ack durable --json \
+    >"$scratch/rank$1.jsonl"
+}
+
+# "N steps, M documents, T tokens" of a rank's file.
+received() {
+  python3 - "$1" <<'EOT'
+import json
+import sys
+
+steps = documents = tokens = 0
+with open(sys.argv[1]) as lines:
+    for line in lines:
+        steps += 1
+        for micro_batch in json.loads(line)["micro_batches"]:
+            tokens += micro_batch["tokens"]
+            documents += sum(d["offset"] == 0 for d in micro_batch["documents"])
+print(f"{steps:,} steps, {documents:,} documents, {tokens:,} tokens")
+EOT
+}
+
+show_metrics() {
+  python3 - "$metrics" <<'EOT'
+import sys
+import urllib.request
+
+wanted = (
+    "evenpack_job_documents_emitted_total",
+    "evenpack_job_step_max_workload_seconds_total",
+    "evenpack_job_step_mean_workload_seconds_total",
+    "evenpack_job_subscribers",
+)
+with urllib.request.urlopen(sys.argv[1], timeout=10) as page:
+    lines = page.read().decode().splitlines()
+for line in lines:
+    if line.startswith(wanted):
+        print(f"  {line}")
+EOT
+}
+
+run_job() {
+  start_server
+  online jobs create quickstart --streams corpus --dp 2 --micro-batches 2 --cp 2 \
+    --model 7B --window 131072 --max-length 196608 --policy wlb \
+    --queue-thresholds 49152,98304 --split-overlong true
+  follow 0 &
+  local first=$!
+  follow 1 &
+  local second=$!
+  online ingest --job quickstart --stream corpus --lengths "$lengths" --end-of-stream
+  wait "$first" || fail "the follower of rank 0 failed" 1
+  wait "$second" || fail "the follower of rank 1 failed" 1
+  echo "Rank 0 received $(received "$scratch/rank0.jsonl")"
+  echo "Rank 1 received $(received "$scratch/rank1.jsonl")"
+  online jobs describe quickstart
+  echo "From $metrics:"
+  show_metrics
+}
+
+clean_up() {
+  stop_server
+  rm -rf "$scratch"
+}
+
 read_arguments "$@"
 export CCACHE_DISABLE=1 # a cache would be written outside build/
 started=$SECONDS
 scratch="$(mktemp -d)"
-trap 'rm -rf "$scratch"' EXIT
+server_process=""
+trap clean_up EXIT
 
 lengths="$root/deploy/data/lengths/wlbllm.txt"
 if [[ -n "$directory" ]]; then
@@ -96,5 +214,11 @@ add_default --split-overlong true
   fail "cmake could not configure $build; removing that folder gives a fresh start"
 }
 cmake --build "$build" --parallel "$(nproc)"
+run_job
+[[ "$keep" == true ]] || stop_server
 "$build/bin/evenpackctl" compare "${flags[@]}" "${user_flags[@]}"
 echo "Done in $((SECONDS - started)) s. Programs: $build/bin"
+if [[ "$keep" == true ]]; then
+  echo "The server goes on: $server, $metrics. Ctrl-C stops it."
+  wait "$server_process"
+fi

@@ -79,22 +79,21 @@ check_style() {
   check "layout" python3 "$style/check_layout.py"
   check "layout self-test" python3 "$style/check_layout_test.py"
   check "result count self-test" python3 "$root/tests/count_results_test.py"
-  if prepare "install checkers from PyPI" "$style/install_python_checkers.sh"; then
-    check "protos" "$style/check_protos.sh"
-    check "ruff" "$style/check_python_style.sh"
-    check "mypy" "$style/check_python_types.sh"
-  fi
-  if [[ -e build-test-clang/compile_commands.json ]]; then
-    check "clang-tidy" "$style/check_clang_tidy.sh" build-test-clang
-  else
-    record failed "clang-tidy: build-test-clang has no compile_commands.json"
+  check "protos" "$style/check_protos.sh"
+  check "ruff" "$style/check_python_style.sh"
+  check "mypy" "$style/check_python_types.sh"
+  if prepare "configure clang-tidy" cmake --preset clang-tidy &&
+    prepare "generate sources" cmake --build build-test-tidy --target evenpack_grpc; then
+    check "clang-tidy" "$style/check_clang_tidy.sh" build-test-tidy
   fi
 }
 
-if prepare "install packages" deploy/install_packages.sh build test; then
+if prepare "install packages" deploy/install_packages.sh build test &&
+  prepare "install packages from PyPI" tests/install_python_packages.sh; then
   test_tree gcc gcc-test build-test-gcc
   if [[ "$quick" == false ]]; then
     test_tree clang-sanitize clang-sanitize build-test-clang
+    test_tree clang-tsan clang-tsan build-test-tsan
     check_style
   fi
 fi

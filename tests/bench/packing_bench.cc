@@ -59,8 +59,8 @@ void BM_Wlb(benchmark::State& state) {
   const std::vector<Document> documents = GlobalBatch(micro_batches);
   const WorkloadTable workload = Workload();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        PackWlb(LongestFirst(documents), micro_batches, kMaxLength, workload));
+    benchmark::DoNotOptimize(PackWlb(LongestFirst(documents), micro_batches,
+                                     {.tokens = kMaxLength}, workload));
   }
   CountDocuments(state, documents.size());
 }
@@ -79,7 +79,7 @@ void BM_WlbByDocuments(benchmark::State& state) {
   const WorkloadTable workload = Workload();
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        PackWlb(LongestFirst(documents), 64, kMaxLength, workload));
+        PackWlb(LongestFirst(documents), 64, {.tokens = kMaxLength}, workload));
   }
   CountDocuments(state, documents.size());
 }
@@ -90,8 +90,8 @@ void BM_FixedGreedy(benchmark::State& state) {
   const std::vector<Document> documents = GlobalBatch(micro_batches);
   const WorkloadTable workload = Workload();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        PackFixedGreedy(LongestFirst(documents), micro_batches, kWindow, workload));
+    benchmark::DoNotOptimize(PackFixedGreedy(LongestFirst(documents), micro_batches,
+                                             {.tokens = kWindow}, workload));
   }
   CountDocuments(state, documents.size());
 }
@@ -102,8 +102,8 @@ void BM_Original(benchmark::State& state) {
   const std::vector<Document> documents = GlobalBatch(micro_batches);
   const WorkloadTable workload = Workload();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        PackOriginal(PointTo(documents), {micro_batches, kWindow, true}, workload));
+    benchmark::DoNotOptimize(PackOriginal(
+        PointTo(documents), {micro_batches, {.tokens = kWindow}, true}, workload));
   }
   CountDocuments(state, documents.size());
 }

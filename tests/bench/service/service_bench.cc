@@ -1,0 +1,250 @@
+// The service against bare gRPC streams that carry the same messages, in one process
+// and one run. Prints JSON.
+//   service_bench ingest [DOCUMENTS_A_MESSAGE]
+//   service_bench fanout SUBSCRIBERS
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "evenpack/v1/packing_service.grpc.pb.h"
+#include "tests/bench/service/bench_server.h"
+#include "tests/bench/service/subscribers.h"
+#include "tests/testing/given_lengths.h"
+
+namespace evenpack::bench {
+namespace {
+
+constexpr size_t kDocuments = 2'000'000;
+constexpr int kRuns = 5;
+// As many as give this many arrivals, at least 60.
+constexpr size_t kFanoutArrivals = 4000;
+
+double SecondsSince(TimePoint start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// The given lengths over and over, in messages of some size.
+std::vector<v1::IngestRequest> MakeBatches(size_t documents, size_t a_message) {
+  const std::vector<uint32_t>& lengths = testing::GivenLengths();
+  std::vector<v1::IngestRequest> batches;
+  for (size_t first = 0; first < documents; first += a_message) {
+    v1::DocumentBatch& batch = *batches.emplace_back().mutable_batch();
+    batch.set_first_sequence(first);
+    for (size_t i = first; i < first + a_message; ++i) {
+      batch.add_length(lengths[i % lengths.size()]);
+    }
+  }
+  return batches;
+}
+
+// Documents a second of one producer, until all are accepted.
+double IngestRate(const std::string& address,
+                  const std::vector<v1::IngestRequest>& batches, size_t documents) {
+  const auto stub = v1::PackingService::NewStub(
+      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  const auto call = stub->Ingest(&context);
+  v1::IngestRequest open;
+  open.mutable_open()->set_job("bench");
+  open.mutable_open()->set_stream("a");
+  call->Write(open);
+  const TimePoint start = std::chrono::steady_clock::now();
+  std::thread writer([&] {
+    for (const v1::IngestRequest& batch : batches) call->Write(batch);
+    call->WritesDone();
+  });
+  v1::IngestResponse response;
+  while (call->Read(&response) && response.next_sequence() < documents) {
+  }
+  const double seconds = SecondsSince(start);
+  while (call->Read(&response)) {
+  }
+  writer.join();
+  const grpc::Status status = call->Finish();
+  if (!status.ok() || response.next_sequence() < documents) {
+    std::fprintf(stderr, "service_bench: %s\n", status.error_message().c_str());
+    std::exit(1);
+  }
+  return static_cast<double>(documents) / seconds;
+}
+
+struct IngestRates {
+  std::vector<double> service;
+  std::vector<double> bare;
+  std::vector<double> bare_ingest;
+  std::vector<double> ratio;
+};
+
+// One subscriber for each of two DP ranks, who take every step.
+Subscribers Subscribe(const std::string& address) {
+  return Subscribers({.address = address, .count = 2, .data_parallel = 2});
+}
+
+// The same documents in and messages of the same size out as the service had; then the
+// documents alone.
+void IngestOnce(const std::vector<v1::IngestRequest>& batches, size_t documents,
+                IngestRates& rates) {
+  uint64_t steps = 0;
+  uint64_t bytes = 0;
+  {
+    PackingServer server({.data_parallel = 2, .micro_batches_per_rank = 2});
+    const Subscribers subscribers = Subscribe(server.address());
+    subscribers.WaitUntilSubscribed();
+    rates.service.push_back(IngestRate(server.address(), batches, documents));
+    steps = server.job().Figures().next_step;
+    subscribers.WaitFor(steps);
+    bytes = subscribers.bytes() / (2 * steps);
+  }
+  {
+    BareServer bare(documents / steps, bytes);
+    const Subscribers subscribers = Subscribe(bare.address());
+    bare.WaitForCallers(2);
+    rates.bare.push_back(IngestRate(bare.address(), batches, documents));
+  }
+  BareServer bare;
+  rates.bare_ingest.push_back(IngestRate(bare.address(), batches, documents));
+  rates.ratio.push_back(rates.service.back() / rates.bare.back());
+}
+
+void Ingest(size_t a_message) {
+  const std::vector<v1::IngestRequest> batches = MakeBatches(kDocuments, a_message);
+  IngestRates rates;
+  for (int run = 0; run < kRuns; ++run) {
+    IngestOnce(batches, batches.size() * a_message, rates);
+  }
+  std::printf(
+      "{\"bench\": \"ingest\", \"documents_a_message\": %zu, "
+      "\"bare_ingest_documents_per_second\": %.0f, "
+      "\"bare_documents_per_second\": %.0f, \"documents_per_second\": %.0f, "
+      "\"ratio\": %.3f}\n",
+      a_message, Median(rates.bare_ingest), Median(rates.bare), Median(rates.service),
+      Median(rates.ratio));
+}
+
+size_t FanoutSteps(size_t count) {
+  return std::max<size_t>(60, kFanoutArrivals / count);
+}
+
+struct Latencies {
+  std::vector<double> ms;
+
+  double Percentile(double share) {
+    std::sort(ms.begin(), ms.end());
+    return ms[static_cast<size_t>(share * static_cast<double>(ms.size() - 1))];
+  }
+};
+
+void AddArrivals(const Subscribers& subscribers, size_t step, TimePoint sent,
+                 Latencies& latencies) {
+  for (size_t i = 0; i < subscribers.count(); ++i) {
+    latencies.ms.push_back(
+        std::chrono::duration<double, std::milli>(subscribers.Arrival(i, step) - sent)
+            .count());
+  }
+}
+
+void Submit(Job& job, Command command) {
+  std::promise<absl::Status> done;
+  job.Submit(std::move(command),
+             [&done](const absl::Status& status) { done.set_value(status); });
+  const absl::Status status = done.get_future().get();
+  if (status.ok()) return;
+  std::fprintf(stderr, "service_bench: %s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+// One step at a time: the next is decided when all have the one before.
+Latencies StepLatencies(size_t count, const PackingServer::Shape& shape,
+                        size_t& bytes_a_message) {
+  const PackingServer server(shape);
+  Job& job = server.job();
+  Subscribers subscribers({.address = server.address(),
+                           .count = count,
+                           .data_parallel = shape.data_parallel,
+                           .context_parallel = shape.context_parallel});
+  subscribers.WaitUntilSubscribed();
+  const std::vector<uint32_t>& lengths = testing::GivenLengths();
+  Latencies latencies;
+  uint64_t sequence = 0;
+  size_t seen = 0;
+  while (seen < FanoutSteps(count)) {
+    evenpack::Ingest ingest;
+    ingest.stream = "a";
+    ingest.first_sequence = sequence;
+    for (int i = 0; i < 64; ++i) {
+      ingest.lengths.push_back(lengths[sequence++ % lengths.size()]);
+    }
+    Submit(job, std::move(ingest));
+    // A message of 64 documents holds less than a step, but for the smallest N.
+    for (auto step = job.FindStep(seen); step.ok(); step = job.FindStep(seen)) {
+      subscribers.WaitFor(seen + 1);
+      AddArrivals(subscribers, seen, (*step)->decided, latencies);
+      ++seen;
+    }
+  }
+  bytes_a_message = subscribers.bytes() / (seen * count);
+  return latencies;
+}
+
+Latencies BareLatencies(size_t count, size_t bytes) {
+  BareServer server;
+  Subscribers subscribers(
+      {.address = server.address(), .count = count, .acknowledge = false});
+  server.WaitForCallers(count);
+  Latencies latencies;
+  for (size_t step = 0; step < FanoutSteps(count); ++step) {
+    const TimePoint sent = std::chrono::steady_clock::now();
+    server.Send(bytes);
+    subscribers.WaitFor(step + 1);
+    AddArrivals(subscribers, step, sent, latencies);
+  }
+  return latencies;
+}
+
+void Fanout(size_t count) {
+  const auto ranks = static_cast<uint32_t>(count);
+  const uint32_t context_parallel = std::min<uint32_t>(ranks, 16);
+  const PackingServer::Shape shape = {.data_parallel = ranks / context_parallel,
+                                      .micro_batches_per_rank = 1,
+                                      .context_parallel = context_parallel};
+  size_t bytes = 0;
+  Latencies latencies = StepLatencies(count, shape, bytes);
+  Latencies bare = BareLatencies(count, bytes);
+  std::printf(
+      "{\"bench\": \"fanout\", \"subscribers\": %zu, \"bytes_a_message\": %zu, "
+      "\"bare_p50_ms\": %.3f, \"bare_p99_ms\": %.3f, \"p50_ms\": %.3f, "
+      "\"p99_ms\": %.3f, \"p99_ratio\": %.3f}\n",
+      count, bytes, bare.Percentile(0.5), bare.Percentile(0.99),
+      latencies.Percentile(0.5), latencies.Percentile(0.99),
+      latencies.Percentile(0.99) / bare.Percentile(0.99));
+}
+
+}  // namespace
+}  // namespace evenpack::bench
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const size_t number = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 64;
+  if (mode == "ingest" && number > 0) {
+    evenpack::bench::Ingest(number);
+  } else if (mode == "fanout" && number > 0) {
+    evenpack::bench::Fanout(number);
+  } else {
+    std::fprintf(stderr, "service_bench: accepted: ingest [N] or fanout SUBSCRIBERS\n");
+    return 2;
+  }
+  return 0;
+}
