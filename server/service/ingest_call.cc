@@ -127,15 +127,8 @@ class IngestCall final : public Reactor,
 
   void OnDone() override {
     const auto self = std::move(self_);
+    if (job_ != nullptr) LeaveJob();
     environment_.ingest_calls.Remove(self);
-    if (job_ == nullptr) return;
-    std::optional<uint64_t> waiting;
-    {
-      MutexLock lock(mutex_);
-      waiting = waiting_for_room_;
-    }
-    if (waiting.has_value()) job_->StopWaiting(*waiting);
-    job_->RemoveProducer(producer_);
   }
 
   void Drain() override {
@@ -176,6 +169,16 @@ class IngestCall final : public Reactor,
     Pump();
     RequestTaken();
     ReadOn();
+  }
+
+  void LeaveJob() {
+    std::optional<uint64_t> waiting;
+    {
+      MutexLock lock(mutex_);
+      waiting = waiting_for_room_;
+    }
+    if (waiting.has_value()) job_->StopWaiting(*waiting);
+    job_->RemoveProducer(producer_);
   }
 
   // request_ may be read into again.

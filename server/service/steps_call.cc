@@ -131,9 +131,8 @@ class StepsCall final : public Reactor,
 
   void OnDone() override {
     const auto self = std::move(self_);
+    if (const auto held = subscription(); held != nullptr) job_->Unsubscribe(*held);
     environment_.step_calls.Remove(self);
-    MutexLock lock(mutex_);
-    if (subscription_ != nullptr) job_->Unsubscribe(*subscription_);
   }
 
   void Wake() override {

@@ -4,5 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mapfile -d '' files < <(tests/style/list_files.sh '*.py')
 [[ ${#files[@]} -gt 0 ]] || { echo "found no Python file" >&2; exit 1; }
+# The API's types, which the integration tests use.
+tests/integration/generate_stubs.sh build-test-venv/bin/python build-test-venv/stubs
 build-test-venv/bin/mypy --config-file tests/style/mypy.ini \
   --cache-dir build-test-venv/mypy-cache "${files[@]}"

@@ -6,8 +6,10 @@
 
 namespace evenpack::testing {
 
-TestServer::TestServer(bool commit_waits)
+TestServer::TestServer(bool commit_waits, size_t max_calls)
     : room_(commit_waits),
+      ingest_calls_(max_calls),
+      step_calls_(max_calls),
       service_(
           MakePackingService({jobs_, ingest_calls_, step_calls_, messages_, errors_})) {
   grpc::ServerBuilder builder;

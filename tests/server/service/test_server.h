@@ -19,11 +19,11 @@ namespace evenpack::testing {
 
 class TestServer {
  public:
-  // How many streaming calls of each kind it holds.
-  static constexpr size_t kMaxCalls = 4;
   static constexpr size_t kMaxJobs = 3;
 
-  explicit TestServer(bool commit_waits = true);
+  // `max_calls`: streaming calls of each kind that it holds. One that has ended for its
+  // client may be there a moment longer.
+  explicit TestServer(bool commit_waits = true, size_t max_calls = 1000);
   // Calls that are still open are cancelled.
   ~TestServer();
 
@@ -48,8 +48,8 @@ class TestServer {
  private:
   ControlRoom room_;
   JobRegistry jobs_{room_.environment(), kMaxJobs};
-  LiveCalls ingest_calls_{kMaxCalls};
-  LiveCalls step_calls_{kMaxCalls};
+  LiveCalls ingest_calls_;
+  LiveCalls step_calls_;
   StepMessages messages_{1 << 20};
   ErrorCounts errors_;
   std::unique_ptr<grpc::Service> service_;

@@ -1,0 +1,121 @@
+"""A process under test: its output is awaited line by line, and it ends with the test.
+
+Nothing here sleeps for a fixed time: every wait is for an event, within DEADLINE.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+# Seconds that any event may take on a busy machine.
+DEADLINE = 30.0
+
+T = TypeVar("T")
+
+
+def wait_until(
+    condition: Callable[[], T],
+    what: str,
+    deadline: float = DEADLINE,
+    pause: float = 0.02,
+) -> T:
+    """The condition's first value that is true, asked again and again."""
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {deadline} s")
+        time.sleep(pause)
+
+
+class ChildProcess:
+    """One process; its standard output is read by a thread as it comes."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Starts it; the first argument is the program."""
+        self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            text=True,
+        )
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        """Nothing more: it runs already."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Kills what still runs."""
+        self.kill()
+        self._reader.join()
+        for file in (self._process.stdin, self._process.stdout, self._stderr):
+            if file is not None:
+                file.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def stderr(self) -> str:
+        """What it wrote to standard error so far."""
+        self._stderr.seek(0)
+        return self._stderr.read()
+
+    def write_line(self, line: str) -> None:
+        """A line for its standard input."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def next_line(self, deadline: float = DEADLINE) -> str | None:
+        """The next line of its standard output; None at the end."""
+        try:
+            line = self._lines.get(timeout=deadline)
+        except queue.Empty:
+            raise AssertionError(
+                f"process {self.pid} wrote no line within {deadline} s; "
+                f"its standard error: {self.stderr()}"
+            ) from None
+        if line is None:
+            self._lines.put(None)
+        return line
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends it a signal."""
+        self._process.send_signal(number)
+
+    def wait(self, deadline: float = DEADLINE) -> int:
+        """Its exit status."""
+        return self._process.wait(timeout=deadline)
+
+    def kill(self) -> None:
+        """SIGKILL, and its end."""
+        self._process.kill()
+        self._process.wait()

@@ -1,0 +1,34 @@
+"""Specs of the jobs that the tests create."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import documents
+from evenpack.v1 import job_pb2
+
+STREAMS = ("web", "code")
+
+
+def small_spec(
+    streams: Sequence[str] = STREAMS,
+    *,
+    data: int = 2,
+    micro_batches: int = 2,
+    context: int = 2,
+    window: int = documents.LONGEST,
+    steps_ahead: int = 1024,
+) -> job_pb2.JobSpec:
+    """Variable-length packing with two outlier queues; steps of about 60 documents."""
+    return job_pb2.JobSpec(
+        streams=[job_pb2.Stream(name=name) for name in streams],
+        parallelism=job_pb2.Parallelism(
+            data=data, micro_batches_per_rank=micro_batches, context=context
+        ),
+        window=window,
+        max_length=window + window // 2,
+        policy=job_pb2.Policy(
+            wlb=job_pb2.WlbPolicy(queue_thresholds=[window // 4, window // 2])
+        ),
+        retention=job_pb2.Retention(max_steps_ahead=steps_ahead),
+    )

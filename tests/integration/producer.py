@@ -1,0 +1,105 @@
+"""A program: sends the documents of one or many streams, each as its task says.
+
+The first line of standard input is a Task in JSON. Each line of standard output is an
+object with the stream's name and one of
+  next_sequence, ended   what the server accepted so far
+  sent                   documents below this number were handed to the transport
+  error                  the google.rpc.Status with which the call ended, in base64;
+                         empty for OK
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import documents
+import grpc
+from call_error import status_of
+from evenpack.v1 import packing_service_pb2 as api
+from evenpack.v1 import packing_service_pb2_grpc as rpc
+from rank import in_base64, print_event
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Documents `first` to `end - 1` of the stream made of a seed."""
+
+    name: str
+    job: str
+    stream: str
+    seed: int
+    end: int
+    first: int = 0
+    # Documents of a message.
+    batch: int = 64
+    # Say that the stream has ended there.
+    ends: bool = True
+    # Give each document an id of ten bytes, so that there is more to send.
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is sent to whom."""
+
+    server: str
+    streams: list[Stream]
+
+
+def read_task(line: str) -> Task:
+    """The task that `json.dumps(asdict(task))` wrote."""
+    values: dict[str, Any] = json.loads(line)
+    return Task(values["server"], [Stream(**each) for each in values["streams"]])
+
+
+def messages_of(stream: Stream) -> Iterator[api.IngestRequest]:
+    """The stream's messages, as fast as the transport takes them."""
+    opening = api.OpenIngest(job=stream.job, stream=stream.stream)
+    yield api.IngestRequest(open=opening)
+    for first in range(stream.first, stream.end, stream.batch):
+        count = min(stream.batch, stream.end - first)
+        batch = documents.batch_of(stream.seed, first, count)
+        if stream.wide:
+            batch.id.extend(documents.WIDE_ID + first + i for i in range(count))
+        yield api.IngestRequest(batch=batch)
+        print_event(stream.name, sent=first + count)
+    if stream.ends:
+        end = api.EndOfStream(documents=stream.end)
+        yield api.IngestRequest(end_of_stream=end)
+
+
+def send(stream: Stream, stub: rpc.PackingServiceStub) -> None:
+    """One call of Ingest, to its end."""
+    raw = b""
+    try:
+        for answer in stub.Ingest(messages_of(stream), wait_for_ready=True):
+            print_event(
+                stream.name, next_sequence=answer.next_sequence, ended=answer.ended
+            )
+    except grpc.RpcError as error:
+        raw = status_of(error).SerializeToString()
+    print_event(stream.name, error=in_base64(raw))
+
+
+def main() -> None:
+    """Reads the task and carries it out."""
+    task = read_task(sys.stdin.readline())
+    with grpc.insecure_channel(task.server) as channel:
+        stub: rpc.PackingServiceStub = rpc.PackingServiceStub(channel)
+        threads = [
+            threading.Thread(target=send, args=(stream, stub))
+            for stream in task.streams
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+if __name__ == "__main__":
+    main()

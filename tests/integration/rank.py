@@ -1,0 +1,164 @@
+"""A program: follows the steps of one or many ranks, each as its task says.
+
+The first line of standard input is a Task in JSON. Each line of standard output is an
+object with the subscription's name and one of
+  message      a StreamStepsResponse in base64, as it came
+  reconnects   the code after which it subscribes again
+  error        the google.rpc.Status with which the call ended, in base64; empty for OK
+A later line of standard input lets all that paused read on.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import queue
+import sys
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from call_error import status_of
+from evenpack.v1 import packing_service_pb2 as api
+from evenpack.v1 import step_pb2
+
+# Answers are left as bytes.
+Method = grpc.StreamStreamMultiCallable[api.StreamStepsRequest, bytes]
+_PRINTING = threading.Lock()
+METHOD = "/evenpack.v1.PackingService/StreamSteps"
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """What one rank asks for and how it behaves."""
+
+    name: str
+    # evenpack.v1.Subscribe in base64.
+    subscribe: str
+    # After each step: "received", "durable" (and received), or "none".
+    marks: str = "durable"
+    # Cancel the call after so many steps.
+    steps: int | None = None
+    # Read no more after so many steps, until a line comes in.
+    pause_after: int | None = None
+    # Subscribe again where it left off when the call ends with UNAVAILABLE.
+    reconnects: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """Who follows what."""
+
+    server: str
+    subscriptions: list[Subscription]
+    # Channel arguments.
+    options: list[tuple[str, int]] = field(default_factory=list)
+
+
+def read_task(line: str) -> Task:
+    """The task that `json.dumps(asdict(task))` wrote."""
+    values: dict[str, Any] = json.loads(line)
+    subscriptions = [Subscription(**each) for each in values["subscriptions"]]
+    options = [(name, value) for name, value in values["options"]]
+    return Task(values["server"], subscriptions, options)
+
+
+def print_event(name: str, **content: object) -> None:
+    """One line of standard output, in one piece whatever other threads print."""
+    line = json.dumps({"name": name, **content})
+    with _PRINTING:
+        print(line, flush=True)
+
+
+def in_base64(raw: bytes) -> str:
+    """Bytes as JSON can hold them."""
+    return base64.b64encode(raw).decode()
+
+
+class Follower:
+    """Follows one subscription to its end."""
+
+    def __init__(
+        self, channel: grpc.Channel, asked: Subscription, go_on: threading.Event
+    ) -> None:
+        """A subscription of a task; `go_on` ends its pause."""
+        self._follow: Method = channel.stream_stream(
+            METHOD, request_serializer=api.StreamStepsRequest.SerializeToString
+        )
+        self._asked = asked
+        self._go_on = go_on
+        self._subscribe = api.Subscribe.FromString(base64.b64decode(asked.subscribe))
+        self._steps = 0
+
+    def run(self) -> None:
+        """Until the call has ended for good."""
+        ended = self._call()
+        while ended is not None and self._goes_on_after(ended):
+            print_event(self._asked.name, reconnects=ended.code().name)
+            ended = self._call()
+        raw = b"" if ended is None else status_of(ended).SerializeToString()
+        print_event(self._asked.name, error=in_base64(raw))
+
+    def _goes_on_after(self, ended: grpc.RpcError) -> bool:
+        return self._asked.reconnects and ended.code() == grpc.StatusCode.UNAVAILABLE
+
+    def _call(self) -> grpc.RpcError | None:
+        # None ends the requests.
+        requests: queue.SimpleQueue[api.StreamStepsRequest | None] = queue.SimpleQueue()
+        requests.put(api.StreamStepsRequest(subscribe=self._subscribe))
+        call = self._follow(iter(requests.get, None), wait_for_ready=True)
+        try:
+            for raw in call:
+                print_event(self._asked.name, message=in_base64(raw))
+                response = api.StreamStepsResponse.FromString(raw)
+                if response.HasField("step"):
+                    self._take(response.step, requests)
+                elif response.HasField("drained"):
+                    requests.put(None)
+                if self._steps == self._asked.steps:
+                    call.cancel()
+                    return None
+        except grpc.RpcError as error:
+            return error
+        finally:
+            requests.put(None)
+        return None
+
+    def _take(self, step: step_pb2.Step, requests: queue.SimpleQueue[Any]) -> None:
+        self._steps += 1
+        self._subscribe.from_step = step.index + 1
+        self._subscribe.last_digest = step.digest
+        if self._steps == self._asked.pause_after:
+            self._go_on.wait()
+        if self._asked.marks == "durable":
+            durable = api.Durable(step=step.index, epoch=step.epoch)
+            requests.put(api.StreamStepsRequest(durable=durable))
+        if self._asked.marks != "none":
+            received = api.Received(step=step.index)
+            requests.put(api.StreamStepsRequest(received=received))
+
+
+def main() -> None:
+    """Reads the task and carries it out."""
+    task = read_task(sys.stdin.readline())
+    go_on = threading.Event()
+
+    def await_line() -> None:
+        sys.stdin.readline()
+        go_on.set()
+
+    threading.Thread(target=await_line, daemon=True).start()
+    with grpc.insecure_channel(task.server, options=task.options) as channel:
+        threads = [
+            threading.Thread(target=Follower(channel, asked, go_on).run)
+            for asked in task.subscriptions
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+if __name__ == "__main__":
+    main()

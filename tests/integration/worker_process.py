@@ -1,0 +1,203 @@
+"""The programs rank.py and producer.py as a test sees them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import producer
+import rank
+from call_error import CallError, error_of_status
+from child_process import ChildProcess
+from evenpack.v1 import packing_service_pb2 as api
+from evenpack.v1 import step_pb2
+from google.rpc import status_pb2
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def subscription(
+    name: str,
+    subscribe: api.Subscribe,
+    marks: str = "durable",
+    *,
+    steps: int | None = None,
+    pause_after: int | None = None,
+    reconnects: bool = False,
+) -> rank.Subscription:
+    """A subscription that sends what its marks need."""
+    asked = api.Subscribe()
+    asked.CopyFrom(subscribe)
+    asked.sends_durable = marks == "durable"
+    raw = base64.b64encode(asked.SerializeToString()).decode()
+    return rank.Subscription(name, raw, marks, steps, pause_after, reconnects)
+
+
+class WorkerProcess(ChildProcess):
+    """A Python program that is given a task and reports events."""
+
+    def __init__(self, program: str, task: object) -> None:
+        """Starts the program of this folder."""
+        super().__init__([sys.executable, "-B", str(_FOLDER / program)])
+        self.write_line(json.dumps(task))
+
+    def next_event(self) -> dict[str, Any] | None:
+        """What it reports next; None once it has ended."""
+        line = self.next_line()
+        if line is None:
+            return None
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _error(self, event: dict[str, Any]) -> CallError | None:
+        raw = base64.b64decode(event["error"])
+        return error_of_status(status_pb2.Status.FromString(raw)) if raw else None
+
+    def finish(self) -> None:
+        """Waits for its end, which must be a good one."""
+        while self.next_event() is not None:
+            pass
+        status = self.wait()
+        if status != 0:
+            raise AssertionError(f"exit status {status}: {self.stderr()}")
+
+
+@dataclass
+class Followed:
+    """What a subscription got so far."""
+
+    subscribed: api.Subscribed | None = None
+    steps: list[step_pb2.Step] = field(default_factory=list)
+    # The responses that these came in.
+    raw_steps: list[bytes] = field(default_factory=list)
+    durable_steps: int = 0
+    drained: api.Drained | None = None
+    reconnects: int = 0
+    ended: bool = False
+    error: CallError | None = None
+
+    def take(self, raw: bytes) -> None:
+        """Adds a response."""
+        response = api.StreamStepsResponse.FromString(raw)
+        if response.HasField("subscribed"):
+            self.subscribed = response.subscribed
+        elif response.HasField("step"):
+            self.steps.append(response.step)
+            self.raw_steps.append(raw)
+        elif response.HasField("durable_marked"):
+            self.durable_steps = response.durable_marked.durable_steps
+        else:
+            self.drained = response.drained
+
+
+class RankProcess(WorkerProcess):
+    """Ranks that follow their steps."""
+
+    def __init__(
+        self,
+        server: str,
+        subscriptions: Iterable[rank.Subscription],
+        options: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        """Starts them; `options` are channel arguments."""
+        asked = list(subscriptions)
+        super().__init__("rank.py", asdict(rank.Task(server, asked, list(options))))
+        self.followed = {each.name: Followed() for each in asked}
+
+    def take_event(self) -> Followed | None:
+        """Reads one event; the subscription that it is of, None at the end."""
+        event = self.next_event()
+        if event is None:
+            return None
+        followed = self.followed[event["name"]]
+        if "message" in event:
+            followed.take(base64.b64decode(event["message"]))
+        elif "reconnects" in event:
+            followed.reconnects += 1
+        else:
+            followed.ended = True
+            followed.error = self._error(event)
+        return followed
+
+    def _take_some(self) -> None:
+        if self.take_event() is None:
+            raise AssertionError(f"the ranks ended early: {self.stderr()}")
+
+    def await_subscribed(self) -> None:
+        """Waits until all have their first answer."""
+        while not all(each.subscribed for each in self.followed.values()):
+            self._take_some()
+
+    def await_steps(self, name: str, count: int) -> list[step_pb2.Step]:
+        """Waits until the subscription has so many steps."""
+        while len(self.followed[name].steps) < count:
+            self._take_some()
+        return self.followed[name].steps
+
+    def await_end(self, name: str) -> Followed:
+        """Waits until the subscription's call has ended."""
+        while not self.followed[name].ended:
+            self._take_some()
+        return self.followed[name]
+
+    def await_all(self) -> dict[str, Followed]:
+        """Waits for the end of all, and of the process."""
+        for name in self.followed:
+            self.await_end(name)
+        self.finish()
+        return self.followed
+
+
+@dataclass
+class Sent:
+    """What a producer's call came to so far."""
+
+    sent: int = 0
+    next_sequence: int | None = None
+    ended: bool = False
+    done: bool = False
+    error: CallError | None = None
+
+
+class ProducerProcess(WorkerProcess):
+    """Producers that send their streams."""
+
+    def __init__(self, server: str, streams: Iterable[producer.Stream]) -> None:
+        """Starts them."""
+        asked = list(streams)
+        super().__init__("producer.py", asdict(producer.Task(server, asked)))
+        self.streams = {each.name: Sent() for each in asked}
+
+    def take_event(self) -> Sent | None:
+        """Reads one event; the stream that it is of, None at the end."""
+        event = self.next_event()
+        if event is None:
+            return None
+        stream = self.streams[event["name"]]
+        if "sent" in event:
+            stream.sent = event["sent"]
+        elif "next_sequence" in event:
+            stream.next_sequence = event["next_sequence"]
+            stream.ended = event["ended"]
+        else:
+            stream.done = True
+            stream.error = self._error(event)
+        return stream
+
+    def await_accepted(self, name: str, documents: int) -> None:
+        """Waits until so many documents are accepted."""
+        while (self.streams[name].next_sequence or 0) < documents:
+            if self.take_event() is None:
+                raise AssertionError(f"the producer ended early: {self.stderr()}")
+
+    def await_all(self) -> dict[str, Sent]:
+        """Waits for the end of all, and of the process."""
+        while self.take_event() is not None:
+            pass
+        self.finish()
+        return self.streams
