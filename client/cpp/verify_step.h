@@ -11,8 +11,7 @@ namespace evenpack::client {
 // `previous`: digest of the step before, as its receiver computed or was told it; of
 // step 0, GenesisDigest(). Checked are
 // - the chain: the step follows `previous`, and its digest is that of the digests of
-// all
-//   its micro-batches;
+//   all micro-batches;
 // - of the rank's own micro-batches: that they are dp_rank * M and so on, the digest of
 //   documents, tokens and padding, that of the plan, and, where slices came, theirs and
 //   that the plan gives these and no other.

@@ -50,8 +50,10 @@ absl::StatusOr<std::vector<ConfigValue>> ParseConfig(const std::string& text) {
 absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
+  // A folder can be opened, and fails at the first byte.
+  file.peek();
   text << file.rdbuf();
-  if (!file) {
+  if (!file.is_open() || file.bad()) {
     return absl::InvalidArgumentError(
         absl::StrCat("config: '", path, "' can't be read; accepted: a YAML file"));
   }

@@ -108,10 +108,10 @@ absl::Status Refused(const std::string& message) {
   return absl::InvalidArgumentError(message);
 }
 
-// The file's flags that the command line does not give, as arguments.
-absl::StatusOr<std::vector<std::string>> ArgumentsOf(
+// The file's flags that the command line does not give.
+absl::StatusOr<std::vector<ConfigValue>> NotGiven(
     const std::vector<ConfigValue>& values, const CLI::App& app) {
-  std::vector<std::string> arguments;
+  std::vector<ConfigValue> not_given;
   for (const ConfigValue& value : values) {
     const std::string flag = absl::StrCat("--", value.name);
     const CLI::Option* option = app.get_option_no_throw(flag);
@@ -121,15 +121,24 @@ absl::StatusOr<std::vector<std::string>> ArgumentsOf(
                                   "' is not accepted; accepted: the flags of "
                                   "evenpack-server --help, without dashes"));
     }
-    if (option->count() > 0) continue;
-    if (value.value.empty()) {
-      // CLI11 takes "--flag=" for a flag without its value.
-      arguments.insert(arguments.end(), {flag, ""});
+    if (option->count() == 0) not_given.push_back(value);
+  }
+  return not_given;
+}
+
+// CLI11 takes "--flag=" for a flag without its value, and "--flag" "" for an empty one.
+std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments) {
+  std::vector<std::string> split;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    if (argument.rfind("--", 0) == 0 && equals + 1 == argument.size()) {
+      split.push_back(argument.substr(0, equals));
+      split.emplace_back();
     } else {
-      arguments.push_back(absl::StrCat(flag, "=", value.value));
+      split.push_back(argument);
     }
   }
-  return arguments;
+  return split;
 }
 
 // One parse of one set of arguments.
@@ -144,7 +153,8 @@ class Parser {
     AddTimes(app_, command_.options);
   }
 
-  absl::Status Parse(std::vector<std::string> arguments) {
+  absl::Status Parse(const std::vector<std::string>& given) {
+    std::vector<std::string> arguments = WithEmptyValues(given);
     // CLI11 takes them from the back.
     std::reverse(arguments.begin(), arguments.end());
     try {
@@ -181,13 +191,18 @@ absl::StatusOr<ServerCommand> ReadServerCommand(
   if (given.config().empty() || !given.command().text.empty()) return given.command();
   const auto values = ReadConfigFile(given.config());
   if (!values.ok()) return values.status();
-  auto from_file = ArgumentsOf(*values, given.app());
+  const auto from_file = NotGiven(*values, given.app());
   if (!from_file.ok()) return from_file.status();
-  Parser all;
-  from_file->insert(from_file->end(), arguments.begin(), arguments.end());
-  if (absl::Status status = all.Parse(*std::move(from_file)); !status.ok()) {
-    return Refused(absl::StrCat("config: ", status.message()));
+  std::vector<std::string> all_arguments = arguments;
+  for (const ConfigValue& value : *from_file) {
+    all_arguments.push_back(absl::StrCat("--", value.name, "=", value.value));
+    Parser alone;
+    if (absl::Status status = alone.Parse({all_arguments.back()}); !status.ok()) {
+      return Refused(absl::StrCat("config: line ", value.line, ": ", status.message()));
+    }
   }
+  Parser all;
+  if (absl::Status status = all.Parse(all_arguments); !status.ok()) return status;
   return all.command();
 }
 

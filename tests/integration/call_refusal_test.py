@@ -171,8 +171,7 @@ class CallRefusalTest(RefusalTest):
     @classmethod
     def setUpClass(cls) -> None:
         cls.server = cls.enterClassContext(ServerProcess())
-        spec = job_specs.small_spec()
-        spec.buffer_limits.max_tokens = 1 << 20
+        spec = job_specs.small_spec(roomy=True)
         local_client.create(cls.server, "job", spec)
         for stream in job_specs.STREAMS:
             local_client.ingest(
@@ -190,7 +189,7 @@ class CallRefusalTest(RefusalTest):
             with self.subTest(f"{method}: {expected.says[0]}"):
                 call = getattr(self.server.stub, method)
                 error = self.refused(partial(call, request))
-                self.check(error, expected, request.DESCRIPTOR)
+                self.check(error, expected, type(request))
 
     def test_calls_about_jobs(self) -> None:
         self.check_all(JOB_CASES)
@@ -221,7 +220,7 @@ class BoundTest(RefusalTest):
                 quota="jobs",
             )
             error = self.refused(partial(server.stub.CreateJob, request))
-            self.check(error, expected, request.DESCRIPTOR)
+            self.check(error, expected, type(request))
             server.stub.DeleteJob(api.DeleteJobRequest(name="a"))
             local_client.create(server, "c", job_specs.small_spec())
 

@@ -22,12 +22,12 @@ T = TypeVar("T")
 
 
 def wait_until(
-    condition: Callable[[], T],
+    condition: Callable[[], T | None],
     what: str,
     deadline: float = DEADLINE,
     pause: float = 0.02,
 ) -> T:
-    """The condition's first value that is true, asked again and again."""
+    """The first true value of a condition that is asked again and again."""
     end = time.monotonic() + deadline
     while True:
         value = condition()
@@ -43,7 +43,8 @@ class ChildProcess:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         """Starts it; the first argument is the program."""
-        self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8")
+        # Closed by __exit__.
+        self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE,
@@ -69,8 +70,8 @@ class ChildProcess:
         self.kill()
         self._reader.join()
         for file in (self._process.stdin, self._process.stdout, self._stderr):
-            if file is not None:
-                file.close()
+            assert file is not None
+            file.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None

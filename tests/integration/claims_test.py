@@ -20,8 +20,7 @@ Steps = Conversation[api.StreamStepsRequest, api.StreamStepsResponse]
 class ClaimsTest(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(ServerProcess())
-        spec = job_specs.small_spec()
-        spec.buffer_limits.max_tokens = 1 << 24
+        spec = job_specs.small_spec(roomy=True)
         local_client.create(self.server, "job", spec)
         local_client.fill(self.server, "job", job_specs.STREAMS, 400, ends=False)
 

@@ -24,11 +24,11 @@ async def follow(
     channel: grpc.aio.Channel, subscribe: api.Subscribe, subscribed: asyncio.Barrier
 ) -> str:
     """One subscription, to the end of the job."""
-    call: grpc.aio.StreamStreamCall[api.StreamStepsRequest, bytes] = (
-        channel.stream_stream(
-            METHOD, request_serializer=api.StreamStepsRequest.SerializeToString
-        )()
+    method: grpc.aio.StreamStreamMultiCallable[api.StreamStepsRequest, bytes]
+    method = channel.stream_stream(
+        METHOD, request_serializer=api.StreamStepsRequest.SerializeToString
     )
+    call = method()
     await call.write(api.StreamStepsRequest(subscribe=subscribe))
     await call.read()
     await subscribed.wait()

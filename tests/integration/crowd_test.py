@@ -24,7 +24,8 @@ SERIES_BUDGET = 600
 class CrowdTest(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(ServerProcess())
-        local_client.create(self.server, "job", job_specs.small_spec(data=RANKS))
+        spec = job_specs.small_spec(data=RANKS, roomy=True)
+        local_client.create(self.server, "job", spec)
 
     def series(self) -> set[str]:
         """The series of the job."""

@@ -1,4 +1,4 @@
-"""SIGTERM: not serving, streams end UNAVAILABLE, exit status 0, nothing told is lost."""
+"""SIGTERM: not serving, streams end UNAVAILABLE, exit status 0, no answer is lost."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import unittest
 
 import documents
 import grpc
+import health_client
 import job_specs
 import local_client
 import step_checks
 from call_error import CallError, error_of
 from evenpack.v1 import packing_service_pb2 as api
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from health_client import NOT_SERVING, SERVICE, SERVING
 from producer import Stream
 from server_process import ServerProcess
 from worker_process import ProducerProcess, RankProcess, subscription
-
-SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
 class DrainTest(unittest.TestCase):
@@ -43,16 +41,13 @@ class DrainTest(unittest.TestCase):
         # More than can be sent before the signal comes.
         stream = Stream("web", "job", "web", 0, 10_000_000)
         producer = self.enterContext(ProducerProcess(server.grpc_address, [stream]))
-        health = health_pb2_grpc.HealthStub(server.channel)
-        watch = health.Watch(
-            health_pb2.HealthCheckRequest(service="evenpack.v1.PackingService")
-        )
-        self.assertEqual(next(watch).status, SERVING)
+        health = health_client.watch(server, SERVICE)
+        self.assertEqual(next(health), SERVING)
         for rank in range(2):
             ranks.await_steps(f"{rank}", 20)
 
         server.signal(signal.SIGTERM)
-        self.assertEqual(next(watch).status, NOT_SERVING)
+        self.assertEqual(next(health), NOT_SERVING)
         sent = producer.await_all()["web"]
         self.assert_draining(sent.error)
         followed = ranks.await_all()
@@ -81,8 +76,7 @@ class DrainTest(unittest.TestCase):
 
     def start_hanging(self, server: ServerProcess) -> RankProcess:
         """A rank that stops before the steps come that it asked for."""
-        spec = job_specs.small_spec(["web"], data=1, window=1 << 16)
-        spec.buffer_limits.max_tokens = 1 << 30
+        spec = job_specs.small_spec(["web"], data=1, window=1 << 16, roomy=True)
         local_client.create(server, "job", spec)
         asked = subscription("one", api.Subscribe(job="job", credits=1 << 20), "none")
         process = self.enterContext(RankProcess(server.grpc_address, [asked]))
@@ -101,11 +95,10 @@ class DrainTest(unittest.TestCase):
         server = self.enterContext(ServerProcess("--drain-seconds", "2"))
         process = self.start_hanging(server)
         began = time.monotonic()
-        health = health_pb2_grpc.HealthStub(server.channel)
-        watch = health.Watch(health_pb2.HealthCheckRequest())
-        self.assertEqual(next(watch).status, SERVING)
+        health = health_client.watch(server, SERVICE)
+        self.assertEqual(next(health), SERVING)
         server.signal(signal.SIGTERM)
-        self.assertEqual(next(watch).status, NOT_SERVING)
+        self.assertEqual(next(health), NOT_SERVING)
 
         # Meanwhile it says so, to whoever asks.
         self.assertEqual(server.get("/readyz")[0], 503)

@@ -1,4 +1,4 @@
-"""UpdateJob: steps are withdrawn, their documents come again, once, in the new shape."""
+"""UpdateJob withdraws steps; their documents come again, once, in the new shape."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FROM_STEP = 8
 
 def shape_of(data: int, micro_batches: int, *, context: int = 2) -> job_pb2.JobSpec:
     """A spec of another parallel shape."""
-    spec = job_specs.small_spec(data=data, micro_batches=micro_batches, context=context)
-    spec.buffer_limits.max_tokens = 1 << 24
-    return spec
+    return job_specs.small_spec(
+        data=data, micro_batches=micro_batches, context=context, roomy=True
+    )
 
 
 class EpochTest(unittest.TestCase):

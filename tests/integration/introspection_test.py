@@ -6,6 +6,7 @@ import unittest
 from collections.abc import Iterator
 
 import grpc
+import health_client
 import job_specs
 import local_client
 from call_error import error_of
@@ -13,14 +14,11 @@ from evenpack.v1 import packing_service_pb2 as api
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from grpc_channelz.v1 import channelz_pb2, channelz_pb2_grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
     ProtoReflectionDescriptorDatabase,
 )
+from health_client import NOT_SERVING, SERVICE, SERVING
 from server_process import ServerProcess
-
-SERVICE = "evenpack.v1.PackingService"
-SERVING = health_pb2.HealthCheckResponse.SERVING
 
 
 def messages_below(message: Descriptor, seen: set[str]) -> Iterator[Descriptor]:
@@ -42,27 +40,19 @@ def shape_of(field: FieldDescriptor) -> tuple[str, int, int, bool]:
 class HealthTest(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(ServerProcess())
-        self.health = health_pb2_grpc.HealthStub(self.server.channel)
 
     def test_check(self) -> None:
         for service in ("", SERVICE):
-            request = health_pb2.HealthCheckRequest(service=service)
-            self.assertEqual(self.health.Check(request).status, SERVING)
-        request = health_pb2.HealthCheckRequest(service="evenpack.v1.Other")
+            self.assertEqual(health_client.check(self.server, service), SERVING)
         with self.assertRaises(grpc.RpcError) as caught:
-            self.health.Check(request)
+            health_client.check(self.server, "evenpack.v1.Other")
         self.assertEqual(error_of(caught.exception).code, "NOT_FOUND")
 
     def test_watch_tells_the_end(self) -> None:
-        for service in ("", SERVICE):
-            with ServerProcess() as server:
-                health = health_pb2_grpc.HealthStub(server.channel)
-                request = health_pb2.HealthCheckRequest(service=service)
-                watch = health.Watch(request)
-                self.assertEqual(next(watch).status, SERVING)
-                server.terminate()
-                told = next(watch).status
-                self.assertEqual(told, health_pb2.HealthCheckResponse.NOT_SERVING)
+        watches = [health_client.watch(self.server, each) for each in ("", SERVICE)]
+        self.assertEqual([next(watch) for watch in watches], [SERVING] * 2)
+        self.server.terminate()
+        self.assertEqual([next(watch) for watch in watches], [NOT_SERVING] * 2)
 
     def test_http_pages(self) -> None:
         for path in ("/healthz", "/readyz"):
@@ -102,7 +92,10 @@ class ReflectionTest(unittest.TestCase):
 class ChannelzTest(unittest.TestCase):
     def ask(self, server: ServerProcess) -> channelz_pb2.GetServersResponse:
         channelz = channelz_pb2_grpc.ChannelzStub(server.channel)
-        return channelz.GetServers(channelz_pb2.GetServersRequest())
+        told: channelz_pb2.GetServersResponse = channelz.GetServers(
+            channelz_pb2.GetServersRequest()
+        )
+        return told
 
     def assert_absent(self, server: ServerProcess) -> None:
         with self.assertRaises(grpc.RpcError) as caught:

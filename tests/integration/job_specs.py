@@ -8,6 +8,7 @@ import documents
 from evenpack.v1 import job_pb2
 
 STREAMS = ("web", "code")
+ROOMY = 1 << 30
 
 
 def small_spec(
@@ -18,8 +19,12 @@ def small_spec(
     context: int = 2,
     window: int = documents.LONGEST,
     steps_ahead: int = 1024,
+    roomy: bool = False,
 ) -> job_pb2.JobSpec:
-    """Variable-length packing with two outlier queues; steps of about 60 documents."""
+    """Variable-length packing with two outlier queues; steps of about 60 documents.
+
+    `roomy`: one stream may be sent as a whole while others have not begun.
+    """
     return job_pb2.JobSpec(
         streams=[job_pb2.Stream(name=name) for name in streams],
         parallelism=job_pb2.Parallelism(
@@ -31,4 +36,5 @@ def small_spec(
             wlb=job_pb2.WlbPolicy(queue_thresholds=[window // 4, window // 2])
         ),
         retention=job_pb2.Retention(max_steps_ahead=steps_ahead),
+        buffer_limits=job_pb2.BufferLimits(max_tokens=ROOMY if roomy else 0),
     )

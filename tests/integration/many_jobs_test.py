@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unittest
 
-import documents
 import job_specs
 import step_checks
 from evenpack.v1 import packing_service_pb2 as api
@@ -44,9 +43,7 @@ class ManyJobsTest(unittest.TestCase):
 
     def create(self, prefix: str) -> None:
         for job in range(JOBS):
-            spec = job_specs.small_spec()
-            # Room for one stream as a whole while the other has not begun.
-            spec.buffer_limits.max_tokens = DOCUMENTS * JOBS * documents.LONGEST
+            spec = job_specs.small_spec(roomy=True)
             request = api.CreateJobRequest(name=f"{prefix}-{job}", spec=spec)
             self.server.stub.CreateJob(request)
 

@@ -23,8 +23,6 @@ from call_error import status_of
 from evenpack.v1 import packing_service_pb2 as api
 from evenpack.v1 import step_pb2
 
-# Answers are left as bytes.
-Method = grpc.StreamStreamMultiCallable[api.StreamStepsRequest, bytes]
 _PRINTING = threading.Lock()
 METHOD = "/evenpack.v1.PackingService/StreamSteps"
 
@@ -83,7 +81,9 @@ class Follower:
         self, channel: grpc.Channel, asked: Subscription, go_on: threading.Event
     ) -> None:
         """A subscription of a task; `go_on` ends its pause."""
-        self._follow: Method = channel.stream_stream(
+        # Answers are left as bytes.
+        self._follow: grpc.StreamStreamMultiCallable[api.StreamStepsRequest, bytes]
+        self._follow = channel.stream_stream(
             METHOD, request_serializer=api.StreamStepsRequest.SerializeToString
         )
         self._asked = asked

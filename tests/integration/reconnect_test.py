@@ -27,8 +27,7 @@ class ReconnectTest(unittest.TestCase):
         cls.server = cls.enterClassContext(ServerProcess())
 
     def create(self, name: str, documents: int = DOCUMENTS) -> None:
-        spec = job_specs.small_spec()
-        spec.buffer_limits.max_tokens = 1 << 24
+        spec = job_specs.small_spec(roomy=True)
         local_client.create(self.server, name, spec)
         local_client.fill(self.server, name, job_specs.STREAMS, documents)
 

@@ -71,10 +71,9 @@ class SlowRankTest(unittest.TestCase):
 
     def stands_still(self) -> job_pb2.Job | None:
         """The job, once it has decided all that it may and its buffer is full."""
-        job = self.job()
         full = self.server.metric('evenpack_job_stream_full{job="job",stream="web"}')
-        at_bound = job.next_step == job.durable_steps + AHEAD
-        return job if at_bound and full else None
+        job = self.job()
+        return job if full and job.next_step == job.durable_steps + AHEAD else None
 
     def let_another_job_work(self) -> None:
         """Decides and delivers a step of another job."""
@@ -87,9 +86,16 @@ class SlowRankTest(unittest.TestCase):
         request = api.GetStepRequest(job="other", step=step)
         self.assertEqual(self.server.stub.GetStep(request).step.index, step)
 
-    def assert_held_back(self) -> job_pb2.Job:
-        """The job stands still while others work, within its bounds."""
+    def assert_held_back(self, durable: int) -> job_pb2.Job:
+        """The job stands still while others work, within its bounds.
+
+        `durable`: steps that the slow rank has made durable, and no more to come.
+        """
         self.let_another_job_work()
+        wait_until(
+            lambda: self.job().durable_steps_per_rank[1] == durable,
+            f"{durable} steps are durable",
+        )
         before = wait_until(self.stands_still, "the job reaches its bound")
         memory = self.server.resident_bytes()
         for _ in range(5):
@@ -129,11 +135,10 @@ class SlowRankTest(unittest.TestCase):
         memory = self.server.resident_bytes()
         ranks = [self.start_rank(0), self.start_rank(1, pause_after=5)]
         producer = self.start_producer(count)
-        held = self.assert_held_back()
+        held = self.assert_held_back(durable=4)
         self.assertLess(self.server.resident_bytes(), memory + MEMORY_MARGIN)
         # The other rank has all that is decided.
         ranks[0].await_steps("0", held.next_step)
-        self.assertEqual(list(held.durable_steps_per_rank), [held.next_step, 4])
         ranks[1].write_line("go on")
         self.finish(producer, ranks, [[], []], count)
 
@@ -143,9 +148,8 @@ class SlowRankTest(unittest.TestCase):
         ranks[1].await_subscribed()
         ranks[1].signal(signal.SIGSTOP)
         producer = self.start_producer(count)
-        held = self.assert_held_back()
+        held = self.assert_held_back(durable=0)
         ranks[0].await_steps("0", held.next_step)
-        self.assertEqual(held.durable_steps_per_rank[1], 0)
         ranks[1].signal(signal.SIGCONT)
         self.finish(producer, ranks, [[], []], count)
 
@@ -155,9 +159,9 @@ class SlowRankTest(unittest.TestCase):
         producer = self.start_producer(count)
         dead = ranks[1].await_steps("1", 6)
         ranks[1].kill()
-        held = self.assert_held_back()
-        ranks[0].await_steps("0", held.next_step)
         wait_until(lambda: self.job().subscribers == 1, "the dead one is gone")
+        held = self.assert_held_back(self.job().durable_steps_per_rank[1])
+        ranks[0].await_steps("0", held.next_step)
         # Its successor knows how far its trainer had come.
         asked = api.Subscribe(
             job="job", dp_rank=1, from_step=6, last_digest=dead[-1].digest

@@ -309,7 +309,7 @@ class SpecRefusalTest(RefusalTest):
             request = api.CreateJobRequest(name="job", spec=spec)
             with self.subTest(expected.says[0]):
                 error = self.refused(partial(self.server.stub.CreateJob, request))
-                self.check(error, expected, request.DESCRIPTOR)
+                self.check(error, expected, type(request))
 
     def test_names(self) -> None:
         for name in NAME_CASES:
@@ -318,7 +318,7 @@ class SpecRefusalTest(RefusalTest):
             with self.subTest(name):
                 error = self.refused(partial(self.server.stub.CreateJob, request))
                 expected = out_of_field("name", f"'{name[:128]}'", NAMES)
-                self.check(error, expected, request.DESCRIPTOR)
+                self.check(error, expected, type(request))
 
     def test_an_update_is_held_to_the_same_rules(self) -> None:
         name = "held-to-rules"
@@ -331,7 +331,7 @@ class SpecRefusalTest(RefusalTest):
             request = api.UpdateJobRequest(name=name, spec=spec)
             with self.subTest(expected.says[0]):
                 error = self.refused(partial(self.server.stub.UpdateJob, request))
-                self.check(error, expected, request.DESCRIPTOR)
+                self.check(error, expected, type(request))
 
     def test_no_refused_job_is_left_behind(self) -> None:
         spec = job_specs.small_spec()

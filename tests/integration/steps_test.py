@@ -26,8 +26,7 @@ def get_step(server: ServerProcess, **fields: int) -> step_pb2.Step:
 class StepsTest(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(ServerProcess())
-        spec = job_specs.small_spec(data=RANKS, context=CONTEXT)
-        spec.buffer_limits.max_tokens = 1 << 24
+        spec = job_specs.small_spec(data=RANKS, context=CONTEXT, roomy=True)
         local_client.create(self.server, "job", spec)
         local_client.fill(self.server, "job", job_specs.STREAMS, DOCUMENTS)
         self.decided = local_client.get_job(self.server, "job").next_step
@@ -153,8 +152,7 @@ class StepsTest(unittest.TestCase):
             self.assertEqual(answer[1].step.index, durable)
 
     def test_retained_checkpoints_keep_their_steps(self) -> None:
-        spec = job_specs.small_spec(data=RANKS)
-        spec.buffer_limits.max_tokens = 1 << 24
+        spec = job_specs.small_spec(data=RANKS, roomy=True)
         spec.retention.checkpoints = 3
         local_client.create(self.server, "retained", spec)
         local_client.fill(self.server, "retained", job_specs.STREAMS, DOCUMENTS)

@@ -260,8 +260,7 @@ class StreamRefusalTest(RefusalTest):
     @classmethod
     def setUpClass(cls) -> None:
         cls.server = cls.enterClassContext(ServerProcess())
-        spec = job_specs.small_spec()
-        spec.buffer_limits.max_tokens = 1 << 20
+        spec = job_specs.small_spec(roomy=True)
         local_client.create(cls.server, "job", spec)
         content = batch(length=[4000] * DOCUMENTS)
         local_client.ingest(cls.server, OPEN, content)
@@ -276,7 +275,7 @@ class StreamRefusalTest(RefusalTest):
                 error = self.refused(
                     partial(local_client.ingest, self.server, *messages)
                 )
-                self.check(error, expected, api.IngestRequest.DESCRIPTOR)
+                self.check(error, expected, api.IngestRequest)
 
     def test_stream_steps(self) -> None:
         for messages, expected in STEPS_CASES:
@@ -284,7 +283,7 @@ class StreamRefusalTest(RefusalTest):
                 error = self.refused(
                     partial(local_client.stream_steps, self.server, *messages)
                 )
-                self.check(error, expected, api.StreamStepsRequest.DESCRIPTOR)
+                self.check(error, expected, api.StreamStepsRequest)
 
     def test_bytes_that_are_no_message(self) -> None:
         # Text that is not UTF-8, which no client library would send.
@@ -293,7 +292,7 @@ class StreamRefusalTest(RefusalTest):
         call = self.server.channel.stream_stream(METHOD)
         error = self.refused(lambda: list(call(iter([raw]))))
         expected = out_of_field("message", "bytes that can't be read", "evenpack.v1")
-        self.check(error, expected, api.StreamStepsRequest.DESCRIPTOR)
+        self.check(error, expected, api.StreamStepsRequest)
 
     def test_a_refused_batch_changes_nothing(self) -> None:
         local_client.create(self.server, "whole", job_specs.small_spec())
@@ -325,11 +324,11 @@ class StreamRefusalTest(RefusalTest):
                 error = self.refused(
                     partial(local_client.stream_steps, server, SUBSCRIBE)
                 )
-                self.check(error, expected, api.StreamStepsRequest.DESCRIPTOR)
+                self.check(error, expected, api.StreamStepsRequest)
             with local_client.open_ingest(server, OPEN) as answers:
                 self.assertEqual(answers.receive().next_sequence, 0)
                 error = self.refused(partial(local_client.ingest, server, OPEN))
-                self.check(error, expected, api.IngestRequest.DESCRIPTOR)
+                self.check(error, expected, api.IngestRequest)
 
 
 if __name__ == "__main__":

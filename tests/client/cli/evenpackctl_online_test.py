@@ -229,7 +229,9 @@ class IngestTest(ServerTest):
         self.refused(3, *ingest, "--from-sequence", "51", stdin="5\n")
         self.refused(3, *ingest, "--stream", "web", stdin="5\n")
         self.assertEqual(
-            self.ingest("--lengths", "-", "--from-sequence", "50", stdin="7\n")["tokens"],
+            self.ingest("--lengths", "-", "--from-sequence", "50", stdin="7\n")[
+                "tokens"
+            ],
             7,
         )
 
@@ -263,7 +265,7 @@ class IngestTest(ServerTest):
         self.assertEqual([documents[i]["id"] for i in range(3)], [7, 1, 2])
 
     def test_a_pipe_is_sent_as_it_is_written(self) -> None:
-        self.create(*SMALL, *ROOMY, "--dp", "1", "--micro-batches", "1")
+        self.create("--window", "100", *ROOMY)
         follower = self.start("follow", "--job", self.job, "--dp-rank", "0", "--json")
         with self.start("ingest", "--job", self.job, "--lengths", "-") as sender:
             assert sender.stdin is not None
@@ -294,7 +296,8 @@ class FollowTest(ServerTest):
             for document in micro_batch["documents"]:
                 self.assertEqual(list(document), DOCUMENT_KEYS)
             self.assertEqual(
-                micro_batch["tokens"], sum(d["length"] for d in micro_batch["documents"])
+                micro_batch["tokens"],
+                sum(d["length"] for d in micro_batch["documents"]),
             )
 
     def test_every_document_reaches_one_rank_and_every_token_one_cp_rank(self) -> None:
@@ -367,7 +370,9 @@ class FollowTest(ServerTest):
     def test_some_steps_for_people(self) -> None:
         self.create(*SMALL, *ROOMY)
         self.ingest("--lengths", "-", stdin=numbers(1, 99))
-        text = self.succeed("follow", "--job", self.job, "--dp-rank", "1", "--steps", "2")
+        text = self.succeed(
+            "follow", "--job", self.job, "--dp-rank", "1", "--steps", "2"
+        )
         self.assertIn("step 1 (full_batch): DP rank 1 has 2 of 4 micro-batches", text)
         self.assertIn("####", text)
         begun = self.follow("--dp-rank", "0", "--from-step", "4", "--steps", "1")
@@ -391,7 +396,9 @@ class FollowTest(ServerTest):
         self.create(*SMALL)
         follow = ["follow", "--job", self.job]
         self.assertIn("--dp-rank is missing", self.refused(2, *follow))
-        self.assertIn("'all'", self.refused(2, *follow, "--dp-rank", "0", "--ack", "all"))
+        self.assertIn(
+            "'all'", self.refused(2, *follow, "--dp-rank", "0", "--ack", "all")
+        )
         self.refused(2, *follow, "--dp-rank", "2")
         self.refused(3, "follow", "--job", "no-such-job", "--dp-rank", "0")
         self.refused(

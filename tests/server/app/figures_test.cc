@@ -1,0 +1,72 @@
+#include "server/app/figures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/testing/awaited.h"
+#include "tests/testing/control_room.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::Awaited;
+using testing::ControlRoom;
+using testing::DoIngest;
+using testing::IsOk;
+using testing::MakeSpec;
+
+class SilentCall final : public DrainableCall {
+ public:
+  void Drain() override {}
+};
+
+TEST(FiguresTest, AreGatheredFromTheRooms) {
+  ControlRoom room;
+  JobRegistry jobs(room.environment(), 10);
+  LiveCalls ingest_calls(5);
+  LiveCalls step_calls(5);
+  ErrorCounts errors;
+  const Figures figures(jobs, room.committer(), ingest_calls, step_calls, errors);
+  EXPECT_TRUE(figures.Jobs().empty());
+  EXPECT_EQ(figures.Server().store_commits, 0U);
+
+  for (const char* name : {"b", "a"}) {
+    const Awaited<absl::Status> created;
+    jobs.Create(name, MakeSpec(PolicyKind::kOriginal, 4, 100), created);
+    ASSERT_THAT(created.Get(), IsOk());
+  }
+  ASSERT_THAT(DoIngest(*jobs.Find("a").value(), 0, {10, 20}), IsOk());
+  room.store().FailCommits(2);
+  EXPECT_FALSE(DoIngest(*jobs.Find("a").value(), 2, {30}).ok());
+  const auto ended = std::make_shared<SilentCall>();
+  ASSERT_TRUE(ingest_calls.Add(ended));
+  ASSERT_TRUE(ingest_calls.Add(std::make_shared<SilentCall>()));
+  ingest_calls.Remove(ended);
+  ASSERT_TRUE(step_calls.Add(std::make_shared<SilentCall>()));
+  errors.Count(absl::AbortedError("x"));
+  room.committer().Stop();
+
+  const std::vector<JobFigures> of_jobs = figures.Jobs();
+  ASSERT_EQ(of_jobs.size(), 2U);
+  EXPECT_EQ(of_jobs[0].job, "b") << "the older first";
+  EXPECT_EQ(of_jobs[1].streams[0].documents_accepted, 2U);
+  const ServerFigures server = figures.Server();
+  EXPECT_EQ(server.ingest_streams, 1U);
+  EXPECT_EQ(server.ingest_streams_opened, 2U);
+  EXPECT_EQ(server.step_streams, 1U);
+  EXPECT_EQ(server.step_streams_opened, 1U);
+  EXPECT_EQ(server.errors_by_code[10], 1U);
+  EXPECT_EQ(server.store_commits, 3U);
+  EXPECT_EQ(server.store_commit_failures, 2U);
+  EXPECT_EQ(server.store_records, 3U);
+  EXPECT_GT(server.store_bytes, 0U);
+}
+
+}  // namespace
+}  // namespace evenpack

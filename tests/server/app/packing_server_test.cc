@@ -1,0 +1,234 @@
+#include "server/app/packing_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/core/document/invalid_field.h"
+#include "tests/server/app/raw_grpc_client.h"
+#include "tests/server/service/service_spec.h"
+#include "tests/server/web/raw_client.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::MatchesRegex;
+using testing::RawGet;
+using testing::RawGrpcCall;
+using testing::ServiceSpec;
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+constexpr char kService[] = "evenpack.v1.PackingService";
+constexpr char kCheck[] = "/grpc.health.v1.Health/Check";
+constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
+// grpc.health.v1.HealthCheckResponse.status.
+constexpr char kServing[] = "\x08\x01";
+constexpr char kNotServing[] = "\x08\x02";
+
+// A message whose one field is this text.
+std::string TextField(int field, const std::string& text) {
+  return std::string(1, static_cast<char>(field << 3 | 2)) +
+         std::string(1, static_cast<char>(text.size())) + text;
+}
+
+ServerOptions AnyPorts() {
+  ServerOptions options;
+  options.listen = "127.0.0.1:0";
+  options.http_listen = "127.0.0.1:0";
+  return options;
+}
+
+uint16_t PortOf(const std::string& address) {
+  return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+}
+
+class PackingServerTest : public ::testing::Test {
+ protected:
+  void Start(const ServerOptions& options = AnyPorts()) {
+    auto server = PackingServer::Start(options);
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    channel_ = grpc::CreateChannel(server_->grpc_address(),
+                                   grpc::InsecureChannelCredentials());
+    stub_ = v1::PackingService::NewStub(channel_);
+  }
+  grpc::Status Create(const std::string& name) {
+    grpc::ClientContext context;
+    v1::CreateJobRequest request;
+    request.set_name(name);
+    *request.mutable_spec() = ServiceSpec();
+    v1::CreateJobResponse response;
+    return stub_->CreateJob(&context, request, &response);
+  }
+  std::string HttpGet(const std::string& path) const {
+    return RawGet(PortOf(server_->http_address()), path);
+  }
+  // One answer of a unary method.
+  std::optional<std::string> Call(const std::string& method,
+                                  const std::string& request) {
+    return RawGrpcCall(channel_, method, request).Read();
+  }
+
+  std::unique_ptr<PackingServer> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::PackingService::Stub> stub_;
+};
+
+TEST_F(PackingServerTest, ServesOnThePortsThatItSays) {
+  Start();
+  EXPECT_THAT(server_->grpc_address(), MatchesRegex("127.0.0.1:[1-9][0-9]*"));
+  EXPECT_THAT(server_->http_address(), MatchesRegex("127.0.0.1:[1-9][0-9]*"));
+  EXPECT_TRUE(Create("job").ok());
+  EXPECT_THAT(HttpGet("/readyz"), HasSubstr("HTTP/1.1 200"));
+}
+
+TEST_F(PackingServerTest, ServesWithoutAnHttpPortToo) {
+  ServerOptions options = AnyPorts();
+  options.http_listen = "";
+  Start(options);
+  EXPECT_EQ(server_->http_address(), "");
+  EXPECT_TRUE(Create("job").ok());
+}
+
+TEST_F(PackingServerTest, HealthIsOfTheServerAndOfTheService) {
+  Start();
+  EXPECT_EQ(Call(kCheck, ""), kServing);
+  EXPECT_EQ(Call(kCheck, TextField(1, kService)), kServing);
+  RawGrpcCall unknown(channel_, kCheck, TextField(1, "other"));
+  EXPECT_EQ(unknown.Read(), std::nullopt);
+  EXPECT_EQ(unknown.Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(PackingServerTest, ADrainIsSeenByWhoWatchesBeforeThePortsClose) {
+  Start();
+  RawGrpcCall watch(channel_, kWatch, TextField(1, kService));
+  EXPECT_EQ(watch.Read(), kServing);
+  std::thread drain([this] { EXPECT_TRUE(server_->Drain()); });
+  EXPECT_EQ(watch.Read(), kNotServing);
+  // Not ready, or gone already.
+  EXPECT_THAT(HttpGet("/readyz"), Not(HasSubstr("HTTP/1.1 200")));
+  drain.join();
+  EXPECT_EQ(HttpGet("/readyz"), "");
+  EXPECT_EQ(Create("job").error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(PackingServerTest, ADrainEndsStreamsOnceWhatTheyBeganIsAnswered) {
+  Start();
+  ASSERT_TRUE(Create("job").ok());
+  grpc::ClientContext ingest_context;
+  const auto ingest = stub_->Ingest(&ingest_context);
+  v1::IngestRequest open;
+  open.mutable_open()->set_job("job");
+  open.mutable_open()->set_stream("a");
+  ASSERT_TRUE(ingest->Write(open));
+  v1::IngestResponse opened;
+  ASSERT_TRUE(ingest->Read(&opened));
+  grpc::ClientContext steps_context;
+  const auto steps = stub_->StreamSteps(&steps_context);
+  v1::StreamStepsRequest subscribe;
+  subscribe.mutable_subscribe()->set_job("job");
+  ASSERT_TRUE(steps->Write(subscribe));
+  v1::StreamStepsResponse subscribed;
+  ASSERT_TRUE(steps->Read(&subscribed));
+
+  EXPECT_TRUE(server_->Drain());
+  EXPECT_EQ(ingest->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(steps->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(PackingServerTest, ReflectionAndChannelzAreThere) {
+  Start();
+  const auto services =
+      Call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+           TextField(7, ""));
+  EXPECT_THAT(services.value_or(""),
+              AllOf(HasSubstr(kService), HasSubstr("grpc.health.v1.Health")));
+  EXPECT_THAT(Call("/grpc.channelz.v1.Channelz/GetServers", "").value_or(""),
+              HasSubstr("127.0.0.1"));
+}
+
+TEST_F(PackingServerTest, MetricsAreOfTheJobsAndTheServer) {
+  Start();
+  ASSERT_TRUE(Create("job").ok());
+  EXPECT_FALSE(Create("job").ok());
+  const std::string metrics = HttpGet("/metrics");
+  EXPECT_THAT(metrics, HasSubstr("\nevenpack_jobs 1\n"));
+  EXPECT_THAT(metrics,
+              HasSubstr("\nevenpack_job_documents_accepted_total{job=\"job\","));
+  EXPECT_THAT(metrics, HasSubstr("\nevenpack_store_commits_total 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("\nevenpack_errors_total{code=\"ALREADY_EXISTS\"} 1"));
+}
+
+TEST_F(PackingServerTest, LimitsAreThoseOfTheOptions) {
+  ServerOptions options = AnyPorts();
+  options.max_jobs = 1;
+  options.max_message_bytes = 2000;
+  options.max_ingest_streams = 1;
+  Start(options);
+  EXPECT_TRUE(Create("a").ok());
+  EXPECT_EQ(Create("b").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const grpc::Status large = Create(std::string(3000, 'x'));
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(large.error_message(), HasSubstr("larger than max"));
+  grpc::ClientContext first_context;
+  const auto first = stub_->Ingest(&first_context);
+  v1::IngestRequest open;
+  open.mutable_open()->set_job("a");
+  open.mutable_open()->set_stream("a");
+  ASSERT_TRUE(first->Write(open));
+  v1::IngestResponse opened;
+  ASSERT_TRUE(first->Read(&opened));
+  grpc::ClientContext second_context;
+  EXPECT_EQ(stub_->Ingest(&second_context)->Finish().error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(PackingServerTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
+  Start();
+  ServerOptions taken = AnyPorts();
+  taken.listen = server_->grpc_address();
+  EXPECT_THAT(PackingServer::Start(taken).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(StartsWith("listen: "), HasSubstr(taken.listen))));
+  ServerOptions http_taken = AnyPorts();
+  http_taken.http_listen = server_->http_address();
+  EXPECT_THAT(
+      PackingServer::Start(http_taken).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(StartsWith("http-listen: "), HasSubstr(http_taken.http_listen))));
+  for (const char* address : {"", "localhost", "127.0.0.1:99999", ":1"}) {
+    ServerOptions wrong = AnyPorts();
+    wrong.listen = address;
+    const absl::Status status = PackingServer::Start(wrong).status();
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("listen: ")));
+    EXPECT_EQ(RefusedField(status), "listen");
+  }
+  ServerOptions wrong_http = AnyPorts();
+  wrong_http.http_listen = "nowhere";
+  EXPECT_EQ(RefusedField(PackingServer::Start(wrong_http).status()), "http-listen");
+  // The first goes on.
+  EXPECT_TRUE(Create("job").ok());
+}
+
+TEST_F(PackingServerTest, MayListenOnAName) {
+  ServerOptions options = AnyPorts();
+  options.listen = "localhost:0";
+  Start(options);
+  EXPECT_THAT(server_->grpc_address(), MatchesRegex("localhost:[1-9][0-9]*"));
+  EXPECT_TRUE(Create("job").ok());
+}
+
+}  // namespace
+}  // namespace evenpack
