@@ -21,57 +21,56 @@
 #include "client/cpp/grpc_stub.h"
 #include "client/cpp/retrying_connection.h"
 
+namespace evenpack {
 namespace {
-
-using evenpack::client::Client;
 
 std::string DefaultServer() {
   const char* const server = std::getenv("EVENPACK_SERVER");
-  return server == nullptr || *server == '\0' ? evenpack::kDefaultServer : server;
+  return server == nullptr || *server == '\0' ? kDefaultServer : server;
 }
 
 // What the program came to, once standard output has its say: `exit_code` where that
 // was written, or where whoever reads has enough, as in `evenpackctl ... | head`.
-int Finish(int exit_code, const evenpack::FileOutput& out, evenpack::Output& err) {
+int Finish(int exit_code, const FileOutput& out, Output& err) {
   if (out.error() == 0 || out.error() == EPIPE) return exit_code;
   err.Write(std::string("evenpackctl: standard output: ") + std::strerror(out.error()) +
             "\n");
-  return evenpack::kExitInternalError;
+  return kExitInternalError;
 }
 
-absl::StatusOr<Client> Connect(const evenpack::ServerFlags& server,
-                               std::shared_ptr<evenpack::client::Sleeper> sleeper) {
-  evenpack::client::ClientOptions options = evenpack::ClientOptionsOf(server);
+absl::StatusOr<client::Client> Connect(const ServerFlags& server,
+                                       std::shared_ptr<client::Sleeper> sleeper) {
+  client::ClientOptions options = ClientOptionsOf(server);
   options.sleeper = std::move(sleeper);
   if (absl::Status status = Validate(options); !status.ok()) return status;
-  std::shared_ptr<evenpack::client::Stub> stub = MakeGrpcStub(options);
-  if (!server.returns_credits) stub = evenpack::WithoutReceived(std::move(stub));
-  return Client(MakeRetryingConnection(std::move(stub), options));
+  std::shared_ptr<client::Stub> stub = MakeGrpcStub(options);
+  if (!server.returns_credits) stub = WithoutReceived(std::move(stub));
+  return client::Client(MakeRetryingConnection(std::move(stub), options));
 }
 
 int Run(const std::vector<std::string>& arguments) {
-  evenpack::FileOutput out(stdout);
-  evenpack::FileOutput err(stderr);
-  evenpack::Interrupt interrupt;
-  const auto sleeper = std::make_shared<evenpack::InterruptibleSleeper>(interrupt);
-  const evenpack::OnlineContext context = {
+  FileOutput out(stdout);
+  FileOutput err(stderr);
+  Interrupt interrupt;
+  const auto sleeper = std::make_shared<InterruptibleSleeper>(interrupt);
+  const OnlineContext context = {
       out,
       err,
-      evenpack::TerminalOrNull(),
+      TerminalOrNull(),
       interrupt,
       DefaultServer(),
-      [&sleeper](const evenpack::ServerFlags& server) {
-        return Connect(server, sleeper);
-      }};
-  return Finish(evenpack::RunProgram(arguments, context), out, err);
+      [&sleeper](const ServerFlags& server) { return Connect(server, sleeper); }};
+  return Finish(RunProgram(arguments, context), out, err);
 }
 
 }  // namespace
 
+}  // namespace evenpack
+
 int main(int argc, char** argv) {
   if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return evenpack::kExitInternalError;
   try {
-    return Run(std::vector<std::string>(argv + 1, argv + argc));
+    return evenpack::Run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
     // Nothing of this project throws; the standard library does when memory ends.
     evenpack::FileOutput(stderr).Write(std::string("evenpackctl: internal error: ") +

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import grpc
+from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
@@ -30,15 +31,17 @@ class CallError:
 
 def error_of_status(status: status_pb2.Status) -> CallError:
     """The error that a google.rpc.Status describes."""
+
+    def unpack(message: Message) -> bool:
+        return any(detail.Unpack(message) for detail in status.details)
+
     info = error_details_pb2.ErrorInfo()
     refused = error_details_pb2.BadRequest()
     retry = error_details_pb2.RetryInfo()
     quota = error_details_pb2.QuotaFailure()
-    present = [
-        any(detail.Unpack(message) for detail in status.details)
-        for message in (info, refused, retry, quota)
-    ]
-    delay = retry.retry_delay
+    for message in (info, refused, quota):
+        unpack(message)
+    delay = retry.retry_delay if unpack(retry) else None
     return CallError(
         code=code_pb2.Code.Name(status.code),
         message=status.message,
@@ -46,7 +49,7 @@ def error_of_status(status: status_pb2.Status) -> CallError:
         domain=info.domain,
         metadata=dict(info.metadata),
         refused_fields=tuple(at.field for at in refused.field_violations),
-        retry_seconds=delay.seconds + delay.nanos / 1e9 if present[2] else None,
+        retry_seconds=None if delay is None else delay.seconds + delay.nanos / 1e9,
         quota_subjects=tuple(at.subject for at in quota.violations),
     )
 

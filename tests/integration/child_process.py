@@ -1,6 +1,6 @@
 """A process under test: its output is awaited line by line, and it ends with the test.
 
-Nothing here sleeps for a fixed time: every wait is for an event, within DEADLINE.
+Nothing waits for a time to pass: every wait is for an event, within DEADLINE.
 """
 
 from __future__ import annotations
@@ -21,21 +21,16 @@ DEADLINE = 30.0
 T = TypeVar("T")
 
 
-def wait_until(
-    condition: Callable[[], T | None],
-    what: str,
-    deadline: float = DEADLINE,
-    pause: float = 0.02,
-) -> T:
+def wait_until(condition: Callable[[], T | None], what: str) -> T:
     """The first true value of a condition that is asked again and again."""
-    end = time.monotonic() + deadline
+    end = time.monotonic() + DEADLINE
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {deadline} s")
-        time.sleep(pause)
+            raise AssertionError(f"{what}: not within {DEADLINE} s")
+        time.sleep(0.02)
 
 
 class ChildProcess:
@@ -95,13 +90,13 @@ class ChildProcess:
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
-    def next_line(self, deadline: float = DEADLINE) -> str | None:
+    def next_line(self) -> str | None:
         """The next line of its standard output; None at the end."""
         try:
-            line = self._lines.get(timeout=deadline)
+            line = self._lines.get(timeout=DEADLINE)
         except queue.Empty:
             raise AssertionError(
-                f"process {self.pid} wrote no line within {deadline} s; "
+                f"process {self.pid} wrote no line within {DEADLINE} s; "
                 f"its standard error: {self.stderr()}"
             ) from None
         if line is None:
@@ -112,9 +107,9 @@ class ChildProcess:
         """Sends it a signal."""
         self._process.send_signal(number)
 
-    def wait(self, deadline: float = DEADLINE) -> int:
+    def wait(self) -> int:
         """Its exit status."""
-        return self._process.wait(timeout=deadline)
+        return self._process.wait(timeout=DEADLINE)
 
     def kill(self) -> None:
         """SIGKILL, and its end."""

@@ -42,9 +42,6 @@ class _DeadlineForAll(
         return continuation(self._limited(client_call_details), request_iterator)
 
 
-def open_channel(address: str, **options: int) -> grpc.Channel:
-    """A connection of its own; `options` are channel arguments after "grpc."."""
-    own = {"use_local_subchannel_pool": 1, **options}
-    arguments = [(f"grpc.{name}", value) for name, value in own.items()]
-    channel = grpc.insecure_channel(address, options=arguments)
-    return grpc.intercept_channel(channel, _DeadlineForAll())
+def open_channel(address: str) -> grpc.Channel:
+    """A channel to a server."""
+    return grpc.intercept_channel(grpc.insecure_channel(address), _DeadlineForAll())

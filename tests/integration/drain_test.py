@@ -61,8 +61,7 @@ class DrainTest(unittest.TestCase):
             self.assert_draining(each.error)
             step_checks.check_chain(each.steps)
             steps += each.steps
-        documents = step_checks.pieces_of(steps)
-        last = max(sequence for _, sequence in documents)
+        last = max(sequence for _, sequence in step_checks.pieces_of(steps))
         assert sent.next_sequence is not None
         self.assertLess(last, sent.next_sequence)
         step_checks.check_no_repetition(steps)

@@ -3,7 +3,6 @@
 The first line of standard input is a Task in JSON. Each line of standard output is an
 object with the stream's name and one of
   next_sequence, ended   what the server accepted so far
-  sent                   documents below this number were handed to the transport
   error                  the google.rpc.Status with which the call ended, in base64;
                          empty for OK
 """
@@ -67,7 +66,6 @@ def messages_of(stream: Stream) -> Iterator[api.IngestRequest]:
         if stream.wide:
             batch.id.extend(documents.WIDE_ID + first + i for i in range(count))
         yield api.IngestRequest(batch=batch)
-        print_event(stream.name, sent=first + count)
     if stream.ends:
         end = api.EndOfStream(documents=stream.end)
         yield api.IngestRequest(end_of_stream=end)

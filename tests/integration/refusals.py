@@ -11,7 +11,7 @@ import grpc
 from call_error import CallError, error_of
 from google.protobuf.message import Message
 
-# What must be absent unless a case says otherwise.
+# What RetryInfo says with UNAVAILABLE.
 RETRY_SECONDS = 0.5
 
 

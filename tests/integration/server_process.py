@@ -58,10 +58,10 @@ class ServerProcess(ChildProcess):
         self.channel.close()
         super().__exit__(kind, error, trace)
 
-    def terminate(self, deadline: float = DEADLINE) -> int:
+    def terminate(self) -> int:
         """Asks it to stop; its exit status."""
         self.signal(signal.SIGTERM)
-        return self.wait(deadline)
+        return self.wait()
 
     def get(self, path: str) -> tuple[int, str]:
         """The status and text of a page of its HTTP port."""

@@ -30,7 +30,7 @@ WINDOW = 1 << 15
 BATCH = 512
 # What the streams' lengths are on average, roughly.
 MEAN_LENGTH = 400
-# Several times what a server that read on would have to hold less of.
+# Less than 64 bytes for each document that is held back, which is what one takes.
 MEMORY_MARGIN = 6 << 20
 # A job that stands still has at most this many documents: its steps, its buffer (four
 # global batches), a message that went beyond.
@@ -179,11 +179,10 @@ class SlowRankTest(unittest.TestCase):
             with RankProcess(server.grpc_address, [one]) as process:
                 process.await_subscribed()
                 process.signal(signal.SIGSTOP)
-
-                def gone() -> bool:
-                    return server.metric("evenpack_step_streams") == 0
-
-                wait_until(gone, "the server drops the call", pause=0.1)
+                wait_until(
+                    lambda: server.metric("evenpack_step_streams") == 0,
+                    "the server drops the call",
+                )
                 process.signal(signal.SIGCONT)
                 error = process.await_end("0").error
                 assert error is not None

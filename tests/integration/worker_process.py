@@ -38,6 +38,11 @@ def subscription(
     return rank.Subscription(name, raw, marks, steps, pause_after, reconnects)
 
 
+def _error_in(event: dict[str, Any]) -> CallError | None:
+    raw = base64.b64decode(event["error"])
+    return error_of_status(status_pb2.Status.FromString(raw)) if raw else None
+
+
 class WorkerProcess(ChildProcess):
     """A Python program that is given a task and reports events."""
 
@@ -53,10 +58,6 @@ class WorkerProcess(ChildProcess):
             return None
         event: dict[str, Any] = json.loads(line)
         return event
-
-    def _error(self, event: dict[str, Any]) -> CallError | None:
-        raw = base64.b64decode(event["error"])
-        return error_of_status(status_pb2.Status.FromString(raw)) if raw else None
 
     def finish(self) -> None:
         """Waits for its end, which must be a good one."""
@@ -121,7 +122,7 @@ class RankProcess(WorkerProcess):
             followed.reconnects += 1
         else:
             followed.ended = True
-            followed.error = self._error(event)
+            followed.error = _error_in(event)
         return followed
 
     def _take_some(self) -> None:
@@ -157,10 +158,8 @@ class RankProcess(WorkerProcess):
 class Sent:
     """What a producer's call came to so far."""
 
-    sent: int = 0
     next_sequence: int | None = None
     ended: bool = False
-    done: bool = False
     error: CallError | None = None
 
 
@@ -179,14 +178,11 @@ class ProducerProcess(WorkerProcess):
         if event is None:
             return None
         stream = self.streams[event["name"]]
-        if "sent" in event:
-            stream.sent = event["sent"]
-        elif "next_sequence" in event:
+        if "next_sequence" in event:
             stream.next_sequence = event["next_sequence"]
             stream.ended = event["ended"]
         else:
-            stream.done = True
-            stream.error = self._error(event)
+            stream.error = _error_in(event)
         return stream
 
     def await_accepted(self, name: str, documents: int) -> None:

@@ -1,6 +1,7 @@
 #include "client/cli/input_file.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -17,7 +18,8 @@ using ::evenpack::testing::StatusIs;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string File(const std::string& content) {
-  const std::string path = ::testing::TempDir() + "input_file_test.txt";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-input_file_test.txt";
   std::ofstream(path) << content;
   return path;
 }

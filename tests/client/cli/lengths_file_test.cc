@@ -1,6 +1,7 @@
 #include "client/cli/lengths_file.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -20,7 +21,8 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // ReadLengths of a file with that content.
 absl::StatusOr<std::vector<uint32_t>> Lengths(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "lengths_file_test.txt";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-lengths_file_test.txt";
   std::ofstream(path) << text;
   return ReadLengths(path);
 }

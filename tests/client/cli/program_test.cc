@@ -1,6 +1,7 @@
 #include "client/cli/program.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -17,7 +18,7 @@ using ::testing::Return;
 using ::testing::StartsWith;
 
 std::string LengthsFile(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + name;
   std::ofstream(path) << text;
   return path;
 }

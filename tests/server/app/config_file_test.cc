@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -68,7 +69,8 @@ TEST(ConfigFileTest, WhatIsNoMappingOfScalarsIsRefusedWithItsLine) {
 }
 
 TEST(ConfigFileTest, IsReadFromItsPath) {
-  const std::string path = ::testing::TempDir() + "config_file_test.yaml";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-config_file_test.yaml";
   std::ofstream(path) << "max-jobs: 9\n";
   const auto values = ReadConfigFile(path);
   ASSERT_THAT(values, IsOk());

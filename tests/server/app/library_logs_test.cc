@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <gtest/gtest.h>
 
@@ -21,10 +22,12 @@ TEST(LibraryLogsTest, LibrariesWriteLinesOfThisLog) {
   CaptureStderr();
   StartLog(LogLevel::kInfo, LogFormat::kText);
   TakeLibraryLogs();
+  grpc_init();
   gpr_log(GPR_ERROR, "%s broke", "a \"pipe\"");
   gpr_log(GPR_DEBUG, "too fine");
   GOOGLE_LOG(WARNING) << "a field is odd";
   GOOGLE_LOG(ERROR) << "a field is wrong";
+  grpc_shutdown();
   const std::string lines = GetCapturedStderr();
   EXPECT_THAT(lines, ContainsRegex(" error grpc message=\"a .\"pipe.\" broke\" at="
                                    ".*library_logs_test.cc:[0-9]+\n"));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <functional>
@@ -69,7 +70,8 @@ const std::vector<Flag>& Flags() {
 
 // The path of a configuration file with this text.
 std::string ConfigOf(const std::string& text) {
-  std::string path = ::testing::TempDir() + "server_options_test.yaml";
+  std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "server_options_test.yaml";
   std::ofstream(path) << text;
   return path;
 }

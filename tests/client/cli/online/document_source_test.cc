@@ -1,6 +1,7 @@
 #include "client/cli/online/document_source.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -20,7 +21,8 @@ using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string File(const std::string& content) {
-  const std::string path = ::testing::TempDir() + "document_source_test.txt";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-document_source_test.txt";
   std::ofstream(path) << content;
   return path;
 }

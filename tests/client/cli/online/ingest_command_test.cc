@@ -1,6 +1,7 @@
 #include "client/cli/online/ingest_command.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <memory>
@@ -21,7 +22,8 @@ using ::evenpack::testing::TestContext;
 using ::testing::HasSubstr;
 
 std::string Lengths(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "ingest_command_test.txt";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-ingest_command_test.txt";
   std::ofstream(path) << text;
   return path;
 }

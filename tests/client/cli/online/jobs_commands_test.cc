@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -39,7 +40,8 @@ v1::Job Job(const std::string& spec) {
 }
 
 std::string SpecFile(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "jobs_commands_test.textproto";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-jobs_commands_test.textproto";
   std::ofstream(path) << text;
   return path;
 }

@@ -1,6 +1,7 @@
 #include "client/cli/online/jsonl_source.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -95,7 +96,8 @@ TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
 }
 
 TEST(JsonlSourceTest, NamesTheLineOfAnError) {
-  const std::string path = ::testing::TempDir() + "jsonl_source_test.jsonl";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-jsonl_source_test.jsonl";
   std::ofstream(path) << "{\"length\": 5}\n{\"length\": 0}\n{\"length\": 6}\n";
   Interrupt interrupt;
   const auto source = OpenJsonlSource(path, {}, interrupt);

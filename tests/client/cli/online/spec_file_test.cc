@@ -1,6 +1,7 @@
 #include "client/cli/online/spec_file.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -111,7 +112,8 @@ TEST(SpecFileTest, ErrorsNameTheFileAndTheLineOrTheField) {
 }
 
 TEST(ReadSpecFileTest, ReadsAFile) {
-  const std::string path = ::testing::TempDir() + "spec_file_test.yaml";
+  const std::string path =
+      ::testing::TempDir() + std::to_string(getpid()) + "-spec_file_test.yaml";
   std::ofstream(path) << kYaml;
   v1::JobSpec spec;
   ASSERT_THAT(ReadSpecFile(path, spec), IsOk());
