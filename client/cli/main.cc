@@ -64,7 +64,6 @@ int Run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-
 }  // namespace evenpack
 
 int main(int argc, char** argv) {
