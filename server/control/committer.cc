@@ -38,6 +38,18 @@ void Finish(CommitEntry& entry, const absl::Status& status) {
   entry.done = nullptr;
 }
 
+// Each listener once.
+void TellListeners(std::vector<CommitEntry> entries) {
+  std::vector<std::shared_ptr<CommitListener>> listeners;
+  for (CommitEntry& entry : entries) {
+    listeners.push_back(std::move(entry.participant));
+    if (entry.listener != nullptr) listeners.push_back(std::move(entry.listener));
+  }
+  std::sort(listeners.begin(), listeners.end());
+  listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
+  for (const auto& listener : listeners) listener->AfterCommit();
+}
+
 }  // namespace
 
 Committer::Committer(StateStore& store)
@@ -100,19 +112,20 @@ void Committer::CommitQueued() {
       committing_ = true;
       entries.swap(queue_);
     }
-    Commit(std::move(entries));
+    // The stale ones first, which there rarely are.
+    const auto fresh = std::stable_partition(entries.begin(), entries.end(), IsStale);
+    for (auto entry = entries.begin(); entry != fresh; ++entry) {
+      Finish(*entry, NotStored(absl::AbortedError("an earlier one failed")));
+    }
+    Commit(std::span(fresh, entries.end()));
+    TellListeners(std::move(entries));
     MutexLock lock(mutex_);
     committing_ = false;
     if (ending_) changed_.SignalAll();
   }
 }
 
-void Committer::Commit(std::vector<CommitEntry> entries) {
-  std::erase_if(entries, [](CommitEntry& entry) {
-    if (!IsStale(entry)) return false;
-    Finish(entry, NotStored(absl::AbortedError("an earlier one failed")));
-    return true;
-  });
+void Committer::Commit(std::span<CommitEntry> entries) {
   std::vector<StoreWrite> writes;
   for (CommitEntry& entry : entries) {
     std::move(entry.writes.begin(), entry.writes.end(), std::back_inserter(writes));
@@ -155,7 +168,7 @@ absl::Status Committer::Store(std::span<const StoreWrite> writes) {
   if (writes.empty()) return absl::OkStatus();
   uint64_t bytes = 0;
   for (const StoreWrite& write : writes) bytes += BytesOf(write);
-  const absl::Status status = store_.Commit(writes);
+  absl::Status status = store_.Commit(writes);
   MutexLock lock(mutex_);
   if (status.ok()) {
     ++figures_.commits;

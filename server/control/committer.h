@@ -21,11 +21,18 @@
 
 namespace evenpack {
 
-// A job, as the committer knows it.
-class CommitParticipant {
+// Told once for all of its entries in a commit, so that it can act on them together.
+class CommitListener {
  public:
-  virtual ~CommitParticipant() = default;
+  virtual ~CommitListener() = default;
 
+  // After `done` of every entry of the commit, from the same thread, under no lock.
+  virtual void AfterCommit() = 0;
+};
+
+// A job, as the committer knows it.
+class CommitParticipant : public CommitListener {
+ public:
   // Rises when the job went back to what the store has. What was enqueued under an
   // older incarnation was decided on a state that never came to be, and is dropped.
   virtual uint64_t incarnation() const = 0;
@@ -43,6 +50,8 @@ struct CommitEntry {
   // Once, from the committing thread, under no lock: OK after the commit; UNAVAILABLE
   // where it failed or was dropped. It may enqueue and flush.
   std::function<void(const absl::Status&)> done;
+  // Besides the participant. May be null.
+  std::shared_ptr<CommitListener> listener;
 };
 
 struct CommitterFigures {
@@ -78,7 +87,7 @@ class Committer {
   // Commits until nothing is queued, unless another thread does.
   void CommitQueued() EVENPACK_EXCLUDES(mutex_);
   // All of the entries in one commit, or else those of each job in one of their own.
-  void Commit(std::vector<CommitEntry> entries);
+  void Commit(std::span<CommitEntry> entries);
   void CommitOneJob(std::span<CommitEntry> entries);
   absl::Status Store(std::span<const StoreWrite> writes);
 

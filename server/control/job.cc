@@ -77,19 +77,11 @@ uint64_t TokensOf(const std::vector<Document>& documents) {
 
 }  // namespace
 
-absl::Status JobNotFound(const std::string& name) {
-  return WithDetail(absl::NotFoundError(absl::StrCat(
-                        "job: '", name, "' is not known; accepted: the name of a job")),
-                    {"JOB_NOT_FOUND", {{"job", name}}});
-}
-
-absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks) {
-  return absl::OutOfRangeError(
-      absl::StrCat(field, ": ", rank, " is not accepted; accepted: 0 to ", ranks - 1));
-}
-
 Job::Job(std::string name, const ControlEnvironment& environment)
-    : name_(std::move(name)), environment_(environment), recorder_(name_) {}
+    : name_(std::move(name)),
+      environment_(environment),
+      recorder_(name_),
+      shown_(name_) {}
 
 absl::Status Job::CheckAlive() {
   if (removing_) return JobNotFound(name_);
@@ -108,7 +100,7 @@ absl::Status Job::CheckAlive() {
 
 absl::Status Job::CheckShown() {
   if (absl::Status status = CheckAlive(); !status.ok()) return status;
-  return shown_spec_ == nullptr ? JobNotFound(name_) : absl::OkStatus();
+  return shown_.IsShown() ? absl::OkStatus() : JobNotFound(name_);
 }
 
 absl::Status Job::CheckRemovable() {
@@ -119,14 +111,29 @@ absl::Status Job::CheckRemovable() {
   return status;
 }
 
-void Job::Submit(Command command, Done done) {
+void Job::Submit(const Command& command, Done done) {
   absl::Status status;
   {
     MutexLock lock(mutex_);
-    status = Take(command, done);
+    CommitEntry entry = NewEntry();
+    status = Take(command, entry, done);
   }
+  AnswerOrFlush(status, done);
+}
+
+absl::Status Job::Enqueue(const Command& command, Done done,
+                          std::shared_ptr<CommitListener> listener) {
+  MutexLock lock(mutex_);
+  CommitEntry entry = NewEntry();
+  entry.listener = std::move(listener);
+  return Take(command, entry, done);
+}
+
+void Job::Flush() { environment_.committer.Flush(); }
+
+void Job::AnswerOrFlush(const absl::Status& status, const Done& done) {
   if (!status.ok()) return done(status);
-  environment_.committer.Flush();
+  Flush();
 }
 
 void Job::Update(JobSpec spec, std::optional<uint64_t> from_step,
@@ -140,11 +147,11 @@ void Job::Update(JobSpec spec, std::optional<uint64_t> from_step,
     }
     if (status.ok()) {
       const uint64_t from = from_step.value_or(state_.position.next_step);
-      status = Take(UpdateJob{from, std::move(spec)}, done);
+      CommitEntry entry = NewEntry();
+      status = Take(UpdateJob{from, std::move(spec)}, entry, done);
     }
   }
-  if (!status.ok()) return done(status);
-  environment_.committer.Flush();
+  AnswerOrFlush(status, done);
 }
 
 void Job::Remove(Done done) {
@@ -161,13 +168,11 @@ void Job::Remove(Done done) {
       Enqueue(std::move(entry), std::move(change), std::move(done));
     }
   }
-  if (!status.ok()) return done(status);
-  environment_.committer.Flush();
+  AnswerOrFlush(status, done);
 }
 
-absl::Status Job::Take(const Command& command, Done& done) {
+absl::Status Job::Take(const Command& command, CommitEntry& entry, Done& done) {
   if (absl::Status status = CheckAlive(); !status.ok()) return status;
-  CommitEntry entry = NewEntry();
   JobChange change;
   if (absl::Status status = DecideAndApply(command, entry, change); !status.ok()) {
     return status;
@@ -290,45 +295,18 @@ void Job::EnqueueBarrier(Done done) {
 
 void Job::OnCommitted(const JobChange& change, Clock::TimePoint enqueued) {
   recorder_.Add(change, SecondsBetween(enqueued, environment_.clock.Now()));
-  std::vector<std::shared_ptr<Subscriber>> woken;
+  shown_.Show(change);
+  if (!change.removed) return;
   std::vector<std::function<void()>> released;
   {
     MutexLock lock(mutex_);
-    if (change.removed) {
-      subscriptions_.EndAll(JobNotFound(name_));
-      released = room_waiters_.TakeReady([](size_t) { return false; });
-      for (const auto& [number, removed] : producers_) released.push_back(removed);
-    } else {
-      Show(change);
-    }
-    // Null where a job that was never shown is removed.
-    if (shown_spec_ != nullptr) woken = subscriptions_.TakeWoken(View());
+    released = room_waiters_.TakeReady([](size_t) { return false; });
+    for (const auto& [number, removed] : producers_) released.push_back(removed);
   }
-  Wake(std::move(woken));
   for (const std::function<void()>& callback : released) callback();
 }
 
-void Job::Show(const JobChange& change) {
-  if (change.reshape.has_value()) ShowReshape(*change.reshape);
-  if (change.marked.has_value()) {
-    shown_durable_[change.marked->dp_rank] = change.marked->steps;
-  }
-  for (const NewStep& step : change.steps) window_.Publish(step.step);
-  window_.LetGo(change.oldest_step);
-  shown_drained_ = change.drained;
-}
-
-void Job::ShowReshape(const Reshape& reshape) {
-  const bool is_new = shown_spec_ == nullptr;
-  const uint64_t durable =
-      is_new ? 0 : *std::min_element(shown_durable_.begin(), shown_durable_.end());
-  shown_spec_ = reshape.spec;
-  shown_epoch_ = reshape.epoch;
-  shown_durable_.assign(shown_spec_->data_parallel, durable);
-  if (is_new) return;
-  window_.Withdraw(reshape.from_step);
-  subscriptions_.EndAll(EpochEnded(*shown_spec_, shown_epoch_));
-}
+void Job::AfterCommit() { Wake(shown_.TakeWoken()); }
 
 void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {
   // Few are not worth another thread.
@@ -399,34 +377,10 @@ absl::Status Job::Load() {
 }
 
 absl::Status Job::RestoreShown() {
-  // Backwards: a reconfiguration's record has the spec of the steps before it.
-  std::vector<std::shared_ptr<const PublishedStep>> steps;
-  std::shared_ptr<const JobSpec> spec = spec_;
-  const Clock::TimePoint now = environment_.clock.Now();
-  for (auto record = state_.history.rbegin(); record != state_.history.rend();
-       ++record) {
-    if (const auto* update = std::get_if<UpdateRecord>(&*record)) {
-      spec = std::make_shared<const JobSpec>(update->spec_before);
-      continue;
-    }
-    const auto& decided = std::get<StepRecord>(*record);
-    auto step = Publish(decided.step, decided.before.digest, spec, now);
-    if (!step.ok()) return step.status();
-    steps.push_back(*std::move(step));
+  if (absl::Status status = shown_.Restore(state_, spec_, environment_.clock.Now());
+      !status.ok()) {
+    return status;
   }
-  if (steps.empty()) {
-    window_ = StepWindow(state_.position.next_step, state_.position.digest);
-  } else {
-    window_ = StepWindow(steps.back()->step.index, steps.back()->previous);
-  }
-  while (!steps.empty()) {
-    window_.Publish(std::move(steps.back()));
-    steps.pop_back();
-  }
-  shown_spec_ = spec_;
-  shown_epoch_ = state_.epoch;
-  shown_durable_ = state_.durable;
-  shown_drained_ = IsDrained(state_);
   recorder_.Reshape(*spec_);
   return absl::OkStatus();
 }

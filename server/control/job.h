@@ -1,7 +1,7 @@
 // A job of the server: the engine's state behind a lock, and those who wait for it.
 //
 //   Submit: lock { Decide -> Apply -> form steps -> Committer::Enqueue }
-//   commit: lock { publish steps, marks, shape } -> wake subscribers -> reply
+//   commit: ShownJob takes steps, marks, shape -> reply -> wake subscribers
 #ifndef EVENPACK_SERVER_CONTROL_JOB_H_
 #define EVENPACK_SERVER_CONTROL_JOB_H_
 
@@ -24,6 +24,7 @@
 #include "server/control/job_recorder.h"
 #include "server/control/job_status.h"
 #include "server/control/room_waiters.h"
+#include "server/control/shown_job.h"
 #include "server/core/engine/command.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
@@ -31,7 +32,7 @@
 #include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/worker_pool.h"
-#include "server/sessions/step_window.h"
+#include "server/sessions/published_step.h"
 #include "server/sessions/subscription_table.h"
 #include "server/store/state_store.h"
 
@@ -64,7 +65,12 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // Decides and commits; then forms what steps can be formed. FormStep is not for
   // callers. Errors as Decide() has them, with details; UNAVAILABLE where the store
   // failed.
-  void Submit(Command command, Done done);
+  void Submit(const Command& command, Done done);
+  // The same in two halves, between which a caller can get on with what comes next:
+  // refused, or else `done` comes of Flush, and then `listener` is told.
+  absl::Status Enqueue(const Command& command, Done done,
+                       std::shared_ptr<CommitListener> listener);
+  void Flush();
   // UpdateJob from the given step or the next to be decided. ABORTED where the epoch is
   // another than expected.
   void Update(JobSpec spec, std::optional<uint64_t> from_step,
@@ -73,9 +79,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void Remove(Done done);
 
   // Answered when everything that it tells is committed.
-  void Describe(DoneWith<JobStatus> done);
+  void Describe(const DoneWith<JobStatus>& done);
   // A producer begins. NOT_FOUND: no such stream.
-  void OpenStream(const std::string& stream, DoneWith<StreamPosition> done);
+  void OpenStream(const std::string& stream, const DoneWith<StreamPosition>& done);
   // None where the stream has room; else `callback` runs once it has, or the job is
   // removed, and the number is for StopWaiting.
   std::optional<uint64_t> WaitForRoom(size_t stream, RoomWaiters::Callback callback);
@@ -110,6 +116,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
 
   uint64_t incarnation() const override { return incarnation_; }
   void OnCommitFailed(const absl::Status& status) override;
+  void AfterCommit() override;
 
  private:
   // What the store has of the job: nothing where it has none.
@@ -121,8 +128,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and there is something to remove.
   absl::Status CheckRemovable() EVENPACK_REQUIRES(mutex_);
-  // Decides, applies, forms steps, enqueues. Takes `done` where it returns OK.
-  absl::Status Take(const Command& command, Done& done) EVENPACK_REQUIRES(mutex_);
+  // Decides, applies, forms steps, enqueues. Takes `done` and `entry` where it returns
+  // OK.
+  absl::Status Take(const Command& command, CommitEntry& entry, Done& done)
+      EVENPACK_REQUIRES(mutex_);
   absl::Status DecideAndApply(const Command& command, CommitEntry& entry,
                               JobChange& change) EVENPACK_REQUIRES(mutex_);
   void FormSteps(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);
@@ -133,20 +142,20 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   CommitEntry NewEntry() EVENPACK_REQUIRES(mutex_);
   void Enqueue(CommitEntry entry, JobChange change, Done done)
       EVENPACK_REQUIRES(mutex_);
+  // After what was to be enqueued, where the status is OK.
+  void AnswerOrFlush(const absl::Status& status, const Done& done);
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
   void OnCommitted(const JobChange& change, Clock::TimePoint enqueued);
-  void Show(const JobChange& change) EVENPACK_REQUIRES(mutex_);
-  void ShowReshape(const Reshape& reshape) EVENPACK_REQUIRES(mutex_);
-  void TellMarked(Subscription& subscription);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
-  SessionView View() const EVENPACK_REQUIRES(mutex_);
   JobStatus StatusNow() const EVENPACK_REQUIRES(mutex_);
 
   const std::string name_;
   const ControlEnvironment environment_;
   JobRecorder recorder_;
+  // What was committed. Has locks of its own, as the recorder has.
+  ShownJob shown_;
   std::atomic<uint64_t> incarnation_ = 0;
 
   mutable Mutex mutex_;
@@ -164,19 +173,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   RoomWaiters room_waiters_ EVENPACK_GUARDED_BY(mutex_);
   std::map<uint64_t, std::function<void()>> producers_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t next_producer_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  // What was committed.
-  StepWindow window_ EVENPACK_GUARDED_BY(mutex_);
-  std::shared_ptr<const JobSpec> shown_spec_ EVENPACK_GUARDED_BY(mutex_);
-  uint64_t shown_epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  std::vector<uint64_t> shown_durable_ EVENPACK_GUARDED_BY(mutex_);
-  bool shown_drained_ EVENPACK_GUARDED_BY(mutex_) = false;
-  SubscriptionTable subscriptions_ EVENPACK_GUARDED_BY(mutex_);
 };
-
-// NOT_FOUND.
-absl::Status JobNotFound(const std::string& name);
-// OUT_OF_RANGE: of this kind there are `ranks`.
-absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks);
 
 }  // namespace evenpack
 

@@ -49,7 +49,7 @@ void JobRegistry::Create(const std::string& name, JobSpec spec, Job::Done done) 
   std::shared_ptr<Job> job;
   if (status.ok()) {
     MutexLock lock(mutex_);
-    if (jobs_.count(name) > 0) {
+    if (jobs_.contains(name)) {
       status = WithDetail(
           absl::AlreadyExistsError(absl::StrCat("name: '", name, "' is taken")),
           {"JOB_EXISTS", {{"job", name}}});
@@ -116,6 +116,7 @@ std::vector<std::shared_ptr<Job>> JobRegistry::ByAge() const {
   std::sort(held.begin(), held.end(),
             [](const Held& a, const Held& b) { return a.number < b.number; });
   std::vector<std::shared_ptr<Job>> jobs;
+  jobs.reserve(held.size());
   for (Held& job : held) jobs.push_back(std::move(job.job));
   return jobs;
 }

@@ -24,10 +24,6 @@ QueueFigures FiguresOf(const DocumentFifo& queue, uint64_t batches_admitted) {
 
 }  // namespace
 
-SessionView Job::View() const {
-  return {window_, *shown_spec_, shown_epoch_, shown_drained_, shown_durable_};
-}
-
 JobStatus Job::StatusNow() const {
   JobStatus status;
   status.name = name_;
@@ -48,12 +44,12 @@ JobStatus Job::StatusNow() const {
     status.waiting_tokens += document.length;
   });
   status.drained = IsDrained(state_);
-  status.subscribers = subscriptions_.size();
+  status.subscribers = shown_.subscribers();
   status.durable_steps_per_rank = state_.durable;
   return status;
 }
 
-void Job::Describe(DoneWith<JobStatus> done) {
+void Job::Describe(const DoneWith<JobStatus>& done) {
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -65,10 +61,10 @@ void Job::Describe(DoneWith<JobStatus> done) {
     }
   }
   if (!status.ok()) return done(status);
-  environment_.committer.Flush();
+  Flush();
 }
 
-void Job::OpenStream(const std::string& stream, DoneWith<StreamPosition> done) {
+void Job::OpenStream(const std::string& stream, const DoneWith<StreamPosition>& done) {
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -94,7 +90,7 @@ void Job::OpenStream(const std::string& stream, DoneWith<StreamPosition> done) {
     }
   }
   if (!status.ok()) return done(status);
-  environment_.committer.Flush();
+  Flush();
 }
 
 std::optional<uint64_t> Job::WaitForRoom(size_t stream,
@@ -126,47 +122,23 @@ void Job::RemoveProducer(uint64_t number) {
 
 absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
                                           std::shared_ptr<Subscriber> subscriber) {
-  Subscribed subscribed;
-  std::vector<std::shared_ptr<Subscriber>> woken;
   {
     MutexLock lock(mutex_);
     if (absl::Status status = CheckShown(); !status.ok()) return status;
-    absl::StatusOr<std::shared_ptr<Subscription>> added =
-        subscriptions_.Add(request, std::move(subscriber), View());
-    if (!added.ok()) return added.status();
-    subscribed.subscription = *std::move(added);
-    subscribed.spec = shown_spec_;
-    subscribed.epoch = shown_epoch_;
-    subscribed.from_step = subscribed.subscription->next;
-    subscribed.previous_digest =
-        window_.DigestBefore(subscribed.from_step).value_or(GenesisDigest());
-    subscribed.durable_steps = shown_durable_[request.dp_rank];
-    // Those who lost a claim.
-    woken = subscriptions_.TakeWoken(View());
   }
+  ShownJob::Subscribers woken;
+  absl::StatusOr<Subscribed> subscribed =
+      shown_.Subscribe(request, std::move(subscriber), woken);
   Wake(std::move(woken));
   return subscribed;
 }
 
-NextMessage Job::Next(Subscription& subscription) {
-  MutexLock lock(mutex_);
-  return subscriptions_.Next(subscription, View());
-}
+NextMessage Job::Next(Subscription& subscription) { return shown_.Next(subscription); }
 
 absl::Status Job::Received(Subscription& subscription, uint64_t step) {
-  std::vector<std::shared_ptr<Subscriber>> woken;
-  {
-    MutexLock lock(mutex_);
-    if (absl::Status status = subscriptions_.Received(subscription, step);
-        !status.ok()) {
-      return status;
-    }
-    if (subscriptions_.TakeIfWoken(subscription, View())) {
-      woken.push_back(subscription.subscriber);
-    }
-  }
-  for (const std::shared_ptr<Subscriber>& subscriber : woken) subscriber->Wake();
-  return absl::OkStatus();
+  const auto woken = shown_.Received(subscription, step);
+  if (woken.ok() && *woken != nullptr) (*woken)->Wake();
+  return woken.status();
 }
 
 void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
@@ -184,29 +156,12 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
          [self = shared_from_this(), subscription,
           refused = std::move(refused)](const absl::Status& status) {
            if (!status.ok()) return refused(status);
-           self->TellMarked(*subscription);
+           const auto woken = self->shown_.TellMarked(*subscription);
+           if (woken != nullptr) woken->Wake();
          });
 }
 
-void Job::TellMarked(Subscription& subscription) {
-  std::shared_ptr<Subscriber> woken;
-  {
-    MutexLock lock(mutex_);
-    const uint32_t rank = subscription.request.dp_rank;
-    if (rank < shown_durable_.size()) subscription.marked = shown_durable_[rank];
-    if (subscriptions_.TakeIfWoken(subscription, View())) {
-      woken = subscription.subscriber;
-    }
-  }
-  if (woken != nullptr) woken->Wake();
-}
-
-void Job::Unsubscribe(Subscription& subscription) {
-  std::shared_ptr<Subscriber> forgotten;  // freed under no lock
-  MutexLock lock(mutex_);
-  forgotten = subscription.subscriber;
-  subscriptions_.Remove(subscription);
-}
+void Job::Unsubscribe(Subscription& subscription) { shown_.Unsubscribe(subscription); }
 
 void Job::CountDelivery(const PublishedStep& step) {
   recorder_.CountDelivery(SecondsBetween(step.decided, environment_.clock.Now()));
@@ -215,47 +170,18 @@ void Job::CountDelivery(const PublishedStep& step) {
 absl::StatusOr<std::shared_ptr<const PublishedStep>> Job::FindStep(uint64_t index) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
-  return window_.Find(index);
+  return shown_.FindStep(index);
 }
 
 absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
-  if (dp_rank >= shown_durable_.size()) {
-    return NoSuchRank("dp_rank", dp_rank, shown_durable_.size());
-  }
-  return shown_durable_[dp_rank];
+  return shown_.DurableStepsOf(dp_rank);
 }
 
 absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& report) {
-  std::vector<int64_t> predicted;
-  {
-    MutexLock lock(mutex_);
-    if (absl::Status status = CheckShown(); !status.ok()) return status;
-    if (report.dp_rank >= shown_spec_->data_parallel) {
-      return NoSuchRank("dp_rank", report.dp_rank, shown_spec_->data_parallel);
-    }
-    if (report.cp_rank.has_value() &&
-        *report.cp_rank >= shown_spec_->context_parallel) {
-      return NoSuchRank("cp_rank", *report.cp_rank, shown_spec_->context_parallel);
-    }
-    for (const MeasuredMicroBatch& measured : report.micro_batches) {
-      const auto step = window_.Find(measured.step);
-      if (!step.ok()) return step.status();
-      const JobSpec& spec = *(*step)->spec;
-      const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
-      const uint64_t first = uint64_t{report.dp_rank} * per_rank;
-      if (measured.micro_batch < first || measured.micro_batch >= first + per_rank ||
-          measured.micro_batch >= spec.micro_batches) {
-        return absl::OutOfRangeError(absl::StrCat(
-            "micro_batch: ", measured.micro_batch, " is not one of dp_rank ",
-            report.dp_rank, "; accepted: ", first, " to ", first + per_rank - 1));
-      }
-      predicted.push_back(
-          (*step)->step.micro_batches[measured.micro_batch].workload_ns);
-    }
-  }
-  recorder_.Add(report, predicted);
+  auto predicted = shown_.Predict(report);
+  if (predicted.ok()) recorder_.Add(report, *predicted);
   return predicted;
 }
 
@@ -282,14 +208,8 @@ JobFigures Job::Figures() const {
     figures.left_over_tokens += document.length;
   }
   figures.epoch = state_.epoch;
-  figures.next_step = window_.end();
   figures.durable_steps = DurableSteps(state_);
-  figures.kept_steps = window_.end() - window_.begin();
-  const SubscriberFigures subscribers = subscriptions_.Figures(window_);
-  figures.subscribers = subscribers.subscribers;
-  figures.max_lag_steps = subscribers.max_lag_steps;
-  figures.total_lag_steps = subscribers.total_lag_steps;
-  figures.unused_credits = subscribers.unused_credits;
+  shown_.AddTo(figures);
   figures.producers = producers_.size();
   return figures;
 }

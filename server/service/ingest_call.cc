@@ -26,6 +26,9 @@ using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
 
 // Batches of one call that are decided and not committed yet; no more is read then.
 constexpr int kMaxUncommitted = 64;
+// Batches that are committed and not answered yet: while others are on their way to the
+// store, one answer does for as many.
+constexpr int kMaxUntold = 16;
 
 absl::StatusOr<Ingest> Read(const std::string& stream, const v1::DocumentBatch& from) {
   if (!from.token_ids().empty()) {
@@ -65,6 +68,7 @@ absl::Status InBatchNames(const absl::Status& status) {
 // started under no lock, since they may call back before they return.
 class IngestCall final : public Reactor,
                          public DrainableCall,
+                         public CommitListener,
                          public std::enable_shared_from_this<IngestCall> {
  public:
   explicit IngestCall(const ServiceEnvironment& environment)
@@ -91,22 +95,16 @@ class IngestCall final : public Reactor,
       return Pump();
     }
     if (job_ == nullptr) return Open();
-    absl::Status status;
-    switch (request_.message_case()) {
-      case v1::IngestRequest::kBatch:
-        status = TakeBatch(request_.batch());
-        break;
-      case v1::IngestRequest::kEndOfStream:
-        Submit(EndOfStream{stream_, request_.end_of_stream().documents()},
-               request_.end_of_stream().documents(), true);
-        break;
-      default:
-        status =
-            InvalidField("message", request_.has_open() ? "a second open" : "nothing",
-                         "batch or end_of_stream");
-    }
+    absl::Status status = Take(request_);
     if (!status.ok()) return End(std::move(status));
     RequestTaken();
+    // The next batch may be decided while this one is committed.
+    ReadOn();
+    job_->Flush();
+  }
+
+  void AfterCommit() override {
+    Pump();
     ReadOn();
   }
 
@@ -164,7 +162,7 @@ class IngestCall final : public Reactor,
       stream_index_ = position->index;
       committed_.set_next_sequence(position->next_sequence);
       committed_.set_ended(position->ended);
-      untold_ = true;
+      ++untold_;
     }
     Pump();
     RequestTaken();
@@ -187,41 +185,53 @@ class IngestCall final : public Reactor,
     if (reading_ == Reading::kYes) reading_ = Reading::kHeldBack;
   }
 
-  absl::Status TakeBatch(const v1::DocumentBatch& batch) {
-    absl::StatusOr<Ingest> ingest = Read(stream_, batch);
-    if (!ingest.ok()) return ingest.status();
-    const uint64_t next = ingest->first_sequence + ingest->lengths.size();
-    Submit(*std::move(ingest), next, false);
-    return absl::OkStatus();
+  absl::Status Take(const v1::IngestRequest& request) {
+    switch (request.message_case()) {
+      case v1::IngestRequest::kBatch: {
+        absl::StatusOr<Ingest> ingest = Read(stream_, request.batch());
+        if (!ingest.ok()) return ingest.status();
+        const uint64_t next = ingest->first_sequence + ingest->lengths.size();
+        return Enqueue(*std::move(ingest), next, false);
+      }
+      case v1::IngestRequest::kEndOfStream: {
+        const uint64_t documents = request.end_of_stream().documents();
+        return Enqueue(EndOfStream{stream_, documents}, documents, true);
+      }
+      default:
+        return InvalidField("message",
+                            request.has_open() ? "a second open" : "nothing",
+                            "batch or end_of_stream");
+    }
   }
 
-  void Submit(Command command, uint64_t next, bool ends) {
+  absl::Status Enqueue(const Command& command, uint64_t next, bool ends) {
     {
       MutexLock lock(mutex_);
       ++uncommitted_;
     }
-    job_->Submit(std::move(command),
-                 [self = shared_from_this(), next, ends](const absl::Status& status) {
-                   self->Committed(status, next, ends);
-                 });
+    auto self = shared_from_this();
+    absl::Status status = job_->Enqueue(
+        command,
+        [this, self, next, ends](const absl::Status& committed) {
+          Committed(committed, next, ends);
+        },
+        std::move(self));
+    if (status.ok()) return status;
+    MutexLock lock(mutex_);
+    --uncommitted_;
+    return InBatchNames(status);
   }
 
   void Committed(const absl::Status& status, uint64_t next, bool ends) {
-    bool read = false;
-    {
-      MutexLock lock(mutex_);
-      --uncommitted_;
-      if (!status.ok()) {
-        if (!ending_.has_value()) ending_ = InBatchNames(status);
-      } else {
-        committed_.set_next_sequence(std::max(committed_.next_sequence(), next));
-        committed_.set_ended(committed_.ended() || ends);
-        untold_ = true;
-      }
-      read = reading_ == Reading::kHeldBack && uncommitted_ == kMaxUncommitted / 2;
+    MutexLock lock(mutex_);
+    --uncommitted_;
+    if (!status.ok()) {
+      if (!ending_.has_value()) ending_ = InBatchNames(status);
+      return;
     }
-    Pump();
-    if (read) ReadOn();
+    committed_.set_next_sequence(std::max(committed_.next_sequence(), next));
+    committed_.set_ended(committed_.ended() || ends);
+    ++untold_;
   }
 
   // Starts the next read, or leaves that to a commit or to a step that makes room.
@@ -268,9 +278,9 @@ class IngestCall final : public Reactor,
     {
       MutexLock lock(mutex_);
       if (finished_ || writing_ || starting_reads_ > 0) return;
-      if (untold_) {
+      if (untold_ >= (uncommitted_ == 0 ? 1 : kMaxUntold)) {
         response_ = committed_;
-        untold_ = false;
+        untold_ = 0;
         writing_ = true;
         write = true;
       } else if (uncommitted_ == 0) {
@@ -306,7 +316,7 @@ class IngestCall final : public Reactor,
   std::optional<uint64_t> waiting_for_room_ EVENPACK_GUARDED_BY(mutex_);
   int uncommitted_ EVENPACK_GUARDED_BY(mutex_) = 0;
   v1::IngestResponse committed_ EVENPACK_GUARDED_BY(mutex_);
-  bool untold_ EVENPACK_GUARDED_BY(mutex_) = false;
+  int untold_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
   // With what the call ends, once all that was decided is committed and told.
   std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);

@@ -124,7 +124,7 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
 }
 
 bool SubscriptionTable::HasWork(const Subscription& subscription,
-                                const SessionView& view) const {
+                                const SessionView& view) {
   if (subscription.end.has_value() || subscription.marked.has_value()) return true;
   if (subscription.next < view.window.end()) return subscription.HasCredit();
   return view.drained && !subscription.drained_told;

@@ -37,7 +37,7 @@ struct SubscriberFigures {
   uint64_t unused_credits = 0;
 };
 
-// Not thread-safe: the job's lock guards it, and the subscriptions in it.
+// Not thread-safe: its owner's lock guards it, and the subscriptions in it.
 //
 //   asked ──Add──> following ──(newer claim, new epoch, job deleted)──> ending
 //                      │  ▲                                               │
@@ -54,10 +54,10 @@ class SubscriptionTable {
   void Remove(Subscription& subscription);
 
   // What to do next. NothingYet leaves the subscription idle: it will be woken.
-  NextMessage Next(Subscription& subscription, const SessionView& view);
+  static NextMessage Next(Subscription& subscription, const SessionView& view);
 
   // Steps up to `step` have arrived. OUT_OF_RANGE where it was not sent.
-  absl::Status Received(Subscription& subscription, uint64_t step);
+  static absl::Status Received(Subscription& subscription, uint64_t step);
 
   // All subscriptions end with this status.
   void EndAll(const absl::Status& status);
@@ -77,11 +77,12 @@ class SubscriptionTable {
     std::optional<uint32_t> cp_rank;
     std::string subscriber;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads it.
     friend auto operator<=>(const Claim&, const Claim&) = default;
   };
 
   static Claim ClaimOf(const SubscribeRequest& request);
-  bool HasWork(const Subscription& subscription, const SessionView& view) const;
+  static bool HasWork(const Subscription& subscription, const SessionView& view);
   void TakeClaims(const std::shared_ptr<Subscription>& subscription);
   // Those that are still its own.
   void FreeClaims(const Subscription& subscription);

@@ -27,6 +27,7 @@ using testing::FaultStore;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
+using ::testing::SizeIs;
 using testing::StatusIs;
 
 // A job of which all that was enqueued before a failure is stale.
@@ -40,13 +41,16 @@ class Participant final : public CommitParticipant {
     failures_.push_back(std::string(status.message()));
     ++incarnation_;
   }
+  void AfterCommit() override { ++told_; }
   // To be read once nothing is under way.
   const std::vector<std::string>& failures() const { return failures_; }
+  int told() const { return told_; }
 
  private:
   const std::string name_;
   std::atomic<uint64_t> incarnation_ = 0;
   std::vector<std::string> failures_;
+  int told_ = 0;
 };
 
 using ParticipantPointer = std::shared_ptr<Participant>;
@@ -215,6 +219,49 @@ TEST_F(CommitterTest, ACallbackMayEnqueue) {
   committer_.Enqueue(std::move(entry));
   committer_.Flush();
   EXPECT_THAT(second.Get(), IsOk());
+}
+
+TEST_F(CommitterTest, AJobIsToldOfEachCommitOnce) {
+  Block(a_);
+  for (const uint64_t number : {1U, 2U, 3U}) Append(a_, number);
+  const auto last = Append(b_, 0);
+  store_.Release();
+  EXPECT_THAT(last.Get(), IsOk());
+  committer_.Stop();
+  EXPECT_EQ(a_->told(), 2);
+  EXPECT_EQ(b_->told(), 1);
+}
+
+// Notes how many entries were done when it was told.
+class Listener final : public CommitListener {
+ public:
+  explicit Listener(const std::vector<int>& done) : done_(done) {}
+  void AfterCommit() override { done_when_told_.push_back(done_.size()); }
+  const std::vector<size_t>& done_when_told() const { return done_when_told_; }
+
+ private:
+  const std::vector<int>& done_;
+  std::vector<size_t> done_when_told_;
+};
+
+TEST_F(CommitterTest, AListenerIsToldAfterAllEntriesOfTheCommitWhateverBecameOfThem) {
+  const auto listener = std::make_shared<Listener>(done_);
+  Block(a_);
+  Append(b_, 0);
+  for (const auto& [job, number] : {std::pair(a_, 7), std::pair(b_, 1)}) {
+    CommitEntry entry;
+    entry.participant = job;
+    entry.writes = {AppendRecord{job->name(), static_cast<uint64_t>(number), ""}};
+    entry.done = [this](const absl::Status&) { done_.push_back(next_++); };
+    entry.listener = listener;
+    committer_.Enqueue(std::move(entry));
+  }
+  const auto last = Append(b_, 2);
+  store_.Release();
+  EXPECT_THAT(last.Get(), IsOk());
+  committer_.Stop();
+  EXPECT_THAT(a_->failures(), SizeIs(1)) << "a record is missing before number 7";
+  EXPECT_THAT(listener->done_when_told(), ElementsAre(5U));
 }
 
 TEST_F(CommitterTest, StopCommitsWhatWasEnqueuedBefore) {

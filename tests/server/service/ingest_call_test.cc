@@ -253,6 +253,37 @@ TEST_F(IngestCallTest, AnswersComeAfterTheCommit) {
   reader.join();
 }
 
+TEST_F(IngestCallTest, OneAnswerDoesForBatchesThatAreCommittedOneAfterAnother) {
+  constexpr uint64_t kBatches = 10;
+  const auto job = server_.jobs().Find("job").value();
+  IngestClient client(server_, "job");
+  server_.room().store().Block();
+  for (uint64_t i = 0; i < kBatches; ++i) ASSERT_TRUE(client.Send(i, {1}));
+  while (job->Figures().streams[0].buffered_documents < kBatches) {
+    std::this_thread::yield();
+  }
+  server_.room().store().Release();
+  EXPECT_EQ(client.Read()->next_sequence(), kBatches);
+}
+
+TEST_F(IngestCallTest, NoMoreIsReadWhileManyBatchesAreNotCommitted) {
+  constexpr uint64_t kBatches = 200;
+  constexpr uint64_t kMostUncommitted = 64;
+  const auto job = server_.jobs().Find("job").value();
+  IngestClient client(server_, "job");
+  server_.room().store().Block();
+  std::thread writer([&client] {
+    for (uint64_t i = 0; i < kBatches; ++i) EXPECT_TRUE(client.Send(i, {1}));
+  });
+  const auto decided = [&job] { return job->Figures().streams[0].buffered_documents; };
+  while (decided() < kMostUncommitted) std::this_thread::yield();
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(server_.Delete("other").ok());
+  EXPECT_EQ(decided(), kMostUncommitted);
+  server_.room().store().Release();
+  client.ReadUntil(kBatches);
+  writer.join();
+}
+
 // Documents of ten steps are sent; the job decides one step until that is durable, and
 // its stream holds the documents of one.
 TEST_F(IngestCallTest, AFullStreamIsNotReadFromUntilAStepTookSome) {

@@ -1,0 +1,212 @@
+#include "server/control/shown_job.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+
+absl::Status JobNotFound(const std::string& name) {
+  return WithDetail(absl::NotFoundError(absl::StrCat(
+                        "job: '", name, "' is not known; accepted: the name of a job")),
+                    {"JOB_NOT_FOUND", {{"job", name}}});
+}
+
+absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks) {
+  return absl::OutOfRangeError(
+      absl::StrCat(field, ": ", rank, " is not accepted; accepted: 0 to ", ranks - 1));
+}
+
+void ShownJob::Show(const JobChange& change) {
+  MutexLock lock(mutex_);
+  if (change.removed) {
+    removed_ = true;
+    return subscriptions_.EndAll(JobNotFound(name_));
+  }
+  if (change.reshape.has_value()) ShowReshape(*change.reshape);
+  if (change.marked.has_value()) {
+    durable_[change.marked->dp_rank] = change.marked->steps;
+  }
+  for (const NewStep& step : change.steps) window_.Publish(step.step);
+  window_.LetGo(change.oldest_step);
+  drained_ = change.drained;
+}
+
+void ShownJob::ShowReshape(const Reshape& reshape) {
+  const bool is_new = spec_ == nullptr;
+  const uint64_t durable =
+      is_new ? 0 : *std::min_element(durable_.begin(), durable_.end());
+  spec_ = reshape.spec;
+  epoch_ = reshape.epoch;
+  durable_.assign(spec_->data_parallel, durable);
+  if (is_new) return;
+  window_.Withdraw(reshape.from_step);
+  subscriptions_.EndAll(EpochEnded(*spec_, epoch_));
+}
+
+absl::Status ShownJob::Restore(const JobState& state,
+                               std::shared_ptr<const JobSpec> spec,
+                               Clock::TimePoint now) {
+  // Backwards: a reconfiguration's record has the spec of the steps before it.
+  std::vector<std::shared_ptr<const PublishedStep>> steps;
+  std::shared_ptr<const JobSpec> steps_spec = spec;
+  for (size_t i = state.history.size(); i-- > 0;) {
+    const HistoryRecord& record = state.history[i];
+    if (const auto* update = std::get_if<UpdateRecord>(&record)) {
+      steps_spec = std::make_shared<const JobSpec>(update->spec_before);
+      continue;
+    }
+    const auto& decided = std::get<StepRecord>(record);
+    auto step = Publish(decided.step, decided.before.digest, steps_spec, now);
+    if (!step.ok()) return step.status();
+    steps.push_back(*std::move(step));
+  }
+  MutexLock lock(mutex_);
+  window_ = steps.empty()
+                ? StepWindow(state.position.next_step, state.position.digest)
+                : StepWindow(steps.back()->step.index, steps.back()->previous);
+  for (; !steps.empty(); steps.pop_back()) window_.Publish(std::move(steps.back()));
+  spec_ = std::move(spec);
+  epoch_ = state.epoch;
+  durable_ = state.durable;
+  drained_ = IsDrained(state);
+  return absl::OkStatus();
+}
+
+absl::Status ShownJob::CheckShown() const {
+  return spec_ == nullptr || removed_ ? JobNotFound(name_) : absl::OkStatus();
+}
+
+bool ShownJob::IsShown() const {
+  MutexLock lock(mutex_);
+  return CheckShown().ok();
+}
+
+SessionView ShownJob::View() const {
+  return {window_, *spec_, epoch_, drained_, durable_};
+}
+
+ShownJob::Subscribers ShownJob::TakeWoken() {
+  MutexLock lock(mutex_);
+  if (spec_ == nullptr) return {};
+  return subscriptions_.TakeWoken(View());
+}
+
+std::shared_ptr<Subscriber> ShownJob::TakeIfWoken(Subscription& subscription) {
+  return subscriptions_.TakeIfWoken(subscription, View()) ? subscription.subscriber
+                                                          : nullptr;
+}
+
+absl::StatusOr<Subscribed> ShownJob::Subscribe(const SubscribeRequest& request,
+                                               std::shared_ptr<Subscriber> subscriber,
+                                               Subscribers& woken) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  absl::StatusOr<std::shared_ptr<Subscription>> added =
+      subscriptions_.Add(request, std::move(subscriber), View());
+  if (!added.ok()) return added.status();
+  Subscribed subscribed;
+  subscribed.subscription = *std::move(added);
+  subscribed.spec = spec_;
+  subscribed.epoch = epoch_;
+  subscribed.from_step = subscribed.subscription->next;
+  subscribed.previous_digest =
+      window_.DigestBefore(subscribed.from_step).value_or(GenesisDigest());
+  subscribed.durable_steps = durable_[request.dp_rank];
+  woken = subscriptions_.TakeWoken(View());
+  return subscribed;
+}
+
+NextMessage ShownJob::Next(Subscription& subscription) {
+  MutexLock lock(mutex_);
+  return SubscriptionTable::Next(subscription, View());
+}
+
+absl::StatusOr<std::shared_ptr<Subscriber>> ShownJob::Received(
+    Subscription& subscription, uint64_t step) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = SubscriptionTable::Received(subscription, step);
+      !status.ok()) {
+    return status;
+  }
+  return TakeIfWoken(subscription);
+}
+
+std::shared_ptr<Subscriber> ShownJob::TellMarked(Subscription& subscription) {
+  MutexLock lock(mutex_);
+  const uint32_t rank = subscription.request.dp_rank;
+  if (rank < durable_.size()) subscription.marked = durable_[rank];
+  return TakeIfWoken(subscription);
+}
+
+void ShownJob::Unsubscribe(Subscription& subscription) {
+  std::shared_ptr<Subscriber> forgotten;  // freed under no lock
+  MutexLock lock(mutex_);
+  forgotten = subscription.subscriber;
+  subscriptions_.Remove(subscription);
+}
+
+absl::StatusOr<std::shared_ptr<const PublishedStep>> ShownJob::FindStep(
+    uint64_t index) const {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  return window_.Find(index);
+}
+
+absl::StatusOr<uint64_t> ShownJob::DurableStepsOf(uint32_t dp_rank) const {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  if (dp_rank >= durable_.size())
+    return NoSuchRank("dp_rank", dp_rank, durable_.size());
+  return durable_[dp_rank];
+}
+
+absl::StatusOr<std::vector<int64_t>> ShownJob::Predict(
+    const LatencyReport& report) const {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  if (report.dp_rank >= spec_->data_parallel) {
+    return NoSuchRank("dp_rank", report.dp_rank, spec_->data_parallel);
+  }
+  if (report.cp_rank.has_value() && *report.cp_rank >= spec_->context_parallel) {
+    return NoSuchRank("cp_rank", *report.cp_rank, spec_->context_parallel);
+  }
+  std::vector<int64_t> predicted;
+  for (const MeasuredMicroBatch& measured : report.micro_batches) {
+    const auto step = window_.Find(measured.step);
+    if (!step.ok()) return step.status();
+    const JobSpec& spec = *(*step)->spec;
+    const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
+    const uint64_t first = uint64_t{report.dp_rank} * per_rank;
+    if (measured.micro_batch < first || measured.micro_batch >= first + per_rank ||
+        measured.micro_batch >= spec.micro_batches) {
+      return absl::OutOfRangeError(absl::StrCat(
+          "micro_batch: ", measured.micro_batch, " is not one of dp_rank ",
+          report.dp_rank, "; accepted: ", first, " to ", first + per_rank - 1));
+    }
+    predicted.push_back((*step)->step.micro_batches[measured.micro_batch].workload_ns);
+  }
+  return predicted;
+}
+
+uint64_t ShownJob::subscribers() const {
+  MutexLock lock(mutex_);
+  return subscriptions_.size();
+}
+
+void ShownJob::AddTo(JobFigures& figures) const {
+  MutexLock lock(mutex_);
+  figures.next_step = window_.end();
+  figures.kept_steps = window_.end() - window_.begin();
+  const SubscriberFigures subscribers = subscriptions_.Figures(window_);
+  figures.subscribers = subscribers.subscribers;
+  figures.max_lag_steps = subscribers.max_lag_steps;
+  figures.total_lag_steps = subscribers.total_lag_steps;
+  figures.unused_credits = subscribers.unused_credits;
+}
+
+}  // namespace evenpack

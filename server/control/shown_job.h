@@ -1,0 +1,94 @@
+// What was committed of a job: all that subscribers and observers may see of it. Its
+// lock is held for moments only, whatever the engine decides meanwhile.
+#ifndef EVENPACK_SERVER_CONTROL_SHOWN_JOB_H_
+#define EVENPACK_SERVER_CONTROL_SHOWN_JOB_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/control/job_change.h"
+#include "server/control/job_status.h"
+#include "server/core/engine/job_state.h"
+#include "server/metrics/job_figures.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/mutex.h"
+#include "server/sessions/step_window.h"
+#include "server/sessions/subscription_table.h"
+
+namespace evenpack {
+
+// Thread-safe.
+class ShownJob {
+ public:
+  using Subscribers = std::vector<std::shared_ptr<Subscriber>>;
+
+  explicit ShownJob(std::string name) : name_(std::move(name)) {}
+
+  // A committed change.
+  void Show(const JobChange& change);
+  // All of a stored job at once. INTERNAL where a step can't be sharded.
+  absl::Status Restore(const JobState& state, std::shared_ptr<const JobSpec> spec,
+                       Clock::TimePoint now);
+  // Whether the job's creation was shown and its removal was not.
+  bool IsShown() const;
+  // Those who have something to do, which counts as woken.
+  Subscribers TakeWoken();
+
+  // As SubscriptionTable has them. `woken`: those who lost a claim.
+  absl::StatusOr<Subscribed> Subscribe(const SubscribeRequest& request,
+                                       std::shared_ptr<Subscriber> subscriber,
+                                       Subscribers& woken);
+  NextMessage Next(Subscription& subscription);
+  // The subscriber, where that gives it something to do, which counts as woken.
+  absl::StatusOr<std::shared_ptr<Subscriber>> Received(Subscription& subscription,
+                                                       uint64_t step);
+  // The subscription is to be told its rank's durable mark. Returns as Received.
+  std::shared_ptr<Subscriber> TellMarked(Subscription& subscription);
+  void Unsubscribe(Subscription& subscription);
+
+  // NOT_FOUND: the job is not shown. OUT_OF_RANGE as StepWindow::Find.
+  absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index) const;
+  // NOT_FOUND as above. OUT_OF_RANGE for a rank that there isn't.
+  absl::StatusOr<uint64_t> DurableStepsOf(uint32_t dp_rank) const;
+  // The predictions of the micro-batches reported. NOT_FOUND as above. OUT_OF_RANGE: a
+  // step that isn't kept, a micro-batch that isn't the rank's.
+  absl::StatusOr<std::vector<int64_t>> Predict(const LatencyReport& report) const;
+
+  uint64_t subscribers() const;
+  void AddTo(JobFigures& figures) const;
+
+ private:
+  absl::Status CheckShown() const EVENPACK_REQUIRES(mutex_);
+  void ShowReshape(const Reshape& reshape) EVENPACK_REQUIRES(mutex_);
+  SessionView View() const EVENPACK_REQUIRES(mutex_);
+  std::shared_ptr<Subscriber> TakeIfWoken(Subscription& subscription)
+      EVENPACK_REQUIRES(mutex_);
+
+  const std::string name_;
+
+  mutable Mutex mutex_;
+  StepWindow window_ EVENPACK_GUARDED_BY(mutex_);
+  // Null before the job is shown.
+  std::shared_ptr<const JobSpec> spec_ EVENPACK_GUARDED_BY(mutex_);
+  uint64_t epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // By DP rank.
+  std::vector<uint64_t> durable_ EVENPACK_GUARDED_BY(mutex_);
+  bool drained_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool removed_ EVENPACK_GUARDED_BY(mutex_) = false;
+  SubscriptionTable subscriptions_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+// NOT_FOUND.
+absl::Status JobNotFound(const std::string& name);
+// OUT_OF_RANGE: of this kind there are `ranks`.
+absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_SHOWN_JOB_H_
