@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "server/app/library_logs.h"
 #include "server/app/packing_server.h"
 #include "server/app/server_options.h"
@@ -29,6 +30,8 @@ void Announce(const std::string& kind, const std::string& address) {
 }
 
 int Serve(const evenpack::ServerOptions& options) {
+  // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Before any thread starts, so that all of them leave the signals to sigwait.
   sigset_t signals;
   sigemptyset(&signals);

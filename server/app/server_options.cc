@@ -12,7 +12,7 @@
 namespace evenpack {
 namespace {
 
-constexpr uint64_t kMostSeconds = 365 * 86'400;
+constexpr uint64_t kMostSeconds = uint64_t{365} * 86'400;
 constexpr uint64_t kMostBytes = std::numeric_limits<int32_t>::max();
 
 const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},

@@ -26,7 +26,7 @@ struct ServerOptions {
   // Of a message, either way.
   uint64_t max_message_bytes = 16 << 20;
   // Encoded steps kept for subscribers of the same view.
-  uint64_t step_cache_bytes = 64 << 20;
+  uint64_t step_cache_bytes = 16 << 20;
   // Silence after which a client is asked whether it is alive, and for how long.
   uint64_t keepalive_seconds = 60;
   uint64_t keepalive_timeout_seconds = 20;

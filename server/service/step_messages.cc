@@ -4,6 +4,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
+#include <array>
 #include <deque>
 #include <map>
 #include <utility>
@@ -15,7 +16,12 @@ namespace evenpack {
 namespace {
 
 grpc::ByteBuffer Encode(const PublishedStep& step, const StepView& view) {
-  google::protobuf::Arena arena;
+  // Enough for most steps.
+  std::array<char, 16 << 10> block;
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block.data();
+  options.initial_block_size = block.size();
+  google::protobuf::Arena arena(options);
   auto* response =
       google::protobuf::Arena::CreateMessage<v1::StreamStepsResponse>(&arena);
   ToProto(step, view, *response->mutable_step());

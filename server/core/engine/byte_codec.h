@@ -36,6 +36,8 @@ class ByteWriter {
  public:
   static constexpr bool kReads = false;
 
+  // Room for so many bytes.
+  void Reserve(size_t bytes) { bytes_.reserve(bytes); }
   void Word(uint64_t word, int bytes);
   void Text(std::string_view text);
   template <typename... Fields>

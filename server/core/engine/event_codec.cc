@@ -188,10 +188,29 @@ void CodeAlternative(ByteReader& coder, size_t number, Event& event) {
   }
 }
 
+// About as many bytes as the event takes.
+struct SizeEstimate {
+  static constexpr size_t kAnyEvent = 512;
+
+  size_t operator()(const auto&) const { return kAnyEvent; }
+  size_t operator()(const DocumentsAccepted& event) const {
+    return kAnyEvent + event.documents.size() * sizeof(uint32_t);
+  }
+  size_t operator()(const StepDecided& event) const {
+    size_t documents = event.left_over_added.size();
+    for (const MicroBatch& micro_batch : event.step.micro_batches) {
+      documents += micro_batch.documents.size();
+    }
+    for (const std::vector<Document>& queue : event.entered) documents += queue.size();
+    return kAnyEvent + documents * sizeof(Document);
+  }
+};
+
 }  // namespace
 
 std::string EncodeEvent(const Event& event) {
   ByteWriter writer;
+  writer.Reserve(std::visit(SizeEstimate(), event));
   writer.All(kEventFormatVersion);
   writer.Word(event.index(), 1);
   std::visit([&writer](const auto& held) { writer.All(held); }, event);

@@ -1,4 +1,5 @@
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <atomic>
 #include <deque>
@@ -15,6 +16,14 @@ namespace {
 
 using Bytes = grpc::ByteBuffer;
 using Context = grpc::CallbackServerContext;
+
+// As gRPC does for every message that is written.
+Bytes Encode(const v1::StreamStepsResponse& response) {
+  Bytes bytes;
+  bool own = false;
+  grpc::SerializationTraits<v1::StreamStepsResponse>::Serialize(response, &bytes, &own);
+  return bytes;
+}
 
 class BareIngest final
     : public grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse> {
@@ -111,7 +120,8 @@ struct BareServer::Service final : public Base {
     return new BareIngest([this](uint64_t documents) {
       for (; documents_a_step > 0 && (sent + 1) * documents_a_step <= documents;
            ++sent) {
-        Send(bytes_a_step);
+        MutexLock lock(mutex);
+        for (const auto& call : calls) call->Send(Encode(step));
       }
     });
   }
@@ -133,7 +143,7 @@ struct BareServer::Service final : public Base {
   }
 
   uint64_t documents_a_step = 0;
-  size_t bytes_a_step = 0;
+  v1::StreamStepsResponse step;
   uint64_t sent = 0;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
@@ -143,10 +153,12 @@ struct BareServer::Service final : public Base {
   std::vector<std::unique_ptr<BareSteps>> calls EVENPACK_GUARDED_BY(mutex);
 };
 
-BareServer::BareServer(uint64_t documents_a_step, size_t bytes_a_step)
+BareServer::BareServer() : BareServer(0, {}) {}
+
+BareServer::BareServer(uint64_t documents_a_step, v1::StreamStepsResponse step)
     : service_(std::make_unique<Service>()) {
   service_->documents_a_step = documents_a_step;
-  service_->bytes_a_step = bytes_a_step;
+  service_->step = std::move(step);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
                            &service_->port);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 
 namespace evenpack::bench {
@@ -34,12 +35,13 @@ class PackingServer {
 
 // Takes the same calls and does nothing with them: each message of Ingest is answered
 // with how many documents came, and every caller of StreamSteps gets what Send is
-// given, or as many messages as so many documents give.
+// given, or one step over and over.
 class BareServer {
  public:
-  // Every `documents_a_step` documents of Ingest lead to a message of `bytes_a_step`
-  // bytes to each caller of StreamSteps; 0: none.
-  explicit BareServer(uint64_t documents_a_step = 0, size_t bytes_a_step = 0);
+  BareServer();
+  // Every `documents_a_step` documents of Ingest lead to the message `step` to each
+  // caller of StreamSteps, encoded for each.
+  BareServer(uint64_t documents_a_step, v1::StreamStepsResponse step);
   ~BareServer();
 
   std::string address() const;

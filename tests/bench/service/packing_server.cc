@@ -44,7 +44,7 @@ struct PackingServer::Rooms {
   JobRegistry jobs{{committer, store, pool, Clock::Steady()}, 10};
   LiveCalls ingest_calls{kManyCalls};
   LiveCalls step_calls{kManyCalls};
-  StepMessages messages{64 << 20};
+  StepMessages messages{16 << 20};
   ErrorCounts errors;
   std::unique_ptr<grpc::Service> service =
       MakePackingService({jobs, ingest_calls, step_calls, messages, errors});

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
@@ -13,7 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/service/step_conversion.h"
 #include "tests/bench/service/bench_server.h"
 #include "tests/bench/service/subscribers.h"
 #include "tests/testing/given_lengths.h"
@@ -90,7 +93,26 @@ struct IngestRates {
 
 // One subscriber for each of two DP ranks, who take every step.
 Subscribers Subscribe(const std::string& address) {
-  return Subscribers({.address = address, .count = 2, .data_parallel = 2});
+  return Subscribers(
+      {.address = address, .count = 2, .data_parallel = 2, .decode = true});
+}
+
+// A kept step's message, of those nearest to the mean size.
+v1::StreamStepsResponse TypicalStep(Job& job, uint64_t mean_bytes) {
+  v1::StreamStepsResponse typical;
+  const JobFigures figures = job.Figures();
+  for (uint64_t i = 1; i <= figures.kept_steps; ++i) {
+    const auto step = job.FindStep(figures.next_step - i);
+    if (!step.ok()) break;  // made durable meanwhile
+    v1::StreamStepsResponse response;
+    ToProto(**step, {.dp_rank = 0, .cp_rank = 0}, *response.mutable_step());
+    const auto off = [mean_bytes](const v1::StreamStepsResponse& message) {
+      return std::abs(static_cast<double>(message.ByteSizeLong()) -
+                      static_cast<double>(mean_bytes));
+    };
+    if (off(response) < off(typical)) typical = response;
+  }
+  return typical;
 }
 
 // The same documents in and messages of the same size out as the service had; then the
@@ -98,7 +120,7 @@ Subscribers Subscribe(const std::string& address) {
 void IngestOnce(const std::vector<v1::IngestRequest>& batches, size_t documents,
                 IngestRates& rates) {
   uint64_t steps = 0;
-  uint64_t bytes = 0;
+  v1::StreamStepsResponse step;
   {
     PackingServer server({.data_parallel = 2, .micro_batches_per_rank = 2});
     const Subscribers subscribers = Subscribe(server.address());
@@ -106,10 +128,10 @@ void IngestOnce(const std::vector<v1::IngestRequest>& batches, size_t documents,
     rates.service.push_back(IngestRate(server.address(), batches, documents));
     steps = server.job().Figures().next_step;
     subscribers.WaitFor(steps);
-    bytes = subscribers.bytes() / (2 * steps);
+    step = TypicalStep(server.job(), subscribers.bytes() / (2 * steps));
   }
   {
-    BareServer bare(documents / steps, bytes);
+    BareServer bare(documents / steps, std::move(step));
     const Subscribers subscribers = Subscribe(bare.address());
     bare.WaitForCallers(2);
     rates.bare.push_back(IngestRate(bare.address(), batches, documents));
@@ -188,7 +210,6 @@ Latencies StepLatencies(size_t count, const PackingServer::Shape& shape,
       ingest.lengths.push_back(lengths[sequence++ % lengths.size()]);
     }
     Submit(job, std::move(ingest));
-    // A message of 64 documents holds less than a step, but for the smallest N.
     for (auto step = job.FindStep(seen); step.ok(); step = job.FindStep(seen)) {
       subscribers.WaitFor(seen + 1);
       AddArrivals(subscribers, seen, (*step)->decided, latencies);
@@ -217,9 +238,12 @@ Latencies BareLatencies(size_t count, size_t bytes) {
 void Fanout(size_t count) {
   const auto ranks = static_cast<uint32_t>(count);
   const uint32_t context_parallel = std::min<uint32_t>(ranks, 16);
-  const PackingServer::Shape shape = {.data_parallel = ranks / context_parallel,
-                                      .micro_batches_per_rank = 1,
-                                      .context_parallel = context_parallel};
+  const uint32_t data_parallel = ranks / context_parallel;
+  // At least four a step, so that no message of Ingest leads to two steps at once.
+  const PackingServer::Shape shape = {
+      .data_parallel = data_parallel,
+      .micro_batches_per_rank = std::max(1U, 4 / data_parallel),
+      .context_parallel = context_parallel};
   size_t bytes = 0;
   Latencies latencies = StepLatencies(count, shape, bytes);
   Latencies bare = BareLatencies(count, bytes);
@@ -236,6 +260,8 @@ void Fanout(size_t count) {
 }  // namespace evenpack::bench
 
 int main(int argc, char** argv) {
+  // As evenpack-server does.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::string mode = argc > 1 ? argv[1] : "";
   const size_t number = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 64;
   if (mode == "ingest" && number > 0) {

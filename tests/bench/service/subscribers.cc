@@ -5,6 +5,7 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 
 #include "evenpack/v1/packing_service.pb.h"
@@ -16,13 +17,21 @@ namespace {
 using Bytes = grpc::ByteBuffer;
 using Stub = grpc::TemplatedGenericStub<Bytes, Bytes>;
 
-constexpr size_t kConnections = 16;
+constexpr uint32_t kCredits = 64;
+// An eighth of the credits comes back at once, as a window's update does.
+constexpr uint64_t kStepsAReceipt = kCredits / 8;
 
 Bytes Encode(const v1::StreamStepsRequest& request) {
   Bytes bytes;
   bool own = false;
   grpc::SerializationTraits<v1::StreamStepsRequest>::Serialize(request, &bytes, &own);
   return bytes;
+}
+
+bool Decode(Bytes& bytes, v1::StreamStepsResponse& response) {
+  return grpc::SerializationTraits<v1::StreamStepsResponse>::Deserialize(&bytes,
+                                                                         &response)
+      .ok();
 }
 
 // Of a StreamStepsResponse, by the tag of its one field.
@@ -56,7 +65,10 @@ struct Subscribers::Shared {
 class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
  public:
   Call(const Options& options, size_t index, std::shared_ptr<Stub> stub, Shared& shared)
-      : shared_(shared), acknowledge_(options.acknowledge), stub_(std::move(stub)) {
+      : shared_(shared),
+        acknowledge_(options.acknowledge),
+        decode_(options.decode),
+        stub_(std::move(stub)) {
     stub_->PrepareBidiStreamingCall(
         &context_, "/evenpack.v1.PackingService/StreamSteps", {}, this);
     v1::StreamStepsRequest request;
@@ -66,7 +78,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
     subscribe.set_dp_rank(number / options.context_parallel % options.data_parallel);
     subscribe.set_cp_rank(number % options.context_parallel);
     subscribe.set_subscriber(std::to_string(index));
-    subscribe.set_credits(acknowledge_ ? 64 : 1U << 30);
+    subscribe.set_credits(acknowledge_ ? kCredits : 1U << 30);
     sends_durable_ = acknowledge_ &&
                      index < options.data_parallel * options.context_parallel &&
                      number % options.context_parallel == 0;
@@ -128,6 +140,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
       got = arrivals_.size();
     }
     const uint64_t size = response_.Length();
+    if (decode_ && !Decode(response_, decoded_)) std::abort();
     {
       MutexLock lock(shared_.mutex);
       if (shared_.reached.size() < got + 1) shared_.reached.resize(got + 1);
@@ -139,6 +152,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
   }
 
   void Acknowledge(uint64_t step) {
+    if (step % kStepsAReceipt != kStepsAReceipt - 1) return;
     v1::StreamStepsRequest request;
     if (sends_durable_ && step % 16 == 15) {
       // Somewhat back, so that the benchmark can still look at the step.
@@ -157,10 +171,12 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
 
   Shared& shared_;
   const bool acknowledge_;
+  const bool decode_;
   bool sends_durable_ = false;
   grpc::ClientContext context_;
   const std::shared_ptr<Stub> stub_;
   Bytes response_;
+  v1::StreamStepsResponse decoded_;
   Bytes message_;
   Mutex mutex_;
   std::deque<Bytes> waiting_ EVENPACK_GUARDED_BY(mutex_);
@@ -170,7 +186,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
 
 Subscribers::Subscribers(const Options& options) : shared_(std::make_unique<Shared>()) {
   std::vector<std::shared_ptr<Stub>> stubs;
-  for (size_t i = 0; i < std::min(options.count, kConnections); ++i) {
+  for (size_t i = 0; i < std::min(options.count, options.connections); ++i) {
     grpc::ChannelArguments arguments;
     // A connection of its own for each channel.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

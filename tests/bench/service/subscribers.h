@@ -13,19 +13,22 @@ namespace evenpack::bench {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Up to 16 connections are shared by turns. Steps are taken as bytes and not read.
+// Connections are shared by turns.
 class Subscribers {
  public:
   struct Options {
     std::string address;
     size_t count = 1;
+    size_t connections = 16;
     // Subscriber i is DP rank i / context_parallel mod data_parallel, CP rank i mod
     // context_parallel.
     uint32_t data_parallel = 1;
     uint32_t context_parallel = 1;
-    // Each step is marked received, every 16th by the first CP rank of each DP rank as
-    // durable. Else all come unasked.
+    // Every 8th step is marked received, every 16th by the first CP rank of each DP
+    // rank as durable. Else all come unasked.
     bool acknowledge = true;
+    // Decodes what it gets.
+    bool decode = false;
     std::string job = "bench";
   };
 
