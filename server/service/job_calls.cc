@@ -28,9 +28,9 @@ constexpr int kMaxReported = 65536;
 using JobPointer = std::shared_ptr<Job>;
 
 // Answers with the job as it is after what was decided before.
-void AnswerWithJob(const JobPointer& job, v1::Job& to, Answer answer) {
+void AnswerWithJob(const JobPointer& job, v1::Job& to, const Answer& answer) {
   job->Describe(
-      [&to, answer = std::move(answer)](const absl::StatusOr<JobStatus>& status) {
+      [&to, answer](const absl::StatusOr<JobStatus>& status) {
         if (status.ok()) ToProto(*status, to);
         answer(status.status());
       });
@@ -104,7 +104,7 @@ absl::StatusOr<LatencyReport> Read(const v1::ReportLatencyRequest& request) {
 }  // namespace
 
 void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& request,
-            v1::CreateJobResponse& response, Answer answer) {
+            v1::CreateJobResponse& response, const Answer& answer) {
   if (absl::Status status = CheckJobName(request.name()); !status.ok()) {
     return answer(status);
   }
@@ -112,7 +112,7 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
   if (!spec.ok()) return answer(spec.status());
   environment.jobs.Create(request.name(), *std::move(spec),
                           [&jobs = environment.jobs, &request, &response,
-                           answer = std::move(answer)](const absl::Status& status) {
+                           answer](const absl::Status& status) {
                             if (!status.ok()) return answer(InSpecNames(status));
                             const absl::StatusOr<JobPointer> job =
                                 jobs.Find(request.name());
@@ -122,18 +122,18 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::GetJobRequest& request,
-            v1::GetJobResponse& response, Answer answer) {
+            v1::GetJobResponse& response, const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
   if (!job.ok()) return answer(job.status());
-  AnswerWithJob(*job, *response.mutable_job(), std::move(answer));
+  AnswerWithJob(*job, *response.mutable_job(), answer);
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& request,
-            v1::ListJobsResponse& response, Answer answer) {
+            v1::ListJobsResponse& response, const Answer& answer) {
   if (request.page_size() < 0) {
     return answer(InvalidField("page_size", request.page_size(), "0 or more"));
   }
-  const size_t asked = static_cast<size_t>(request.page_size());
+  const auto asked = static_cast<size_t>(request.page_size());
   const size_t size = asked == 0 ? kDefaultPage : std::min(asked, kMaxPage);
   // A page token is the last name of the page before.
   std::vector<JobPointer> jobs = environment.jobs.List(request.page_token(), size + 1);
@@ -141,11 +141,11 @@ void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& re
     jobs.pop_back();
     response.set_next_page_token(jobs.back()->name());
   }
-  std::make_shared<JobList>(response, std::move(answer))->Fill(jobs);
+  std::make_shared<JobList>(response, answer)->Fill(jobs);
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& request,
-            v1::UpdateJobResponse& response, Answer answer) {
+            v1::UpdateJobResponse& response, const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
   if (!job.ok()) return answer(job.status());
   absl::StatusOr<JobSpec> spec = FromProto(request.spec());
@@ -156,19 +156,19 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
   if (request.has_expected_epoch()) epoch = request.expected_epoch();
   (*job)->Update(
       *std::move(spec), from_step, epoch,
-      [job = *job, &response, answer = std::move(answer)](const absl::Status& status) {
+      [job = *job, &response, answer](const absl::Status& status) {
         if (!status.ok()) return answer(InSpecNames(status));
         AnswerWithJob(job, *response.mutable_job(), answer);
       });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,
-            v1::DeleteJobResponse&, Answer answer) {
-  environment.jobs.Remove(request.name(), std::move(answer));
+            v1::DeleteJobResponse&, const Answer& answer) {
+  environment.jobs.Remove(request.name(), answer);
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& request,
-            v1::GetStepResponse& response, Answer answer) {
+            v1::GetStepResponse& response, const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
   if (!job.ok()) return answer(job.status());
   const auto step = (*job)->FindStep(request.step());
@@ -183,14 +183,14 @@ void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& req
 
 void Handle(const ServiceEnvironment& environment,
             const v1::AcknowledgeRequest& request, v1::AcknowledgeResponse& response,
-            Answer answer) {
+            const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
   if (!job.ok()) return answer(job.status());
   const absl::StatusOr<uint64_t> marked = (*job)->DurableStepsOf(request.dp_rank());
   if (!marked.ok()) return answer(marked.status());
   (*job)->Submit(Acknowledge{request.dp_rank(), request.step(), request.epoch()},
                  [job = *job, rank = request.dp_rank(), &response,
-                  answer = std::move(answer)](const absl::Status& status) {
+                  answer](const absl::Status& status) {
                    if (!status.ok()) return answer(status);
                    const absl::StatusOr<uint64_t> durable = job->DurableStepsOf(rank);
                    if (durable.ok()) response.set_durable_steps(*durable);
@@ -200,7 +200,7 @@ void Handle(const ServiceEnvironment& environment,
 
 void Handle(const ServiceEnvironment& environment,
             const v1::ReportLatencyRequest& request,
-            v1::ReportLatencyResponse& response, Answer answer) {
+            v1::ReportLatencyResponse& response, const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
   if (!job.ok()) return answer(job.status());
   const absl::StatusOr<LatencyReport> report = Read(request);

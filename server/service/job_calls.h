@@ -33,23 +33,23 @@ using Answer = std::function<void(const absl::Status&)>;
 
 // Request and response stay until the answer.
 void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& request,
-            v1::CreateJobResponse& response, Answer answer);
+            v1::CreateJobResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::GetJobRequest& request,
-            v1::GetJobResponse& response, Answer answer);
+            v1::GetJobResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& request,
-            v1::ListJobsResponse& response, Answer answer);
+            v1::ListJobsResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& request,
-            v1::UpdateJobResponse& response, Answer answer);
+            v1::UpdateJobResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,
-            v1::DeleteJobResponse& response, Answer answer);
+            v1::DeleteJobResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& request,
-            v1::GetStepResponse& response, Answer answer);
+            v1::GetStepResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment,
             const v1::AcknowledgeRequest& request, v1::AcknowledgeResponse& response,
-            Answer answer);
+            const Answer& answer);
 void Handle(const ServiceEnvironment& environment,
             const v1::ReportLatencyRequest& request,
-            v1::ReportLatencyResponse& response, Answer answer);
+            v1::ReportLatencyResponse& response, const Answer& answer);
 
 }  // namespace evenpack
 

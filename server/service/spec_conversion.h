@@ -17,7 +17,7 @@ void FillDefaults(v1::JobSpec& spec);
 // With defaults filled in and costs resolved, validated; JobSpec::description is the
 // spec with its defaults. INVALID_ARGUMENT naming the field as "spec.parallelism.data";
 // UNIMPLEMENTED for payload by value.
-absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& spec);
+absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given);
 
 // The spec that `spec` was made from, with its defaults.
 v1::JobSpec DescriptionOf(const JobSpec& spec);

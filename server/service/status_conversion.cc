@@ -21,7 +21,7 @@ std::string Text(absl::string_view text) { return std::string(text); }
 
 // The messages of this project are "FIELD: what is wrong with it".
 std::string FieldOf(const absl::Status& status) {
-  const std::string field = RefusedField(status);
+  std::string field = RefusedField(status);
   if (!field.empty()) return field;
   const std::string message = Text(status.message());
   const size_t colon = message.find(": ");

@@ -1,6 +1,7 @@
 #include "server/service/steps_call.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <memory>
 #include <optional>

@@ -52,7 +52,7 @@ absl::Status CheckWrites(
     absl::FunctionRef<std::optional<uint64_t>(const std::string& job)> records_of) {
   std::map<std::string, Records> jobs;
   for (const StoreWrite& write : writes) {
-    const absl::Status status = std::visit(
+    absl::Status status = std::visit(
         [&](const auto& held) {
           auto found = jobs.find(held.job);
           if (found == jobs.end()) {
