@@ -198,8 +198,7 @@ class IngestCall final : public Reactor,
         return Enqueue(EndOfStream{stream_, documents}, documents, true);
       }
       default:
-        return InvalidField("message",
-                            request.has_open() ? "a second open" : "nothing",
+        return InvalidField("message", request.has_open() ? "a second open" : "nothing",
                             "batch or end_of_stream");
     }
   }

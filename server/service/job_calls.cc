@@ -29,11 +29,10 @@ using JobPointer = std::shared_ptr<Job>;
 
 // Answers with the job as it is after what was decided before.
 void AnswerWithJob(const JobPointer& job, v1::Job& to, const Answer& answer) {
-  job->Describe(
-      [&to, answer](const absl::StatusOr<JobStatus>& status) {
-        if (status.ok()) ToProto(*status, to);
-        answer(status.status());
-      });
+  job->Describe([&to, answer](const absl::StatusOr<JobStatus>& status) {
+    if (status.ok()) ToProto(*status, to);
+    answer(status.status());
+  });
 }
 
 // The jobs of a page, each described at its own time.
@@ -154,12 +153,11 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
   if (request.has_from_step()) from_step = request.from_step();
   std::optional<uint64_t> epoch;
   if (request.has_expected_epoch()) epoch = request.expected_epoch();
-  (*job)->Update(
-      *std::move(spec), from_step, epoch,
-      [job = *job, &response, answer](const absl::Status& status) {
-        if (!status.ok()) return answer(InSpecNames(status));
-        AnswerWithJob(job, *response.mutable_job(), answer);
-      });
+  (*job)->Update(*std::move(spec), from_step, epoch,
+                 [job = *job, &response, answer](const absl::Status& status) {
+                   if (!status.ok()) return answer(InSpecNames(status));
+                   AnswerWithJob(job, *response.mutable_job(), answer);
+                 });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,
