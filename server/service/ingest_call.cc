@@ -206,6 +206,8 @@ class IngestCall final : public Reactor,
   absl::Status Enqueue(const Command& command, uint64_t next, bool ends) {
     {
       MutexLock lock(mutex_);
+      // Nobody would be told any more.
+      if (ending_.has_value()) return *ending_;
       ++uncommitted_;
     }
     auto self = shared_from_this();

@@ -42,14 +42,15 @@ class JobList : public std::enable_shared_from_this<JobList> {
       : response_(response), answer_(std::move(answer)) {}
 
   void Fill(const std::vector<JobPointer>& jobs) {
-    statuses_.resize(jobs.size());
+    statuses_.assign(jobs.size(), absl::UnknownError(""));
     left_ = jobs.size() + 1;
     for (size_t i = 0; i < jobs.size(); ++i) {
       jobs[i]->Describe(
           [self = shared_from_this(), i](const absl::StatusOr<JobStatus>& status) {
-            if (status.ok()) self->statuses_[i] = *status;
+            self->statuses_[i] = status;
             self->Finish();
           });
+      names_.push_back(jobs[i]->name());
     }
     Finish();
   }
@@ -57,16 +58,23 @@ class JobList : public std::enable_shared_from_this<JobList> {
  private:
   void Finish() {
     if (--left_ > 0) return;
-    // A job without a status was deleted meanwhile, or can't be recovered.
-    for (const std::optional<JobStatus>& status : statuses_) {
-      if (status.has_value()) ToProto(*status, *response_.add_jobs());
+    for (size_t i = 0; i < statuses_.size(); ++i) {
+      if (statuses_[i].ok()) {
+        ToProto(*statuses_[i], *response_.add_jobs());
+      } else if (!absl::IsNotFound(statuses_[i].status())) {
+        v1::BrokenJob& broken = *response_.add_broken_jobs();
+        broken.set_name(names_[i]);
+        broken.set_error(std::string(statuses_[i].status().message()));
+      }
+      // Else it was deleted meanwhile.
     }
     answer_(absl::OkStatus());
   }
 
   v1::ListJobsResponse& response_;
   const Answer answer_;
-  std::vector<std::optional<JobStatus>> statuses_;
+  std::vector<std::string> names_;
+  std::vector<absl::StatusOr<JobStatus>> statuses_;
   std::atomic<size_t> left_ = 0;
 };
 

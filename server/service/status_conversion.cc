@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "server/control/store_failure.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
 
@@ -73,7 +74,9 @@ grpc::Status ToGrpc(const absl::Status& status) {
   to.set_message(Text(status.message()));
   AddErrorInfo(status, to);
   if (absl::IsInvalidArgument(status)) AddBadRequest(status, to);
-  if (absl::IsUnavailable(status)) AddRetryInfo(to);
+  if (absl::IsUnavailable(status) || IsStoreFull(status)) {
+    AddRetryInfo(to);
+  }
   if (absl::IsResourceExhausted(status)) AddQuotaFailure(status, to);
   grpc::Status converted;
   grpc::SetErrorDetails(to, &converted);

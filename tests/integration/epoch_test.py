@@ -62,8 +62,11 @@ class EpochTest(unittest.TestCase):
         return error_of(caught.exception)
 
     def start_ranks(self, name: str) -> RankProcess:
+        """Ranks that are still on the way when the job has been drained."""
         asked = [
-            subscription(f"{rank}", api.Subscribe(job=name, dp_rank=rank), "received")
+            subscription(
+                f"{rank}", api.Subscribe(job=name, dp_rank=rank, credits=1), "none"
+            )
             for rank in range(2)
         ]
         return self.enterContext(RankProcess(self.server.grpc_address, asked))

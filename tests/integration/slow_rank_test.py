@@ -93,9 +93,10 @@ class SlowRankTest(unittest.TestCase):
         """
         self.let_another_job_work()
         wait_until(
-            lambda: self.job().durable_steps_per_rank[1] == durable,
-            f"{durable} steps are durable",
+            lambda: self.job().durable_steps == durable,
+            f"{durable} steps are durable at both ranks",
         )
+        self.assertEqual(self.job().durable_steps_per_rank[1], durable)
         before = wait_until(self.stands_still, "the job reaches its bound")
         memory = self.server.resident_bytes()
         for _ in range(5):
