@@ -108,6 +108,7 @@ address_of() {
 
 start_server() {
   "$build/bin/evenpack-server" --listen 127.0.0.1:0 --http-listen 127.0.0.1:0 \
+    --store "sqlite:$scratch/store" \
     >"$scratch/server.out" 2>"$scratch/server.err" &
   server_process=$!
   server="$(address_of grpc)"

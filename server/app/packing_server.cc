@@ -23,7 +23,7 @@
 #include "server/runtime/worker_pool.h"
 #include "server/service/field_path.h"
 #include "server/service/packing_service.h"
-#include "server/store/memory_store.h"
+#include "server/store/open_store.h"
 #include "server/web/http_server.h"
 #include "server/web/listen_address.h"
 #include "server/web/operator_pages.h"
@@ -79,11 +79,12 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
 // that call from one into another before.
 class PackingServer::Rooms {
  public:
-  explicit Rooms(const ServerOptions& options)
+  Rooms(const ServerOptions& options, std::unique_ptr<StateStore> store)
       : options_(options),
+        store_(std::move(store)),
         pool_(WakeThreads(options)),
-        committer_(store_),
-        jobs_({committer_, store_, pool_, Clock::Steady()}, options.max_jobs),
+        committer_(*store_),
+        jobs_({committer_, *store_, pool_, Clock::Steady()}, options.max_jobs),
         ingest_calls_(options.max_ingest_streams),
         step_calls_(options.max_step_streams),
         messages_(options.step_cache_bytes),
@@ -179,7 +180,7 @@ class PackingServer::Rooms {
   }
 
   const ServerOptions options_;
-  MemoryStore store_;
+  const std::unique_ptr<StateStore> store_;
   WorkerPool pool_;
   Committer committer_;
   JobRegistry jobs_;
@@ -204,7 +205,9 @@ PackingServer::~PackingServer() { Drain(); }
 
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
     const ServerOptions& options) {
-  auto rooms = std::make_unique<Rooms>(options);
+  absl::StatusOr<std::unique_ptr<StateStore>> store = OpenStore(options.store);
+  if (!store.ok()) return store.status();
+  auto rooms = std::make_unique<Rooms>(options, *std::move(store));
   absl::Status status = rooms->Start();
   std::unique_ptr<PackingServer> server(new PackingServer(std::move(rooms)));
   if (!status.ok()) return status;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/app/config_file.h"
+#include "server/store/open_store.h"
 
 namespace evenpack {
 namespace {
@@ -90,8 +91,12 @@ void AddTimes(CLI::App& app, ServerOptions& options) {
 
 void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--store", options.store,
-                 "where jobs are kept; memory: lost with the process")
-      ->check(CLI::IsMember({"memory"}))
+                 "where jobs are kept; memory: lost with the process; sqlite:PATH: a "
+                 "file on a local disk")
+      ->type_name("memory|sqlite:PATH")
+      ->check([](const std::string& name) {
+        return std::string(CheckStoreName(name).message());
+      })
       ->capture_default_str();
   AddNamed(app, "--log-level", options.log_level, kLevels, "info",
            "what is logged: messages of this level and above");

@@ -5,17 +5,13 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
-#include "server/runtime/status_detail.h"
+#include "server/control/store_failure.h"
 
 namespace evenpack {
 namespace {
 
-// What a caller sees: it may try again, whatever went wrong in the store.
 absl::Status NotStored(const absl::Status& cause) {
-  return WithDetail(absl::UnavailableError(absl::StrCat(
-                        "store: the change was not stored: ", cause.message())),
-                    {"STORE_FAILED", {}});
+  return StoreFailure("the change was not stored", cause);
 }
 
 uint64_t BytesOf(const StoreWrite& write) {

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/control/store_failure.h"
 #include "server/core/engine/admission_rule.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
@@ -87,10 +88,7 @@ absl::Status Job::CheckAlive() {
   if (removing_) return JobNotFound(name_);
   if (stale_) {
     if (absl::Status status = Load(); !status.ok()) {
-      return WithDetail(
-          absl::UnavailableError(absl::StrCat(
-              "store: the job can't be read back after a failure: ", status.message())),
-          {"STORE_FAILED", {}});
+      return StoreFailure("the job can't be read back after a failure", status);
     }
     stale_ = false;
     if (state_.created) ReleaseProducers();
@@ -154,7 +152,7 @@ void Job::Update(JobSpec spec, std::optional<uint64_t> from_step,
   AnswerOrFlush(status, done);
 }
 
-void Job::Remove(Done done) {
+void Job::Remove(const Done& done) {
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -165,7 +163,7 @@ void Job::Remove(Done done) {
       entry.writes.emplace_back(RemoveJob{name_});
       JobChange change;
       change.removed = true;
-      Enqueue(std::move(entry), std::move(change), std::move(done));
+      Enqueue(std::move(entry), std::move(change), done);
     }
   }
   AnswerOrFlush(status, done);
@@ -344,8 +342,8 @@ absl::Status Job::Recover() {
   MutexLock lock(mutex_);
   absl::Status status = Load();
   if (status.ok() && state_.created) status = RestoreShown();
-  broken_ = status;
-  return status;
+  broken_ = status.ok() ? status : StoreFailure("the job can't be recovered", status);
+  return broken_;
 }
 
 absl::Status Job::Load() {

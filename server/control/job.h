@@ -76,7 +76,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void Update(JobSpec spec, std::optional<uint64_t> from_step,
               std::optional<uint64_t> expected_epoch, Done done);
   // From here on everything is NOT_FOUND, and calls end so, once that is committed.
-  void Remove(Done done);
+  void Remove(const Done& done);
 
   // Answered when everything that it tells is committed.
   void Describe(const DoneWith<JobStatus>& done);

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/log.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -37,7 +38,10 @@ absl::Status JobRegistry::Recover() {
   for (const std::string& name : *names) {
     auto job = std::make_shared<Job>(name, environment_);
     // Its status is what the job answers from now on.
-    job->Recover().IgnoreError();
+    if (const absl::Status status = job->Recover(); !status.ok()) {
+      Log(LogLevel::kError, "job not recovered",
+          {{"job", name}, {"error", std::string(status.message())}});
+    }
     MutexLock lock(mutex_);
     jobs_[name] = {std::move(job), next_number_++};
   }

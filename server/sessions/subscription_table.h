@@ -66,7 +66,7 @@ class SubscriptionTable {
   std::vector<std::shared_ptr<Subscriber>> TakeWoken(const SessionView& view);
 
   // Whether this one is, which counts as woken.
-  bool TakeIfWoken(Subscription& subscription, const SessionView& view);
+  static bool TakeIfWoken(Subscription& subscription, const SessionView& view);
 
   size_t size() const { return claims_.size(); }
   SubscriberFigures Figures(const StepWindow& window) const;

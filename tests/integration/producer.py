@@ -3,6 +3,7 @@
 The first line of standard input is a Task in JSON. Each line of standard output is an
 object with the stream's name and one of
   next_sequence, ended   what the server accepted so far
+  reconnects             the code after which it goes on where the server says
   error                  the google.rpc.Status with which the call ended, in base64;
                          empty for OK
 """
@@ -13,7 +14,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import documents
@@ -40,6 +41,8 @@ class Stream:
     ends: bool = True
     # Give each document an id of ten bytes, so that there is more to send.
     wide: bool = False
+    # Go on when the call ends with UNAVAILABLE.
+    reconnects: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,16 @@ class Task:
 
     server: str
     streams: list[Stream]
+    # Channel arguments.
+    options: list[tuple[str, int]] = field(default_factory=list)
 
 
 def read_task(line: str) -> Task:
     """The task that `json.dumps(asdict(task))` wrote."""
     values: dict[str, Any] = json.loads(line)
-    return Task(values["server"], [Stream(**each) for each in values["streams"]])
+    streams = [Stream(**each) for each in values["streams"]]
+    options = [(name, value) for name, value in values["options"]]
+    return Task(values["server"], streams, options)
 
 
 def messages_of(stream: Stream) -> Iterator[api.IngestRequest]:
@@ -71,23 +78,40 @@ def messages_of(stream: Stream) -> Iterator[api.IngestRequest]:
         yield api.IngestRequest(end_of_stream=end)
 
 
-def send(stream: Stream, stub: rpc.PackingServiceStub) -> None:
+def position_of(stream: Stream, stub: rpc.PackingServiceStub) -> int:
+    """The document that the server expects next."""
+    opening = api.OpenIngest(job=stream.job, stream=stream.stream)
+    opened = api.IngestRequest(open=opening)
+    (answer,) = stub.Ingest(iter([opened]), wait_for_ready=True)
+    return answer.next_sequence
+
+
+def send_once(stream: Stream, stub: rpc.PackingServiceStub) -> None:
     """One call of Ingest, to its end."""
-    raw = b""
-    try:
-        for answer in stub.Ingest(messages_of(stream), wait_for_ready=True):
-            print_event(
-                stream.name, next_sequence=answer.next_sequence, ended=answer.ended
-            )
-    except grpc.RpcError as error:
-        raw = status_of(error).SerializeToString()
-    print_event(stream.name, error=in_base64(raw))
+    if stream.reconnects:
+        stream = replace(stream, first=position_of(stream, stub))
+    for answer in stub.Ingest(messages_of(stream), wait_for_ready=True):
+        print_event(stream.name, next_sequence=answer.next_sequence, ended=answer.ended)
+
+
+def send(stream: Stream, stub: rpc.PackingServiceStub) -> None:
+    """All that the stream has."""
+    while True:
+        try:
+            send_once(stream, stub)
+        except grpc.RpcError as error:
+            if stream.reconnects and error.code() == grpc.StatusCode.UNAVAILABLE:
+                print_event(stream.name, reconnects=error.code().name)
+                continue
+            raw = status_of(error).SerializeToString()
+            return print_event(stream.name, error=in_base64(raw))
+        return print_event(stream.name, error="")
 
 
 def main() -> None:
     """Reads the task and carries it out."""
     task = read_task(sys.stdin.readline())
-    with grpc.insecure_channel(task.server) as channel:
+    with grpc.insecure_channel(task.server, options=task.options) as channel:
         stub: rpc.PackingServiceStub = rpc.PackingServiceStub(channel)
         threads = [
             threading.Thread(target=send, args=(stream, stub))

@@ -90,6 +90,7 @@ class Follower:
         self._go_on = go_on
         self._subscribe = api.Subscribe.FromString(base64.b64decode(asked.subscribe))
         self._steps = 0
+        self._marked: api.Durable | None = None
 
     def run(self) -> None:
         """Until the call has ended for good."""
@@ -107,6 +108,9 @@ class Follower:
         # None ends the requests.
         requests: queue.SimpleQueue[api.StreamStepsRequest | None] = queue.SimpleQueue()
         requests.put(api.StreamStepsRequest(subscribe=self._subscribe))
+        if self._marked is not None:
+            # It may have been lost with the call before.
+            requests.put(api.StreamStepsRequest(durable=self._marked))
         call = self._follow(iter(requests.get, None), wait_for_ready=True)
         try:
             for raw in call:
@@ -132,8 +136,8 @@ class Follower:
         if self._steps == self._asked.pause_after:
             self._go_on.wait()
         if self._asked.marks == "durable":
-            durable = api.Durable(step=step.index, epoch=step.epoch)
-            requests.put(api.StreamStepsRequest(durable=durable))
+            self._marked = api.Durable(step=step.index, epoch=step.epoch)
+            requests.put(api.StreamStepsRequest(durable=self._marked))
         if self._asked.marks != "none":
             received = api.Received(step=step.index)
             requests.put(api.StreamStepsRequest(received=received))

@@ -160,16 +160,23 @@ class Sent:
 
     next_sequence: int | None = None
     ended: bool = False
+    reconnects: int = 0
     error: CallError | None = None
 
 
 class ProducerProcess(WorkerProcess):
     """Producers that send their streams."""
 
-    def __init__(self, server: str, streams: Iterable[producer.Stream]) -> None:
-        """Starts them."""
+    def __init__(
+        self,
+        server: str,
+        streams: Iterable[producer.Stream],
+        options: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        """Starts them; `options` are channel arguments."""
         asked = list(streams)
-        super().__init__("producer.py", asdict(producer.Task(server, asked)))
+        task = producer.Task(server, asked, list(options))
+        super().__init__("producer.py", asdict(task))
         self.streams = {each.name: Sent() for each in asked}
 
     def take_event(self) -> Sent | None:
@@ -179,8 +186,16 @@ class ProducerProcess(WorkerProcess):
             return None
         stream = self.streams[event["name"]]
         if "next_sequence" in event:
-            stream.next_sequence = event["next_sequence"]
+            told = event["next_sequence"]
+            # Whatever became of the server meanwhile.
+            if told < (stream.next_sequence or 0):
+                raise AssertionError(
+                    f"{told} documents are accepted after {stream.next_sequence} were"
+                )
+            stream.next_sequence = told
             stream.ended = event["ended"]
+        elif "reconnects" in event:
+            stream.reconnects += 1
         else:
             stream.error = _error_in(event)
         return stream

@@ -1,0 +1,20 @@
+// What callers are told of a store that failed.
+#ifndef EVENPACK_SERVER_CONTROL_STORE_FAILURE_H_
+#define EVENPACK_SERVER_CONTROL_STORE_FAILURE_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace evenpack {
+
+// RESOURCE_EXHAUSTED where the disk is full, DATA_LOSS where what is stored is damaged,
+// UNAVAILABLE for any other cause: trying again may help. The message is "store: WHAT:"
+// and the cause's.
+absl::Status StoreFailure(absl::string_view what, const absl::Status& cause);
+
+// Of a full disk: there may be room again.
+bool IsStoreFull(const absl::Status& status);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_STORE_FAILURE_H_

@@ -1,0 +1,22 @@
+// A store by the name that a flag gives it.
+#ifndef EVENPACK_SERVER_STORE_OPEN_STORE_H_
+#define EVENPACK_SERVER_STORE_OPEN_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/store/state_store.h"
+
+namespace evenpack {
+
+// INVALID_ARGUMENT unless `name` is "memory" or "sqlite:PATH".
+absl::Status CheckStoreName(const std::string& name);
+
+// As CheckStoreName and SqliteStore::Open.
+absl::StatusOr<std::unique_ptr<StateStore>> OpenStore(const std::string& name);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_STORE_OPEN_STORE_H_

@@ -1,0 +1,141 @@
+#include "server/store/sqlite_database.h"
+
+#include <sqlite3.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack {
+namespace {
+
+absl::Status StatusOf(sqlite3* database, int code) {
+  const std::string message = absl::StrCat("store: ", sqlite3_errmsg(database));
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(message);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(message);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::FailedPreconditionError(
+          "store: the file is in use by another process");
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return absl::FailedPreconditionError(message);
+    default:
+      return absl::UnavailableError(absl::StrCat(
+          message, " (SQLite's code ", sqlite3_extended_errcode(database), ")"));
+  }
+}
+
+}  // namespace
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+SqliteStatement& SqliteStatement::Bind(int parameter, int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter, value);
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::Bind(int parameter, std::string_view bytes) {
+  // A null pointer would be NULL, not no bytes.
+  sqlite3_bind_blob64(statement_.get(), parameter, bytes.empty() ? "" : bytes.data(),
+                      bytes.size(), SQLITE_STATIC);
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::BindText(int parameter, std::string_view text) {
+  sqlite3_bind_text64(statement_.get(), parameter, text.empty() ? "" : text.data(),
+                      text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  return *this;
+}
+
+absl::StatusOr<bool> SqliteStatement::Next() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  absl::Status status = code == SQLITE_DONE
+                            ? absl::OkStatus()
+                            : StatusOf(sqlite3_db_handle(statement_.get()), code);
+  Reset();
+  if (!status.ok()) return status;
+  return false;
+}
+
+absl::Status SqliteStatement::Run() {
+  const absl::StatusOr<bool> row = Next();
+  Reset();
+  return row.status();
+}
+
+void SqliteStatement::Reset() { sqlite3_reset(statement_.get()); }
+
+int64_t SqliteStatement::Integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+bool SqliteStatement::IsNull(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+std::string_view SqliteStatement::Bytes(int column) const {
+  const void* const bytes = sqlite3_column_blob(statement_.get(), column);
+  const auto size = static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return {static_cast<const char*>(bytes), size};
+}
+
+void SqliteDatabase::Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path,
+                                                    Mode mode) {
+  const int flags = mode == Mode::kReadOnly
+                        ? SQLITE_OPEN_READONLY
+                        : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  sqlite3* opened = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  SqliteDatabase database;
+  database.database_.reset(opened);
+  if (code != SQLITE_OK) return StatusOf(opened, code);
+  return database;
+}
+
+absl::Status SqliteDatabase::Run(const std::string& statements) {
+  const int code =
+      sqlite3_exec(database_.get(), statements.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : StatusOf(database_.get(), code);
+}
+
+absl::StatusOr<SqliteStatement> SqliteDatabase::Prepare(std::string_view statement) {
+  sqlite3_stmt* prepared = nullptr;
+  const int code =
+      sqlite3_prepare_v2(database_.get(), statement.data(),
+                         static_cast<int>(statement.size()), &prepared, nullptr);
+  if (code != SQLITE_OK) return StatusOf(database_.get(), code);
+  SqliteStatement result;
+  result.statement_.reset(prepared);
+  return result;
+}
+
+absl::StatusOr<int64_t> SqliteDatabase::Number(std::string_view statement) {
+  absl::StatusOr<SqliteStatement> prepared = Prepare(statement);
+  if (!prepared.ok()) return prepared.status();
+  const absl::StatusOr<bool> row = prepared->Next();
+  if (!row.ok()) return row.status();
+  return *row ? prepared->Integer(0) : 0;
+}
+
+absl::StatusOr<std::string> SqliteDatabase::Text(std::string_view statement) {
+  absl::StatusOr<SqliteStatement> prepared = Prepare(statement);
+  if (!prepared.ok()) return prepared.status();
+  const absl::StatusOr<bool> row = prepared->Next();
+  if (!row.ok()) return row.status();
+  return *row ? std::string(prepared->Bytes(0)) : "";
+}
+
+}  // namespace evenpack

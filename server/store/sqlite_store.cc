@@ -1,0 +1,283 @@
+#include "server/store/sqlite_store.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/store/file_system_check.h"
+#include "server/store/sqlite_schema.h"
+#include "server/store/wal_check.h"
+#include "server/store/write_check.h"
+
+namespace evenpack {
+namespace {
+
+constexpr std::string_view kJobs = "jobs";
+constexpr std::string_view kSnapshots = "snapshots";
+constexpr std::string_view kRecords = "records";
+
+absl::Status Damaged(std::string_view what) {
+  return absl::DataLossError(absl::StrCat("store: ", std::string(what),
+                                          "; accepted: rows as they were written"));
+}
+
+// What is damaged, where SQLite itself found it.
+absl::Status Of(std::string_view what, const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) return status;
+  return absl::DataLossError(
+      absl::StrCat(status.message(), ", reading ", std::string(what)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path,
+                                                               Access access) {
+  if (absl::Status status = CheckFileSystem(path); !status.ok()) return status;
+  if (absl::Status status = CheckWalOf(path); !status.ok()) return status;
+  const bool writes = access == Access::kReadWrite;
+  absl::StatusOr<SqliteDatabase> database = SqliteDatabase::Open(
+      path, writes ? SqliteDatabase::Mode::kCreate : SqliteDatabase::Mode::kReadOnly);
+  if (!database.ok()) return database.status();
+  absl::Status status = writes ? PrepareToWrite(*database) : PrepareToRead(*database);
+  if (!status.ok()) return status;
+  std::unique_ptr<SqliteStore> store(new SqliteStore(*std::move(database)));
+  MutexLock lock(store->mutex_);
+  status = store->PrepareStatements();
+  if (status.ok()) status = store->FindJobs();
+  if (!status.ok()) return status;
+  return store;
+}
+
+absl::Status SqliteStore::PrepareStatements() {
+  const std::initializer_list<std::pair<SqliteStatement*, std::string_view>> texts = {
+      {&statements_.begin, "BEGIN IMMEDIATE"},
+      {&statements_.commit, "COMMIT"},
+      {&statements_.rollback, "ROLLBACK"},
+      {&statements_.add_job, "INSERT INTO jobs VALUES (?1, ?2, ?3)"},
+      {&statements_.remove_job, "DELETE FROM jobs WHERE id = ?1"},
+      {&statements_.put_snapshot, "REPLACE INTO snapshots VALUES (?1, ?2, ?3, ?4)"},
+      {&statements_.remove_snapshot, "DELETE FROM snapshots WHERE job = ?1"},
+      {&statements_.get_snapshot,
+       "SELECT records, bytes, checksum FROM snapshots WHERE job = ?1"},
+      {&statements_.add_record, "INSERT INTO records VALUES (?1, ?2, ?3)"},
+      {&statements_.remove_records,
+       "DELETE FROM records WHERE place >= ?1 AND place < ?2"},
+      {&statements_.get_records,
+       "SELECT place, bytes, checksum FROM records "
+       "WHERE place >= ?1 AND place < ?2 ORDER BY place"},
+  };
+  for (const auto& [statement, text] : texts) {
+    absl::StatusOr<SqliteStatement> prepared = database_.Prepare(text);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::FindJobs() {
+  absl::StatusOr<SqliteStatement> list =
+      database_.Prepare("SELECT id, name, checksum FROM jobs ORDER BY id");
+  if (!list.ok()) return list.status();
+  while (true) {
+    const absl::StatusOr<bool> row = list->Next();
+    if (!row.ok()) return Of("the list of jobs", row.status());
+    if (!*row) break;
+    const std::string name(list->Bytes(1));
+    KnownJob& job = jobs_[name];
+    job.id = list->Integer(0);
+    if (list->Bytes(2) != RowChecksum(kJobs, job.id, 0, name)) {
+      job.damage = Damaged(absl::StrCat("the row of job '", name, "' is damaged"));
+    }
+    next_id_ = std::max(next_id_, job.id + 1);
+  }
+  for (auto& [name, job] : jobs_) {
+    const absl::StatusOr<uint64_t> records = CountRecords(job.id);
+    if (records.ok()) {
+      job.records = *records;
+    } else if (absl::IsDataLoss(records.status())) {
+      job.damage =
+          Of(absl::StrCat("the records of job '", name, "'"), records.status());
+    } else {
+      return records.status();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> SqliteStore::CountRecords(int64_t job) {
+  const absl::StatusOr<int64_t> covered =
+      database_.Number(absl::StrCat("SELECT records FROM snapshots WHERE job = ", job));
+  if (!covered.ok()) return covered.status();
+  const int64_t first = RecordPlace(job, 0);
+  const absl::StatusOr<int64_t> after_last = database_.Number(
+      absl::StrCat("SELECT max(place) + 1 FROM records WHERE place >= ", first,
+                   " AND place < ", RecordPlace(job + 1, 0)));
+  if (!after_last.ok()) return after_last.status();
+  return static_cast<uint64_t>(std::max(*covered, *after_last - first));
+}
+
+absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
+  MutexLock lock(mutex_);
+  // The lock is held while the function below runs, which the compiler can't see.
+  const KnownJobs* const jobs = &jobs_;
+  absl::Status status =
+      CheckWrites(writes, [jobs](const std::string& name) -> std::optional<uint64_t> {
+        const auto found = jobs->find(name);
+        if (found == jobs->end()) return std::nullopt;
+        return found->second.records;
+      });
+  if (!status.ok()) return status;
+  status = statements_.begin.Run();
+  if (!status.ok()) return status;
+  WrittenJobs written;
+  status = WriteAll(writes, written);
+  if (status.ok()) status = statements_.commit.Run();
+  if (!status.ok()) {
+    // Of some errors SQLite has made a rollback already.
+    statements_.rollback.Run().IgnoreError();
+    return status;
+  }
+  for (auto& [name, job] : written) {
+    if (job.has_value()) {
+      jobs_[name] = *std::move(job);
+    } else {
+      jobs_.erase(name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::WriteAll(std::span<const StoreWrite> writes,
+                                   WrittenJobs& written) {
+  for (const StoreWrite& write : writes) {
+    absl::Status status;
+    if (const auto* record = std::get_if<AppendRecord>(&write)) {
+      status = Write(*record, written);
+    } else if (const auto* snapshot = std::get_if<WriteSnapshot>(&write)) {
+      status = Write(*snapshot, written);
+    } else {
+      status = Write(std::get<RemoveJob>(write), written);
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+std::optional<SqliteStore::KnownJob>& SqliteStore::ToWrite(const std::string& job,
+                                                           WrittenJobs& written) {
+  const auto found = written.find(job);
+  if (found != written.end()) return found->second;
+  const auto known = jobs_.find(job);
+  return written[job] =
+             known == jobs_.end() ? std::nullopt : std::optional(known->second);
+}
+
+absl::Status SqliteStore::Write(const AppendRecord& write, WrittenJobs& written) {
+  std::optional<KnownJob>& job = ToWrite(write.job, written);
+  if (!job.has_value()) {
+    job.emplace().id = next_id_++;
+    const std::string checksum = RowChecksum(kJobs, job->id, 0, write.job);
+    absl::Status status = statements_.add_job.Bind(1, job->id)
+                              .BindText(2, write.job)
+                              .Bind(3, checksum)
+                              .Run();
+    if (!status.ok()) return status;
+  }
+  if (!job->damage.ok()) return job->damage;
+  const int64_t place = RecordPlace(job->id, write.number);
+  const std::string checksum = RowChecksum(kRecords, place, 0, write.bytes);
+  job->records = write.number + 1;
+  return statements_.add_record.Bind(1, place)
+      .Bind(2, write.bytes)
+      .Bind(3, checksum)
+      .Run();
+}
+
+absl::Status SqliteStore::Write(const WriteSnapshot& write, WrittenJobs& written) {
+  const std::optional<KnownJob>& job = ToWrite(write.job, written);
+  if (!job->damage.ok()) return job->damage;
+  const auto records = static_cast<int64_t>(write.records);
+  const std::string checksum = RowChecksum(kSnapshots, job->id, records, write.bytes);
+  absl::Status status = statements_.put_snapshot.Bind(1, job->id)
+                            .Bind(2, records)
+                            .Bind(3, write.bytes)
+                            .Bind(4, checksum)
+                            .Run();
+  if (!status.ok()) return status;
+  return statements_.remove_records.Bind(1, RecordPlace(job->id, 0))
+      .Bind(2, RecordPlace(job->id, write.records))
+      .Run();
+}
+
+// Also of a damaged job: then its name is free again.
+absl::Status SqliteStore::Write(const RemoveJob& write, WrittenJobs& written) {
+  std::optional<KnownJob>& job = ToWrite(write.job, written);
+  absl::Status status = statements_.remove_job.Bind(1, job->id).Run();
+  if (status.ok()) status = statements_.remove_snapshot.Bind(1, job->id).Run();
+  if (status.ok()) {
+    status = statements_.remove_records.Bind(1, RecordPlace(job->id, 0))
+                 .Bind(2, RecordPlace(job->id + 1, 0))
+                 .Run();
+  }
+  job.reset();
+  return status;
+}
+
+absl::StatusOr<std::vector<std::string>> SqliteStore::Jobs() {
+  MutexLock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, job] : jobs_) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<StoredJob> SqliteStore::Load(const std::string& job) {
+  MutexLock lock(mutex_);
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) {
+    return absl::NotFoundError(absl::StrCat("job: '", job, "' is not in the store"));
+  }
+  if (!found->second.damage.ok()) return found->second.damage;
+  StoredJob stored;
+  absl::Status status = LoadSnapshot(found->second.id, stored);
+  if (status.ok()) status = LoadRecords(found->second.id, stored);
+  if (!status.ok()) return Of(absl::StrCat("job '", job, "'"), status);
+  const uint64_t records = stored.snapshot_records + stored.records.size();
+  if (records == found->second.records) return stored;
+  return Damaged(
+      absl::StrCat("the records of job '", job, "' from ", records, " on are missing"));
+}
+
+absl::Status SqliteStore::LoadSnapshot(int64_t job, StoredJob& stored) {
+  SqliteStatement& get = statements_.get_snapshot;
+  const absl::StatusOr<bool> row = get.Bind(1, job).Next();
+  if (!row.ok()) return Of("a snapshot", row.status());
+  if (!*row) return absl::OkStatus();
+  const int64_t records = get.Integer(0);
+  stored.snapshot_records = static_cast<uint64_t>(records);
+  stored.snapshot = std::string(get.Bytes(1));
+  const bool whole =
+      get.Bytes(2) == RowChecksum(kSnapshots, job, records, stored.snapshot);
+  get.Reset();
+  return whole ? absl::OkStatus() : Damaged("a snapshot is damaged");
+}
+
+absl::Status SqliteStore::LoadRecords(int64_t job, StoredJob& stored) {
+  SqliteStatement& get = statements_.get_records;
+  int64_t place = RecordPlace(job, stored.snapshot_records);
+  get.Bind(1, place).Bind(2, RecordPlace(job + 1, 0));
+  for (;; ++place) {
+    const std::string name = absl::StrCat("record ", place - RecordPlace(job, 0));
+    const absl::StatusOr<bool> row = get.Next();
+    if (!row.ok()) return Of(name, row.status());
+    if (!*row) return absl::OkStatus();
+    stored.records.emplace_back(get.Bytes(1));
+    if (get.Integer(0) != place ||
+        get.Bytes(2) != RowChecksum(kRecords, place, 0, stored.records.back())) {
+      get.Reset();
+      return Damaged(absl::StrCat(name, " is damaged"));
+    }
+  }
+}
+
+}  // namespace evenpack

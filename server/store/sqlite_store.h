@@ -1,0 +1,94 @@
+// Jobs in a file, by SQLite: what Commit returned OK for survives a crash of the
+// process and of the machine. docs/reliability.md says against what else.
+#ifndef EVENPACK_SERVER_STORE_SQLITE_STORE_H_
+#define EVENPACK_SERVER_STORE_SQLITE_STORE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/runtime/mutex.h"
+#include "server/store/sqlite_database.h"
+#include "server/store/state_store.h"
+
+namespace evenpack {
+
+// Thread-safe; one connection.
+class SqliteStore final : public StateStore {
+ public:
+  enum class Access { kReadWrite, kReadOnly };
+
+  // Creates the file where there is none. FAILED_PRECONDITION: the file is in use, of
+  // another program or a newer format, may not be written, or lies on a network file
+  // system. NOT_FOUND: there is no such directory. DATA_LOSS: the list of jobs or the
+  // log is damaged.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(
+      const std::string& path, Access access = Access::kReadWrite);
+
+  // RESOURCE_EXHAUSTED: the disk is full.
+  absl::Status Commit(std::span<const StoreWrite> writes) override;
+  bool CommitWaits() const override { return true; }
+  absl::StatusOr<std::vector<std::string>> Jobs() override;
+  // DATA_LOSS names the snapshot or the record.
+  absl::StatusOr<StoredJob> Load(const std::string& job) override;
+
+ private:
+  struct Statements {
+    SqliteStatement begin;
+    SqliteStatement commit;
+    SqliteStatement rollback;
+    SqliteStatement add_job;
+    SqliteStatement remove_job;
+    SqliteStatement put_snapshot;
+    SqliteStatement remove_snapshot;
+    SqliteStatement get_snapshot;
+    SqliteStatement add_record;
+    // From a place on, before another.
+    SqliteStatement remove_records;
+    SqliteStatement get_records;
+  };
+  struct KnownJob {
+    int64_t id = 0;
+    uint64_t records = 0;
+    // Why nothing of it can be read or written.
+    absl::Status damage;
+  };
+  using KnownJobs = std::map<std::string, KnownJob>;
+  // As a commit leaves them; none for one that it removes.
+  using WrittenJobs = std::map<std::string, std::optional<KnownJob>>;
+
+  explicit SqliteStore(SqliteDatabase database) : database_(std::move(database)) {}
+
+  absl::Status PrepareStatements() EVENPACK_REQUIRES(mutex_);
+  absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
+  absl::StatusOr<uint64_t> CountRecords(int64_t job) EVENPACK_REQUIRES(mutex_);
+  absl::Status WriteAll(std::span<const StoreWrite> writes, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const AppendRecord& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const WriteSnapshot& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const RemoveJob& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  std::optional<KnownJob>& ToWrite(const std::string& job, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status LoadSnapshot(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
+  absl::Status LoadRecords(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  SqliteDatabase database_ EVENPACK_GUARDED_BY(mutex_);
+  // Ends before its database.
+  Statements statements_ EVENPACK_GUARDED_BY(mutex_);
+  KnownJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
+  int64_t next_id_ EVENPACK_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_STORE_SQLITE_STORE_H_

@@ -1,0 +1,113 @@
+#include "server/store/wal_check.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack {
+namespace {
+
+constexpr size_t kHeaderBytes = 32;
+constexpr size_t kFrameHeaderBytes = 24;
+// The last bit says in which order the checksum takes a word's bytes.
+constexpr uint32_t kMagic = 0x377f0682;
+constexpr uint32_t kMinPage = 512;
+constexpr uint32_t kMaxPage = 65536;
+
+uint32_t Word(std::string_view bytes, size_t at, bool big_endian = true) {
+  uint32_t word = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[at + i]);
+    word |= uint32_t{byte} << (8 * (big_endian ? 3 - i : i));
+  }
+  return word;
+}
+
+struct Checksum {
+  uint32_t first = 0;
+  uint32_t second = 0;
+
+  void Add(std::string_view bytes, bool big_endian) {
+    for (size_t at = 0; at < bytes.size(); at += 8) {
+      first += Word(bytes, at, big_endian) + second;
+      second += Word(bytes, at + 4, big_endian) + first;
+    }
+  }
+  bool IsAt(std::string_view bytes, size_t at) const {
+    return Word(bytes, at) == first && Word(bytes, at + 4) == second;
+  }
+};
+
+// A log whose header is whole.
+class Log {
+ public:
+  explicit Log(std::string_view bytes)
+      : bytes_(bytes),
+        big_endian_((Word(bytes, 0) & 1) != 0),
+        frame_bytes_(kFrameHeaderBytes + Word(bytes, 8)) {
+    checksum_.Add(bytes.substr(0, 24), big_endian_);
+  }
+
+  bool HeaderIsWhole() const { return checksum_.IsAt(bytes_, 24); }
+  size_t frames() const { return (bytes_.size() - kHeaderBytes) / frame_bytes_; }
+  // Frames in order.
+  bool NextIsWhole(size_t number) {
+    const std::string_view frame = Frame(number);
+    checksum_.Add(frame.substr(0, 8), big_endian_);
+    checksum_.Add(frame.substr(kFrameHeaderBytes), big_endian_);
+    return IsOfThisLog(number) && checksum_.IsAt(frame, 16);
+  }
+  bool IsOfThisLog(size_t number) const {
+    return Frame(number).substr(8, 8) == bytes_.substr(16, 8);
+  }
+  bool EndsCommit(size_t number) const { return Word(Frame(number), 4) != 0; }
+
+ private:
+  std::string_view Frame(size_t number) const {
+    return bytes_.substr(kHeaderBytes + number * frame_bytes_, frame_bytes_);
+  }
+
+  const std::string_view bytes_;
+  const bool big_endian_;
+  const size_t frame_bytes_;
+  Checksum checksum_;
+};
+
+}  // namespace
+
+absl::Status CheckWal(std::string_view log) {
+  if (log.size() < kHeaderBytes || (Word(log, 0) & ~1U) != kMagic) {
+    return absl::OkStatus();
+  }
+  const uint32_t page = Word(log, 8);
+  if (page < kMinPage || page > kMaxPage) return absl::OkStatus();
+  Log frames(log);
+  if (!frames.HeaderIsWhole()) return absl::OkStatus();
+  size_t wrong = 0;
+  while (wrong < frames.frames() && frames.NextIsWhole(wrong)) ++wrong;
+  // The commit that the wrong frame is part of may be a torn one.
+  bool commit_ended = false;
+  for (size_t i = wrong; i < frames.frames(); ++i) {
+    if (!frames.IsOfThisLog(i)) continue;
+    if (commit_ended) {
+      return absl::DataLossError(
+          absl::StrCat("store: frame ", wrong,
+                       " of the write-ahead log is damaged, and commits "
+                       "follow it; accepted: a log that is whole but for its end"));
+    }
+    commit_ended = frames.EndsCommit(i);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWalOf(const std::string& path) {
+  std::ifstream file(path + "-wal", std::ios::binary);
+  if (!file) return absl::OkStatus();
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return CheckWal(bytes);
+}
+
+}  // namespace evenpack

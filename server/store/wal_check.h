@@ -1,0 +1,28 @@
+// Whether a write-ahead log of SQLite is whole, as far as can be told.
+//
+// SQLite reads a log up to the first frame whose checksum is wrong and drops the rest.
+// That is right for a torn tail: a commit that was being written when the machine
+// stopped, and that nobody was told of. But the same happens where an old frame is
+// damaged, and then commits that were told of vanish without a word. Each commit is
+// flushed before the next one is begun, so if commits of the same log follow a wrong
+// frame's own, it is not a tail.
+// Format: SQLite's "Database File Format", section 4, "The Write-Ahead Log".
+#ifndef EVENPACK_SERVER_STORE_WAL_CHECK_H_
+#define EVENPACK_SERVER_STORE_WAL_CHECK_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace evenpack {
+
+// `log`: the file's bytes. DATA_LOSS names the frame.
+absl::Status CheckWal(std::string_view log);
+
+// That of the database at `path`, where it has one.
+absl::Status CheckWalOf(const std::string& path);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_STORE_WAL_CHECK_H_

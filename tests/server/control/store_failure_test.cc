@@ -1,0 +1,37 @@
+#include "server/control/store_failure.h"
+
+#include <gtest/gtest.h>
+
+#include "server/runtime/status_detail.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using testing::StatusIs;
+
+TEST(StoreFailureTest, TellsAFullDiskAndDamageFromWhatMayPass) {
+  struct Case {
+    absl::Status cause;
+    absl::StatusCode code;
+    const char* reason;
+  };
+  for (const Case& each : {
+           Case{absl::ResourceExhaustedError("store: full"),
+                absl::StatusCode::kResourceExhausted, "STORE_FULL"},
+           Case{absl::DataLossError("full"), absl::StatusCode::kDataLoss,
+                "STORE_DAMAGED"},
+           Case{absl::UnavailableError("full"), absl::StatusCode::kUnavailable,
+                "STORE_FAILED"},
+           Case{absl::InternalError("full"), absl::StatusCode::kUnavailable,
+                "STORE_FAILED"},
+       }) {
+    const absl::Status told = StoreFailure("not stored", each.cause);
+    EXPECT_THAT(told, StatusIs(each.code, "store: not stored: full"));
+    EXPECT_EQ(DetailOf(told).reason, each.reason);
+    EXPECT_EQ(IsStoreFull(told), each.code == absl::StatusCode::kResourceExhausted);
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

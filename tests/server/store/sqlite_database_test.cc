@@ -1,0 +1,82 @@
+#include "server/store/sqlite_database.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ScratchDirectory;
+using testing::StatusIs;
+
+class SqliteDatabaseTest : public ::testing::Test {
+ protected:
+  SqliteDatabase Open() {
+    return SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate).value();
+  }
+
+  ScratchDirectory directory_;
+  const std::string path_ = directory_.File("database");
+};
+
+TEST_F(SqliteDatabaseTest, GivesBackWhatWasBound) {
+  SqliteDatabase database = Open();
+  ASSERT_THAT(database.Run("CREATE TABLE t (number, bytes, text)"), IsOk());
+  const std::string bytes("\0\xff\0", 3);
+  {
+    SqliteStatement insert =
+        database.Prepare("INSERT INTO t VALUES (?1, ?2, ?3)").value();
+    EXPECT_THAT(insert.Bind(1, int64_t{-5}).Bind(2, bytes).BindText(3, "x").Run(),
+                IsOk());
+    EXPECT_THAT(insert.Bind(1, int64_t{6}).Bind(2, "").BindText(3, "").Run(), IsOk());
+  }
+  SqliteStatement select = database.Prepare("SELECT * FROM t ORDER BY number").value();
+  ASSERT_TRUE(select.Next().value());
+  EXPECT_EQ(select.Integer(0), -5);
+  EXPECT_EQ(select.Bytes(1), bytes);
+  EXPECT_EQ(select.Bytes(2), "x");
+  ASSERT_TRUE(select.Next().value());
+  EXPECT_EQ(select.Bytes(1), "");
+  EXPECT_FALSE(select.IsNull(1)) << "no bytes are not NULL";
+  EXPECT_FALSE(select.Next().value());
+  EXPECT_TRUE(select.Next().value()) << "anew";
+  EXPECT_EQ(database.Number("SELECT count(*) FROM t").value(), 2);
+  EXPECT_EQ(database.Number("SELECT number FROM t WHERE number > 10").value(), 0);
+  EXPECT_EQ(database.Text("SELECT text FROM t").value(), "x");
+}
+
+TEST_F(SqliteDatabaseTest, TellsOneErrorFromAnother) {
+  SqliteDatabase database = Open();
+  EXPECT_THAT(database.Run("nonsense"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("nonsense")));
+  EXPECT_THAT(database.Prepare("SELECT * FROM none").status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("none")));
+  ASSERT_THAT(database.Run("CREATE TABLE t (x UNIQUE); INSERT INTO t VALUES (1)"),
+              IsOk());
+  EXPECT_THAT(database.Run("INSERT INTO t VALUES (1)"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("UNIQUE")));
+  ASSERT_THAT(database.Run("PRAGMA max_page_count = 3"), IsOk());
+  EXPECT_THAT(database.Run("INSERT INTO t VALUES (zeroblob(100000))"),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("full")));
+  ASSERT_THAT(database.Run("BEGIN EXCLUSIVE"), IsOk());
+  EXPECT_THAT(Open().Run("BEGIN EXCLUSIVE"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("in use by another process")));
+  ASSERT_THAT(database.Run("COMMIT"), IsOk());
+  auto reader = SqliteDatabase::Open(path_, SqliteDatabase::Mode::kReadOnly);
+  EXPECT_THAT(reader->Run("INSERT INTO t VALUES (2)"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("readonly")));
+  EXPECT_THAT(
+      SqliteDatabase::Open(directory_.path(), SqliteDatabase::Mode::kCreate).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("open")));
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,69 @@
+#include "server/store/sqlite_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ScratchDirectory;
+using testing::StatusIs;
+
+class SqliteSchemaTest : public ::testing::Test {
+ protected:
+  SqliteDatabase Open() {
+    return SqliteDatabase::Open(directory_.File("store"), SqliteDatabase::Mode::kCreate)
+        .value();
+  }
+
+  ScratchDirectory directory_;
+};
+
+TEST_F(SqliteSchemaTest, WritesAreFlushedAndTheFileIsNotMapped) {
+  SqliteDatabase database = Open();
+  ASSERT_THAT(PrepareToWrite(database), IsOk());
+  EXPECT_EQ(database.Text("PRAGMA journal_mode").value(), "wal");
+  EXPECT_EQ(database.Number("PRAGMA synchronous").value(), 2) << "FULL";
+  EXPECT_EQ(database.Number("PRAGMA mmap_size").value(), 0);
+  EXPECT_EQ(database.Text("PRAGMA locking_mode").value(), "exclusive");
+  EXPECT_EQ(database.Number("PRAGMA user_version").value(), kStoreFormatVersion);
+}
+
+TEST_F(SqliteSchemaTest, MayBePreparedAgain) {
+  {
+    SqliteDatabase database = Open();
+    ASSERT_THAT(PrepareToWrite(database), IsOk());
+    ASSERT_THAT(database.Run("INSERT INTO jobs VALUES (1, 'a', x'00')"), IsOk());
+  }
+  SqliteDatabase database = Open();
+  ASSERT_THAT(PrepareToWrite(database), IsOk());
+  EXPECT_EQ(database.Number("SELECT count(*) FROM jobs").value(), 1);
+}
+
+TEST_F(SqliteSchemaTest, ReadingNeedsTables) {
+  SqliteDatabase database = Open();
+  EXPECT_THAT(PrepareToRead(database),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing")));
+  ASSERT_THAT(PrepareToWrite(database), IsOk());
+  EXPECT_THAT(PrepareToRead(database), IsOk());
+}
+
+TEST_F(SqliteSchemaTest, ChecksumsTellTablesRowsAndBytesApart) {
+  const std::set<std::string> checksums = {
+      RowChecksum("records", 1, 2, "x"), RowChecksum("jobs", 1, 2, "x"),
+      RowChecksum("records", 2, 2, "x"), RowChecksum("records", 1, 3, "x"),
+      RowChecksum("records", 1, 2, "y"), RowChecksum("records", 1, 2, "")};
+  EXPECT_EQ(checksums.size(), 6U);
+  for (const std::string& checksum : checksums) EXPECT_EQ(checksum.size(), 16U);
+}
+
+}  // namespace
+}  // namespace evenpack

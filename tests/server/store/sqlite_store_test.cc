@@ -1,0 +1,371 @@
+#include "server/store/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/store/sqlite_database.h"
+#include "tests/server/store/state_store_parity.h"
+#include "tests/testing/fault_disk.h"
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A store that takes its directory with it.
+class ScratchStore final : public StateStore {
+ public:
+  absl::Status Commit(std::span<const StoreWrite> writes) override {
+    return store_->Commit(writes);
+  }
+  bool CommitWaits() const override { return store_->CommitWaits(); }
+  absl::StatusOr<std::vector<std::string>> Jobs() override { return store_->Jobs(); }
+  absl::StatusOr<StoredJob> Load(const std::string& job) override {
+    return store_->Load(job);
+  }
+
+ private:
+  ScratchDirectory directory_;
+  std::unique_ptr<SqliteStore> store_ =
+      SqliteStore::Open(directory_.File("store")).value();
+};
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, StateStoreParityTest, ::testing::Values([] {
+                           return std::make_unique<ScratchStore>();
+                         }));
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteFile(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<SqliteStore> Open() { return SqliteStore::Open(path_).value(); }
+  absl::Status OpenStatus() { return SqliteStore::Open(path_).status(); }
+  void RunInFile(const std::string& statements) {
+    auto database = SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate);
+    ASSERT_THAT(database->Run(statements), IsOk());
+  }
+  // Records 0 to count - 1 of a job, each its number and 40 bytes.
+  static std::vector<StoreWrite> Records(const std::string& job, uint64_t count) {
+    std::vector<StoreWrite> writes;
+    for (uint64_t i = 0; i < count; ++i) {
+      writes.emplace_back(AppendRecord{job, i, absl::StrCat(i, std::string(40, 'a'))});
+    }
+    return writes;
+  }
+
+  ScratchDirectory directory_;
+  const std::string path_ = directory_.File("store");
+};
+
+TEST_F(SqliteStoreTest, WhatWasCommittedIsThereWhenItIsOpenedAgain) {
+  {
+    const auto store = Open();
+    ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
+    ASSERT_THAT(store->Commit(Records("b", 2)), IsOk());
+    ASSERT_THAT(store->Commit(std::vector<StoreWrite>{WriteSnapshot{"b", 2, "state"},
+                                                      AppendRecord{"b", 2, "more"}}),
+                IsOk());
+  }
+  const auto store = Open();
+  EXPECT_THAT(store->Jobs().value(), ElementsAre("a", "b"));
+  EXPECT_EQ(store->Load("a")->records.size(), 3U);
+  EXPECT_EQ(store->Load("b")->snapshot, "state");
+  EXPECT_EQ(store->Load("b")->snapshot_records, 2U);
+  EXPECT_THAT(store->Load("b")->records, ElementsAre("more"));
+  EXPECT_THAT(store->Commit(std::vector<StoreWrite>{AppendRecord{"b", 3, ""}}), IsOk());
+}
+
+TEST_F(SqliteStoreTest, OneProcessAloneHasTheFile) {
+  const auto store = Open();
+  EXPECT_THAT(OpenStatus(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                     HasSubstr("in use by another process")));
+}
+
+TEST_F(SqliteStoreTest, FilesThatAreNotItsOwnAreRefusedAndLeftAlone) {
+  RunInFile("CREATE TABLE mine (x)");
+  const std::string before = ReadFile(path_);
+  EXPECT_THAT(OpenStatus(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                     HasSubstr("another program")));
+  EXPECT_EQ(ReadFile(path_), before);
+  const std::string text(10'000, 'x');
+  WriteFile(path_, text);
+  EXPECT_THAT(OpenStatus(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a database")));
+  EXPECT_EQ(ReadFile(path_), text);
+}
+
+TEST_F(SqliteStoreTest, ANewerFormatIsRefused) {
+  Open();
+  RunInFile("PRAGMA user_version = 2");
+  EXPECT_THAT(OpenStatus(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "store: format version 2 is newer than this program; accepted: "
+                       "up to 1"));
+}
+
+TEST_F(SqliteStoreTest, ADirectoryThatIsNotThereIsNamed) {
+  EXPECT_THAT(SqliteStore::Open(directory_.File("none/store")).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none'")));
+}
+
+TEST_F(SqliteStoreTest, ARowThatChangedStopsItsJobAlone) {
+  struct Case {
+    const char* change;
+    const char* named;
+  };
+  for (const Case& each : {
+           Case{"UPDATE records SET bytes = x'00' WHERE place = (1 << 40) + 1",
+                "record 1 is damaged"},
+           Case{"UPDATE records SET checksum = x'00' WHERE place = 1 << 40",
+                "record 0 is damaged"},
+           Case{"DELETE FROM records WHERE place = (1 << 40) + 1",
+                "record 1 is damaged"},
+           Case{"UPDATE records SET place = place + 7 WHERE place = (1 << 40) + 2",
+                "record 2 is damaged"},
+           Case{"UPDATE snapshots SET bytes = x'00' WHERE job = 1",
+                "a snapshot is damaged"},
+           Case{"UPDATE snapshots SET records = 1 WHERE job = 1",
+                "a snapshot is damaged"},
+           Case{"UPDATE jobs SET name = 'c' WHERE id = 1", "the row of job 'c'"},
+       }) {
+    const std::string change = each.change;
+    std::filesystem::remove(path_);
+    {
+      const auto store = Open();
+      ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
+      ASSERT_THAT(store->Commit(Records("b", 3)), IsOk());
+      if (change.find("snapshots") != std::string::npos) {
+        ASSERT_THAT(
+            store->Commit(std::vector<StoreWrite>{WriteSnapshot{"a", 3, "state"}}),
+            IsOk());
+      }
+    }
+    RunInFile(change);
+    const auto store = Open();
+    const std::string name = change.find("name") == std::string::npos ? "a" : "c";
+    EXPECT_THAT(store->Load(name),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(each.named)))
+        << change;
+    EXPECT_EQ(store->Load("b")->records.size(), 3U) << change;
+    EXPECT_THAT(store->Commit(std::vector<StoreWrite>{AppendRecord{"b", 3, ""}}),
+                IsOk());
+    EXPECT_THAT(store->Commit(std::vector<StoreWrite>{RemoveJob{name}}), IsOk());
+    EXPECT_THAT(store->Jobs().value(), ElementsAre("b"));
+  }
+}
+
+// No flipped bit of the file makes a store tell other records than were written.
+TEST_F(SqliteStoreTest, AFlippedBitIsFoundOrDoesNoHarm) {
+  std::vector<std::string> names;
+  {
+    const auto store = Open();
+    for (const char* name : {"a", "b", "c"}) {
+      names.emplace_back(name);
+      ASSERT_THAT(store->Commit(Records(name, 60)), IsOk());
+      ASSERT_THAT(store->Commit(std::vector<StoreWrite>{
+                      WriteSnapshot{name, 60, "state"}, AppendRecord{name, 60, "tail"},
+                      AppendRecord{name, 61, std::string(9000, 'x')}}),
+                  IsOk());
+    }
+  }
+  const std::string whole = ReadFile(path_);
+  ASSERT_FALSE(std::filesystem::exists(path_ + "-wal")) << "closed in good order";
+  std::mt19937_64 random(7);
+  int found = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string damaged = whole;
+    const size_t at = random() % damaged.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
+    WriteFile(path_, damaged);
+    auto store = SqliteStore::Open(path_);
+    if (!store.ok()) {
+      EXPECT_THAT(store.status().code(),
+                  AnyOf(absl::StatusCode::kDataLoss, absl::StatusCode::kUnavailable,
+                        absl::StatusCode::kFailedPrecondition))
+          << at;
+      ++found;
+      continue;
+    }
+    for (const std::string& name : names) {
+      const auto job = (*store)->Load(name);
+      if (job.ok()) {
+        EXPECT_EQ(job->snapshot, "state") << at;
+        EXPECT_THAT(job->records, ElementsAre("tail", std::string(9000, 'x'))) << at;
+      } else {
+        ++found;
+      }
+    }
+  }
+  EXPECT_GT(found, 20);
+}
+
+// The log cut at every byte of its last commits: what remains is a state that was.
+TEST_F(SqliteStoreTest, ATornTailIsCut) {
+  std::string database;
+  std::string log;
+  size_t before_last = 0;
+  {
+    const auto store = Open();
+    ASSERT_THAT(store->Commit(Records("a", 1)), IsOk());
+    ASSERT_THAT(store->Commit(std::vector<StoreWrite>{AppendRecord{"a", 1, "1"}}),
+                IsOk());
+    before_last = std::filesystem::file_size(path_ + "-wal");
+    ASSERT_THAT(store->Commit(std::vector<StoreWrite>{AppendRecord{"a", 2, "2"}}),
+                IsOk());
+    database = ReadFile(path_);
+    log = ReadFile(path_ + "-wal");
+  }
+  ASSERT_GT(log.size(), before_last);
+  for (size_t size = before_last; size <= log.size(); size += 61) {
+    WriteFile(path_, database);
+    WriteFile(path_ + "-wal", log.substr(0, size));
+    EXPECT_EQ(Open()->Load("a")->records.size(), size < log.size() ? 2U : 3U) << size;
+  }
+}
+
+TEST_F(SqliteStoreTest, DamageInTheLogBeforeLaterCommitsIsNotTakenForATornTail) {
+  std::string database;
+  std::string log;
+  {
+    const auto store = Open();
+    for (uint64_t i = 0; i < 6; ++i) {
+      ASSERT_THAT(store->Commit(std::vector<StoreWrite>{
+                      AppendRecord{"a", i, std::string(100, 'x')}}),
+                  IsOk());
+    }
+    database = ReadFile(path_);
+    log = ReadFile(path_ + "-wal");
+  }
+  WriteFile(path_, database);
+  log[log.size() / 2] = static_cast<char>(log[log.size() / 2] ^ 1);
+  WriteFile(path_ + "-wal", log);
+  EXPECT_THAT(OpenStatus(), StatusIs(absl::StatusCode::kDataLoss,
+                                     HasSubstr("of the write-ahead log is damaged")));
+}
+
+TEST_F(SqliteStoreTest, AFullDiskRefusesAndGoesOnWhenThereIsRoom) {
+  FaultDisk disk;
+  const auto store = Open();
+  ASSERT_THAT(store->Commit(Records("a", 1)), IsOk());
+  const std::vector<StoreWrite> large = {
+      AppendRecord{"a", 1, std::string(1 << 20, 'x')}};
+  for (const uint64_t room : {0U, 5000U, 100'000U}) {
+    disk.SetRoom(room);
+    EXPECT_THAT(store->Commit(large),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("full")));
+    EXPECT_EQ(store->Load("a")->records.size(), 1U);
+  }
+  disk.SetRoom(std::nullopt);
+  EXPECT_THAT(store->Commit(large), IsOk());
+  EXPECT_EQ(store->Load("a")->records.size(), 2U);
+}
+
+// Whatever of the writes that were not flushed a crash leaves: all commits that were
+// told of are there, and at most the one under way besides.
+TEST_F(SqliteStoreTest, ACrashLosesNothingThatWasCommitted) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 40; ++round) {
+    ScratchDirectory before;
+    const std::string path = before.File("store");
+    std::map<std::string, std::string> left;
+    uint64_t committed = 0;
+    uint64_t snapshot = 0;
+    {
+      FaultDisk disk;
+      const auto store = SqliteStore::Open(path).value();
+      const uint64_t commits = 1 + random() % 60;
+      while (committed < commits) {
+        std::vector<StoreWrite> writes = {
+            AppendRecord{"a", committed, std::string(random() % 9000, 'x')}};
+        ++committed;
+        if (random() % 8 == 0) {
+          writes.emplace_back(WriteSnapshot{"a", committed, "state"});
+          snapshot = committed;
+        }
+        ASSERT_THAT(store->Commit(writes), IsOk());
+      }
+      // One under way, that fails at some point of it.
+      disk.SetRoom(random() % 40'000);
+      const bool last = store
+                            ->Commit(std::vector<StoreWrite>{
+                                AppendRecord{"a", committed, std::string(30'000, 'y')}})
+                            .ok();
+      if (last) ++committed;
+      left = disk.AfterCrash(random);
+    }
+    ScratchDirectory after;
+    for (const auto& [file, bytes] : left) {
+      WriteFile(after.File(std::filesystem::path(file).filename()), bytes);
+    }
+    const auto job = SqliteStore::Open(after.File("store")).value()->Load("a");
+    ASSERT_THAT(job, IsOk());
+    EXPECT_EQ(job->snapshot_records, snapshot);
+    const uint64_t records = job->snapshot_records + job->records.size();
+    EXPECT_THAT(records, AnyOf(committed, committed + 1)) << "round " << round;
+  }
+}
+
+TEST_F(SqliteStoreTest, TheFileStaysFlatWhileSnapshotsReplaceRecords) {
+  const auto store = Open();
+  ASSERT_THAT(store->Commit(Records("a", 1)), IsOk());
+  uint64_t number = 1;
+  std::vector<uintmax_t> sizes;
+  for (int round = 0; round < 8; ++round) {
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_THAT(store->Commit(std::vector<StoreWrite>{
+                      AppendRecord{"a", number++, std::string(1000, 'x')}}),
+                  IsOk());
+    }
+    ASSERT_THAT(store->Commit(std::vector<StoreWrite>{
+                    WriteSnapshot{"a", number, std::string(5000, 's')}}),
+                IsOk());
+    sizes.push_back(std::filesystem::file_size(path_) +
+                    std::filesystem::file_size(path_ + "-wal"));
+  }
+  EXPECT_LT(sizes.back(), sizes[2] + (1 << 20));
+}
+
+TEST_F(SqliteStoreTest, ReadOnlyReadsAndLeavesTheFileAsItIs) {
+  {
+    const auto store = Open();
+    ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
+  }
+  const std::string before = ReadFile(path_);
+  {
+    const auto store = SqliteStore::Open(path_, SqliteStore::Access::kReadOnly).value();
+    EXPECT_EQ(store->Load("a")->records.size(), 3U);
+    EXPECT_FALSE(store->Commit(Records("b", 1)).ok());
+  }
+  EXPECT_EQ(ReadFile(path_), before);
+  EXPECT_FALSE(
+      SqliteStore::Open(directory_.File("other"), SqliteStore::Access::kReadOnly).ok());
+  EXPECT_FALSE(std::filesystem::exists(directory_.File("other")));
+}
+
+}  // namespace
+}  // namespace evenpack::testing

@@ -1,0 +1,32 @@
+// A disk for SQLite that fills up, and of which a test can tell what a crash of the
+// machine would leave: a VFS over SQLite's own.
+#ifndef EVENPACK_TESTS_TESTING_FAULT_DISK_H_
+#define EVENPACK_TESTS_TESTING_FAULT_DISK_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+namespace evenpack::testing {
+
+// While it lives, databases that are opened lie on it. One at a time, and one thread.
+class FaultDisk {
+ public:
+  FaultDisk();
+  ~FaultDisk();
+  FaultDisk(const FaultDisk&) = delete;
+  FaultDisk& operator=(const FaultDisk&) = delete;
+
+  // Writes beyond so many bytes fail as on a full disk; without a number none does.
+  void SetRoom(std::optional<uint64_t> bytes);
+
+  // The files' bytes by path, as a crash now may leave them: what was flushed, and of
+  // the writes since any number, in any order, each whole or torn.
+  std::map<std::string, std::string> AfterCrash(std::mt19937_64& random) const;
+};
+
+}  // namespace evenpack::testing
+
+#endif  // EVENPACK_TESTS_TESTING_FAULT_DISK_H_
