@@ -1,4 +1,4 @@
-// What a command writes once it has succeeded.
+// What a command writes once it has done its work.
 #ifndef EVENPACK_CLIENT_CLI_COMMAND_OUTPUT_H_
 #define EVENPACK_CLIENT_CLI_COMMAND_OUTPUT_H_
 
@@ -11,6 +11,8 @@ struct CommandOutput {
   std::string text;
   // For standard error: what the user should know besides, or nothing.
   std::string note;
+  // What it looked at is not as it should be.
+  bool failed = false;
 };
 
 }  // namespace evenpack

@@ -32,8 +32,8 @@ struct CommandDefinition {
   std::vector<FlagDefinition> flags;
 };
 
-// Those that need no server: pack, shard, compare. Those that do: jobs ..., ingest,
-// follow, step.
+// Those that need no server: pack, shard, compare, verify. Those that do: jobs ...,
+// ingest, follow, step.
 const std::vector<CommandDefinition>& CommandDefinitions();
 
 // What the commands are for that begin with the word `group`.

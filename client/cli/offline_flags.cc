@@ -70,10 +70,17 @@ CommandDefinition ShardDefinition() {
           }};
 }
 
+CommandDefinition VerifyDefinition() {
+  return {"verify",
+          "Read the file of a server's store whole, while no server has it",
+          {{"FILE", kArgument, "", "the path after sqlite: in the server's --store"},
+           kJsonFlag}};
+}
+
 }  // namespace
 
 std::vector<CommandDefinition> OfflineCommands() {
-  return {PackDefinition(), ShardDefinition(), CompareDefinition()};
+  return {PackDefinition(), ShardDefinition(), CompareDefinition(), VerifyDefinition()};
 }
 
 }  // namespace evenpack

@@ -1,4 +1,4 @@
-// The commands that need no server: pack, shard, compare.
+// The commands that need no server: pack, shard, compare, verify.
 #ifndef EVENPACK_CLIENT_CLI_OFFLINE_FLAGS_H_
 #define EVENPACK_CLIENT_CLI_OFFLINE_FLAGS_H_
 

@@ -12,6 +12,7 @@
 #include "client/cli/pack_command.h"
 #include "client/cli/quoted_value.h"
 #include "client/cli/shard_command.h"
+#include "client/cli/verify_command.h"
 
 namespace evenpack {
 namespace {
@@ -20,6 +21,7 @@ absl::StatusOr<CommandOutput> RunOffline(const CommandLine& line) {
   if (line.command == "pack") return RunPackCommand(line.flags);
   if (line.command == "shard") return RunShardCommand(line.flags);
   if (line.command == "compare") return RunCompareCommand(line.flags);
+  if (line.command == "verify") return RunVerifyCommand(line.flags);
   return CommandOutput{line.text, ""};
 }
 
@@ -65,7 +67,7 @@ int RunProgram(const std::vector<std::string>& arguments,
   if (!output.ok()) return OfflineFailure(output.status(), context.err);
   context.err.Write(output->note);
   context.out.Write(output->text);
-  return 0;
+  return output->failed ? kExitRefused : 0;
 }
 
 }  // namespace evenpack

@@ -15,7 +15,8 @@ enum ExitCode : int {
   kExitInternalError = 1,
   // A flag, a file, or a value that the server doesn't accept.
   kExitBadInput = 2,
-  // The server, or the client on its behalf, refused for any other reason.
+  // The server, or the client on its behalf, refused for any other reason; or what was
+  // verified is damaged.
   kExitRefused = 3,
   // The server can't be reached, or said to come back later, until the time was up.
   kExitUnavailable = 4,

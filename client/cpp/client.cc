@@ -16,7 +16,7 @@ absl::StatusOr<v1::Job> Client::GetJob(const std::string& name) {
   return connection_->GetJob(name);
 }
 
-absl::StatusOr<std::vector<v1::Job>> Client::ListJobs() {
+absl::StatusOr<v1::ListJobsResponse> Client::ListJobs() {
   return connection_->ListJobs();
 }
 

@@ -48,8 +48,8 @@ class Client {
   // and ALREADY_EXISTS if it differs.
   absl::StatusOr<v1::Job> CreateJob(const std::string& name, const v1::JobSpec& spec);
   absl::StatusOr<v1::Job> GetJob(const std::string& name);
-  // All jobs by name.
-  absl::StatusOr<std::vector<v1::Job>> ListJobs();
+  // All jobs by name, and those that the server could not recover from its store.
+  absl::StatusOr<v1::ListJobsResponse> ListJobs();
   // Retried where expected_epoch is set, since otherwise a repetition would reconfigure
   // the job twice. If a retry is told ABORTED and the job is one epoch further with
   // every field that the request's spec sets, an attempt before it succeeded.

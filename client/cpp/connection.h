@@ -23,7 +23,7 @@ class Connection {
 
   virtual absl::StatusOr<v1::Job> CreateJob(const v1::CreateJobRequest& request) = 0;
   virtual absl::StatusOr<v1::Job> GetJob(const std::string& name) = 0;
-  virtual absl::StatusOr<std::vector<v1::Job>> ListJobs() = 0;
+  virtual absl::StatusOr<v1::ListJobsResponse> ListJobs() = 0;
   virtual absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request) = 0;
   virtual absl::Status DeleteJob(const std::string& name) = 0;
   virtual absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) = 0;

@@ -50,7 +50,7 @@ class RetryingConnection final : public Connection {
 
   absl::StatusOr<v1::Job> CreateJob(const v1::CreateJobRequest& request) override;
   absl::StatusOr<v1::Job> GetJob(const std::string& name) override;
-  absl::StatusOr<std::vector<v1::Job>> ListJobs() override;
+  absl::StatusOr<v1::ListJobsResponse> ListJobs() override;
   absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request) override;
   absl::Status DeleteJob(const std::string& name) override;
   absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) override;
@@ -116,18 +116,17 @@ absl::StatusOr<v1::Job> RetryingConnection::GetJob(const std::string& name) {
   return std::move(*outcome.response->mutable_job());
 }
 
-absl::StatusOr<std::vector<v1::Job>> RetryingConnection::ListJobs() {
-  std::vector<v1::Job> jobs;
+absl::StatusOr<v1::ListJobsResponse> RetryingConnection::ListJobs() {
+  v1::ListJobsResponse all;
   v1::ListJobsRequest request;
   do {
     Outcome<v1::ListJobsResponse> outcome = Retry(&Stub::ListJobs, request);
     if (!outcome.response.ok()) return outcome.response.status();
-    for (v1::Job& job : *outcome.response->mutable_jobs()) {
-      jobs.push_back(std::move(job));
-    }
     request.set_page_token(outcome.response->next_page_token());
+    outcome.response->clear_next_page_token();
+    all.MergeFrom(*outcome.response);
   } while (!request.page_token().empty());
-  return jobs;
+  return all;
 }
 
 absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(

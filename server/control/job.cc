@@ -11,6 +11,7 @@
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
 #include "server/core/engine/event_codec.h"
+#include "server/core/engine/replay.h"
 #include "server/core/engine/state_codec.h"
 #include "server/runtime/status_detail.h"
 
@@ -347,29 +348,20 @@ absl::Status Job::Recover() {
 }
 
 absl::Status Job::Load() {
-  const absl::StatusOr<StoredJob> stored = environment_.store.Load(name_);
+  absl::StatusOr<StoredJob> stored = environment_.store.Load(name_);
   if (!stored.ok() && !absl::IsNotFound(stored.status())) return stored.status();
-  JobState state;
-  uint64_t records = 0;
-  uint64_t record_bytes = 0;
-  if (stored.ok()) {
-    if (!stored->snapshot.empty()) {
-      absl::StatusOr<JobState> decoded = DecodeState(stored->snapshot);
-      if (!decoded.ok()) return decoded.status();
-      state = *std::move(decoded);
-    }
-    for (const std::string& bytes : stored->records) {
-      absl::StatusOr<Event> event = DecodeEvent(bytes);
-      if (!event.ok()) return event.status();
-      Apply(*std::move(event), state);
-      record_bytes += bytes.size();
-    }
-    records = stored->snapshot_records + stored->records.size();
-    snapshot_bytes_ = stored->snapshot.size();
+  StoredJob held;
+  if (stored.ok()) held = *std::move(stored);
+  absl::StatusOr<JobState> state =
+      Replay(held.snapshot, held.snapshot_records, held.records);
+  if (!state.ok()) return state.status();
+  state_ = *std::move(state);
+  records_ = held.snapshot_records + held.records.size();
+  snapshot_bytes_ = held.snapshot.size();
+  bytes_since_snapshot_ = 0;
+  for (const std::string& record : held.records) {
+    bytes_since_snapshot_ += record.size();
   }
-  state_ = std::move(state);
-  records_ = records;
-  bytes_since_snapshot_ = record_bytes;
   if (state_.created) spec_ = std::make_shared<const JobSpec>(state_.spec);
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -84,6 +85,14 @@ class DamageTest(unittest.TestCase):
             self.assertEqual([job.name for job in listed.jobs], ["good"])
             self.assertEqual([job.name for job in listed.broken_jobs], ["bad"])
             self.assertIn("record 2", listed.broken_jobs[0].error)
+            text = subprocess.run(
+                [os.environ["EVENPACKCTL"], "jobs", "list"],
+                env={**os.environ, "EVENPACK_SERVER": server.grpc_address},
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
+            self.assertIn("bad is broken: store: ", text)
             # Its name is free once it is deleted.
             server.stub.DeleteJob(api.DeleteJobRequest(name="bad"))
             local_client.create(server, "bad", job_specs.small_spec())

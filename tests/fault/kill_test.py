@@ -8,7 +8,10 @@ steps are byte for byte those of a server that nobody killed.
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -92,6 +95,14 @@ class KillTest(unittest.TestCase):
         followed = ranks.await_all()
         with server:
             self.assertEqual(server.terminate(), 0)
+        verified = subprocess.run(
+            [os.environ["EVENPACKCTL"], "verify", self.directory / "store", "--json"],
+            check=True,
+            capture_output=True,
+        )
+        (job,) = json.loads(verified.stdout)["jobs"]
+        self.assertEqual((job["ok"], job["name"]), (True, "job"))
+        self.assertEqual(job["next_step"], len(expected["0"]))
 
         for name, each in followed.items():
             self.assertIsNone(each.error)

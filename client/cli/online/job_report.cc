@@ -13,6 +13,7 @@
 #include "client/cli/online/message_json.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/job.pb.h"
+#include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack {
 namespace {
@@ -91,7 +92,7 @@ std::string JobText(const v1::Job& job) {
 
 std::string JobJson(const v1::Job& job) { return Dump(MessageJson(job)); }
 
-std::string JobsText(std::span<const v1::Job> jobs) {
+std::string JobsText(const v1::ListJobsResponse& listed) {
   TextTable table({{"job", kLeft},
                    {"state", kLeft},
                    {"epoch"},
@@ -100,19 +101,27 @@ std::string JobsText(std::span<const v1::Job> jobs) {
                    {"streams"},
                    {"waiting documents"},
                    {"subscriptions"}});
-  for (const v1::Job& job : jobs) {
+  for (const v1::Job& job : listed.jobs()) {
     table.AddRow({job.name(), StateOf(job), absl::StrCat(job.epoch()),
                   Grouped(job.next_step()), Grouped(job.durable_steps()),
                   absl::StrCat(job.spec().streams_size()),
                   Grouped(job.waiting_documents()), Grouped(job.subscribers())});
   }
-  return table.ToString();
+  std::string text = table.ToString();
+  for (const v1::BrokenJob& job : listed.broken_jobs()) {
+    absl::StrAppend(&text, job.name(), " is broken: ", job.error(), "\n");
+  }
+  return text;
 }
 
-std::string JobsJson(std::span<const v1::Job> jobs) {
-  Json list = Json::array();
-  for (const v1::Job& job : jobs) list.push_back(MessageJson(job));
-  return Dump({{"jobs", std::move(list)}});
+std::string JobsJson(const v1::ListJobsResponse& listed) {
+  Json jobs = Json::array();
+  for (const v1::Job& job : listed.jobs()) jobs.push_back(MessageJson(job));
+  Json broken = Json::array();
+  for (const v1::BrokenJob& job : listed.broken_jobs()) {
+    broken.push_back(MessageJson(job));
+  }
+  return Dump({{"jobs", std::move(jobs)}, {"broken_jobs", std::move(broken)}});
 }
 
 }  // namespace evenpack

@@ -2,11 +2,11 @@
 #ifndef EVENPACK_CLIENT_CLI_ONLINE_JOB_REPORT_H_
 #define EVENPACK_CLIENT_CLI_ONLINE_JOB_REPORT_H_
 
-#include <span>
 #include <string>
 
 namespace evenpack::v1 {
 class Job;
+class ListJobsResponse;
 }  // namespace evenpack::v1
 
 namespace evenpack {
@@ -17,10 +17,10 @@ std::string JobText(const v1::Job& job);
 // evenpack.v1.Job as message_json.h writes it.
 std::string JobJson(const v1::Job& job);
 
-// A table, one row a job.
-std::string JobsText(std::span<const v1::Job> jobs);
-// {jobs: [as JobJson]}.
-std::string JobsJson(std::span<const v1::Job> jobs);
+// A table, one row a job; below it what is broken.
+std::string JobsText(const v1::ListJobsResponse& listed);
+// {jobs: [as JobJson], broken_jobs: [{name, error}]}.
+std::string JobsJson(const v1::ListJobsResponse& listed);
 
 }  // namespace evenpack
 

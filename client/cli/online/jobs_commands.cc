@@ -137,7 +137,7 @@ absl::Status RunJobsCreate(const FlagValues& values, const OnlineContext& contex
 absl::Status RunJobsList(const FlagValues& values, const OnlineContext& context) {
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();
-  const absl::StatusOr<std::vector<v1::Job>> jobs = client->ListJobs();
+  const absl::StatusOr<v1::ListJobsResponse> jobs = client->ListJobs();
   if (!jobs.ok()) return jobs.status();
   context.out.Write(WantsJson(values) ? JobsJson(*jobs) : JobsText(*jobs));
   return absl::OkStatus();

@@ -26,7 +26,7 @@ class MockConnection : public Connection {
   MOCK_METHOD(absl::StatusOr<v1::Job>, CreateJob, (const v1::CreateJobRequest&),
               (override));
   MOCK_METHOD(absl::StatusOr<v1::Job>, GetJob, (const std::string&), (override));
-  MOCK_METHOD(absl::StatusOr<std::vector<v1::Job>>, ListJobs, (), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ListJobsResponse>, ListJobs, (), (override));
   MOCK_METHOD(absl::StatusOr<v1::Job>, UpdateJob, (const v1::UpdateJobRequest&),
               (override));
   MOCK_METHOD(absl::Status, DeleteJob, (const std::string&), (override));

@@ -19,6 +19,8 @@ class PackingServer {
     uint32_t data_parallel = 1;
     uint32_t micro_batches_per_rank = 1;
     uint32_t context_parallel = 1;
+    // As OpenStore names it.
+    std::string store = "memory";
   };
 
   // A wlb job "bench" of window 128K with the stream "a".

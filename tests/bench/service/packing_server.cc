@@ -11,7 +11,7 @@
 #include "server/control/job_registry.h"
 #include "server/service/packing_service.h"
 #include "server/service/spec_conversion.h"
-#include "server/store/memory_store.h"
+#include "server/store/open_store.h"
 #include "tests/bench/service/bench_server.h"
 
 namespace evenpack::bench {
@@ -38,10 +38,12 @@ JobSpec MakeSpec(const PackingServer::Shape& shape) {
 }  // namespace
 
 struct PackingServer::Rooms {
-  MemoryStore store;
+  explicit Rooms(const std::string& name) : store(OpenStore(name).value()) {}
+
+  const std::unique_ptr<StateStore> store;
   WorkerPool pool{static_cast<int>(std::thread::hardware_concurrency())};
-  Committer committer{store};
-  JobRegistry jobs{{committer, store, pool, Clock::Steady()}, 10};
+  Committer committer{*store};
+  JobRegistry jobs{{committer, *store, pool, Clock::Steady()}, 10};
   LiveCalls ingest_calls{kManyCalls};
   LiveCalls step_calls{kManyCalls};
   StepMessages messages{16 << 20};
@@ -52,7 +54,8 @@ struct PackingServer::Rooms {
   int port = 0;
 };
 
-PackingServer::PackingServer(const Shape& shape) : rooms_(std::make_unique<Rooms>()) {
+PackingServer::PackingServer(const Shape& shape)
+    : rooms_(std::make_unique<Rooms>(shape.store)) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
                            &rooms_->port);

@@ -1,14 +1,18 @@
 // What evenpack-server takes where it stands alone in its process. Prints JSON.
 //   process_bench cold SERVER SUBSCRIBERS        all connect at once and want a step
 //   process_bench load SERVER DOCUMENTS SECONDS  so many documents a second
+//   process_bench age SERVER FILE STEPS          a store's file and restarts as a job
+//                                                grows old
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
@@ -60,7 +64,8 @@ void CreateJob(v1::PackingService::Stub& stub, uint32_t data_parallel,
 // One producer, each of whose batches waits for its answer.
 class Producer {
  public:
-  explicit Producer(v1::PackingService::Stub& stub) : call_(stub.Ingest(&context_)) {
+  explicit Producer(v1::PackingService::Stub& stub, uint64_t first = 0)
+      : call_(stub.Ingest(&context_)), sequence_(first) {
     v1::IngestRequest open;
     open.mutable_open()->set_job("bench");
     open.mutable_open()->set_stream("a");
@@ -94,7 +99,7 @@ class Producer {
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::IngestRequest, v1::IngestResponse>>
       call_;
-  uint64_t sequence_ = 0;
+  uint64_t sequence_;
 };
 
 uint64_t StepsOf(v1::PackingService::Stub& stub) {
@@ -167,6 +172,48 @@ void Load(const std::string& program, size_t documents, int seconds) {
       after.resident_mib);
 }
 
+double MebibytesOf(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : static_cast<double>(size) / (1 << 20);
+}
+
+// Ten times: a tenth of the steps, each made durable by two ranks; then the server is
+// killed and started again.
+void Age(const std::string& program, const std::string& file, uint64_t steps) {
+  constexpr uint64_t kParts = 10;
+  constexpr size_t kBatch = 64;
+  const std::string store = "sqlite:" + file;
+  uint64_t documents = 0;
+  for (uint64_t part = 1; part <= kParts; ++part) {
+    const TimePoint start = std::chrono::steady_clock::now();
+    ServerProcess server(program, store);
+    const double restart_seconds = SecondsSince(start);
+    const auto stub = Connect(server.address());
+    if (part == 1) CreateJob(*stub, 2, 2, 1);
+    const Subscribers subscribers(
+        {.address = server.address(), .count = 2, .data_parallel = 2});
+    subscribers.WaitUntilSubscribed();
+    Producer producer(*stub, documents);
+    const TimePoint running = std::chrono::steady_clock::now();
+    const uint64_t before = documents;
+    while (StepsOf(*stub) < steps * part / kParts) {
+      for (int i = 0; i < 200; ++i) producer.Send(kBatch);
+      documents += 200 * kBatch;
+    }
+    const double rate = static_cast<double>(documents - before) / SecondsSince(running);
+    const double resident = server.Now().resident_mib;
+    const uint64_t decided = StepsOf(*stub);
+    server.Kill();
+    std::printf(
+        "{\"bench\": \"age\", \"steps\": %llu, \"restart_seconds\": %.3f, "
+        "\"file_mib\": %.1f, \"log_mib\": %.1f, \"server_mib\": %.0f, "
+        "\"documents_per_second\": %.0f}\n",
+        static_cast<unsigned long long>(decided), restart_seconds, MebibytesOf(file),
+        MebibytesOf(file + "-wal"), resident, rate);
+  }
+}
+
 }  // namespace
 }  // namespace evenpack::bench
 
@@ -177,10 +224,12 @@ int main(int argc, char** argv) {
   } else if (mode == "load" && argc == 5) {
     evenpack::bench::Load(argv[2], std::strtoul(argv[3], nullptr, 10),
                           std::atoi(argv[4]));
+  } else if (mode == "age" && argc == 5) {
+    evenpack::bench::Age(argv[2], argv[3], std::strtoul(argv[4], nullptr, 10));
   } else {
     std::fprintf(stderr,
-                 "process_bench: accepted: cold SERVER SUBSCRIBERS or load SERVER "
-                 "DOCUMENTS SECONDS\n");
+                 "process_bench: accepted: cold SERVER SUBSCRIBERS, load SERVER "
+                 "DOCUMENTS SECONDS, or age SERVER FILE STEPS\n");
     return 2;
   }
   return 0;

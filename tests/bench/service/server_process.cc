@@ -25,7 +25,7 @@ namespace {
 
 }  // namespace
 
-ServerProcess::ServerProcess(const std::string& program) {
+ServerProcess::ServerProcess(const std::string& program, const std::string& store) {
   std::array<int, 2> output;
   if (pipe(output.data()) != 0) Fail("no pipe");
   posix_spawn_file_actions_t actions;
@@ -33,10 +33,11 @@ ServerProcess::ServerProcess(const std::string& program) {
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   posix_spawn_file_actions_addclose(&actions, output[0]);
   std::string name = program;
-  std::array<std::string, 3> flags = {"--listen=127.0.0.1:0",
-                                      "--http-listen=", "--log-level=error"};
-  std::array<char*, 5> arguments = {name.data(), flags[0].data(), flags[1].data(),
-                                    flags[2].data(), nullptr};
+  std::array<std::string, 4> flags = {"--listen=127.0.0.1:0",
+                                      "--http-listen=", "--log-level=error",
+                                      absl::StrCat("--store=", store)};
+  std::array<char*, 6> arguments = {name.data(),     flags[0].data(), flags[1].data(),
+                                    flags[2].data(), flags[3].data(), nullptr};
   if (posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments.data(),
                   environ) != 0) {
     Fail(absl::StrCat("can't start ", program));
@@ -56,8 +57,15 @@ ServerProcess::ServerProcess(const std::string& program) {
 }
 
 ServerProcess::~ServerProcess() {
+  if (process_ == 0) return;
   kill(process_, SIGTERM);
   waitpid(process_, nullptr, 0);
+}
+
+void ServerProcess::Kill() {
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+  process_ = 0;
 }
 
 ServerProcess::Usage ServerProcess::Now() const {

@@ -17,13 +17,15 @@ class ServerProcess {
   };
 
   // Returns when it listens, on loopback. Ends the program where it doesn't come up.
-  explicit ServerProcess(const std::string& program);
+  explicit ServerProcess(const std::string& program,
+                         const std::string& store = "memory");
   // Ends it with SIGTERM.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   const std::string& address() const { return address_; }
+  void Kill();
   // So far, as /proc has it: seconds to a hundredth.
   Usage Now() const;
 

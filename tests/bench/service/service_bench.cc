@@ -2,12 +2,14 @@
 // and one run. Prints JSON.
 //   service_bench ingest [DOCUMENTS_A_MESSAGE]
 //   service_bench fanout SUBSCRIBERS
+//   service_bench store FILE     ingest with the store in FILE, against that in memory
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
@@ -156,6 +158,37 @@ void Ingest(size_t a_message) {
       Median(rates.ratio));
 }
 
+// Acknowledged documents a second, two subscribers taking every step.
+double StoreRate(const std::string& store,
+                 const std::vector<v1::IngestRequest>& batches, size_t documents) {
+  PackingServer server(
+      {.data_parallel = 2, .micro_batches_per_rank = 2, .store = store});
+  const Subscribers subscribers = Subscribe(server.address());
+  subscribers.WaitUntilSubscribed();
+  const double rate = IngestRate(server.address(), batches, documents);
+  subscribers.WaitFor(server.job().Figures().next_step);
+  return rate;
+}
+
+void CompareStores(const std::string& file) {
+  constexpr size_t kMessage = 64;
+  const std::vector<v1::IngestRequest> batches = MakeBatches(kDocuments, kMessage);
+  const size_t documents = batches.size() * kMessage;
+  std::vector<double> memory;
+  std::vector<double> sqlite;
+  std::vector<double> ratio;
+  for (int run = 0; run < kRuns; ++run) {
+    for (const char* suffix : {"", "-wal"}) std::filesystem::remove(file + suffix);
+    memory.push_back(StoreRate("memory", batches, documents));
+    sqlite.push_back(StoreRate("sqlite:" + file, batches, documents));
+    ratio.push_back(sqlite.back() / memory.back());
+  }
+  std::printf(
+      "{\"bench\": \"store\", \"memory_documents_per_second\": %.0f, "
+      "\"sqlite_documents_per_second\": %.0f, \"ratio\": %.3f}\n",
+      Median(memory), Median(sqlite), Median(ratio));
+}
+
 size_t FanoutSteps(size_t count) {
   return std::max<size_t>(60, kFanoutArrivals / count);
 }
@@ -268,8 +301,12 @@ int main(int argc, char** argv) {
     evenpack::bench::Ingest(number);
   } else if (mode == "fanout" && number > 0) {
     evenpack::bench::Fanout(number);
+  } else if (mode == "store" && argc > 2) {
+    evenpack::bench::CompareStores(argv[2]);
   } else {
-    std::fprintf(stderr, "service_bench: accepted: ingest [N] or fanout SUBSCRIBERS\n");
+    std::fprintf(
+        stderr,
+        "service_bench: accepted: ingest [N], fanout SUBSCRIBERS or store FILE\n");
     return 2;
   }
   return 0;

@@ -25,7 +25,7 @@ TEST(FlagTableTest, EveryCommandNamesEachFlagOnceAndExplainsIt) {
     }
     EXPECT_TRUE(names.contains("--json"));
   }
-  EXPECT_THAT(commands, ElementsAre("pack", "shard", "compare", "jobs create",
+  EXPECT_THAT(commands, ElementsAre("pack", "shard", "compare", "verify", "jobs create",
                                     "jobs list", "jobs describe", "jobs update",
                                     "jobs delete", "ingest", "follow", "step"));
 }

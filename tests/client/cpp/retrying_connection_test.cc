@@ -123,6 +123,7 @@ TEST_F(RetryingConnectionTest, ListsTheJobsOfAllPages) {
   first.add_jobs()->set_name("a");
   first.add_jobs()->set_name("b");
   first.set_next_page_token("b");
+  first.add_broken_jobs()->set_name("bad");
   v1::ListJobsResponse last;
   last.add_jobs()->set_name("c");
   EXPECT_CALL(*stub_, ListJobs(Property(&v1::ListJobsRequest::page_token, ""), _))
@@ -130,10 +131,13 @@ TEST_F(RetryingConnectionTest, ListsTheJobsOfAllPages) {
   EXPECT_CALL(*stub_, ListJobs(Property(&v1::ListJobsRequest::page_token, "b"), _))
       .WillOnce(Return(kGone))
       .WillOnce(Return(last));
-  const absl::StatusOr<std::vector<v1::Job>> jobs = connection_->ListJobs();
+  const absl::StatusOr<v1::ListJobsResponse> jobs = connection_->ListJobs();
   ASSERT_THAT(jobs, IsOk());
-  ASSERT_THAT(*jobs, SizeIs(3));
-  EXPECT_EQ((*jobs)[2].name(), "c");
+  ASSERT_THAT(jobs->jobs(), SizeIs(3));
+  EXPECT_EQ(jobs->jobs(2).name(), "c");
+  ASSERT_THAT(jobs->broken_jobs(), SizeIs(1));
+  EXPECT_EQ(jobs->broken_jobs(0).name(), "bad");
+  EXPECT_EQ(jobs->next_page_token(), "");
 }
 
 const absl::Status kExists = absl::AlreadyExistsError("name: 'run' is taken");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenpack/v1/job.pb.h"
+#include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack {
 namespace {
@@ -63,7 +64,14 @@ TEST(JobsTextTest, HasARowForEachJob) {
   v1::Job drained = TestJob();
   drained.set_name("run-8");
   drained.set_drained(true);
-  const std::string text = JobsText(std::vector<v1::Job>{TestJob(), drained});
+  v1::ListJobsResponse listed;
+  *listed.add_jobs() = TestJob();
+  *listed.add_jobs() = drained;
+  v1::BrokenJob& broken = *listed.add_broken_jobs();
+  broken.set_name("bad");
+  broken.set_error("store: record 7 is damaged");
+  const std::string text = JobsText(listed);
+  EXPECT_THAT(text, HasSubstr("\nbad is broken: store: record 7 is damaged\n"));
   EXPECT_THAT(text, HasSubstr("run-7  open         2    1,234    1,000        2"));
   EXPECT_THAT(text, HasSubstr("run-8  drained"));
   EXPECT_THAT(JobsText({}), AllOf(HasSubstr("job  state"), Not(HasSubstr("run"))));
@@ -76,10 +84,14 @@ TEST(JobJsonTest, HasTheFieldsOfTheApi) {
   EXPECT_EQ(job["streams"][0]["next_sequence"], 99519);
   EXPECT_EQ(job["spec"]["policy"]["wlb"]["queue_thresholds"][1], 98304);
   EXPECT_EQ(job["drained"], false);
-  const auto jobs = nlohmann::json::parse(JobsJson(std::vector<v1::Job>{TestJob()}));
+  v1::ListJobsResponse listed;
+  *listed.add_jobs() = TestJob();
+  listed.add_broken_jobs()->set_name("bad");
+  const auto jobs = nlohmann::json::parse(JobsJson(listed));
+  EXPECT_EQ(jobs["broken_jobs"][0]["name"], "bad");
   EXPECT_EQ(jobs["jobs"].size(), 1U);
   EXPECT_EQ(jobs["jobs"][0], job);
-  EXPECT_EQ(JobsJson({}), "{\n  \"jobs\": []\n}\n");
+  EXPECT_EQ(JobsJson({}), "{\n  \"jobs\": [],\n  \"broken_jobs\": []\n}\n");
 }
 
 }  // namespace

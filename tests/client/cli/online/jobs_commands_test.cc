@@ -134,14 +134,18 @@ TEST_F(JobsCommandsTest, CreateGivesTheServersRefusal) {
   EXPECT_EQ(context_.out.text(), "");
 }
 
+v1::ListJobsResponse Listed() {
+  v1::ListJobsResponse listed;
+  *listed.add_jobs() = Job("");
+  return listed;
+}
+
 TEST_F(JobsCommandsTest, ListWritesEveryJob) {
-  EXPECT_CALL(*context_.connection, ListJobs())
-      .WillRepeatedly(Return(std::vector<v1::Job>{Job("")}));
+  EXPECT_CALL(*context_.connection, ListJobs()).WillRepeatedly(Return(Listed()));
   EXPECT_THAT(RunJobsList({}, context_.Get()), IsOk());
   EXPECT_THAT(context_.out.text(), HasSubstr("run-7  open       3"));
   TestContext json;
-  EXPECT_CALL(*json.connection, ListJobs())
-      .WillOnce(Return(std::vector<v1::Job>{Job("")}));
+  EXPECT_CALL(*json.connection, ListJobs()).WillOnce(Return(Listed()));
   EXPECT_THAT(RunJobsList({{"--json", "true"}}, json.Get()), IsOk());
   EXPECT_EQ(nlohmann::json::parse(json.out.text())["jobs"][0]["name"], "run-7");
 }

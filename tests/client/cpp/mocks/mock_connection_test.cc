@@ -69,7 +69,9 @@ TEST_F(MockConnectionTest, TheClientPassesEveryCallOn) {
                                        Property(&v1::JobSpec::window, 64U)))))
       .WillOnce(Return(v1::Job()));
   EXPECT_CALL(*connection_, GetJob("run")).WillOnce(Return(v1::Job()));
-  EXPECT_CALL(*connection_, ListJobs).WillOnce(Return(std::vector<v1::Job>(3)));
+  v1::ListJobsResponse listed;
+  listed.add_jobs();
+  EXPECT_CALL(*connection_, ListJobs).WillOnce(Return(listed));
   EXPECT_CALL(*connection_, UpdateJob).WillOnce(Return(v1::Job()));
   EXPECT_CALL(*connection_, DeleteJob("run")).WillOnce(Return(absl::OkStatus()));
   EXPECT_CALL(*connection_, GetStep).WillOnce(Return(v1::Step()));
@@ -80,7 +82,7 @@ TEST_F(MockConnectionTest, TheClientPassesEveryCallOn) {
       .WillOnce([](const auto&) { return std::make_unique<MockProducer>(); });
   EXPECT_THAT(client_.CreateJob("run", spec), IsOk());
   EXPECT_THAT(client_.GetJob("run"), IsOk());
-  EXPECT_THAT(*client_.ListJobs(), SizeIs(3));
+  EXPECT_THAT(client_.ListJobs()->jobs(), SizeIs(1));
   EXPECT_THAT(client_.UpdateJob({}), IsOk());
   EXPECT_THAT(client_.DeleteJob("run"), IsOk());
   EXPECT_THAT(client_.GetStep({}), IsOk());

@@ -1,9 +1,16 @@
 // The journal alone gives the state back, and the same documents give the same digest,
 // with any compiler: the digests below are compared by every build of this test.
+#include "server/core/engine/replay.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "server/core/engine/apply.h"
+#include "server/core/engine/event_codec.h"
 #include "server/core/engine/state_codec.h"
 #include "tests/testing/given_lengths.h"
 #include "tests/testing/status_matchers.h"
@@ -13,11 +20,13 @@
 namespace evenpack {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MakeSpec;
+using testing::StatusIs;
 using testing::TestJob;
 
-JobState Replay(const std::vector<Event>& journal) {
+JobState StateAfter(const std::vector<Event>& journal) {
   JobState state;
   for (const Event& event : journal) Apply(event, state);
   return state;
@@ -41,8 +50,8 @@ TEST(ReplayTest, TheJournalGivesTheStateBack) {
   for (const JobSpec& spec : Specs()) {
     TestJob job(spec);
     job.Run(lengths, 1);
-    EXPECT_EQ(Replay(job.journal()), job.state());
-    EXPECT_EQ(StateDigest(Replay(job.journal())), StateDigest(job.state()));
+    EXPECT_EQ(StateAfter(job.journal()), job.state());
+    EXPECT_EQ(StateDigest(StateAfter(job.journal())), StateDigest(job.state()));
   }
 }
 
@@ -55,7 +64,7 @@ TEST(ReplayTest, UpdatesAndMarksReplay) {
   job.FormAll().IgnoreError();
   ASSERT_THAT(job.Do(UpdateJob{5, Specs()[1]}), IsOk());
   job.FormAll().IgnoreError();
-  EXPECT_EQ(Replay(job.journal()), job.state());
+  EXPECT_EQ(StateAfter(job.journal()), job.state());
 }
 
 TEST(ReplayTest, GroupingInMessagesDoesNotMatter) {
@@ -86,6 +95,36 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
     job.Run(lengths, 1);
     EXPECT_EQ(ToHex(job.state().position.digest), expected[i]) << i;
   }
+}
+
+TEST(ReplayTest, ASnapshotAndTheRecordsBehindItGiveTheStateBack) {
+  TestJob job(Specs()[0]);
+  job.Run(testing::SkewedLengths(33, 3000, 131072), 1);
+  std::vector<std::string> records;
+  for (const Event& event : job.journal()) records.push_back(EncodeEvent(event));
+  EXPECT_FALSE(Replay("", 0, {})->created);
+  JobState state;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const std::string snapshot = i == 0 ? "" : EncodeState(state);
+    if (i % 16 == 0 || i + 1 == records.size()) {
+      const auto replayed = Replay(snapshot, i, std::span(records).subspan(i));
+      ASSERT_THAT(replayed, IsOk()) << i;
+      EXPECT_EQ(*replayed, job.state()) << i;
+    }
+    Apply(job.journal()[i], state);
+  }
+}
+
+TEST(ReplayTest, TheRecordThatIsNoneIsNamed) {
+  TestJob job(Specs()[0]);
+  ASSERT_THAT(job.Ingest({50, 60}), IsOk());
+  std::vector<std::string> records;
+  for (const Event& event : job.journal()) records.push_back(EncodeEvent(event));
+  records.back().pop_back();
+  EXPECT_THAT(Replay("", 40, records).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("record 41: event: ")));
+  EXPECT_THAT(Replay("x", 0, {}).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state: ")));
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// A job's state from what a store keeps of it.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_REPLAY_H_
+#define EVENPACK_SERVER_CORE_ENGINE_REPLAY_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/core/engine/job_state.h"
+
+namespace evenpack {
+
+// The state of `snapshot` (EncodeState; empty: before the first event), and then every
+// event of `records` (EncodeEvent) applied. Record 0 here is the job's number
+// `first_record`, which errors name. DATA_LOSS: bytes that are no state or no event;
+// FAILED_PRECONDITION: a format version that is not known.
+absl::StatusOr<JobState> Replay(std::string_view snapshot, uint64_t first_record,
+                                std::span<const std::string> records);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_REPLAY_H_

@@ -1,0 +1,113 @@
+#include "client/cli/verify_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "server/core/engine/event_codec.h"
+#include "server/core/engine/state_codec.h"
+#include "server/store/sqlite_database.h"
+#include "server/store/sqlite_store.h"
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ScratchDirectory;
+using testing::StatusIs;
+using testing::TestJob;
+
+class VerifyCommandTest : public ::testing::Test {
+ protected:
+  // The job "good" as records, the job "bad" as a snapshot.
+  void SetUp() override {
+    ASSERT_THAT(job_.Ingest(std::vector<uint32_t>(40, 50)), IsOk());
+    job_.FormAll().IgnoreError();
+    const auto store = SqliteStore::Open(path_).value();
+    std::vector<StoreWrite> writes;
+    for (const Event& event : job_.journal()) {
+      writes.emplace_back(AppendRecord{"good", writes.size(), EncodeEvent(event)});
+    }
+    ASSERT_THAT(store->Commit(writes), IsOk());
+    const std::vector<StoreWrite> bad = {
+        AppendRecord{"bad", 0, EncodeEvent(job_.journal()[0])},
+        WriteSnapshot{"bad", 1, EncodeState(job_.state())}};
+    ASSERT_THAT(store->Commit(bad), IsOk());
+  }
+  void Change(const std::string& statement) {
+    auto database = SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate);
+    ASSERT_THAT(database->Run(statement), IsOk());
+  }
+  nlohmann::json VerifyJson() {
+    const auto output = RunVerifyCommand({{"FILE", path_}, {"--json", "true"}});
+    const nlohmann::json json = nlohmann::json::parse(output->text);
+    EXPECT_EQ(json["ok"], !output->failed);
+    return json;
+  }
+
+  TestJob job_{testing::MakeSpec(PolicyKind::kOriginal, 4, 100)};
+  ScratchDirectory directory_;
+  const std::string path_ = directory_.File("store");
+};
+
+TEST_F(VerifyCommandTest, TellsWhatAWholeStoreHolds) {
+  const nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["ok"], true);
+  ASSERT_EQ(json["jobs"].size(), 2U);
+  const nlohmann::json& bad = json["jobs"][0];
+  EXPECT_EQ(bad["name"], "bad");
+  EXPECT_EQ(bad["snapshot_records"], 1);
+  const nlohmann::json& good = json["jobs"][1];
+  EXPECT_EQ(good["records"], job_.journal().size());
+  EXPECT_EQ(good["snapshot_records"], 0);
+  EXPECT_GT(good["bytes"], 100);
+  for (const nlohmann::json& job : json["jobs"]) {
+    EXPECT_EQ(job["ok"], true);
+    EXPECT_EQ(job["error"], "");
+    EXPECT_EQ(job["next_step"], job_.state().position.next_step);
+    EXPECT_EQ(job["durable_steps"], 0);
+    EXPECT_EQ(job["digest"], ToHex(job_.state().position.digest));
+  }
+  const auto text = RunVerifyCommand({{"FILE", "sqlite:" + path_}});
+  EXPECT_THAT(text->text, HasSubstr("good: whole, "));
+  EXPECT_THAT(text->text, HasSubstr("2 jobs\n"));
+}
+
+TEST_F(VerifyCommandTest, NamesTheJobAndWhatIsDamaged) {
+  Change("UPDATE snapshots SET bytes = x'00'");
+  const nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_EQ(json["jobs"][0]["ok"], false);
+  EXPECT_THAT(json["jobs"][0]["error"].get<std::string>(),
+              HasSubstr("a snapshot is damaged"));
+  EXPECT_EQ(json["jobs"][1]["ok"], true);
+  const auto text = RunVerifyCommand({{"FILE", path_}});
+  EXPECT_THAT(text->text, HasSubstr("bad: DAMAGED: "));
+  EXPECT_THAT(text->note, HasSubstr("is damaged\n"));
+}
+
+TEST_F(VerifyCommandTest, AFileThatIsNoStoreIsRefused) {
+  EXPECT_THAT(RunVerifyCommand({{"FILE", directory_.File("none")}}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none: ")));
+  EXPECT_THAT(
+      RunVerifyCommand({{"FILE", __FILE__}}).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a database")));
+}
+
+TEST_F(VerifyCommandTest, AStoreThatAServerHasIsRefused) {
+  const auto server = SqliteStore::Open(path_).value();
+  EXPECT_THAT(RunVerifyCommand({{"FILE", path_}}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("in use by another process")));
+}
+
+}  // namespace
+}  // namespace evenpack
