@@ -28,6 +28,19 @@ absl::Status Client::DeleteJob(const std::string& name) {
   return connection_->DeleteJob(name);
 }
 
+absl::StatusOr<v1::CheckpointJobResponse> Client::CheckpointJob(const std::string& name,
+                                                                uint64_t step) {
+  return connection_->CheckpointJob(name, step);
+}
+
+absl::StatusOr<v1::Job> Client::RestoreJob(const std::string& name,
+                                           const std::string& checkpoint) {
+  v1::RestoreJobRequest request;
+  request.set_name(name);
+  request.set_checkpoint(checkpoint);
+  return connection_->RestoreJob(request);
+}
+
 absl::StatusOr<v1::Step> Client::GetStep(const v1::GetStepRequest& request) {
   return connection_->GetStep(request);
 }

@@ -56,6 +56,13 @@ class Client {
   absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request);
   // Retried; NOT_FOUND of a retry is success.
   absl::Status DeleteJob(const std::string& name);
+  // The job as it was after a step, for a trainer's checkpoint.
+  absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(const std::string& name,
+                                                          uint64_t step);
+  // A new job from a checkpoint. A retry that is told ALREADY_EXISTS returns that, with
+  // a note that an attempt before it may have made the job.
+  absl::StatusOr<v1::Job> RestoreJob(const std::string& name,
+                                     const std::string& checkpoint);
   absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request);
   // A durable mark. Returns how many steps of that DP rank are durable.
   absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request);

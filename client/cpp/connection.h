@@ -26,6 +26,9 @@ class Connection {
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs() = 0;
   virtual absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request) = 0;
   virtual absl::Status DeleteJob(const std::string& name) = 0;
+  virtual absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
+      const std::string& name, uint64_t step) = 0;
+  virtual absl::StatusOr<v1::Job> RestoreJob(const v1::RestoreJobRequest& request) = 0;
   virtual absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) = 0;
   virtual absl::StatusOr<uint64_t> Acknowledge(
       const v1::AcknowledgeRequest& request) = 0;

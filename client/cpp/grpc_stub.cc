@@ -67,6 +67,14 @@ class GrpcStub final : public Stub {
                                                   const CallOptions& options) override {
     return Call(&Service::Stub::DeleteJob, request, options);
   }
+  absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
+      const v1::CheckpointJobRequest& request, const CallOptions& options) override {
+    return Call(&Service::Stub::CheckpointJob, request, options);
+  }
+  absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
+      const v1::RestoreJobRequest& request, const CallOptions& options) override {
+    return Call(&Service::Stub::RestoreJob, request, options);
+  }
   absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                               const CallOptions& options) override {
     return Call(&Service::Stub::GetStep, request, options);

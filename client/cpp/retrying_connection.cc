@@ -53,6 +53,9 @@ class RetryingConnection final : public Connection {
   absl::StatusOr<v1::ListJobsResponse> ListJobs() override;
   absl::StatusOr<v1::Job> UpdateJob(const v1::UpdateJobRequest& request) override;
   absl::Status DeleteJob(const std::string& name) override;
+  absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(const std::string& name,
+                                                          uint64_t step) override;
+  absl::StatusOr<v1::Job> RestoreJob(const v1::RestoreJobRequest& request) override;
   absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) override;
   absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request) override;
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
@@ -158,6 +161,25 @@ absl::Status RetryingConnection::DeleteJob(const std::string& name) {
     return absl::OkStatus();
   }
   return status;
+}
+
+absl::StatusOr<v1::CheckpointJobResponse> RetryingConnection::CheckpointJob(
+    const std::string& name, uint64_t step) {
+  v1::CheckpointJobRequest request;
+  request.set_name(name);
+  request.set_step(step);
+  return Retry(&Stub::CheckpointJob, request).response;
+}
+
+absl::StatusOr<v1::Job> RetryingConnection::RestoreJob(
+    const v1::RestoreJobRequest& request) {
+  Outcome<v1::RestoreJobResponse> outcome = Retry(&Stub::RestoreJob, request);
+  if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
+  const absl::Status status = outcome.response.status();
+  if (!outcome.repeated || status.code() != absl::StatusCode::kAlreadyExists) {
+    return status;
+  }
+  return Annotated(status, "; an attempt before this one may have made it");
 }
 
 absl::StatusOr<v1::Step> RetryingConnection::GetStep(

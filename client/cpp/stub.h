@@ -63,6 +63,10 @@ class Stub {
       const v1::UpdateJobRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::DeleteJobResponse> DeleteJob(
       const v1::DeleteJobRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
+      const v1::CheckpointJobRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
+      const v1::RestoreJobRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                                       const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::AcknowledgeResponse> Acknowledge(

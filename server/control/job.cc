@@ -199,9 +199,14 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   if (const auto* updated = std::get_if<JobUpdated>(&*event)) {
     reshaped_from = updated->from_step;
   }
-  const bool reshapes = std::holds_alternative<JobUpdated>(*event) ||
+  const bool restores = std::holds_alternative<JobRestored>(*event);
+  const bool reshapes = restores || std::holds_alternative<JobUpdated>(*event) ||
                         std::holds_alternative<JobCreated>(*event);
   Record(*std::move(event), entry);
+  if (restores) {
+    change.restored = {state_.position.next_step, state_.position.digest,
+                       state_.durable};
+  }
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
     change.reshape = {reshaped_from, spec_, state_.epoch};

@@ -78,7 +78,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // From here on everything is NOT_FOUND, and calls end so, once that is committed.
   void Remove(const Done& done);
 
-  // Answered when everything that it tells is committed.
+  // Answered when everything that it tells is committed. OUT_OF_RANGE as
+  // CheckpointAfter.
+  void Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done);
+  // Likewise.
   void Describe(const DoneWith<JobStatus>& done);
   // A producer begins. NOT_FOUND: no such stream.
   void OpenStream(const std::string& stream, const DoneWith<StreamPosition>& done);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "server/core/digest/digest.h"
 #include "server/core/document/document.h"
 #include "server/core/engine/job_spec.h"
 #include "server/sessions/published_step.h"
@@ -19,6 +20,15 @@ struct Reshape {
   uint64_t from_step = 0;
   std::shared_ptr<const JobSpec> spec;
   uint64_t epoch = 0;
+};
+
+// Where a job begins that was restored.
+struct Restored {
+  uint64_t next_step = 0;
+  // Of the step before.
+  Digest128 digest;
+  // By DP rank.
+  std::vector<uint64_t> durable;
 };
 
 struct Accepted {
@@ -43,6 +53,8 @@ struct NewStep {
 
 struct JobChange {
   std::optional<Reshape> reshape;
+  // With a reshape.
+  std::optional<Restored> restored;
   std::optional<Accepted> accepted;
   std::optional<Marked> marked;
   std::vector<NewStep> steps;

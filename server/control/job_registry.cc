@@ -48,7 +48,8 @@ absl::Status JobRegistry::Recover() {
   return absl::OkStatus();
 }
 
-void JobRegistry::Create(const std::string& name, JobSpec spec, Job::Done done) {
+void JobRegistry::Create(const std::string& name, const Command& command,
+                         Job::Done done) {
   absl::Status status = CheckJobName(name);
   std::shared_ptr<Job> job;
   if (status.ok()) {
@@ -68,7 +69,7 @@ void JobRegistry::Create(const std::string& name, JobSpec spec, Job::Done done) 
     }
   }
   if (!status.ok()) return done(status);
-  job->Submit(CreateJob{std::move(spec)},
+  job->Submit(command,
               [this, name, done = std::move(done)](const absl::Status& created) {
                 if (!created.ok()) Forget(name);
                 done(created);

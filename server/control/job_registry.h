@@ -28,9 +28,9 @@ class JobRegistry {
   // answers with the reason. Before anything else.
   absl::Status Recover();
 
-  // INVALID_ARGUMENT: the name. ALREADY_EXISTS, RESOURCE_EXHAUSTED: too many jobs; and
-  // as Job::Submit.
-  void Create(const std::string& name, JobSpec spec, Job::Done done);
+  // `command`: CreateJob or RestoreJob. INVALID_ARGUMENT: the name. ALREADY_EXISTS,
+  // RESOURCE_EXHAUSTED: too many jobs; and as Job::Submit.
+  void Create(const std::string& name, const Command& command, Job::Done done);
   // NOT_FOUND as Find; and as Job::Remove.
   void Remove(const std::string& name, Job::Done done);
 

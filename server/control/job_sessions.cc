@@ -6,6 +6,8 @@
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/admission_rule.h"
+#include "server/core/engine/checkpoint.h"
+#include "server/core/engine/state_codec.h"
 #include "server/core/engine/waiting.h"
 #include "server/runtime/status_detail.h"
 
@@ -47,6 +49,32 @@ JobStatus Job::StatusNow() const {
   status.subscribers = shown_.subscribers();
   status.durable_steps_per_rank = state_.durable;
   return status;
+}
+
+void Job::Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = CheckShown();
+    absl::StatusOr<JobState> state;
+    if (status.ok()) {
+      state = CheckpointAfter(state_, step);
+      status = state.status();
+    }
+    if (status.ok()) {
+      // Encoded under no lock.
+      auto held = std::make_shared<const JobState>(*std::move(state));
+      EnqueueBarrier(
+          [&pool = environment_.pool, held, done](const absl::Status& committed) {
+            if (!committed.ok()) return done(committed);
+            pool.Run([held, done] {
+              done(JobCheckpoint{EncodeState(*held), held->position.digest});
+            });
+          });
+    }
+  }
+  if (!status.ok()) return done(status);
+  Flush();
 }
 
 void Job::Describe(const DoneWith<JobStatus>& done) {

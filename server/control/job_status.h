@@ -30,6 +30,14 @@ struct StreamStatus {
   uint64_t buffered_tokens = 0;
 };
 
+// A job after one of its steps.
+struct JobCheckpoint {
+  // For RestoreJob.
+  std::string bytes;
+  // Of the step.
+  Digest128 digest;
+};
+
 // evenpack.v1.Job, field by field.
 struct JobStatus {
   std::string name;

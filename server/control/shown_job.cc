@@ -28,6 +28,10 @@ void ShownJob::Show(const JobChange& change) {
     return subscriptions_.EndAll(JobNotFound(name_));
   }
   if (change.reshape.has_value()) ShowReshape(*change.reshape);
+  if (change.restored.has_value()) {
+    window_ = StepWindow(change.restored->next_step, change.restored->digest);
+    durable_ = change.restored->durable;
+  }
   if (change.marked.has_value()) {
     durable_[change.marked->dp_rank] = change.marked->steps;
   }
@@ -97,8 +101,8 @@ ShownJob::Subscribers ShownJob::TakeWoken() {
 }
 
 std::shared_ptr<Subscriber> ShownJob::TakeIfWoken(Subscription& subscription) {
-  return subscriptions_.TakeIfWoken(subscription, View()) ? subscription.subscriber
-                                                          : nullptr;
+  return SubscriptionTable::TakeIfWoken(subscription, View()) ? subscription.subscriber
+                                                              : nullptr;
 }
 
 absl::StatusOr<Subscribed> ShownJob::Subscribe(const SubscribeRequest& request,

@@ -14,6 +14,7 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
+#include "server/service/digest_bytes.h"
 #include "server/service/job_conversion.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/step_conversion.h"
@@ -117,7 +118,7 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
   }
   absl::StatusOr<JobSpec> spec = FromProto(request.spec());
   if (!spec.ok()) return answer(spec.status());
-  environment.jobs.Create(request.name(), *std::move(spec),
+  environment.jobs.Create(request.name(), CreateJob{*std::move(spec)},
                           [&jobs = environment.jobs, &request, &response,
                            answer](const absl::Status& status) {
                             if (!status.ok()) return answer(InSpecNames(status));
@@ -166,6 +167,35 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
                    if (!status.ok()) return answer(InSpecNames(status));
                    AnswerWithJob(job, *response.mutable_job(), answer);
                  });
+}
+
+void Handle(const ServiceEnvironment& environment,
+            const v1::CheckpointJobRequest& request,
+            v1::CheckpointJobResponse& response, const Answer& answer) {
+  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
+  if (!job.ok()) return answer(job.status());
+  (*job)->Checkpoint(
+      request.step(),
+      [&response, answer](const absl::StatusOr<JobCheckpoint>& checkpoint) {
+        if (checkpoint.ok()) {
+          response.set_checkpoint(checkpoint->bytes);
+          response.set_digest(DigestBytes(checkpoint->digest));
+        }
+        answer(checkpoint.status());
+      });
+}
+
+void Handle(const ServiceEnvironment& environment, const v1::RestoreJobRequest& request,
+            v1::RestoreJobResponse& response, const Answer& answer) {
+  environment.jobs.Create(request.name(), RestoreJob{request.checkpoint()},
+                          [&jobs = environment.jobs, &request, &response,
+                           answer](const absl::Status& status) {
+                            if (!status.ok()) return answer(status);
+                            const absl::StatusOr<JobPointer> job =
+                                jobs.Find(request.name());
+                            if (!job.ok()) return answer(job.status());
+                            AnswerWithJob(*job, *response.mutable_job(), answer);
+                          });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,

@@ -10,6 +10,8 @@
 namespace evenpack::v1 {
 class AcknowledgeRequest;
 class AcknowledgeResponse;
+class CheckpointJobRequest;
+class CheckpointJobResponse;
 class CreateJobRequest;
 class CreateJobResponse;
 class DeleteJobRequest;
@@ -22,6 +24,8 @@ class ListJobsRequest;
 class ListJobsResponse;
 class ReportLatencyRequest;
 class ReportLatencyResponse;
+class RestoreJobRequest;
+class RestoreJobResponse;
 class UpdateJobRequest;
 class UpdateJobResponse;
 }  // namespace evenpack::v1
@@ -40,6 +44,11 @@ void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& re
             v1::ListJobsResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& request,
             v1::UpdateJobResponse& response, const Answer& answer);
+void Handle(const ServiceEnvironment& environment,
+            const v1::CheckpointJobRequest& request,
+            v1::CheckpointJobResponse& response, const Answer& answer);
+void Handle(const ServiceEnvironment& environment, const v1::RestoreJobRequest& request,
+            v1::RestoreJobResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,
             v1::DeleteJobResponse& response, const Answer& answer);
 void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& request,

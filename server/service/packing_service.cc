@@ -19,9 +19,11 @@ using Streams = Rpc::WithCallbackMethod_Ingest<
     Rpc::WithRawCallbackMethod_StreamSteps<Rpc::Service>>;
 using Steps = Rpc::WithCallbackMethod_GetStep<Rpc::WithCallbackMethod_Acknowledge<
     Rpc::WithCallbackMethod_ReportLatency<Streams>>>;
-using Base = Rpc::WithCallbackMethod_CreateJob<
-    Rpc::WithCallbackMethod_GetJob<Rpc::WithCallbackMethod_ListJobs<
-        Rpc::WithCallbackMethod_UpdateJob<Rpc::WithCallbackMethod_DeleteJob<Steps>>>>>;
+using Checkpoints =
+    Rpc::WithCallbackMethod_CheckpointJob<Rpc::WithCallbackMethod_RestoreJob<Steps>>;
+using Base = Rpc::WithCallbackMethod_CreateJob<Rpc::WithCallbackMethod_GetJob<
+    Rpc::WithCallbackMethod_ListJobs<Rpc::WithCallbackMethod_UpdateJob<
+        Rpc::WithCallbackMethod_DeleteJob<Checkpoints>>>>>;
 
 class PackingService final : public Base {
  public:
@@ -42,6 +44,14 @@ class PackingService final : public Base {
   }
   Unary* UpdateJob(Context* context, const v1::UpdateJobRequest* request,
                    v1::UpdateJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* CheckpointJob(Context* context, const v1::CheckpointJobRequest* request,
+                       v1::CheckpointJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* RestoreJob(Context* context, const v1::RestoreJobRequest* request,
+                    v1::RestoreJobResponse* response) override {
     return Answered(context, *request, *response);
   }
   Unary* DeleteJob(Context* context, const v1::DeleteJobRequest* request,

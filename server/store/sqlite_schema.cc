@@ -36,7 +36,7 @@ static_assert(kMigrations.size() == kStoreFormatVersion);
 absl::StatusOr<int64_t> FormatVersion(SqliteDatabase& database) {
   const absl::StatusOr<int64_t> application = database.Number("PRAGMA application_id");
   if (!application.ok()) return application.status();
-  const absl::StatusOr<int64_t> version = database.Number("PRAGMA user_version");
+  absl::StatusOr<int64_t> version = database.Number("PRAGMA user_version");
   if (!version.ok()) return version.status();
   const absl::StatusOr<int64_t> tables =
       database.Number("SELECT count(*) FROM sqlite_schema");

@@ -58,6 +58,16 @@ class CreditlessStub : public Stub {
                                                   const CallOptions& options) override {
     return stub_->DeleteJob(request, options);
   }
+  absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
+      const v1::CheckpointJobRequest& request,
+      const client::CallOptions& options) override {
+    return stub_->CheckpointJob(request, options);
+  }
+  absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
+      const v1::RestoreJobRequest& request,
+      const client::CallOptions& options) override {
+    return stub_->RestoreJob(request, options);
+  }
   absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                               const CallOptions& options) override {
     return stub_->GetStep(request, options);

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "client/cli/online/checkpoint_commands.h"
 #include "client/cli/online/follow_command.h"
 #include "client/cli/online/ingest_command.h"
 #include "client/cli/online/jobs_commands.h"
@@ -15,6 +16,8 @@ OnlineCommand FindOnlineCommand(const std::string& name) {
                                                {"jobs describe", RunJobsDescribe},
                                                {"jobs update", RunJobsUpdate},
                                                {"jobs delete", RunJobsDelete},
+                                               {"checkpoint", RunCheckpoint},
+                                               {"restore", RunRestore},
                                                {"ingest", RunIngest},
                                                {"follow", RunFollow},
                                                {"step", RunStep}};

@@ -61,6 +61,20 @@ std::vector<CommandDefinition> JobsCommands() {
   };
 }
 
+CommandDefinition CheckpointDefinition() {
+  return {"checkpoint", "Write a job as it was after a step into a file",
+          Joined({{kName,
+                   {"--step", kValue, "K", "the checkpoint's last step"},
+                   {"--output", kValue, "FILE", "the file to write"}},
+                  ServerFlags()})};
+}
+
+CommandDefinition RestoreDefinition() {
+  return {"restore", "Make a new job that goes on from a checkpoint",
+          Joined({{kName, {"--checkpoint", kValue, "FILE", "what `checkpoint` wrote"}},
+                  ServerFlags()})};
+}
+
 CommandDefinition IngestDefinition() {
   return {
       "ingest", "Send documents into a stream of a job, each exactly once",
@@ -119,6 +133,8 @@ CommandDefinition StepDefinition() {
 
 std::vector<CommandDefinition> OnlineCommands() {
   std::vector<CommandDefinition> commands = JobsCommands();
+  commands.push_back(CheckpointDefinition());
+  commands.push_back(RestoreDefinition());
   commands.push_back(IngestDefinition());
   commands.push_back(FollowDefinition());
   commands.push_back(StepDefinition());

@@ -30,6 +30,10 @@ class MockConnection : public Connection {
   MOCK_METHOD(absl::StatusOr<v1::Job>, UpdateJob, (const v1::UpdateJobRequest&),
               (override));
   MOCK_METHOD(absl::Status, DeleteJob, (const std::string&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::CheckpointJobResponse>, CheckpointJob,
+              (const std::string&, uint64_t), (override));
+  MOCK_METHOD(absl::StatusOr<v1::Job>, RestoreJob, (const v1::RestoreJobRequest&),
+              (override));
   MOCK_METHOD(absl::StatusOr<v1::Step>, GetStep, (const v1::GetStepRequest&),
               (override));
   MOCK_METHOD(absl::StatusOr<uint64_t>, Acknowledge, (const v1::AcknowledgeRequest&),

@@ -4,7 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include "absl/status/statusor.h"
 #include "server/core/engine/reconfigure.h"
+#include "server/core/engine/state_codec.h"
 
 namespace evenpack {
 namespace {
@@ -118,6 +120,11 @@ struct Applier {
   }
   void operator()(StepDecided event) const { ApplyDecided(std::move(event), state); }
   void operator()(const DurableMarked& event) const { ApplyMarked(event, state); }
+  void operator()(const JobRestored& event) const {
+    // Checked when it was decided, or read.
+    absl::StatusOr<JobState> restored = DecodeState(event.state);
+    if (restored.ok()) state = *std::move(restored);
+  }
 };
 
 }  // namespace

@@ -58,8 +58,14 @@ struct Acknowledge {
   uint64_t epoch = 0;
 };
 
-using Command =
-    std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep, Acknowledge>;
+// Creates the job as a checkpoint has it.
+struct RestoreJob {
+  // EncodeState of CheckpointAfter.
+  std::string checkpoint;
+};
+
+using Command = std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep,
+                             Acknowledge, RestoreJob>;
 
 }  // namespace evenpack
 

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/engine/checkpoint.h"
 #include "server/core/engine/ingest.h"
 #include "server/core/engine/reconfigure.h"
 #include "server/core/engine/step_formation.h"
@@ -38,7 +39,8 @@ absl::StatusOr<DurableMarked> DecideAcknowledge(const JobState& state,
   return DurableMarked{command.data_parallel_rank, command.step + 1};
 }
 
-// One overload for each command; all but the first are asked of a created job.
+// One overload for each command; all but the first and the last are asked of a created
+// job.
 struct Decider {
   const JobState& state;
 
@@ -59,12 +61,17 @@ struct Decider {
   absl::StatusOr<Event> operator()(const Acknowledge& command) const {
     return DecideAcknowledge(state, command);
   }
+  absl::StatusOr<Event> operator()(const RestoreJob& command) const {
+    if (state.created) return absl::AlreadyExistsError("the job exists already");
+    return DecideRestore(command);
+  }
 };
 
 }  // namespace
 
 absl::StatusOr<Event> Decide(const JobState& state, const Command& command) {
-  if (!state.created && !std::holds_alternative<CreateJob>(command)) {
+  if (!state.created && !std::holds_alternative<CreateJob>(command) &&
+      !std::holds_alternative<RestoreJob>(command)) {
     return absl::NotFoundError("the job was not created");
   }
   return std::visit(Decider{state}, command);

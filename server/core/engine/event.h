@@ -5,6 +5,7 @@
 #define EVENPACK_SERVER_CORE_ENGINE_EVENT_H_
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -62,8 +63,13 @@ struct DurableMarked {
   uint64_t steps = 0;
 };
 
+// The job is as EncodeState wrote it, whatever it was before.
+struct JobRestored {
+  std::string state;
+};
+
 using Event = std::variant<JobCreated, JobUpdated, DocumentsAccepted, StreamEnded,
-                           StepDecided, DurableMarked>;
+                           StepDecided, DurableMarked, JobRestored>;
 
 }  // namespace evenpack
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/byte_codec.h"
 #include "server/core/engine/field_codec.h"
+#include "server/core/engine/state_codec.h"
 
 namespace evenpack {
 namespace {
@@ -143,6 +144,11 @@ void Code(Coder& coder, MaybeConst<DurableMarked> auto& event) {
   coder.All(event.data_parallel_rank, event.steps);
 }
 
+template <typename Coder>
+void Code(Coder& coder, MaybeConst<JobRestored> auto& event) {
+  coder.All(event.state);
+}
+
 namespace {
 
 bool ArePieces(std::span<const Document> documents) {
@@ -175,6 +181,9 @@ struct EventCheck {
            std::all_of(event.planned.begin(), event.planned.end(), IsStep);
   }
   bool operator()(const DurableMarked&) const { return true; }
+  bool operator()(const JobRestored& event) const {
+    return DecodeState(event.state).ok();
+  }
 };
 
 // Reads the alternative of this number.

@@ -18,7 +18,7 @@ absl::StatusOr<JobUpdated> DecideUpdate(const JobState& state,
 // Takes back all steps from `from_step` on and the reconfigurations that start there or
 // later: the state after step from_step - 1. Documents wait again where they waited, or
 // are back in their streams' buffers.
-// from_step is at least DurableSteps(state).
+// from_step is at least the oldest checkpoint.
 void Withdraw(uint64_t from_step, JobState& state);
 
 }  // namespace evenpack

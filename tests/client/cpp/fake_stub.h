@@ -162,6 +162,10 @@ class FakeStub : public client::Stub {
               (const v1::UpdateJobRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::DeleteJobResponse>, DeleteJob,
               (const v1::DeleteJobRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::CheckpointJobResponse>, CheckpointJob,
+              (const v1::CheckpointJobRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::RestoreJobResponse>, RestoreJob,
+              (const v1::RestoreJobRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::GetStepResponse>, GetStep,
               (const v1::GetStepRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::AcknowledgeResponse>, Acknowledge,

@@ -166,6 +166,33 @@ TEST_F(RetryingConnectionTest, AJobThatSomebodyElseCreatedIsAnErrorAfterARetryTo
                        "spec"));
 }
 
+TEST_F(RetryingConnectionTest, ACheckpointIsAskedForAgain) {
+  v1::CheckpointJobResponse response;
+  response.set_checkpoint("state");
+  EXPECT_CALL(*stub_,
+              CheckpointJob(AllOf(Property(&v1::CheckpointJobRequest::name, "run"),
+                                  Property(&v1::CheckpointJobRequest::step, 7U)),
+                            _))
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(response));
+  EXPECT_EQ(connection_->CheckpointJob("run", 7)->checkpoint(), "state");
+}
+
+TEST_F(RetryingConnectionTest, AnExistingJobMayBeWhatAnEarlierAttemptRestored) {
+  const v1::RestoreJobRequest request;
+  EXPECT_CALL(*stub_, RestoreJob)
+      .WillOnce(Return(kExists))
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(kExists))
+      .WillOnce(Return(v1::RestoreJobResponse()));
+  EXPECT_EQ(connection_->RestoreJob(request).status(), kExists);
+  EXPECT_THAT(connection_->RestoreJob(request),
+              StatusIs(absl::StatusCode::kAlreadyExists,
+                       "name: 'run' is taken; an attempt before this one may have made "
+                       "it"));
+  EXPECT_THAT(connection_->RestoreJob(request), IsOk());
+}
+
 TEST_F(RetryingConnectionTest, AnUpdateWithoutItsEpochIsNotRepeated) {
   EXPECT_CALL(*stub_, UpdateJob).WillOnce(Return(kGone));
   EXPECT_EQ(connection_->UpdateJob(update_).status(), kGone);

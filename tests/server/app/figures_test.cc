@@ -38,7 +38,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
 
   for (const char* name : {"b", "a"}) {
     const Awaited<absl::Status> created;
-    jobs.Create(name, MakeSpec(PolicyKind::kOriginal, 4, 100), created);
+    jobs.Create(name, CreateJob{MakeSpec(PolicyKind::kOriginal, 4, 100)}, created);
     ASSERT_THAT(created.Get(), IsOk());
   }
   ASSERT_THAT(DoIngest(*jobs.Find("a").value(), 0, {10, 20}), IsOk());

@@ -157,7 +157,7 @@ void Observe(const JobRegistry& registry, const std::atomic<bool>& stop) {
 void ComeAndGo(ControlRoom& room, JobRegistry& registry) {
   UntilItIsStored([&] {
     const Awaited<absl::Status> created;
-    registry.Create(kDoomed, TightJob(), created);
+    registry.Create(kDoomed, CreateJob{TightJob()}, created);
     return created.Get();
   });
   const auto job = registry.Find(kDoomed).value();
@@ -203,7 +203,7 @@ TEST_P(ControlConcurrencyTest, EachRankGetsEachDocumentOnceWhateverElseGoesOn) {
   for (uint64_t i = 0; i < kJobs; ++i) {
     lengths.push_back({RandomLengths(i, 300), RandomLengths(i + 50, 200)});
     const Awaited<absl::Status> created;
-    registry.Create(absl::StrCat("job", i), TightJob(), created);
+    registry.Create(absl::StrCat("job", i), CreateJob{TightJob()}, created);
     ASSERT_THAT(created.Get(), IsOk());
     jobs.push_back(registry.Find(absl::StrCat("job", i)).value());
   }

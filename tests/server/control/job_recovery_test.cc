@@ -12,6 +12,7 @@
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/emitted_documents.h"
 #include "tests/server/control/small_job.h"
+#include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/follower.h"
 #include "tests/testing/status_matchers.h"
@@ -310,6 +311,29 @@ TEST(JobRecoveryTest, ADamagedJobSaysSoToEveryRequestAndCanBeRemoved) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
   EXPECT_THAT(Describe(*job),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
+}
+
+TEST(JobRecoveryTest, ARestoredJobIsRecoveredAsItWasRestored) {
+  ControlRoom first;
+  const auto job = first.MakeJob(SmallJob());
+  ASSERT_THAT(DoIngest(*job, 0, StepsOfDocuments(3)), IsOk());
+  const testing::Awaited<absl::StatusOr<JobCheckpoint>> checkpoint;
+  job->Checkpoint(1, checkpoint);
+  ASSERT_THAT(checkpoint.Get(), IsOk());
+
+  ControlRoom second;
+  const auto restored = std::make_shared<Job>("job", second.environment());
+  ASSERT_THAT(Do(*restored, RestoreJob{checkpoint.Get()->bytes}), IsOk());
+  const auto before = Describe(*restored);
+  ASSERT_THAT(before, IsOk());
+  EXPECT_EQ(before->durable_steps, 2U);
+  EXPECT_EQ(before->next_step, 3U) << "formed of what it holds";
+  const auto again = second.RecoverJob();
+  const auto after = Describe(*again);
+  ASSERT_THAT(after, IsOk());
+  ExpectSameStatus(*before, *after);
+  EXPECT_EQ((*again->FindStep(2))->step, (*job->FindStep(2))->step);
+  EXPECT_FALSE(again->FindStep(1).ok());
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class JobRegistryTest : public ::testing::Test {
  protected:
   Awaited<absl::Status> StartCreate(const std::string& name) {
     Awaited<absl::Status> done;
-    registry_.Create(name, SmallJob(), done);
+    registry_.Create(name, CreateJob{SmallJob()}, done);
     return done;
   }
   Awaited<absl::Status> StartRemove(const std::string& name) {
@@ -114,7 +114,7 @@ TEST_F(JobRegistryTest, AJobThatIsRefusedOrNotStoredLeavesItsNameFree) {
   JobSpec bad = SmallJob();
   bad.window = 0;
   const Awaited<absl::Status> refused;
-  registry_.Create("a", bad, refused);
+  registry_.Create("a", CreateJob{bad}, refused);
   EXPECT_THAT(refused.Get(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window: 0")));
   EXPECT_THAT(NamesOf(registry_.ByAge()), IsEmpty());
@@ -206,7 +206,7 @@ TEST_P(JobRegistryThreadsTest, EachCreationAndRemovalIsAllOrNothing) {
         const std::string name = (i + t) % 3 == 0 ? "x" : "y";
         const Awaited<absl::Status> done;
         if ((i + t) % 2 == 0) {
-          registry.Create(name, SmallJob(), done);
+          registry.Create(name, CreateJob{SmallJob()}, done);
           created += done.Get().ok() ? 1 : 0;
           EXPECT_TRUE(done.Get().ok() || absl::IsAlreadyExists(done.Get()))
               << done.Get();

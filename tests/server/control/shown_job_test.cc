@@ -137,6 +137,25 @@ TEST_F(ShownJobTest, ANewShapeEndsSubscriptionsAndWithdrawsSteps) {
   EXPECT_EQ(job_.DurableStepsOf(0).value(), 0U);
 }
 
+TEST_F(ShownJobTest, ARestoredJobBeginsWhereItsCheckpointWas) {
+  JobChange change = Creation();
+  const Digest128 digest = MakeSteps(0, 4).back()->step.digest;
+  change.restored = {4, digest, {4, 4}};
+  change.oldest_step = 4;
+  job_.Show(change);
+  EXPECT_FALSE(job_.FindStep(3).ok());
+  EXPECT_EQ(job_.DurableStepsOf(1).value(), 4U);
+  SubscribeRequest request;
+  request.from_step = 4;
+  request.last_digest = digest;
+  ShownJob::Subscribers woken;
+  const auto subscribed =
+      job_.Subscribe(request, std::make_shared<NullSubscriber>(), woken);
+  ASSERT_THAT(subscribed, IsOk());
+  EXPECT_EQ(subscribed->from_step, 4U);
+  EXPECT_EQ(subscribed->previous_digest, digest);
+}
+
 TEST_F(ShownJobTest, ARemovalEndsSubscriptions) {
   job_.Show(Creation());
   const auto subscription = Subscribe();

@@ -87,6 +87,11 @@ TEST(EventCodecTest, DecodedEventsReplayToTheSameState) {
       ASSERT_EQ(replayed, state);
     }
     ASSERT_EQ(StateDigest(replayed), StateDigest(state));
+    const Event restored = JobRestored{EncodeState(state)};
+    ++kinds[restored.index()];
+    JobState anew;
+    Apply(DecodeEvent(EncodeEvent(restored)).value(), anew);
+    ASSERT_EQ(anew, state);
   }
   EXPECT_THAT(kinds, ::testing::Each(::testing::Gt(20U)));
 }

@@ -1,0 +1,160 @@
+#include "server/core/engine/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "server/core/engine/apply.h"
+#include "server/core/engine/decide.h"
+#include "server/core/engine/event_codec.h"
+#include "server/core/engine/state_codec.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MakeSpec;
+using testing::StatusIs;
+using testing::TestJob;
+
+constexpr uint32_t kWindow = 4096;
+
+JobSpec Wlb(uint32_t data_parallel, uint32_t micro_batches) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, data_parallel * micro_batches, kWindow);
+  spec.data_parallel = data_parallel;
+  spec.policy.queue_thresholds = {kWindow / 4, kWindow / 2};
+  return spec;
+}
+
+RestoreJob RestoreOf(const JobState& state, uint64_t step) {
+  return {EncodeState(CheckpointAfter(state, step).value())};
+}
+
+JobState Restored(const RestoreJob& command) {
+  JobState state;
+  Apply(Decide(state, command).value(), state);
+  return state;
+}
+
+// Restored after every step, on an empty server and given what is still to come, a job
+// decides the steps that it decided before.
+TEST(CheckpointTest, AJobGoesOnFromEveryStepByteForByte) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(41, 8000, kWindow);
+  const auto half = static_cast<ptrdiff_t>(lengths.size() / 2);
+  const std::vector<uint32_t> first(lengths.begin(), lengths.begin() + half);
+  const std::vector<uint32_t> second(lengths.begin() + half, lengths.end());
+  for (const JobSpec& spec : {Wlb(1, 1), Wlb(2, 2), Wlb(4, 1)}) {
+    TestJob job(spec);
+    ASSERT_THAT(job.Ingest(first), IsOk());
+    job.FormAll().IgnoreError();
+    const JobState midway = job.state();
+    ASSERT_THAT(job.Ingest(second), IsOk());
+    ASSERT_THAT(job.End(), IsOk());
+    job.FormAll().IgnoreError();
+    ASSERT_TRUE(IsDrained(job.state()));
+    ASSERT_GT(midway.position.next_step, 10U);
+    for (uint64_t step = 0; step < midway.position.next_step; ++step) {
+      TestJob again(Restored(RestoreOf(midway, step)));
+      again.FormAll().IgnoreError();
+      ASSERT_THAT(again.Ingest(second), IsOk());
+      ASSERT_THAT(again.End(), IsOk());
+      again.FormAll().IgnoreError();
+      EXPECT_TRUE(IsDrained(again.state()));
+      EXPECT_EQ(again.state().position.digest, job.state().position.digest) << step;
+      ASSERT_EQ(again.emitted().size(), job.emitted().size() - step - 1);
+      for (size_t i = 0; i < again.emitted().size(); ++i) {
+        EXPECT_EQ(again.emitted()[i].step, job.emitted()[step + 1 + i].step);
+      }
+    }
+  }
+}
+
+TEST(CheckpointTest, StepsUpToItAreDurableAndLetGo) {
+  TestJob job(Wlb(2, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(42, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const JobState state = CheckpointAfter(job.state(), 7).value();
+  EXPECT_EQ(state.position.next_step, 8U);
+  EXPECT_EQ(DurableSteps(state), 8U);
+  EXPECT_TRUE(state.history.empty());
+  EXPECT_EQ(state.position.digest, job.emitted()[7].step.digest);
+  EXPECT_EQ(state.streams[0].next_sequence, job.state().streams[0].next_sequence);
+  EXPECT_EQ(DecodeState(EncodeState(state)).value(), state);
+  EXPECT_EQ(CheckpointAfter(state, 7).value(), state) << "of itself";
+}
+
+TEST(CheckpointTest, OneOfAnEarlierShapeHasThatShape) {
+  TestJob job(Wlb(2, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(43, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(UpdateJob{10, Wlb(4, 2)}), IsOk());
+  job.FormAll().IgnoreError();
+  EXPECT_EQ(CheckpointAfter(job.state(), 9)->spec.data_parallel, 2U);
+  EXPECT_EQ(CheckpointAfter(job.state(), 9)->durable.size(), 2U);
+  EXPECT_EQ(CheckpointAfter(job.state(), 10)->spec.data_parallel, 4U);
+}
+
+TEST(CheckpointTest, StepsThatAreNotThereAreRefused) {
+  TestJob job(Wlb(1, 2));
+  EXPECT_THAT(CheckpointAfter(job.state(), 0).status(),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("no step is")));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(44, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const uint64_t next = job.state().position.next_step;
+  EXPECT_THAT(CheckpointAfter(job.state(), next).status(),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       HasSubstr("accepted: 0 to " + std::to_string(next - 1))));
+  const uint32_t kept = job.state().spec.retain_checkpoints;
+  for (uint64_t step = 0; step < 3 * kept; ++step) {
+    ASSERT_THAT(job.Do(Acknowledge{0, step}), IsOk());
+  }
+  const uint64_t oldest = job.state().checkpoints.front();
+  ASSERT_GT(oldest, 0U);
+  EXPECT_THAT(CheckpointAfter(job.state(), oldest - 1), IsOk());
+  if (oldest > 1) {
+    EXPECT_THAT(CheckpointAfter(job.state(), oldest - 2).status(),
+                StatusIs(absl::StatusCode::kOutOfRange,
+                         HasSubstr(std::to_string(oldest - 1) + " to ")));
+  }
+}
+
+TEST(CheckpointTest, BytesThatAreNoCheckpointAreRefused) {
+  TestJob job(Wlb(1, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(45, 500, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const JobState empty;
+  std::string checkpoint = RestoreOf(job.state(), 3).checkpoint;
+  EXPECT_THAT(Decide(job.state(), RestoreJob{checkpoint}).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("exists")));
+  EXPECT_THAT(Decide(empty, RestoreJob{EncodeState(job.state())}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checkpoint: ")));
+  EXPECT_THAT(Decide(empty, RestoreJob{""}).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state")));
+  for (size_t at = 0; at < checkpoint.size(); at += 7) {
+    std::string damaged = checkpoint;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    EXPECT_FALSE(Decide(empty, RestoreJob{damaged}).ok()) << at;
+  }
+}
+
+TEST(CheckpointTest, ARestoredJobIsReplayedFromItsRecord) {
+  TestJob job(Wlb(1, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(46, 500, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const RestoreJob command = RestoreOf(job.state(), 3);
+  const std::string record = EncodeEvent(Decide(JobState(), command).value());
+  JobState state;
+  Apply(DecodeEvent(record).value(), state);
+  EXPECT_EQ(state, CheckpointAfter(job.state(), 3).value());
+}
+
+}  // namespace
+}  // namespace evenpack
