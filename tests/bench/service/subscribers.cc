@@ -102,6 +102,8 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
     if (kind == Kind::kStep) {
       CountStep(now);
     } else if (kind == Kind::kSubscribed) {
+      if (!Decode(response_, decoded_)) std::abort();
+      first_ = decoded_.subscribed().from_step();
       MutexLock lock(shared_.mutex);
       ++shared_.subscribed;
       shared_.changed.SignalAll();
@@ -148,7 +150,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
       shared_.bytes += size;
     }
     shared_.changed.SignalAll();
-    if (acknowledge_) Acknowledge(got - 1);
+    if (acknowledge_) Acknowledge(first_ + got - 1);
   }
 
   void Acknowledge(uint64_t step) {
@@ -177,6 +179,8 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
   const std::shared_ptr<Stub> stub_;
   Bytes response_;
   v1::StreamStepsResponse decoded_;
+  // Where the subscription began.
+  uint64_t first_ = 0;
   Bytes message_;
   Mutex mutex_;
   std::deque<Bytes> waiting_ EVENPACK_GUARDED_BY(mutex_);
