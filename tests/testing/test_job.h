@@ -51,6 +51,8 @@ class TestJob {
     std::shared_ptr<const JobSpec> spec;
   };
   const std::vector<Emitted>& emitted() const { return emitted_; }
+  // For a job that goes on from a checkpoint of a history that it had left.
+  void set_emitted(std::vector<Emitted> emitted) { emitted_ = std::move(emitted); }
   // Greatest number of tokens that waited after a step.
   uint64_t most_waiting_tokens() const { return most_waiting_tokens_; }
 
@@ -65,7 +67,8 @@ class TestJob {
 };
 
 // Fails the test where a document of `lengths`, by stream and sequence number, is not
-// in exactly one place or in pieces that make it up, or where a step hasn't N
+// in exactly one place or in pieces that make it up (of one that is skipped pieces may
+// be missing), or where a step hasn't N
 // micro-batches, or one of them has wrong sums, other padding than its layout asks for,
 // no valid shard plan, or exceeds the S_max or the max_documents of its time.
 void ExpectExactlyOnce(const TestJob& job,

@@ -49,6 +49,12 @@ void DocumentFifo::DropBack(size_t count) {
   documents_.resize(documents_.size() - count);
 }
 
+void DocumentFifo::EraseIf(absl::FunctionRef<bool(const Document&)> goes) {
+  const auto first = documents_.begin() + static_cast<ptrdiff_t>(head_);
+  documents_.erase(std::remove_if(first, documents_.end(), goes), documents_.end());
+  tokens_ = SumOfLengths(view());
+}
+
 bool operator==(const DocumentFifo& a, const DocumentFifo& b) {
   return std::ranges::equal(a.view(), b.view());
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "server/core/document/document.h"
 
 namespace evenpack {
@@ -31,6 +32,8 @@ class DocumentFifo {
   // count <= size().
   std::vector<Document> PopFront(size_t count);
   void DropBack(size_t count);
+  // O(size()).
+  void EraseIf(absl::FunctionRef<bool(const Document&)> goes);
 
   friend bool operator==(const DocumentFifo& a, const DocumentFifo& b);
 

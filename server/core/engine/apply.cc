@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "server/core/engine/passing_over.h"
 #include "server/core/engine/reconfigure.h"
 #include "server/core/engine/state_codec.h"
 
@@ -24,21 +25,31 @@ void ApplyCreated(JobCreated event, JobState& state) {
 }
 
 void ApplyUpdated(JobUpdated event, JobState& state) {
-  Withdraw(event.from_step, state);
+  if (event.new_epoch) Withdraw(event.from_step, state);
+  while (state.checkpoints.back() > event.from_step) state.checkpoints.pop_back();
   UpdateRecord record;
   record.from_step = event.from_step;
   record.spec_before = std::exchange(state.spec, std::move(event.spec));
   record.waiting_before = state.waiting;
+  if (state.spec != record.spec_before) {
+    state.waiting = Rearrange(state.waiting, state.spec.policy);
+  }
+  AddSkipped(event.skipped, state);
+  PassOver(state);
+  if (event.new_epoch) {
+    state.durable.assign(state.spec.data_parallel, DurableSteps(state));
+    ++state.epoch;
+  }
   state.history.emplace_back(std::move(record));
-  state.waiting = Rearrange(state.waiting, state.spec.policy);
-  state.durable.assign(state.spec.data_parallel, DurableSteps(state));
-  ++state.epoch;
 }
 
 void ApplyAccepted(const DocumentsAccepted& event, JobState& state) {
   StreamState& stream = state.streams[event.stream];
-  for (const Document& document : event.documents) stream.resends.Append(document);
-  stream.buffer.PushBack(event.documents);
+  for (const Document& document : event.documents) {
+    stream.resends.Append(document);
+    if (!IsIn(stream.skipped, document.sequence))
+      stream.buffer.PushBack({&document, 1});
+  }
   stream.next_sequence += event.documents.size();
 }
 

@@ -1,12 +1,42 @@
 #include "server/core/engine/checkpoint.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/engine/passing_over.h"
 #include "server/core/engine/reconfigure.h"
 #include "server/core/engine/state_codec.h"
 
 namespace evenpack {
+namespace {
+
+absl::StatusOr<JobState> ReadCheckpoint(const std::string& bytes) {
+  absl::StatusOr<JobState> state = DecodeState(bytes);
+  if (!state.ok()) return state.status();
+  if (!state->created || !state->history.empty()) {
+    return InvalidField("checkpoint", absl::StrCat(bytes.size(), " bytes"),
+                        "what CheckpointJob returned");
+  }
+  return state;
+}
+
+// Whether `state` was at the checkpoint's step what the checkpoint is, but for what was
+// accepted meanwhile, and can be taken back there. Both without what `state` skips.
+bool HoldsSamePoint(const JobState& state, const JobState& checkpoint) {
+  const uint64_t next = checkpoint.position.next_step;
+  if (next < state.checkpoints.front() || next > state.position.next_step) return false;
+  JobState then = state;
+  Withdraw(next, then);
+  PassOver(then);
+  return then.position == checkpoint.position && then.waiting == checkpoint.waiting &&
+         then.spec == checkpoint.spec;
+}
+
+}  // namespace
 
 absl::StatusOr<JobState> CheckpointAfter(const JobState& state, uint64_t step) {
   const uint64_t next = state.position.next_step;
@@ -24,6 +54,8 @@ absl::StatusOr<JobState> CheckpointAfter(const JobState& state, uint64_t step) {
   }
   JobState then = state;
   Withdraw(step + 1, then);
+  PassOver(then);
+  if (absl::Status status = CheckFits(then, then.spec); !status.ok()) return status;
   then.durable.assign(then.spec.data_parallel, step + 1);
   then.checkpoints = {step + 1};
   then.history.clear();
@@ -31,13 +63,38 @@ absl::StatusOr<JobState> CheckpointAfter(const JobState& state, uint64_t step) {
 }
 
 absl::StatusOr<JobRestored> DecideRestore(const RestoreJob& command) {
-  const absl::StatusOr<JobState> state = DecodeState(command.checkpoint);
+  const absl::StatusOr<JobState> state = ReadCheckpoint(command.checkpoint);
   if (!state.ok()) return state.status();
-  if (!state->created || !state->history.empty()) {
-    return InvalidField("checkpoint", absl::StrCat(command.checkpoint.size(), " bytes"),
-                        "what CheckpointJob returned");
-  }
   return JobRestored{command.checkpoint};
+}
+
+absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
+                                               const RewindToCheckpoint& command) {
+  absl::StatusOr<JobState> checkpoint = ReadCheckpoint(command.checkpoint);
+  if (!checkpoint.ok()) return checkpoint.status();
+  if (checkpoint->spec.streams != state.spec.streams ||
+      checkpoint->spec.merge != state.spec.merge) {
+    return absl::FailedPreconditionError(
+        "checkpoint: it is of a job with other streams or another merge; accepted: "
+        "one of this job");
+  }
+  // A skip holds whatever is rewound.
+  for (size_t s = 0; s < state.streams.size(); ++s) {
+    for (const SequenceRange& range : state.streams[s].skipped) {
+      AddRange(range, checkpoint->streams[s].skipped);
+    }
+  }
+  PassOver(*checkpoint);
+  if (HoldsSamePoint(state, *checkpoint)) {
+    return DecideRewind(
+        state, {checkpoint->position.next_step, checkpoint->spec, command.skip});
+  }
+  const auto skipped = ReadRanges(*checkpoint, command.skip);
+  if (!skipped.ok()) return skipped.status();
+  AddSkipped(*skipped, *checkpoint);
+  PassOver(*checkpoint);
+  checkpoint->epoch = std::max(checkpoint->epoch, state.epoch) + 1;
+  return JobRestored{EncodeState(*checkpoint)};
 }
 
 }  // namespace evenpack

@@ -15,11 +15,16 @@ namespace evenpack {
 // those up to it are durable and let go. Documents that were accepted since are in it.
 // Given what the job was given, it decides the same steps, byte for byte.
 // OUT_OF_RANGE: a step that is not decided, or before the oldest checkpoint that is
-// kept.
+// kept. FAILED_PRECONDITION: a document that was accepted since doesn't fit the spec of
+// that step.
 absl::StatusOr<JobState> CheckpointAfter(const JobState& state, uint64_t step);
 
 // Errors as in decide.h.
 absl::StatusOr<JobRestored> DecideRestore(const RestoreJob& command);
+// FAILED_PRECONDITION: the checkpoint is of a job with other streams, or it is
+// RewindJob and refused as that.
+absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
+                                               const RewindToCheckpoint& command);
 
 }  // namespace evenpack
 

@@ -3,6 +3,7 @@
 #define EVENPACK_SERVER_CORE_ENGINE_COMMAND_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,6 +23,46 @@ struct UpdateJob {
   uint64_t from_step = 0;
   // The whole new spec; streams and merge as they are.
   JobSpec spec;
+};
+
+// Documents [first_sequence, first_sequence + documents) of a stream, accepted or not
+// yet.
+struct DocumentRange {
+  std::string stream;
+  uint64_t first_sequence = 0;
+  // At least 1.
+  uint64_t documents = 0;
+};
+
+// Takes the job back to where it was before step `from_step`, which is at least the
+// oldest checkpoint that is kept and at most the next step to be decided. Durable marks
+// beyond it are taken back with the steps; documents stay accepted.
+struct RewindJob {
+  uint64_t from_step = 0;
+  // The spec from there on. None: the one that from_step was decided under.
+  std::optional<JobSpec> spec;
+  // As SkipDocuments.
+  std::vector<DocumentRange> skip;
+};
+
+// Takes the job back to a checkpoint of its own or of a job that it was forked from.
+// Where the job still has the checkpoint's step, this is RewindJob. Otherwise the job
+// becomes what the checkpoint has: documents that were accepted since are to be sent
+// again.
+struct RewindToCheckpoint {
+  // EncodeState of CheckpointAfter.
+  std::string checkpoint;
+  // As SkipDocuments.
+  std::vector<DocumentRange> skip;
+};
+
+// Passes documents over: none of them is in a step from `from_step` on, which is above
+// the last durable one and at most the next to be decided. What earlier steps have of
+// them stays there. A skip holds for the job's life, whatever is rewound later.
+struct SkipDocuments {
+  uint64_t from_step = 0;
+  // At least one.
+  std::vector<DocumentRange> ranges;
 };
 
 // Documents of one stream, in columns: accepted whole or not at all.
@@ -64,8 +105,9 @@ struct RestoreJob {
   std::string checkpoint;
 };
 
-using Command = std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep,
-                             Acknowledge, RestoreJob>;
+using Command =
+    std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep, Acknowledge,
+                 RestoreJob, RewindJob, RewindToCheckpoint, SkipDocuments>;
 
 }  // namespace evenpack
 

@@ -39,8 +39,8 @@ absl::StatusOr<DurableMarked> DecideAcknowledge(const JobState& state,
   return DurableMarked{command.data_parallel_rank, command.step + 1};
 }
 
-// One overload for each command; all but the first and the last are asked of a created
-// job.
+// One overload for each command; all but CreateJob and RestoreJob are asked of a
+// created job.
 struct Decider {
   const JobState& state;
 
@@ -64,6 +64,15 @@ struct Decider {
   absl::StatusOr<Event> operator()(const RestoreJob& command) const {
     if (state.created) return absl::AlreadyExistsError("the job exists already");
     return DecideRestore(command);
+  }
+  absl::StatusOr<Event> operator()(const RewindJob& command) const {
+    return DecideRewind(state, command);
+  }
+  absl::StatusOr<Event> operator()(const RewindToCheckpoint& command) const {
+    return DecideRewindToCheckpoint(state, command);
+  }
+  absl::StatusOr<Event> operator()(const SkipDocuments& command) const {
+    return DecideSkip(state, command);
   }
 };
 

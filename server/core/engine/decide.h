@@ -19,14 +19,17 @@ namespace evenpack {
 //   INVALID_ARGUMENT     a value out of its range (a length, a spec's field); an update
 //                        of the streams or the merge
 //   NOT_FOUND            the job was not created; a stream that it doesn't have
-//   ALREADY_EXISTS       CreateJob on a job
+//   ALREADY_EXISTS       CreateJob or RestoreJob on a job
+//   DATA_LOSS            a checkpoint that is damaged
 //   OUT_OF_RANGE         a gap in sequence numbers; a step or rank that there isn't;
 //                        FormStep on a drained job
 //   ABORTED              other content under sequence numbers accepted before; a mark
 //                        for a step that was withdrawn and formed anew
 //   FAILED_PRECONDITION  documents after a stream's end; FormStep without enough
-//                        documents; an update that a waiting document doesn't fit
-//   RESOURCE_EXHAUSTED   FormStep with max_steps_ahead steps not durable
+//                        documents; an update or a rewind that a document which waits
+//                        doesn't fit; a checkpoint of another format or other streams
+//   RESOURCE_EXHAUSTED   FormStep with max_steps_ahead steps not durable; too many
+//                        skipped ranges
 absl::StatusOr<Event> Decide(const JobState& state, const Command& command);
 
 }  // namespace evenpack

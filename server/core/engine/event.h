@@ -13,6 +13,7 @@
 #include "server/core/document/step.h"
 #include "server/core/engine/job_spec.h"
 #include "server/core/engine/merge.h"
+#include "server/core/engine/sequence_ranges.h"
 
 namespace evenpack {
 
@@ -20,9 +21,22 @@ struct JobCreated {
   JobSpec spec;
 };
 
+// Documents of a stream that no further step is to have.
+struct SkippedRange {
+  uint32_t stream = 0;
+  SequenceRange sequences;
+
+  friend bool operator==(const SkippedRange&, const SkippedRange&) = default;
+};
+
+// Steps from `from_step` on are withdrawn, and formed anew under `spec` and without
+// what is skipped.
 struct JobUpdated {
   uint64_t from_step = 0;
   JobSpec spec;
+  std::vector<SkippedRange> skipped;
+  // False where no step is withdrawn and the spec stays, so that ranks need not know.
+  bool new_epoch = true;
 };
 
 // Empty where everything sent had been accepted before.

@@ -113,8 +113,13 @@ void Code(Coder& coder, MaybeConst<JobCreated> auto& event) {
 }
 
 template <typename Coder>
+void Code(Coder& coder, MaybeConst<SkippedRange> auto& range) {
+  coder.All(range.stream, range.sequences);
+}
+
+template <typename Coder>
 void Code(Coder& coder, MaybeConst<JobUpdated> auto& event) {
-  coder.All(event.from_step, event.spec);
+  coder.All(event.from_step, event.spec, event.skipped, event.new_epoch);
 }
 
 void Code(ByteWriter& coder, const DocumentsAccepted& event) {
@@ -168,7 +173,14 @@ bool IsStep(const Step& step) {
 // Whether some state could have led to the event.
 struct EventCheck {
   bool operator()(const JobCreated& event) const { return Validate(event.spec).ok(); }
-  bool operator()(const JobUpdated& event) const { return Validate(event.spec).ok(); }
+  bool operator()(const JobUpdated& event) const {
+    return Validate(event.spec).ok() &&
+           std::all_of(event.skipped.begin(), event.skipped.end(),
+                       [&event](const SkippedRange& range) {
+                         return range.stream < event.spec.streams.size() &&
+                                AreRanges({range.sequences});
+                       });
+  }
   bool operator()(const DocumentsAccepted& event) const {
     return ArePieces(event.documents);
   }

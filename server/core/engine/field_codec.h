@@ -16,6 +16,7 @@
 #include "server/core/engine/byte_codec.h"
 #include "server/core/engine/job_spec.h"
 #include "server/core/engine/merge.h"
+#include "server/core/engine/sequence_ranges.h"
 
 namespace evenpack {
 
@@ -109,6 +110,11 @@ void Code(Coder& coder, MaybeConst<JobSpec> auto& spec) {
             spec.max_steps_ahead, spec.max_buffered_tokens, spec.max_buffered_documents,
             spec.max_buffered_bytes, spec.workload, spec.kernel_latency,
             spec.description);
+}
+
+template <typename Coder>
+void Code(Coder& coder, MaybeConst<SequenceRange> auto& range) {
+  coder.All(range.first, range.end);
 }
 
 template <typename Coder>

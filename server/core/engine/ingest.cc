@@ -9,21 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/job_layout.h"
+#include "server/core/engine/stream_index.h"
 
 namespace evenpack {
 namespace {
-
-absl::StatusOr<uint32_t> FindStream(const JobState& state, const std::string& name) {
-  for (size_t i = 0; i < state.spec.streams.size(); ++i) {
-    if (state.spec.streams[i].name == name) return static_cast<uint32_t>(i);
-  }
-  std::string known;
-  for (const StreamSpec& stream : state.spec.streams) {
-    absl::StrAppend(&known, known.empty() ? "" : ", ", stream.name);
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "stream: '", name, "' is not accepted; accepted: the job's streams, ", known));
-}
 
 absl::Status CheckColumn(absl::string_view name, size_t size, size_t expected) {
   if (size == 0 || size == expected) return absl::OkStatus();
@@ -54,14 +43,16 @@ absl::string_view WhyNoLonger(const JobSpec& spec) {
 }
 
 // Only new documents, from `first_new` on, are held to the spec: what is sent again may
-// have been accepted under another.
-absl::Status CheckNewDocuments(const JobSpec& spec, const Ingest& command,
-                               size_t first_new) {
+// have been accepted under another, and what is skipped is in no micro-batch.
+absl::Status CheckNewDocuments(const JobSpec& spec, const SequenceRanges& skipped,
+                               const Ingest& command, size_t first_new) {
   const uint32_t longest =
       spec.split_overlong ? kMaxDocumentLength : LongestDocument(spec);
   for (size_t i = first_new; i < command.lengths.size(); ++i) {
     const uint32_t length = command.lengths[i];
-    if (length < 1 || length > longest) {
+    const bool fits = length <= longest || (length <= kMaxDocumentLength &&
+                                            IsIn(skipped, command.first_sequence + i));
+    if (length < 1 || !fits) {
       return InvalidField(
           absl::StrCat("lengths[", i, "]"), length,
           absl::StrCat("1 to ", longest, spec.split_overlong ? "" : WhyNoLonger(spec)));
@@ -100,7 +91,7 @@ uint64_t DocumentsAcceptedSoFar(const JobState& state) {
 
 absl::StatusOr<DocumentsAccepted> DecideIngest(const JobState& state,
                                                const Ingest& command) {
-  const absl::StatusOr<uint32_t> index = FindStream(state, command.stream);
+  const absl::StatusOr<uint32_t> index = FindStream(state.spec, command.stream);
   if (!index.ok()) return index.status();
   if (absl::Status status = CheckColumns(command); !status.ok()) {
     return status;
@@ -114,7 +105,8 @@ absl::StatusOr<DocumentsAccepted> DecideIngest(const JobState& state,
   }
   const auto known = static_cast<size_t>(
       std::min<uint64_t>(next - command.first_sequence, command.lengths.size()));
-  if (absl::Status status = CheckNewDocuments(state.spec, command, known);
+  if (absl::Status status =
+          CheckNewDocuments(state.spec, stream.skipped, command, known);
       !status.ok()) {
     return status;
   }
@@ -142,7 +134,7 @@ absl::StatusOr<DocumentsAccepted> DecideIngest(const JobState& state,
 
 absl::StatusOr<StreamEnded> DecideEndOfStream(const JobState& state,
                                               const EndOfStream& command) {
-  const absl::StatusOr<uint32_t> index = FindStream(state, command.stream);
+  const absl::StatusOr<uint32_t> index = FindStream(state.spec, command.stream);
   if (!index.ok()) return index.status();
   const uint64_t next = state.streams[*index].next_sequence;
   if (command.documents != next) {

@@ -14,17 +14,20 @@
 #include "server/core/engine/job_spec.h"
 #include "server/core/engine/merge.h"
 #include "server/core/engine/resend_window.h"
+#include "server/core/engine/sequence_ranges.h"
 #include "server/core/engine/waiting.h"
 
 namespace evenpack {
 
 struct StreamState {
-  // Accepted and not yet admitted.
+  // Accepted and not yet admitted, without what is skipped.
   DocumentFifo buffer;
   // Sequence number of the next document, which is how many were accepted.
   uint64_t next_sequence = 0;
   bool ended = false;
   ResendWindow resends;
+  // What no further step is to have: accepted and dropped, when it comes.
+  SequenceRanges skipped;
 
   friend bool operator==(const StreamState&, const StreamState&) = default;
 };
@@ -61,7 +64,8 @@ struct StepRecord {
   friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };
 
-// A reconfiguration before step `from_step`, with what is needed to withdraw it.
+// A reconfiguration or a skip before step `from_step`, with what is needed to withdraw
+// it.
 struct UpdateRecord {
   uint64_t from_step = 0;
   JobSpec spec_before;

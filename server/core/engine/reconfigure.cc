@@ -1,11 +1,14 @@
 #include "server/core/engine/reconfigure.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/job_layout.h"
+#include "server/core/engine/passing_over.h"
 
 namespace evenpack {
 namespace {
@@ -78,6 +81,52 @@ absl::Status CheckAges(const JobState& state, const JobSpec& spec) {
   return status;
 }
 
+absl::Status CheckNewSpec(const JobState& state, const JobSpec& spec) {
+  if (absl::Status status = Validate(spec); !status.ok()) return status;
+  if (spec.streams != state.spec.streams) {
+    return InvalidField(
+        "streams",
+        absl::StrCat("a list of ", spec.streams.size(), " with other names or weights"),
+        "the streams that the job was created with");
+  }
+  if (spec.merge != state.spec.merge) {
+    return InvalidField("merge", static_cast<uint32_t>(spec.merge),
+                        "the merge that the job was created with");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFromStep(const JobState& state, uint64_t from_step, uint64_t least,
+                           absl::string_view what_least_is) {
+  const uint64_t next = state.position.next_step;
+  if (from_step >= least && from_step <= next) return absl::OkStatus();
+  return absl::OutOfRangeError(
+      absl::StrCat("from_step: ", from_step, " is not accepted; accepted: ", least,
+                   " to ", next, " (", what_least_is, ", up to the next one)"));
+}
+
+absl::Status CheckAboveDurable(const JobState& state, uint64_t from_step) {
+  return CheckFromStep(state, from_step, DurableSteps(state),
+                       "above the last durable step");
+}
+
+absl::StatusOr<JobUpdated> Reconfigured(const JobState& state, uint64_t from_step,
+                                        const std::optional<JobSpec>& spec,
+                                        const std::vector<DocumentRange>& ranges) {
+  auto skipped = ReadRanges(state, ranges);
+  if (!skipped.ok()) return skipped.status();
+  JobState then = state;
+  Withdraw(from_step, then);
+  AddSkipped(*skipped, then);
+  PassOver(then);
+  JobUpdated event;
+  event.from_step = from_step;
+  event.spec = spec.value_or(then.spec);
+  event.skipped = *std::move(skipped);
+  if (absl::Status status = CheckFits(then, event.spec); !status.ok()) return status;
+  return event;
+}
+
 }  // namespace
 
 void Withdraw(uint64_t from_step, JobState& state) {
@@ -98,32 +147,52 @@ void Withdraw(uint64_t from_step, JobState& state) {
   }
 }
 
+absl::Status CheckFits(const JobState& state, const JobSpec& spec) {
+  for (const auto check : {CheckLengths, CheckAges}) {
+    if (absl::Status status = check(state, spec); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<JobUpdated> DecideUpdate(const JobState& state,
                                         const UpdateJob& command) {
-  if (absl::Status status = Validate(command.spec); !status.ok()) return status;
-  if (command.spec.streams != state.spec.streams) {
-    return InvalidField("streams",
-                        absl::StrCat("a list of ", command.spec.streams.size(),
-                                     " with other names or weights"),
-                        "the streams that the job was created with");
+  if (absl::Status status = CheckNewSpec(state, command.spec); !status.ok()) {
+    return status;
   }
-  if (command.spec.merge != state.spec.merge) {
-    return InvalidField("merge", static_cast<uint32_t>(command.spec.merge),
-                        "the merge that the job was created with");
+  if (absl::Status status = CheckAboveDurable(state, command.from_step); !status.ok()) {
+    return status;
   }
-  const uint64_t durable = DurableSteps(state);
-  const uint64_t next = state.position.next_step;
-  if (command.from_step < durable || command.from_step > next) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "from_step: ", command.from_step, " is not accepted; accepted: ", durable,
-        " to ", next, " (above the last durable step, up to the next one)"));
+  return Reconfigured(state, command.from_step, command.spec, {});
+}
+
+absl::StatusOr<JobUpdated> DecideRewind(const JobState& state,
+                                        const RewindJob& command) {
+  if (command.spec.has_value()) {
+    if (absl::Status status = CheckNewSpec(state, *command.spec); !status.ok()) {
+      return status;
+    }
   }
-  JobState then = state;
-  Withdraw(command.from_step, then);
-  for (const auto check : {CheckLengths, CheckAges}) {
-    if (absl::Status status = check(then, command.spec); !status.ok()) return status;
+  if (absl::Status status =
+          CheckFromStep(state, command.from_step, state.checkpoints.front(),
+                        "from the oldest checkpoint");
+      !status.ok()) {
+    return status;
   }
-  return JobUpdated{command.from_step, command.spec};
+  return Reconfigured(state, command.from_step, command.spec, command.skip);
+}
+
+absl::StatusOr<JobUpdated> DecideSkip(const JobState& state,
+                                      const SkipDocuments& command) {
+  if (command.ranges.empty()) {
+    return InvalidField("skip", "nothing", "at least one range of documents");
+  }
+  if (absl::Status status = CheckAboveDurable(state, command.from_step); !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<JobUpdated> event =
+      Reconfigured(state, command.from_step, state.spec, command.ranges);
+  if (event.ok()) event->new_epoch = command.from_step < state.position.next_step;
+  return event;
 }
 
 }  // namespace evenpack

@@ -72,15 +72,22 @@ bool IsWaiting(const Waiting& waiting, const JobSpec& spec, const Position& posi
                      [&](const Step& step) { return IsStep(step, spec, position); });
 }
 
-// Documents of stream `index` as they were accepted, the last of them `next` - 1.
-bool AreAccepted(std::span<const Document> documents, uint32_t index, uint64_t next) {
-  uint64_t sequence = next - documents.size();
-  return documents.size() <= next &&
-         std::all_of(documents.begin(), documents.end(), [&](const Document& document) {
-           return IsPiece(document) && document.stream == index &&
-                  document.length == document.document_length &&
-                  document.sequence == sequence++;
-         });
+// Documents of stream `index` as they were accepted: the last before its next one, with
+// gaps only where it skips.
+bool AreAccepted(const StreamState& stream, uint32_t index) {
+  const std::span<const Document> documents = stream.buffer.view();
+  if (documents.empty()) return true;
+  uint64_t sequence = documents.front().sequence;
+  for (const Document& document : documents) {
+    if (!IsPiece(document) || document.stream != index ||
+        document.length != document.document_length || document.sequence != sequence ||
+        sequence >= stream.next_sequence) {
+      return false;
+    }
+    sequence = NextOutside(stream.skipped, sequence + 1);
+  }
+  return sequence >= stream.next_sequence &&
+         !IsIn(stream.skipped, documents.front().sequence);
 }
 
 bool IsCursor(const MergeCursor& cursor, size_t streams) {
@@ -106,8 +113,8 @@ absl::Status CheckStreams(const JobState& state) {
           return document.length <= longest;
         });
     const size_t hashes = stream.resends.Hashes().size();
-    if (!fits || hashes > stream.next_sequence ||
-        !AreAccepted(buffer, static_cast<uint32_t>(s), stream.next_sequence)) {
+    if (!fits || hashes > stream.next_sequence || !AreRanges(stream.skipped) ||
+        !AreAccepted(stream, static_cast<uint32_t>(s))) {
       return Contradiction(absl::StrCat("stream '", spec.streams[s].name, "'"));
     }
   }

@@ -40,7 +40,8 @@ void Code(ByteReader& coder, ResendWindow& window) {
 
 template <typename Coder>
 void Code(Coder& coder, MaybeConst<StreamState> auto& stream) {
-  coder.All(stream.buffer, stream.next_sequence, stream.ended, stream.resends);
+  coder.All(stream.buffer, stream.next_sequence, stream.ended, stream.resends,
+            stream.skipped);
 }
 
 template <typename Coder>

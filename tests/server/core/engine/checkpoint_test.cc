@@ -156,5 +156,85 @@ TEST(CheckpointTest, ARestoredJobIsReplayedFromItsRecord) {
   EXPECT_EQ(state, CheckpointAfter(job.state(), 3).value());
 }
 
+// Where the job still has the step, nothing has to be sent again.
+TEST(CheckpointTest, ARewindToAStepThatIsKeptKeepsWhatWasAccepted) {
+  JobSpec spec = Wlb(2, 2);
+  spec.retain_checkpoints = 100;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(47, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(48, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const std::vector<TestJob::Emitted> before = job.emitted();
+  ASSERT_THAT(job.Do(RewindToCheckpoint{checkpoint, {}}), IsOk());
+  EXPECT_EQ(job.state().position.next_step, 6U);
+  EXPECT_EQ(job.state().epoch, 1U);
+  EXPECT_EQ(job.state().streams[0].next_sequence, 4000U);
+  job.FormAll().IgnoreError();
+  EXPECT_EQ(job.state().position.digest, before.back().step.digest);
+}
+
+TEST(CheckpointTest, ARewindBeyondWhatIsKeptTakesAcceptedDocumentsBack) {
+  const std::vector<uint32_t> more = testing::SkewedLengths(50, 2000, kWindow);
+  TestJob job(Wlb(1, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(49, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
+  ASSERT_THAT(job.Ingest(more), IsOk());
+  job.FormAll().IgnoreError();
+  const std::vector<TestJob::Emitted> before = job.emitted();
+  ASSERT_THAT(job.Do(Acknowledge{0, 20, 0}), IsOk());
+  ASSERT_THAT(job.Do(RewindToCheckpoint{checkpoint, {}}), IsOk());
+  EXPECT_EQ(job.state().position.next_step, 6U);
+  EXPECT_EQ(job.state().epoch, 1U);
+  EXPECT_EQ(DurableSteps(job.state()), 6U);
+  EXPECT_EQ(job.state().streams[0].next_sequence, 2000U);
+  ASSERT_THAT(job.Ingest(more), IsOk());
+  job.FormAll().IgnoreError();
+  EXPECT_EQ(job.state().position.digest, before.back().step.digest);
+  EXPECT_EQ(job.emitted().back().step.epoch, 1U);
+}
+
+TEST(CheckpointTest, ARewindToACheckpointKeepsWhatTheJobSkips) {
+  TestJob job(Wlb(1, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(51, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
+  ASSERT_THAT(job.Do(Acknowledge{0, 20, 0}), IsOk());
+  ASSERT_THAT(job.Do(SkipDocuments{30, {{"a", 1500, 100}}}), IsOk());
+  ASSERT_THAT(job.Do(RewindToCheckpoint{checkpoint, {{"a", 1600, 50}}}), IsOk());
+  EXPECT_EQ(job.state().streams[0].skipped, (SequenceRanges{{1500, 1650}}));
+  EXPECT_THAT(DecodeState(EncodeState(job.state())), IsOk());
+}
+
+TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {
+  TestJob job(Wlb(1, 2));
+  JobSpec spec = Wlb(1, 2);
+  spec.streams[0].name = "b";
+  TestJob other(spec);
+  ASSERT_THAT(other.Ingest(testing::SkewedLengths(52, 500, kWindow), "b"), IsOk());
+  other.FormAll().IgnoreError();
+  const std::string checkpoint = RestoreOf(other.state(), 1).checkpoint;
+  EXPECT_THAT(
+      job.Do(RewindToCheckpoint{checkpoint, {}}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("checkpoint: ")));
+  EXPECT_THAT(other.Do(RewindToCheckpoint{checkpoint.substr(1), {}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state")));
+}
+
+TEST(CheckpointTest, OneThatADocumentAcceptedSinceDoesNotFitIsRefused) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 2, 100));
+  ASSERT_THAT(job.Ingest({90, 90, 90}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobSpec longer = MakeSpec(PolicyKind::kWlb, 2, 100);
+  longer.max_length = 400;
+  testing::ResolveCosts(longer);
+  ASSERT_THAT(job.Do(UpdateJob{1, longer}), IsOk());
+  ASSERT_THAT(job.Ingest({300}), IsOk());
+  EXPECT_THAT(CheckpointAfter(job.state(), 0).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("300 tokens")));
+}
+
 }  // namespace
 }  // namespace evenpack

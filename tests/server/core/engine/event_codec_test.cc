@@ -62,6 +62,10 @@ std::vector<Event> History(uint64_t seed) {
     if (round == 12) {
       EXPECT_THAT(job.Do(UpdateJob{job.state().position.next_step, spec}), IsOk());
     }
+    if (round == 18) {
+      EXPECT_THAT(job.Do(SkipDocuments{job.state().position.next_step, {{"b", 90, 9}}}),
+                  IsOk());
+    }
   }
   for (const StreamSpec& stream : spec.streams) {
     EXPECT_THAT(job.End(stream.name), IsOk());
@@ -162,15 +166,19 @@ TEST(EventCodecTest, DamagedBytesGiveAnErrorOrAnotherEvent) {
 
 TEST(EventCodecTest, AnotherVersionIsRefused) {
   std::string bytes = EncodeEvent(StreamEnded{1});
-  bytes[0] = 2;
+  bytes[0] = 3;
   EXPECT_THAT(DecodeEvent(bytes),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "event: format version 2 is not accepted; accepted: 1"));
+                       "event: format version 3 is not accepted; accepted: 2"));
 }
 
 TEST(EventCodecTest, NumbersThatNoEventHasAreFound) {
-  JobSpec bad_spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  const JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  JobSpec bad_spec = spec;
   bad_spec.window = 0;
+  const auto updated = [](const JobSpec& to, std::vector<SkippedRange> skipped) {
+    return JobUpdated{1, to, std::move(skipped), true};
+  };
   StepDecided bad_kind;
   bad_kind.step.kind = static_cast<StepKind>(3);
   StepDecided bad_sharding;
@@ -183,8 +191,9 @@ TEST(EventCodecTest, NumbersThatNoEventHasAreFound) {
   DocumentsAccepted no_length;
   no_length.documents.resize(1);
   for (const Event& event :
-       {Event(JobCreated{bad_spec}), Event(JobUpdated{1, bad_spec}), Event(bad_kind),
-        Event(bad_sharding), Event(bad_queues), Event(bad_document),
+       {Event(JobCreated{bad_spec}), Event(updated(bad_spec, {})),
+        Event(updated(spec, {{1, {0, 5}}})), Event(updated(spec, {{0, {5, 5}}})),
+        Event(bad_kind), Event(bad_sharding), Event(bad_queues), Event(bad_document),
         Event(no_length)}) {
     EXPECT_THAT(DecodeEvent(EncodeEvent(event)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("of no event")));

@@ -9,6 +9,7 @@
 
 #include "server/core/cost/named_models.h"
 #include "server/core/engine/apply.h"
+#include "server/core/engine/checkpoint.h"
 #include "server/core/engine/event_codec.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/engine/reconfigure.h"
@@ -37,7 +38,7 @@ class RandomRun {
   void Run() {
     for (uint32_t round = Pick(20, 150); round > 0 && !::testing::Test::HasFailure();
          --round) {
-      switch (Pick(0, 9)) {
+      switch (Pick(0, 12)) {
         case 0:
         case 1:
         case 2:
@@ -54,6 +55,15 @@ class RandomRun {
           break;
         case 8:
           Update();
+          break;
+        case 9:
+          Rewind();
+          break;
+        case 10:
+          Skip();
+          break;
+        case 11:
+          ReturnToCheckpoint();
           break;
         default:
           Restart();
@@ -156,6 +166,12 @@ class RandomRun {
   void CheckLastStep() {
     const TestJob::Emitted& last = job_.emitted().back();
     EXPECT_GT(StepTokens(last.step), 0U);
+    for (const MicroBatch& micro_batch : last.step.micro_batches) {
+      for (const Document& document : micro_batch.documents) {
+        ASSERT_FALSE(
+            IsIn(job_.state().streams[document.stream].skipped, document.sequence));
+      }
+    }
     const std::optional<uint64_t> bound = job_.state().spec.max_delay;
     if (!bound.has_value()) return;
     for (const MicroBatch& micro_batch : last.step.micro_batches) {
@@ -186,6 +202,71 @@ class RandomRun {
     const absl::Status status = job_.Do(UpdateJob{from_step, Reshaped(state.spec)});
     // Refused where a waiting document doesn't fit, and only then.
     ASSERT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+  }
+
+  // Ranges of any stream, some of which only come.
+  std::vector<DocumentRange> Ranges(uint32_t least) {
+    std::vector<DocumentRange> ranges(Pick(least, 2));
+    for (DocumentRange& range : ranges) {
+      const uint32_t stream = Pick(0, static_cast<uint32_t>(sent_.size()) - 1);
+      const auto sent = static_cast<uint32_t>(sent_[stream].size());
+      range.stream = job_.state().spec.streams[stream].name;
+      range.first_sequence = Pick(sent - std::min(sent, 30U), sent + 5);
+      range.documents = Pick(1, 12);
+    }
+    return ranges;
+  }
+
+  void Rewind() {
+    const JobState& state = job_.state();
+    const uint64_t oldest = state.checkpoints.front();
+    const auto kept = static_cast<uint32_t>(state.position.next_step - oldest);
+    RewindJob command;
+    command.from_step = oldest + Pick(0, kept);
+    if (Pick(0, 1) == 0) command.spec = Reshaped(state.spec);
+    command.skip = Ranges(0);
+    const uint64_t epoch = state.epoch;
+    const absl::Status status = job_.Do(command);
+    ASSERT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+    if (!status.ok()) return;
+    EXPECT_EQ(job_.state().position.next_step, command.from_step);
+    EXPECT_EQ(job_.state().epoch, epoch + 1);
+  }
+
+  void Skip() {
+    const JobState& state = job_.state();
+    const uint64_t durable = DurableSteps(state);
+    const auto undurable = static_cast<uint32_t>(state.position.next_step - durable);
+    const absl::Status status =
+        job_.Do(SkipDocuments{durable + Pick(0, undurable), Ranges(1)});
+    ASSERT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+  }
+
+  // Takes a checkpoint, or goes back to the last one taken. What the job then lacks is
+  // sent again.
+  void ReturnToCheckpoint() {
+    const JobState& state = job_.state();
+    if (checkpoint_.empty()) {
+      const uint64_t oldest = state.checkpoints.front();
+      const uint64_t next = state.position.next_step;
+      if (oldest == next) return;
+      const auto step = oldest + Pick(0, static_cast<uint32_t>(next - oldest) - 1);
+      const auto then = CheckpointAfter(state, step);
+      ASSERT_TRUE(then.ok() || absl::IsFailedPrecondition(then.status()));
+      if (!then.ok()) return;
+      checkpoint_ = EncodeState(*then);
+      emitted_then_ = job_.emitted();
+      emitted_then_.resize(step + 1);
+      return;
+    }
+    const absl::Status status =
+        job_.Do(RewindToCheckpoint{std::exchange(checkpoint_, ""), Ranges(0)});
+    ASSERT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+    if (!status.ok()) return;
+    job_.set_emitted(emitted_then_);
+    for (size_t s = 0; s < sent_.size(); ++s) {
+      sent_[s].resize(job_.state().streams[s].next_sequence);
+    }
   }
 
   // A server that restarts has the journal, or a snapshot, and either gives the state.
@@ -225,6 +306,8 @@ class RandomRun {
   std::mt19937_64 random_;
   TestJob job_;
   std::vector<std::vector<uint32_t>> sent_;
+  std::string checkpoint_;
+  std::vector<TestJob::Emitted> emitted_then_;
 };
 
 TEST(RandomCommandsTest, PromisesHoldWhateverIsAskedInWhateverOrder) {

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/engine/checkpoint.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -221,6 +227,195 @@ TEST(UpdateTest, ADifferentDataParallelSizeKeepsTheDurableMark) {
   spec.data_parallel = 3;
   ASSERT_THAT(job.Do(UpdateJob{5, spec}), IsOk());
   EXPECT_EQ(job.state().durable, (std::vector<uint64_t>{3, 3, 3}));
+}
+
+// The same shape after it and all its documents still there: byte for byte.
+TEST(RewindTest, AJobGoesOnFromAnyKeptStepAsBefore) {
+  std::vector<JobSpec> specs = {QueueSpec(),
+                                MakeSpec(PolicyKind::kFixedGreedy, 4, 1000)};
+  specs[1].policy.window_batches = 4;
+  for (JobSpec& spec : specs) {
+    spec.retain_checkpoints = 3;
+    TestJob job(spec);
+    ASSERT_THAT(job.Ingest(testing::SkewedLengths(21, 2000, 1000)), IsOk());
+    job.FormAll().IgnoreError();
+    const std::vector<TestJob::Emitted> before = job.emitted();
+    for (const uint64_t durable : {2, 5, 8}) {
+      ASSERT_THAT(job.Do(Acknowledge{0, durable}), IsOk());
+    }
+    uint64_t epoch = 0;
+    for (const uint64_t from_step : {12, 9, 7, 3}) {
+      ASSERT_THAT(job.Do(RewindJob{from_step, std::nullopt, {}}), IsOk());
+      EXPECT_EQ(job.state().epoch, ++epoch);
+      EXPECT_EQ(job.state().position.next_step, from_step);
+      EXPECT_EQ(DurableSteps(job.state()), std::min<uint64_t>(from_step, 9));
+      EXPECT_LE(job.state().checkpoints.back(), from_step);
+      job.FormAll().IgnoreError();
+      ASSERT_EQ(job.emitted().size(), before.size());
+      for (size_t k = 0; k < before.size(); ++k) {
+        EXPECT_EQ(job.emitted()[k].step.digest, before[k].step.digest);
+      }
+    }
+    EXPECT_THAT(job.Do(RewindJob{2, std::nullopt, {}}),
+                StatusIs(absl::StatusCode::kOutOfRange,
+                         HasSubstr("accepted: 3 to " + std::to_string(before.size()) +
+                                   " (from the oldest checkpoint")));
+    EXPECT_THAT(job.Do(RewindJob{before.size() + 1, std::nullopt, {}}),
+                StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from_step: ")));
+  }
+}
+
+TEST(RewindTest, AMarkOfTheOldEpochIsRefused) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(8, 10)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(RewindJob{4, std::nullopt, {}}), IsOk());
+  EXPECT_THAT(job.Do(Acknowledge{0, 5, 0}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("step: 5")));
+  job.FormAll().IgnoreError();
+  EXPECT_THAT(job.Do(Acknowledge{0, 5, 0}),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("epoch: 0")));
+  EXPECT_THAT(job.Do(Acknowledge{0, 5, 1}), IsOk());
+}
+
+TEST(RewindTest, TheSpecIsThatOfTheStepOrTheOneGiven) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(22, 3000, 1000);
+  TestJob job(QueueSpec());
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  for (int i = 0; i < 6; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobSpec wider = QueueSpec();
+  wider.micro_batches = 6;
+  wider.data_parallel = 3;
+  testing::ResolveCosts(wider);
+  ASSERT_THAT(job.Do(UpdateJob{6, wider}), IsOk());
+  for (int i = 0; i < 3; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(RewindJob{7, std::nullopt, {}}), IsOk());
+  EXPECT_EQ(job.state().spec, wider);
+  ASSERT_THAT(job.Do(RewindJob{5, std::nullopt, {}}), IsOk());
+  EXPECT_EQ(job.state().spec, QueueSpec());
+  ASSERT_THAT(job.Do(RewindJob{3, wider, {}}), IsOk());
+  EXPECT_EQ(job.state().spec, wider);
+  EXPECT_EQ(job.state().durable.size(), 3U);
+  JobSpec other = wider;
+  other.streams[0].name = "b";
+  EXPECT_THAT(job.Do(RewindJob{3, other, {}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("streams")));
+  ASSERT_THAT(job.End(), IsOk());
+  job.FormAll().IgnoreError();
+  ExpectExactlyOnce(job, {lengths});
+}
+
+TEST(RewindTest, IsRefusedWhereADocumentDoesNotFitTheSpecOfThen) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({90, 90, 90}), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  JobSpec longer = spec;
+  longer.max_length = 400;
+  testing::ResolveCosts(longer);
+  ASSERT_THAT(job.Do(UpdateJob{1, longer}), IsOk());
+  ASSERT_THAT(job.Ingest({300}), IsOk());
+  EXPECT_THAT(job.Do(RewindJob{0, std::nullopt, {}}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("sequence 3 of stream 'a', which waits, has 300")));
+  EXPECT_THAT(job.Do(RewindJob{0, longer, {}}), IsOk());
+  EXPECT_THAT(job.Do(RewindJob{0, spec, {{"a", 3, 1}}}), IsOk());
+}
+
+TEST(SkipTest, NoStepFromThereOnHasWhatIsSkipped) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(23, 3000, 1000);
+  TestJob job(QueueSpec());
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  job.FormAll().IgnoreError();
+  const std::vector<TestJob::Emitted> before = job.emitted();
+  const uint64_t first = before[9].step.micro_batches[0].documents[0].sequence;
+  ASSERT_THAT(job.Do(SkipDocuments{8, {{"a", first, 40}, {"a", first + 40, 60}}}),
+              IsOk());
+  EXPECT_EQ(job.state().epoch, 1U);
+  EXPECT_EQ(job.state().streams[0].skipped, (SequenceRanges{{first, first + 100}}));
+  ASSERT_THAT(job.End(), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_TRUE(IsDrained(job.state()));
+  ExpectExactlyOnce(job, {lengths});
+  for (size_t k = 0; k < job.emitted().size(); ++k) {
+    if (k < 8) {
+      EXPECT_EQ(job.emitted()[k].step, before[k].step);
+    }
+    for (const MicroBatch& micro_batch : job.emitted()[k].step.micro_batches) {
+      for (const Document& document : micro_batch.documents) {
+        EXPECT_FALSE(k >= 8 && document.sequence >= first &&
+                     document.sequence < first + 100);
+      }
+    }
+  }
+}
+
+// Nobody need be told where no step is withdrawn.
+TEST(SkipTest, WhatOnlyComesIsSkippedWithoutANewEpoch) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 10);
+  spec.data_parallel = 2;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(8, 10)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(Acknowledge{1, 2, 0}), IsOk());
+  ASSERT_THAT(job.Do(SkipDocuments{4, {{"a", 10, 5}}}), IsOk());
+  EXPECT_EQ(job.state().epoch, 0U);
+  EXPECT_EQ(job.state().durable, (std::vector<uint64_t>{0, 3}));
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(10, 10)), IsOk());
+  EXPECT_EQ(job.state().streams[0].next_sequence, 18U);
+  EXPECT_EQ(job.state().streams[0].buffer.size(), 5U);
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(10, 10)), IsOk()) << "past a re-send";
+  ASSERT_THAT(job.End(), IsOk());
+  job.FormAll().IgnoreError();
+  std::vector<uint64_t> sequences;
+  for (const TestJob::Emitted& emitted : job.emitted()) {
+    for (const MicroBatch& micro_batch : emitted.step.micro_batches) {
+      for (const Document& each : micro_batch.documents) {
+        sequences.push_back(each.sequence);
+      }
+    }
+  }
+  EXPECT_EQ(sequences.size(), 23U);
+  EXPECT_EQ(std::count(sequences.begin(), sequences.end(), 9U), 1);
+  EXPECT_EQ(std::count(sequences.begin(), sequences.end(), 10U), 0);
+  EXPECT_EQ(std::count(sequences.begin(), sequences.end(), 15U), 1);
+}
+
+TEST(SkipTest, HoldsWhateverIsRewoundLater) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(12, 10)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(SkipDocuments{6, {{"a", 6, 2}}}), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(RewindJob{2, std::nullopt, {}}), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_EQ(job.emitted().size(), 10U);
+  EXPECT_EQ(job.emitted()[5].step.micro_batches[0].documents[0].sequence, 5U);
+  EXPECT_EQ(job.emitted()[6].step.micro_batches[0].documents[0].sequence, 8U);
+  // A checkpoint of a step before it has it too.
+  EXPECT_EQ(CheckpointAfter(job.state(), 3)->streams[0].buffer.size(), 6U);
+}
+
+TEST(SkipTest, ADocumentThatIsTooLongForAStepPasses) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 100));
+  ASSERT_THAT(job.Ingest({500}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("lengths[0]: 500")));
+  ASSERT_THAT(job.Do(SkipDocuments{0, {{"a", 0, 1}}}), IsOk());
+  EXPECT_THAT(job.Ingest({500, 50}), IsOk());
+  EXPECT_EQ(job.state().streams[0].buffer.size(), 1U);
+}
+
+TEST(SkipTest, BadRangesAreRefusedByName) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(5, 10)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(Acknowledge{0, 2, 0}), IsOk());
+  const JobState before = job.state();
+  EXPECT_THAT(job.Do(SkipDocuments{2, {{"a", 0, 1}}}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from_step: 2")));
+  EXPECT_THAT(job.Do(SkipDocuments{3, {}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("skip: nothing")));
+  EXPECT_EQ(job.state(), before);
 }
 
 }  // namespace

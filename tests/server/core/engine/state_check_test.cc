@@ -92,6 +92,14 @@ TEST(CheckStateTest, DamageOutsideTheHistoryIsFound) {
        {"stream 'a'", [](JobState& s) { s.streams[0].next_sequence += 1; }},
        {"stream 'a'", [](JobState& s) { s.streams[0].next_sequence = 3; }},
        {"stream 'a'",
+        [](JobState& s) {
+          s.streams[0].skipped = {{5, 5}};
+        }},
+       {"stream 'a'",
+        [](JobState& s) {
+          s.streams[0].skipped = {{0, 1'000'000}};
+        }},
+       {"stream 'a'",
         [](JobState& s) { s.streams[0].buffer.PushBack(testing::MakeDocuments({5})); }},
        {"durable", [](JobState& s) { s.durable.clear(); }},
        {"durable", [](JobState& s) { s.durable[0] = 99; }},
