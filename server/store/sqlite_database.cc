@@ -77,10 +77,6 @@ int64_t SqliteStatement::Integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
-bool SqliteStatement::IsNull(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
-
 std::string_view SqliteStatement::Bytes(int column) const {
   const void* const bytes = sqlite3_column_blob(statement_.get(), column);
   const auto size = static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column));
@@ -102,6 +98,11 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path,
   SqliteDatabase database;
   database.database_.reset(opened);
   if (code != SQLITE_OK) return StatusOf(opened, code);
+  // SQLite opens for reading what it may not write.
+  if (mode == Mode::kCreate && sqlite3_db_readonly(opened, "main") == 1) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "store: '", path, "' can't be written; accepted: a file that may be written"));
+  }
   return database;
 }
 

@@ -35,7 +35,6 @@ class SqliteStatement {
 
   // Of the row; valid until the statement moves on.
   int64_t Integer(int column) const;
-  bool IsNull(int column) const;
   std::string_view Bytes(int column) const;
 
  private:

@@ -25,6 +25,7 @@ struct Disk {
   sqlite3_vfs* below = nullptr;
   sqlite3_vfs vfs = {};
   std::optional<uint64_t> room;
+  bool read_only = false;
   std::map<std::string, FileHistory> files;
 };
 
@@ -53,6 +54,7 @@ int Read(sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
 int Write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
   Disk& disk = TheDisk();
   const auto count = static_cast<uint64_t>(size);
+  if (disk.read_only) return SQLITE_IOERR_WRITE;
   if (disk.room.has_value()) {
     if (*disk.room < count) return SQLITE_FULL;
     *disk.room -= count;
@@ -64,6 +66,7 @@ int Write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset)
 }
 
 int Truncate(sqlite3_file* file, sqlite3_int64 size) {
+  if (TheDisk().read_only) return SQLITE_IOERR_TRUNCATE;
   Of(file).history->since.push_back({static_cast<size_t>(size), std::nullopt});
   return Below(file)->pMethods->xTruncate(Below(file), size);
 }
@@ -139,6 +142,10 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags,
   Disk& disk = TheDisk();
   FaultFile& opened = Of(file);
   opened.base.pMethods = nullptr;
+  if (disk.read_only && (flags & SQLITE_OPEN_READWRITE) != 0) {
+    flags &= ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    flags |= SQLITE_OPEN_READONLY;
+  }
   const int code =
       disk.below->xOpen(disk.below, name, opened.below(), flags, out_flags);
   if (code != SQLITE_OK) return code;
@@ -149,6 +156,7 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags,
 
 int Delete(sqlite3_vfs*, const char* name, int sync_directory) {
   Disk& disk = TheDisk();
+  if (disk.read_only) return SQLITE_IOERR_DELETE;
   disk.files.erase(name);
   return disk.below->xDelete(disk.below, name, sync_directory);
 }
@@ -159,6 +167,7 @@ FaultDisk::FaultDisk() {
   Disk& disk = TheDisk();
   disk.below = sqlite3_vfs_find("unix");
   disk.room.reset();
+  disk.read_only = false;
   disk.files.clear();
   disk.vfs = *disk.below;
   disk.vfs.zName = "fault";
@@ -175,6 +184,8 @@ FaultDisk::~FaultDisk() {
 }
 
 void FaultDisk::SetRoom(std::optional<uint64_t> bytes) { TheDisk().room = bytes; }
+
+void FaultDisk::SetReadOnly(bool read_only) { TheDisk().read_only = read_only; }
 
 std::map<std::string, std::string> FaultDisk::AfterCrash(
     std::mt19937_64& random) const {

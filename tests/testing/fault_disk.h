@@ -21,6 +21,9 @@ class FaultDisk {
 
   // Writes beyond so many bytes fail as on a full disk; without a number none does.
   void SetRoom(std::optional<uint64_t> bytes);
+  // As a disk that the kernel remounts: files that are open can't be written, those
+  // that are opened then are open for reading alone.
+  void SetReadOnly(bool read_only);
 
   // The files' bytes by path, as a crash now may leave them: what was flushed, and of
   // the writes since any number, in any order, each whole or torn.

@@ -285,6 +285,31 @@ TEST_F(SqliteStoreTest, AFullDiskRefusesAndGoesOnWhenThereIsRoom) {
   EXPECT_EQ(store->Load("a")->records.size(), 2U);
 }
 
+TEST_F(SqliteStoreTest, AFileThatCanNotBeWrittenIsRefused) {
+  FaultDisk disk;
+  ASSERT_THAT(Open()->Commit(Records("a", 1)), IsOk());
+  disk.SetReadOnly(true);
+  EXPECT_THAT(OpenStatus(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("accepted: a file that may be written")));
+  disk.SetReadOnly(false);
+  EXPECT_EQ(Open()->Load("a")->records.size(), 1U);
+}
+
+TEST_F(SqliteStoreTest, ADiskThatTurnsReadOnlyLosesNothing) {
+  FaultDisk disk;
+  const auto store = Open();
+  ASSERT_THAT(store->Commit(Records("a", 1)), IsOk());
+  disk.SetReadOnly(true);
+  EXPECT_THAT(store->Commit(Records("b", 1)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk I/O error")));
+  EXPECT_EQ(store->Load("a")->records.size(), 1U);
+  EXPECT_FALSE(store->Load("b").ok());
+  disk.SetReadOnly(false);
+  EXPECT_THAT(store->Commit(Records("b", 1)), IsOk());
+  EXPECT_EQ(store->Load("b")->records.size(), 1U);
+}
+
 // Whatever of the writes that were not flushed a crash leaves: all commits that were
 // told of are there, and at most the one under way besides.
 TEST_F(SqliteStoreTest, ACrashLosesNothingThatWasCommitted) {
