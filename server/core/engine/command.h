@@ -62,7 +62,7 @@ struct RewindToCheckpoint {
 struct SkipDocuments {
   uint64_t from_step = 0;
   // At least one.
-  std::vector<DocumentRange> ranges;
+  std::vector<DocumentRange> skip;
 };
 
 // Documents of one stream, in columns: accepted whole or not at all.

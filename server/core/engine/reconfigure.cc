@@ -183,14 +183,14 @@ absl::StatusOr<JobUpdated> DecideRewind(const JobState& state,
 
 absl::StatusOr<JobUpdated> DecideSkip(const JobState& state,
                                       const SkipDocuments& command) {
-  if (command.ranges.empty()) {
+  if (command.skip.empty()) {
     return InvalidField("skip", "nothing", "at least one range of documents");
   }
   if (absl::Status status = CheckAboveDurable(state, command.from_step); !status.ok()) {
     return status;
   }
   absl::StatusOr<JobUpdated> event =
-      Reconfigured(state, command.from_step, state.spec, command.ranges);
+      Reconfigured(state, command.from_step, state.spec, command.skip);
   if (event.ok()) event->new_epoch = command.from_step < state.position.next_step;
   return event;
 }

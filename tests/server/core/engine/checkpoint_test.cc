@@ -44,14 +44,16 @@ JobState Restored(const RestoreJob& command) {
   return state;
 }
 
-// Restored after every step, on an empty server and given what is still to come, a job
-// decides the steps that it decided before.
+// Restored after every step of a run of 200, on an empty server and given what is still
+// to come, a job decides the steps that it decided before.
 TEST(CheckpointTest, AJobGoesOnFromEveryStepByteForByte) {
-  const std::vector<uint32_t> lengths = testing::SkewedLengths(41, 8000, kWindow);
-  const auto half = static_cast<ptrdiff_t>(lengths.size() / 2);
-  const std::vector<uint32_t> first(lengths.begin(), lengths.begin() + half);
-  const std::vector<uint32_t> second(lengths.begin() + half, lengths.end());
   for (const JobSpec& spec : {Wlb(1, 1), Wlb(2, 2), Wlb(4, 1)}) {
+    // About 200 steps from either half.
+    const auto half = static_cast<ptrdiff_t>(1600 * spec.micro_batches);
+    const std::vector<uint32_t> lengths =
+        testing::SkewedLengths(41, 2 * static_cast<size_t>(half), kWindow);
+    const std::vector<uint32_t> first(lengths.begin(), lengths.begin() + half);
+    const std::vector<uint32_t> second(lengths.begin() + half, lengths.end());
     TestJob job(spec);
     ASSERT_THAT(job.Ingest(first), IsOk());
     job.FormAll().IgnoreError();
@@ -60,7 +62,7 @@ TEST(CheckpointTest, AJobGoesOnFromEveryStepByteForByte) {
     ASSERT_THAT(job.End(), IsOk());
     job.FormAll().IgnoreError();
     ASSERT_TRUE(IsDrained(job.state()));
-    ASSERT_GT(midway.position.next_step, 10U);
+    ASSERT_GE(midway.position.next_step, 200U);
     for (uint64_t step = 0; step < midway.position.next_step; ++step) {
       TestJob again(Restored(RestoreOf(midway, step)));
       again.FormAll().IgnoreError();
