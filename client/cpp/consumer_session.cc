@@ -6,8 +6,8 @@
 #include "client/cpp/data_loss.h"
 #include "client/cpp/error_details.h"
 #include "client/cpp/retry.h"
-#include "client/cpp/wire_digest.h"
 #include "evenpack/v1/packing_service.pb.h"
+#include "server/core/digest/digest_bytes.h"
 
 namespace evenpack::client {
 namespace {
@@ -119,7 +119,7 @@ absl::Status ConsumerSession::Take(const v1::StreamStepsResponse& response) {
 
 absl::Status ConsumerSession::TakeSubscribed(
     v1::Subscribed& subscribed, const std::shared_ptr<StepStream>& stream) {
-  const auto previous = ReadDigest(subscribed.previous_digest());
+  const auto previous = DigestFromBytes(subscribed.previous_digest());
   if (!previous.has_value()) {
     return DataLoss("previous_digest: has ", subscribed.previous_digest().size(),
                     " bytes; expected: 16");
@@ -179,7 +179,7 @@ absl::Status ConsumerSession::CheckAsked(const RankStep& step) const {
 }
 
 absl::Status ConsumerSession::TakeDrained(uint64_t steps, const std::string& digest) {
-  const auto last = ReadDigest(digest);
+  const auto last = DigestFromBytes(digest);
   if (!last.has_value()) {
     return DataLoss("drained: digest has ", digest.size(), " bytes; expected: 16");
   }

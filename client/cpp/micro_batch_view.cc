@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/data_loss.h"
-#include "client/cpp/wire_digest.h"
 #include "client/cpp/wire_shard_plan.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/step.pb.h"
+#include "server/core/digest/digest_bytes.h"
 
 namespace evenpack::client {
 namespace {
@@ -23,7 +23,7 @@ absl::Status CheckEqual(const char* field, uint64_t value, uint64_t expected) {
 
 absl::Status ReadDigestField(const char* field, const std::string& bytes,
                              Digest128& digest) {
-  const std::optional<Digest128> read = ReadDigest(bytes);
+  const std::optional<Digest128> read = DigestFromBytes(bytes);
   if (!read.has_value()) {
     return DataLoss(field, " has ", bytes.size(), " bytes; expected: 16");
   }

@@ -9,6 +9,7 @@
 #include "client/cpp/wire_digest.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/step.pb.h"
+#include "server/core/digest/digest_bytes.h"
 
 namespace evenpack::client {
 namespace {
@@ -48,8 +49,8 @@ absl::Status RankStep::Read(const v1::Step& message, Data& data) {
   const std::optional<StepKind> kind = ReadKind(message.kind());
   if (!kind.has_value()) return DataLoss(": kind is ", message.kind());
   data.kind = *kind;
-  const auto digest = ReadDigest(message.digest());
-  const auto previous = ReadDigest(message.previous_digest());
+  const auto digest = DigestFromBytes(message.digest());
+  const auto previous = DigestFromBytes(message.previous_digest());
   auto digests = ReadDigests(message.micro_batch_digests());
   if (!digest || !previous || !digests) {
     return DataLoss(": digest, previous_digest and micro_batch_digests have ",

@@ -1,10 +1,10 @@
-// Digests as they travel: 16 bytes, those of the hash in order (docs/formats.md).
+// The digests of a step's micro-batches as they travel (docs/formats.md).
 #ifndef EVENPACK_CLIENT_CPP_WIRE_DIGEST_H_
 #define EVENPACK_CLIENT_CPP_WIRE_DIGEST_H_
 
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,10 +12,6 @@
 
 namespace evenpack::client {
 
-std::string DigestBytes(const Digest128& digest);
-
-// Nothing where there aren't 16 bytes.
-std::optional<Digest128> ReadDigest(std::string_view bytes);
 // One after another. Nothing where the bytes aren't a multiple of 16.
 std::optional<std::vector<Digest128>> ReadDigests(std::string_view bytes);
 

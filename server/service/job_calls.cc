@@ -14,7 +14,7 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
-#include "server/service/digest_bytes.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/service/job_conversion.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/step_conversion.h"

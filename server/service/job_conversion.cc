@@ -1,7 +1,7 @@
 #include "server/service/job_conversion.h"
 
 #include "evenpack/v1/job.pb.h"
-#include "server/service/digest_bytes.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/service/spec_conversion.h"
 
 namespace evenpack {

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "evenpack/v1/step.pb.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/sharding/plan_digest.h"
-#include "server/service/digest_bytes.h"
 #include "server/service/layout_names.h"
 
 namespace evenpack {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/digest/digest.h"
+#include "server/core/digest/digest_bytes.h"
 
 namespace evenpack {
 namespace {
@@ -78,14 +79,7 @@ std::string RowChecksum(std::string_view table, int64_t key, int64_t number,
   builder.Word(static_cast<uint64_t>(key));
   builder.Word(static_cast<uint64_t>(number));
   builder.Text(bytes);
-  const Digest128 digest = builder.Finish();
-  std::string checksum;
-  for (const uint64_t word : {digest.low, digest.high}) {
-    for (int bit = 0; bit < 64; bit += 8) {
-      checksum.push_back(static_cast<char>((word >> bit) & 0xff));
-    }
-  }
-  return checksum;
+  return DigestBytes(builder.Finish());
 }
 
 absl::Status PrepareToWrite(SqliteDatabase& database) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/engine/byte_codec.h"
 #include "server/core/engine/field_codec.h"
 #include "server/core/engine/state_check.h"
@@ -14,7 +15,6 @@ namespace evenpack {
 namespace {
 
 constexpr std::string_view kMagic = "EVPSTATE";
-constexpr size_t kDigestBytes = 16;
 
 }  // namespace
 
@@ -96,12 +96,6 @@ Digest128 DigestOfBytes(std::string_view bytes) {
   return builder.Finish();
 }
 
-std::string EncodeDigest(const Digest128& digest) {
-  ByteWriter writer;
-  writer.All(digest);
-  return writer.bytes();
-}
-
 }  // namespace
 
 std::string EncodeState(const JobState& state) {
@@ -110,7 +104,7 @@ std::string EncodeState(const JobState& state) {
   ByteWriter version;
   version.All(kStateFormatVersion);
   std::string bytes = std::string(kMagic) + version.bytes() + body.bytes();
-  bytes += EncodeDigest(DigestOfBytes(bytes));
+  bytes += DigestBytes(DigestOfBytes(bytes));
   return bytes;
 }
 
@@ -124,7 +118,7 @@ absl::StatusOr<JobState> DecodeState(std::string_view bytes) {
   }
   // The digest first: a damaged version number is damage, not a later version.
   const std::string_view hashed = bytes.substr(0, bytes.size() - kDigestBytes);
-  if (bytes.substr(hashed.size()) != EncodeDigest(DigestOfBytes(hashed))) {
+  if (bytes.substr(hashed.size()) != DigestBytes(DigestOfBytes(hashed))) {
     return absl::DataLossError(absl::StrCat("state: the checksum of its ", bytes.size(),
                                             " bytes does not match"));
   }

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "client/cpp/wire_digest.h"
+#include "server/core/digest/digest_bytes.h"
 #include "tests/client/cpp/consumer_fixture.h"
 
 namespace evenpack::client {

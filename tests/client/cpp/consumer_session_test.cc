@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/cpp/wire_digest.h"
+#include "server/core/digest/digest_bytes.h"
 #include "tests/client/cpp/consumer_fixture.h"
 
 namespace evenpack::client {

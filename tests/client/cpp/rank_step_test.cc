@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/cpp/wire_digest.h"
 #include "tests/client/cpp/test_history.h"
 #include "tests/testing/status_matchers.h"
 

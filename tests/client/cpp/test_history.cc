@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "client/cpp/wire_digest.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/sharding/plan_digest.h"
 #include "server/core/sharding/plan_sharding.h"
 
@@ -14,8 +14,6 @@ namespace {
 constexpr uint32_t kDataParallel = 2;
 constexpr uint32_t kMicroBatchesPerRank = 2;
 constexpr uint32_t kContextParallel = 2;
-
-using client::DigestBytes;
 
 template <typename Column, typename Values>
 void Assign(const Values& values, Column* column) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cpp/wire_digest.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/sharding/plan_digest.h"
 #include "tests/client/cpp/test_history.h"
 #include "tests/testing/status_matchers.h"

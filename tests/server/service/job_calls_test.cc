@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/document/step.h"
-#include "server/service/digest_bytes.h"
 #include "tests/server/service/service_spec.h"
 #include "tests/server/service/status_details.h"
 #include "tests/server/service/test_server.h"

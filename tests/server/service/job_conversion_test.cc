@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "evenpack/v1/job.pb.h"
-#include "server/service/digest_bytes.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/service/spec_conversion.h"
 #include "tests/server/service/service_spec.h"
 

@@ -1,4 +1,4 @@
-#include "server/service/digest_bytes.h"
+#include "server/core/digest/digest_bytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Digests as the API carries them: 16 bytes, in the order of docs/formats.md.
-#ifndef EVENPACK_SERVER_SERVICE_DIGEST_BYTES_H_
-#define EVENPACK_SERVER_SERVICE_DIGEST_BYTES_H_
+// Digests as they are stored and sent: 16 bytes, in the order of docs/formats.md.
+#ifndef EVENPACK_SERVER_CORE_DIGEST_DIGEST_BYTES_H_
+#define EVENPACK_SERVER_CORE_DIGEST_DIGEST_BYTES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -41,4 +41,4 @@ inline std::optional<Digest128> DigestFromBytes(std::string_view bytes) {
 
 }  // namespace evenpack
 
-#endif  // EVENPACK_SERVER_SERVICE_DIGEST_BYTES_H_
+#endif  // EVENPACK_SERVER_CORE_DIGEST_DIGEST_BYTES_H_
