@@ -3,6 +3,7 @@
 #define EVENPACK_CLIENT_CLI_FLAG_VALUES_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -66,6 +67,10 @@ class FlagReader {
   const FlagValues& values_;
   absl::Status status_;
 };
+
+// Of a step, an epoch, a sequence number.
+inline constexpr FlagReader::Range kAnyNumber = {0,
+                                                 std::numeric_limits<uint64_t>::max()};
 
 }  // namespace evenpack
 

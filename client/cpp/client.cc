@@ -41,6 +41,18 @@ absl::StatusOr<v1::Job> Client::RestoreJob(const std::string& name,
   return connection_->RestoreJob(request);
 }
 
+absl::StatusOr<v1::Job> Client::RewindJob(const v1::RewindJobRequest& request) {
+  return connection_->RewindJob(request);
+}
+
+absl::StatusOr<v1::Job> Client::ForkJob(const v1::ForkJobRequest& request) {
+  return connection_->ForkJob(request);
+}
+
+absl::StatusOr<v1::Job> Client::SkipDocuments(const v1::SkipDocumentsRequest& request) {
+  return connection_->SkipDocuments(request);
+}
+
 absl::StatusOr<v1::Step> Client::GetStep(const v1::GetStepRequest& request) {
   return connection_->GetStep(request);
 }

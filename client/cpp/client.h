@@ -60,9 +60,18 @@ class Client {
   absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(const std::string& name,
                                                           uint64_t step);
   // A new job from a checkpoint. A retry that is told ALREADY_EXISTS returns that, with
-  // a note that an attempt before it may have made the job.
+  // a note that an attempt before it may have been carried out.
   absl::StatusOr<v1::Job> RestoreJob(const std::string& name,
                                      const std::string& checkpoint);
+  // The job goes on from an earlier step, or from a checkpoint. Retried where
+  // expected_epoch is set; a retry that is told ABORTED returns that, with a note that
+  // an attempt before it may have been carried out.
+  absl::StatusOr<v1::Job> RewindJob(const v1::RewindJobRequest& request);
+  // The new job, which was up to a step the other one. Errors as RestoreJob.
+  absl::StatusOr<v1::Job> ForkJob(const v1::ForkJobRequest& request);
+  // Documents that no further step is to have. Retried as RewindJob, and where
+  // from_step is not set, since then a repetition changes nothing.
+  absl::StatusOr<v1::Job> SkipDocuments(const v1::SkipDocumentsRequest& request);
   absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request);
   // A durable mark. Returns how many steps of that DP rank are durable.
   absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request);

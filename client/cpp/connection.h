@@ -29,6 +29,10 @@ class Connection {
   virtual absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
       const std::string& name, uint64_t step) = 0;
   virtual absl::StatusOr<v1::Job> RestoreJob(const v1::RestoreJobRequest& request) = 0;
+  virtual absl::StatusOr<v1::Job> RewindJob(const v1::RewindJobRequest& request) = 0;
+  virtual absl::StatusOr<v1::Job> ForkJob(const v1::ForkJobRequest& request) = 0;
+  virtual absl::StatusOr<v1::Job> SkipDocuments(
+      const v1::SkipDocumentsRequest& request) = 0;
   virtual absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) = 0;
   virtual absl::StatusOr<uint64_t> Acknowledge(
       const v1::AcknowledgeRequest& request) = 0;

@@ -75,6 +75,18 @@ class GrpcStub final : public Stub {
       const v1::RestoreJobRequest& request, const CallOptions& options) override {
     return Call(&Service::Stub::RestoreJob, request, options);
   }
+  absl::StatusOr<v1::RewindJobResponse> RewindJob(const v1::RewindJobRequest& request,
+                                                  const CallOptions& options) override {
+    return Call(&Service::Stub::RewindJob, request, options);
+  }
+  absl::StatusOr<v1::ForkJobResponse> ForkJob(const v1::ForkJobRequest& request,
+                                              const CallOptions& options) override {
+    return Call(&Service::Stub::ForkJob, request, options);
+  }
+  absl::StatusOr<v1::SkipDocumentsResponse> SkipDocuments(
+      const v1::SkipDocumentsRequest& request, const CallOptions& options) override {
+    return Call(&Service::Stub::SkipDocuments, request, options);
+  }
   absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                               const CallOptions& options) override {
     return Call(&Service::Stub::GetStep, request, options);

@@ -56,6 +56,10 @@ class RetryingConnection final : public Connection {
   absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(const std::string& name,
                                                           uint64_t step) override;
   absl::StatusOr<v1::Job> RestoreJob(const v1::RestoreJobRequest& request) override;
+  absl::StatusOr<v1::Job> RewindJob(const v1::RewindJobRequest& request) override;
+  absl::StatusOr<v1::Job> ForkJob(const v1::ForkJobRequest& request) override;
+  absl::StatusOr<v1::Job> SkipDocuments(
+      const v1::SkipDocumentsRequest& request) override;
   absl::StatusOr<v1::Step> GetStep(const v1::GetStepRequest& request) override;
   absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request) override;
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
@@ -90,6 +94,21 @@ class RetryingConnection final : public Connection {
         return {GaveUp(status, backoff), true};
       }
     }
+  }
+
+  template <typename Request, typename Response>
+  Outcome<Response> Once(Method<Request, Response> method, const Request& request) {
+    return {((*stub_).*method)(request, attempt_)};
+  }
+
+  // The job of a call that, carried out before, is refused with `code`.
+  template <typename Response>
+  static absl::StatusOr<v1::Job> JobOf(Outcome<Response> outcome,
+                                       absl::StatusCode code) {
+    if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
+    const absl::Status status = outcome.response.status();
+    if (!outcome.repeated || status.code() != code) return status;
+    return Annotated(status, "; an attempt before this one may have been carried out");
   }
 
   const std::shared_ptr<Stub> stub_;
@@ -173,13 +192,26 @@ absl::StatusOr<v1::CheckpointJobResponse> RetryingConnection::CheckpointJob(
 
 absl::StatusOr<v1::Job> RetryingConnection::RestoreJob(
     const v1::RestoreJobRequest& request) {
-  Outcome<v1::RestoreJobResponse> outcome = Retry(&Stub::RestoreJob, request);
-  if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
-  const absl::Status status = outcome.response.status();
-  if (!outcome.repeated || status.code() != absl::StatusCode::kAlreadyExists) {
-    return status;
-  }
-  return Annotated(status, "; an attempt before this one may have made it");
+  return JobOf(Retry(&Stub::RestoreJob, request), absl::StatusCode::kAlreadyExists);
+}
+
+absl::StatusOr<v1::Job> RetryingConnection::RewindJob(
+    const v1::RewindJobRequest& request) {
+  return JobOf(request.has_expected_epoch() ? Retry(&Stub::RewindJob, request)
+                                            : Once(&Stub::RewindJob, request),
+               absl::StatusCode::kAborted);
+}
+
+absl::StatusOr<v1::Job> RetryingConnection::ForkJob(const v1::ForkJobRequest& request) {
+  return JobOf(Retry(&Stub::ForkJob, request), absl::StatusCode::kAlreadyExists);
+}
+
+absl::StatusOr<v1::Job> RetryingConnection::SkipDocuments(
+    const v1::SkipDocumentsRequest& request) {
+  const bool repeatable = request.has_expected_epoch() || !request.has_from_step();
+  return JobOf(repeatable ? Retry(&Stub::SkipDocuments, request)
+                          : Once(&Stub::SkipDocuments, request),
+               absl::StatusCode::kAborted);
 }
 
 absl::StatusOr<v1::Step> RetryingConnection::GetStep(

@@ -67,6 +67,12 @@ class Stub {
       const v1::CheckpointJobRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
       const v1::RestoreJobRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::RewindJobResponse> RewindJob(
+      const v1::RewindJobRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::ForkJobResponse> ForkJob(const v1::ForkJobRequest& request,
+                                                      const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::SkipDocumentsResponse> SkipDocuments(
+      const v1::SkipDocumentsRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                                       const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::AcknowledgeResponse> Acknowledge(

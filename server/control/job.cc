@@ -13,6 +13,7 @@
 #include "server/core/engine/event_codec.h"
 #include "server/core/engine/replay.h"
 #include "server/core/engine/state_codec.h"
+#include "server/core/engine/stream_index.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -36,6 +37,15 @@ std::vector<Document> AdmittedByLastStep(const JobState& state) {
   return admitted;
 }
 
+std::vector<DocumentRange> SkippedBy(const Command& command) {
+  if (const auto* rewind = std::get_if<RewindJob>(&command)) return rewind->skip;
+  if (const auto* rewind = std::get_if<RewindToCheckpoint>(&command)) {
+    return rewind->skip;
+  }
+  if (const auto* skip = std::get_if<SkipDocuments>(&command)) return skip->skip;
+  return {};
+}
+
 // The engine's refusal with what a client needs to go on.
 absl::Status Explained(const Command& command, const absl::Status& status,
                        const JobState& state) {
@@ -57,6 +67,12 @@ absl::Status Explained(const Command& command, const absl::Status& status,
     }
     if (absl::IsFailedPrecondition(status)) {
       return WithDetail(status, {"STREAM_ENDED", detail.values});
+    }
+  }
+  if (absl::IsNotFound(status)) {
+    for (const DocumentRange& range : SkippedBy(command)) {
+      if (FindStream(state.spec, range.stream).ok()) continue;
+      return WithDetail(status, {"STREAM_NOT_FOUND", {{"stream", range.stream}}});
     }
   }
   if (const auto* mark = std::get_if<Acknowledge>(&command)) {
@@ -111,13 +127,7 @@ absl::Status Job::CheckRemovable() {
 }
 
 void Job::Submit(const Command& command, Done done) {
-  absl::Status status;
-  {
-    MutexLock lock(mutex_);
-    CommitEntry entry = NewEntry();
-    status = Take(command, entry, done);
-  }
-  AnswerOrFlush(status, done);
+  AnswerOrFlush(Enqueue(command, done, nullptr), done);
 }
 
 absl::Status Job::Enqueue(const Command& command, Done done,
@@ -135,8 +145,8 @@ void Job::AnswerOrFlush(const absl::Status& status, const Done& done) {
   Flush();
 }
 
-void Job::Update(JobSpec spec, std::optional<uint64_t> from_step,
-                 std::optional<uint64_t> expected_epoch, Done done) {
+void Job::Reconfigure(const CommandAt& command, std::optional<uint64_t> expected_epoch,
+                      Done done) {
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -145,9 +155,8 @@ void Job::Update(JobSpec spec, std::optional<uint64_t> from_step,
       status = EpochEnded(state_.spec, state_.epoch);
     }
     if (status.ok()) {
-      const uint64_t from = from_step.value_or(state_.position.next_step);
       CommitEntry entry = NewEntry();
-      status = Take(UpdateJob{from, std::move(spec)}, entry, done);
+      status = Take(command(state_.position.next_step), entry, done);
     }
   }
   AnswerOrFlush(status, done);
@@ -195,21 +204,17 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
     change.marked = {marked->data_parallel_rank, std::max(known, marked->steps)};
     if (marked->steps <= known) return absl::OkStatus();
   }
-  uint64_t reshaped_from = 0;
-  if (const auto* updated = std::get_if<JobUpdated>(&*event)) {
-    reshaped_from = updated->from_step;
-  }
   const bool restores = std::holds_alternative<JobRestored>(*event);
-  const bool reshapes = restores || std::holds_alternative<JobUpdated>(*event) ||
-                        std::holds_alternative<JobCreated>(*event);
+  const auto* updated = std::get_if<JobUpdated>(&*event);
+  const bool reshapes = restores || std::holds_alternative<JobCreated>(*event) ||
+                        (updated != nullptr && updated->new_epoch);
   Record(*std::move(event), entry);
-  if (restores) {
-    change.restored = {state_.position.next_step, state_.position.digest,
-                       state_.durable};
-  }
+  const Position& position = state_.position;
+  if (restores) change.restored = {position.next_step, position.digest};
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
-    change.reshape = {reshaped_from, spec_, state_.epoch};
+    // Before new steps are formed, the next one is the first of this shape.
+    change.reshape = {position.next_step, spec_, state_.epoch, state_.durable};
   }
   return absl::OkStatus();
 }

@@ -71,10 +71,11 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status Enqueue(const Command& command, Done done,
                        std::shared_ptr<CommitListener> listener);
   void Flush();
-  // UpdateJob from the given step or the next to be decided. ABORTED where the epoch is
-  // another than expected.
-  void Update(JobSpec spec, std::optional<uint64_t> from_step,
-              std::optional<uint64_t> expected_epoch, Done done);
+  // The command for the given next step to be decided, such as an UpdateJob.
+  using CommandAt = std::function<Command(uint64_t next_step)>;
+  // As Submit. ABORTED where the epoch is another than expected.
+  void Reconfigure(const CommandAt& command, std::optional<uint64_t> expected_epoch,
+                   Done done);
   // From here on everything is NOT_FOUND, and calls end so, once that is committed.
   void Remove(const Done& done);
 

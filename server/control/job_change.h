@@ -20,6 +20,8 @@ struct Reshape {
   uint64_t from_step = 0;
   std::shared_ptr<const JobSpec> spec;
   uint64_t epoch = 0;
+  // By DP rank.
+  std::vector<uint64_t> durable;
 };
 
 // Where a job begins that was restored.
@@ -27,8 +29,6 @@ struct Restored {
   uint64_t next_step = 0;
   // Of the step before.
   Digest128 digest;
-  // By DP rank.
-  std::vector<uint64_t> durable;
 };
 
 struct Accepted {

@@ -21,13 +21,13 @@ bool IsNameCharacter(char c) {
 
 }  // namespace
 
-absl::Status CheckJobName(const std::string& name) {
+absl::Status CheckJobName(const std::string& name, absl::string_view field) {
   if (!name.empty() && name.size() <= kMaxNameLength &&
       absl::ascii_isalnum(static_cast<unsigned char>(name.front())) &&
       std::all_of(name.begin(), name.end(), IsNameCharacter)) {
     return absl::OkStatus();
   }
-  return InvalidField("name", absl::StrCat("'", name.substr(0, kMaxNameLength), "'"),
+  return InvalidField(field, absl::StrCat("'", name.substr(0, kMaxNameLength), "'"),
                       "1 to 128 characters of a-z, A-Z, 0-9, '.', '_' and '-', the "
                       "first a letter or digit");
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/control/job.h"
 #include "server/core/engine/job_spec.h"
 #include "server/runtime/mutex.h"
@@ -59,7 +60,7 @@ class JobRegistry {
 
 // INVALID_ARGUMENT unless it is 1 to 128 of a-z, A-Z, 0-9, '.', '_', '-', the first a
 // letter or digit.
-absl::Status CheckJobName(const std::string& name);
+absl::Status CheckJobName(const std::string& name, absl::string_view field = "name");
 
 }  // namespace evenpack
 

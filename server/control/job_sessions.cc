@@ -39,7 +39,7 @@ JobStatus Job::StatusNow() const {
     const StreamState& stream = state_.streams[i];
     status.streams.push_back({state_.spec.streams[i].name, stream.next_sequence,
                               stream.ended, stream.buffer.size(),
-                              stream.buffer.tokens()});
+                              stream.buffer.tokens(), stream.skipped});
   }
   ForEachWaiting(state_.waiting, [&status](const Document& document) {
     ++status.waiting_documents;

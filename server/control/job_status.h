@@ -11,6 +11,7 @@
 
 #include "server/core/digest/digest.h"
 #include "server/core/engine/job_spec.h"
+#include "server/core/engine/sequence_ranges.h"
 #include "server/sessions/subscription.h"
 
 namespace evenpack {
@@ -28,6 +29,7 @@ struct StreamStatus {
   bool ended = false;
   uint64_t buffered_documents = 0;
   uint64_t buffered_tokens = 0;
+  SequenceRanges skipped;
 };
 
 // A job after one of its steps.

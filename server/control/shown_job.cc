@@ -30,7 +30,6 @@ void ShownJob::Show(const JobChange& change) {
   if (change.reshape.has_value()) ShowReshape(*change.reshape);
   if (change.restored.has_value()) {
     window_ = StepWindow(change.restored->next_step, change.restored->digest);
-    durable_ = change.restored->durable;
   }
   if (change.marked.has_value()) {
     durable_[change.marked->dp_rank] = change.marked->steps;
@@ -42,11 +41,9 @@ void ShownJob::Show(const JobChange& change) {
 
 void ShownJob::ShowReshape(const Reshape& reshape) {
   const bool is_new = spec_ == nullptr;
-  const uint64_t durable =
-      is_new ? 0 : *std::min_element(durable_.begin(), durable_.end());
   spec_ = reshape.spec;
   epoch_ = reshape.epoch;
-  durable_.assign(spec_->data_parallel, durable);
+  durable_ = reshape.durable;
   if (is_new) return;
   window_.Withdraw(reshape.from_step);
   subscriptions_.EndAll(EpochEnded(*spec_, epoch_));

@@ -14,7 +14,6 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
-#include "server/core/digest/digest_bytes.h"
 #include "server/service/job_conversion.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/step_conversion.h"
@@ -27,14 +26,6 @@ constexpr size_t kMaxPage = 1000;
 constexpr int kMaxReported = 65536;
 
 using JobPointer = std::shared_ptr<Job>;
-
-// Answers with the job as it is after what was decided before.
-void AnswerWithJob(const JobPointer& job, v1::Job& to, const Answer& answer) {
-  job->Describe([&to, answer](const absl::StatusOr<JobStatus>& status) {
-    if (status.ok()) ToProto(*status, to);
-    answer(status.status());
-  });
-}
 
 // The jobs of a page, each described at its own time.
 class JobList : public std::enable_shared_from_this<JobList> {
@@ -121,11 +112,8 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
   environment.jobs.Create(request.name(), CreateJob{*std::move(spec)},
                           [&jobs = environment.jobs, &request, &response,
                            answer](const absl::Status& status) {
-                            if (!status.ok()) return answer(InSpecNames(status));
-                            const absl::StatusOr<JobPointer> job =
-                                jobs.Find(request.name());
-                            if (!job.ok()) return answer(job.status());
-                            AnswerWithJob(*job, *response.mutable_job(), answer);
+                            AnswerWithJob(InSpecNames(status), jobs, request.name(),
+                                          *response.mutable_job(), answer);
                           });
 }
 
@@ -158,44 +146,18 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
   if (!job.ok()) return answer(job.status());
   absl::StatusOr<JobSpec> spec = FromProto(request.spec());
   if (!spec.ok()) return answer(spec.status());
-  std::optional<uint64_t> from_step;
-  if (request.has_from_step()) from_step = request.from_step();
   std::optional<uint64_t> epoch;
   if (request.has_expected_epoch()) epoch = request.expected_epoch();
-  (*job)->Update(*std::move(spec), from_step, epoch,
-                 [job = *job, &response, answer](const absl::Status& status) {
-                   if (!status.ok()) return answer(InSpecNames(status));
-                   AnswerWithJob(job, *response.mutable_job(), answer);
-                 });
-}
-
-void Handle(const ServiceEnvironment& environment,
-            const v1::CheckpointJobRequest& request,
-            v1::CheckpointJobResponse& response, const Answer& answer) {
-  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
-  if (!job.ok()) return answer(job.status());
-  (*job)->Checkpoint(
-      request.step(),
-      [&response, answer](const absl::StatusOr<JobCheckpoint>& checkpoint) {
-        if (checkpoint.ok()) {
-          response.set_checkpoint(checkpoint->bytes);
-          response.set_digest(DigestBytes(checkpoint->digest));
-        }
-        answer(checkpoint.status());
+  (*job)->Reconfigure(
+      [&request, &spec](uint64_t next_step) {
+        const uint64_t from = request.has_from_step() ? request.from_step() : next_step;
+        return UpdateJob{from, *std::move(spec)};
+      },
+      epoch,
+      [job = *job, &response, answer](const absl::Status& status) {
+        if (!status.ok()) return answer(InSpecNames(status));
+        AnswerWithJob(job, *response.mutable_job(), answer);
       });
-}
-
-void Handle(const ServiceEnvironment& environment, const v1::RestoreJobRequest& request,
-            v1::RestoreJobResponse& response, const Answer& answer) {
-  environment.jobs.Create(request.name(), RestoreJob{request.checkpoint()},
-                          [&jobs = environment.jobs, &request, &response,
-                           answer](const absl::Status& status) {
-                            if (!status.ok()) return answer(status);
-                            const absl::StatusOr<JobPointer> job =
-                                jobs.Find(request.name());
-                            if (!job.ok()) return answer(job.status());
-                            AnswerWithJob(*job, *response.mutable_job(), answer);
-                          });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::DeleteJobRequest& request,

@@ -21,6 +21,11 @@ void ToProto(const JobStatus& status, v1::Job& to) {
     told.set_ended(stream.ended);
     told.set_buffered_documents(stream.buffered_documents);
     told.set_buffered_tokens(stream.buffered_tokens);
+    for (const SequenceRange& range : stream.skipped) {
+      v1::SequenceRange& skipped = *told.add_skipped();
+      skipped.set_first_sequence(range.first);
+      skipped.set_documents(range.end - range.first);
+    }
   }
   to.set_waiting_documents(status.waiting_documents);
   to.set_waiting_tokens(status.waiting_tokens);

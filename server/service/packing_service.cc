@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/service/history_calls.h"
 #include "server/service/ingest_call.h"
 #include "server/service/job_calls.h"
 #include "server/service/status_conversion.h"
@@ -21,9 +22,11 @@ using Steps = Rpc::WithCallbackMethod_GetStep<Rpc::WithCallbackMethod_Acknowledg
     Rpc::WithCallbackMethod_ReportLatency<Streams>>>;
 using Checkpoints =
     Rpc::WithCallbackMethod_CheckpointJob<Rpc::WithCallbackMethod_RestoreJob<Steps>>;
+using History = Rpc::WithCallbackMethod_RewindJob<Rpc::WithCallbackMethod_ForkJob<
+    Rpc::WithCallbackMethod_SkipDocuments<Checkpoints>>>;
 using Base = Rpc::WithCallbackMethod_CreateJob<Rpc::WithCallbackMethod_GetJob<
     Rpc::WithCallbackMethod_ListJobs<Rpc::WithCallbackMethod_UpdateJob<
-        Rpc::WithCallbackMethod_DeleteJob<Checkpoints>>>>>;
+        Rpc::WithCallbackMethod_DeleteJob<History>>>>>;
 
 class PackingService final : public Base {
  public:
@@ -52,6 +55,18 @@ class PackingService final : public Base {
   }
   Unary* RestoreJob(Context* context, const v1::RestoreJobRequest* request,
                     v1::RestoreJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* RewindJob(Context* context, const v1::RewindJobRequest* request,
+                   v1::RewindJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* ForkJob(Context* context, const v1::ForkJobRequest* request,
+                 v1::ForkJobResponse* response) override {
+    return Answered(context, *request, *response);
+  }
+  Unary* SkipDocuments(Context* context, const v1::SkipDocumentsRequest* request,
+                       v1::SkipDocumentsResponse* response) override {
     return Answered(context, *request, *response);
   }
   Unary* DeleteJob(Context* context, const v1::DeleteJobRequest* request,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import digests
 import documents
@@ -91,14 +91,20 @@ def check_no_repetition(steps: Iterable[step_pb2.Step]) -> int:
 
 
 def check_exactly_once(
-    steps: Iterable[step_pb2.Step], streams: Sequence[tuple[int, int]]
+    steps: Iterable[step_pb2.Step],
+    streams: Sequence[tuple[int, int]],
+    skipped: Collection[tuple[int, int]] = (),
 ) -> None:
-    """The steps hold each stream's documents: (seed, how many), in the job's order."""
+    """The steps hold each stream's documents: (seed, how many), in the job's order.
+
+    None of those that are `skipped`, by stream and sequence number, is among them.
+    """
     pieces = pieces_of(steps)
     expected = {
         (stream, sequence): documents.length_of(seed, sequence)
         for stream, (seed, count) in enumerate(streams)
         for sequence in range(count)
+        if (stream, sequence) not in skipped
     }
     missing = expected.keys() - pieces.keys()
     _require(not missing, f"{len(missing)} documents missing: {sorted(missing)[:5]}")

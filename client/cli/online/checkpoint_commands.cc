@@ -1,56 +1,31 @@
 #include "client/cli/online/checkpoint_commands.h"
 
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/input_file.h"
+#include "client/cli/online/checkpoint_file.h"
 #include "client/cli/online/job_report.h"
 #include "client/cpp/client.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack {
-namespace {
-
-// Of a checkpoint's file; a server takes no larger message either.
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-
-absl::Status WriteWholeFile(const std::string& path, const std::string& bytes) {
-  const std::string unfinished = path + ".part";
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file.good() && std::rename(unfinished.c_str(), path.c_str()) == 0) {
-    return absl::OkStatus();
-  }
-  std::remove(unfinished.c_str());
-  return absl::InvalidArgumentError(
-      absl::StrCat("--output: '", path,
-                   "' can't be written; accepted: a file in a directory that "
-                   "may be written"));
-}
-
-}  // namespace
 
 absl::Status RunCheckpoint(const FlagValues& values, const OnlineContext& context) {
   FlagReader reader(values);
   const std::string name = reader.Text("NAME", "a job");
-  const uint64_t step =
-      reader.Integer("--step", {0, std::numeric_limits<uint64_t>::max() - 1});
+  const uint64_t step = reader.Integer("--step", kAnyNumber);
   const std::string path = reader.Text("--output", "a file");
   if (!reader.status().ok()) return reader.status();
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();
   const auto checkpoint = client->CheckpointJob(name, step);
   if (!checkpoint.ok()) return checkpoint.status();
-  absl::Status status = WriteWholeFile(path, checkpoint->checkpoint());
+  absl::Status status = WriteCheckpointFile(path, checkpoint->checkpoint());
   if (!status.ok()) return status;
   const std::string digest = absl::BytesToHexString(checkpoint->digest());
   if (IsGiven(values, "--json")) {
@@ -73,8 +48,7 @@ absl::Status RunRestore(const FlagValues& values, const OnlineContext& context) 
   const std::string name = reader.Text("NAME", "a name for the job");
   const std::string path = reader.Text("--checkpoint", "a file");
   if (!reader.status().ok()) return reader.status();
-  const absl::StatusOr<std::string> bytes = ReadWholeFile(
-      "--checkpoint", path, "what evenpackctl checkpoint wrote", kMostBytes);
+  const absl::StatusOr<std::string> bytes = ReadCheckpointFile(path);
   if (!bytes.ok()) return bytes.status();
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();

@@ -63,6 +63,20 @@ class CreditlessStub : public Stub {
       const client::CallOptions& options) override {
     return stub_->CheckpointJob(request, options);
   }
+  absl::StatusOr<v1::RewindJobResponse> RewindJob(
+      const v1::RewindJobRequest& request,
+      const client::CallOptions& options) override {
+    return stub_->RewindJob(request, options);
+  }
+  absl::StatusOr<v1::ForkJobResponse> ForkJob(
+      const v1::ForkJobRequest& request, const client::CallOptions& options) override {
+    return stub_->ForkJob(request, options);
+  }
+  absl::StatusOr<v1::SkipDocumentsResponse> SkipDocuments(
+      const v1::SkipDocumentsRequest& request,
+      const client::CallOptions& options) override {
+    return stub_->SkipDocuments(request, options);
+  }
   absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
       const v1::RestoreJobRequest& request,
       const client::CallOptions& options) override {

@@ -28,6 +28,14 @@ std::string Line(std::string_view name, const std::string& value) {
 
 const char* StateOf(const v1::Job& job) { return job.drained() ? "drained" : "open"; }
 
+std::string StateOf(const v1::StreamStatus& stream) {
+  uint64_t skipped = 0;
+  for (const v1::SequenceRange& range : stream.skipped()) skipped += range.documents();
+  return absl::StrCat(stream.ended() ? "ended" : "",
+                      stream.ended() && skipped > 0 ? ", " : "",
+                      skipped > 0 ? absl::StrCat(Grouped(skipped), " skipped") : "");
+}
+
 std::string ShapeText(const v1::JobSpec& spec) {
   const v1::Parallelism& parallelism = spec.parallelism();
   return absl::StrFormat(
@@ -57,7 +65,7 @@ std::string StreamsText(const v1::Job& job) {
         i < job.spec().streams_size() ? job.spec().streams(i).weight() : 0;
     table.AddRow({stream.name(), absl::StrCat(weight), Grouped(stream.next_sequence()),
                   Grouped(stream.buffered_documents()),
-                  Grouped(stream.buffered_tokens()), stream.ended() ? "ended" : ""});
+                  Grouped(stream.buffered_tokens()), StateOf(stream)});
   }
   return table.ToString();
 }

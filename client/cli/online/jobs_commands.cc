@@ -1,21 +1,14 @@
 #include "client/cli/online/jobs_commands.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/job_flags.h"
 #include "client/cli/online/job_report.h"
+#include "client/cli/online/spec_change.h"
 #include "client/cli/online/spec_file.h"
-#include "client/cli/online/spec_flag_table.h"
-#include "client/cli/online/spec_flags.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
@@ -23,7 +16,6 @@ namespace evenpack {
 namespace {
 
 constexpr char kDefaultStream[] = "default";
-constexpr FlagReader::Range kNumbers = {0, std::numeric_limits<uint64_t>::max()};
 
 bool WantsJson(const FlagValues& values) { return IsGiven(values, "--json"); }
 
@@ -36,14 +28,6 @@ void WriteJob(const v1::Job& job, const FlagValues& values,
   context.out.Write(WantsJson(values) ? JobJson(job) : JobText(job));
 }
 
-absl::Status ApplyFlags(const FlagValues& values, const OnlineContext& context,
-                        v1::JobSpec& spec) {
-  const absl::StatusOr<std::vector<std::string>> unused = ApplySpecFlags(values, spec);
-  if (!unused.ok()) return unused.status();
-  context.err.Write(UnusedFlagsNote(*unused));
-  return absl::OkStatus();
-}
-
 absl::Status ReadNewSpec(const FlagValues& values, const OnlineContext& context,
                          v1::JobSpec& spec) {
   const bool from_file = IsGiven(values, "--spec");
@@ -51,7 +35,7 @@ absl::Status ReadNewSpec(const FlagValues& values, const OnlineContext& context,
     absl::Status status = ReadSpecFile(values.at("--spec"), spec);
     if (!status.ok()) return status;
   }
-  if (absl::Status status = ApplyFlags(values, context, spec); !status.ok()) {
+  if (absl::Status status = ApplySpecFlags(values, context, spec); !status.ok()) {
     return status;
   }
   if (!from_file && spec.window() == 0) {
@@ -62,55 +46,9 @@ absl::Status ReadNewSpec(const FlagValues& values, const OnlineContext& context,
   return absl::OkStatus();
 }
 
-// What an update asks for, read before the server is asked for anything.
-struct SpecChange {
-  std::optional<v1::JobSpec> file;
-  v1::UpdateJobRequest request;
-};
-
-absl::StatusOr<SpecChange> ReadSpecChange(const FlagValues& values) {
-  FlagReader reader(values);
-  SpecChange change;
-  change.request.set_name(ReadJobName(reader));
-  if (IsGiven(values, "--from-step")) {
-    change.request.set_from_step(reader.Integer("--from-step", kNumbers));
-  }
-  if (IsGiven(values, "--expected-epoch")) {
-    change.request.set_expected_epoch(reader.Integer("--expected-epoch", kNumbers));
-  }
-  if (!reader.status().ok()) return reader.status();
-  v1::JobSpec spec;
-  if (IsGiven(values, "--spec")) {
-    absl::Status status = ReadSpecFile(values.at("--spec"), spec);
-    if (!status.ok()) return status;
-    change.file = spec;
-  }
-  // For the errors alone.
-  const auto unused = ApplySpecFlags(values, spec);
-  if (!unused.ok()) return unused.status();
-  return change;
-}
-
-// The spec in the request becomes that of the file, if there is one; streams and merge,
-// which can't change, need not be in it.
-void ReplaceSpec(const SpecChange& change, v1::JobSpec& spec) {
-  if (!change.file.has_value()) return;
-  v1::JobSpec file = *change.file;
-  if (file.streams().empty()) *file.mutable_streams() = spec.streams();
-  if (file.merge() == v1::MERGE_MODE_UNSPECIFIED) file.set_merge(spec.merge());
-  spec = std::move(file);
-}
-
 // A job that is updated loses its subscriptions: not without a reason.
 absl::Status CheckAnyChange(const FlagValues& values) {
-  if (IsGiven(values, "--spec") || IsGiven(values, "--from-step")) {
-    return absl::OkStatus();
-  }
-  const std::vector<FlagDefinition> flags = SpecFlagDefinitions();
-  const bool any = std::any_of(
-      flags.begin(), flags.end(),
-      [&values](const FlagDefinition& flag) { return IsGiven(values, flag.name); });
-  if (any) return absl::OkStatus();
+  if (ChangesSpec(values) || IsGiven(values, "--from-step")) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "jobs update: no change is given; accepted: --spec FILE, --from-step K, or flags "
       "of the spec");
@@ -157,19 +95,27 @@ absl::Status RunJobsDescribe(const FlagValues& values, const OnlineContext& cont
 
 absl::Status RunJobsUpdate(const FlagValues& values, const OnlineContext& context) {
   if (absl::Status status = CheckAnyChange(values); !status.ok()) return status;
-  absl::StatusOr<SpecChange> change = ReadSpecChange(values);
+  FlagReader reader(values);
+  v1::UpdateJobRequest request;
+  request.set_name(ReadJobName(reader));
+  if (IsGiven(values, "--from-step")) {
+    request.set_from_step(reader.Integer("--from-step", kAnyNumber));
+  }
+  if (IsGiven(values, "--expected-epoch")) {
+    request.set_expected_epoch(reader.Integer("--expected-epoch", kAnyNumber));
+  }
+  if (!reader.status().ok()) return reader.status();
+  const absl::StatusOr<SpecChange> change = SpecChange::Read(values);
   if (!change.ok()) return change.status();
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();
-  v1::UpdateJobRequest& request = change->request;
   const absl::StatusOr<v1::Job> before = client->GetJob(request.name());
   if (!before.ok()) return before.status();
   // The change was made from this spec and no other.
   if (!request.has_expected_epoch()) request.set_expected_epoch(before->epoch());
-  v1::JobSpec& spec = *request.mutable_spec();
-  spec = before->spec();
-  ReplaceSpec(*change, spec);
-  if (absl::Status status = ApplyFlags(values, context, spec); !status.ok()) {
+  *request.mutable_spec() = before->spec();
+  if (absl::Status status = change->Apply(context, *request.mutable_spec());
+      !status.ok()) {
     return status;
   }
   const absl::StatusOr<v1::Job> job = client->UpdateJob(request);

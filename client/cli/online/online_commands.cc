@@ -6,6 +6,7 @@
 #include "client/cli/online/follow_command.h"
 #include "client/cli/online/ingest_command.h"
 #include "client/cli/online/jobs_commands.h"
+#include "client/cli/online/rewind_commands.h"
 
 namespace evenpack {
 
@@ -18,6 +19,9 @@ OnlineCommand FindOnlineCommand(const std::string& name) {
                                                {"jobs delete", RunJobsDelete},
                                                {"checkpoint", RunCheckpoint},
                                                {"restore", RunRestore},
+                                               {"rewind", RunRewind},
+                                               {"fork", RunFork},
+                                               {"skip", RunSkip},
                                                {"ingest", RunIngest},
                                                {"follow", RunFollow},
                                                {"step", RunStep}};

@@ -21,6 +21,9 @@ constexpr FlagDefinition kSpec = {
     "--spec", kValue, "FILE",
     "evenpack.v1.JobSpec as JSON, YAML or textproto, by name or content; - reads "
     "stdin; flags change what they name in it"};
+constexpr FlagDefinition kExpectedEpoch = {
+    "--expected-epoch", kValue, "E",
+    "refuse where the job's epoch is another (the one that was read)"};
 constexpr FlagDefinition kServer = {
     "--server", kValue, "HOST:PORT",
     "the server ($EVENPACK_SERVER, else 127.0.0.1:7654)", "Server"};
@@ -53,8 +56,7 @@ std::vector<CommandDefinition> JobsCommands() {
                 {"--from-step", kValue, "K",
                  "first step of the new shape; decided ones from there are withdrawn "
                  "(the next to be decided)"},
-                {"--expected-epoch", kValue, "E",
-                 "refuse where the job's epoch is another (the one that was read)"}},
+                kExpectedEpoch},
                SpecFlagDefinitions(),
                ServerFlags()})},
       {"jobs delete", "Delete a job", Joined({{kName}, ServerFlags()})},
@@ -73,6 +75,41 @@ CommandDefinition RestoreDefinition() {
   return {"restore", "Make a new job that goes on from a checkpoint",
           Joined({{kName, {"--checkpoint", kValue, "FILE", "what `checkpoint` wrote"}},
                   ServerFlags()})};
+}
+
+std::vector<CommandDefinition> RewindCommands() {
+  return {
+      {"rewind",
+       "Take a job back to an earlier step; flags change what they name in its spec",
+       Joined(
+           {{kName,
+             {"--from-step", kValue, "K",
+              "the first step that is formed anew: one more than the last step of "
+              "the trainer's checkpoint"},
+             {"--checkpoint", kValue, "FILE", "or back to what `checkpoint` wrote"},
+             {"--skip", kValue, "S:FIRST:COUNT",
+              "pass COUNT documents of stream S over, from sequence number FIRST on; "
+              "several with commas between them (none)"},
+             kSpec,
+             kExpectedEpoch},
+            SpecFlagDefinitions(),
+            ServerFlags()})},
+      {"fork", "Make a new job that was, up to a step, another one",
+       Joined({{kName,
+                {"--as", kValue, "NEW", "the new job's name"},
+                {"--step", kValue, "K", "the last step that the two have in common"}},
+               ServerFlags()})},
+      {"skip", "Pass documents over: no further step of the job has them",
+       Joined({{kName,
+                {"--documents", kValue, "S:FIRST:COUNT",
+                 "COUNT documents of stream S from sequence number FIRST on; several "
+                 "with commas between them"},
+                {"--from-step", kValue, "K",
+                 "first step without them; decided ones from there are withdrawn (the "
+                 "next to be decided)"},
+                kExpectedEpoch},
+               ServerFlags()})},
+  };
 }
 
 CommandDefinition IngestDefinition() {
@@ -135,6 +172,7 @@ std::vector<CommandDefinition> OnlineCommands() {
   std::vector<CommandDefinition> commands = JobsCommands();
   commands.push_back(CheckpointDefinition());
   commands.push_back(RestoreDefinition());
+  for (CommandDefinition& each : RewindCommands()) commands.push_back(std::move(each));
   commands.push_back(IngestDefinition());
   commands.push_back(FollowDefinition());
   commands.push_back(StepDefinition());

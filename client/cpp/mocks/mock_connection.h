@@ -34,6 +34,12 @@ class MockConnection : public Connection {
               (const std::string&, uint64_t), (override));
   MOCK_METHOD(absl::StatusOr<v1::Job>, RestoreJob, (const v1::RestoreJobRequest&),
               (override));
+  MOCK_METHOD(absl::StatusOr<v1::Job>, RewindJob, (const v1::RewindJobRequest&),
+              (override));
+  MOCK_METHOD(absl::StatusOr<v1::Job>, ForkJob, (const v1::ForkJobRequest&),
+              (override));
+  MOCK_METHOD(absl::StatusOr<v1::Job>, SkipDocuments, (const v1::SkipDocumentsRequest&),
+              (override));
   MOCK_METHOD(absl::StatusOr<v1::Step>, GetStep, (const v1::GetStepRequest&),
               (override));
   MOCK_METHOD(absl::StatusOr<uint64_t>, Acknowledge, (const v1::AcknowledgeRequest&),

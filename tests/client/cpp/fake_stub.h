@@ -164,6 +164,12 @@ class FakeStub : public client::Stub {
               (const v1::DeleteJobRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::CheckpointJobResponse>, CheckpointJob,
               (const v1::CheckpointJobRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::RewindJobResponse>, RewindJob,
+              (const v1::RewindJobRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ForkJobResponse>, ForkJob,
+              (const v1::ForkJobRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::SkipDocumentsResponse>, SkipDocuments,
+              (const v1::SkipDocumentsRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::RestoreJobResponse>, RestoreJob,
               (const v1::RestoreJobRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::GetStepResponse>, GetStep,

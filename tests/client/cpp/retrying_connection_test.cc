@@ -188,9 +188,43 @@ TEST_F(RetryingConnectionTest, AnExistingJobMayBeWhatAnEarlierAttemptRestored) {
   EXPECT_EQ(connection_->RestoreJob(request).status(), kExists);
   EXPECT_THAT(connection_->RestoreJob(request),
               StatusIs(absl::StatusCode::kAlreadyExists,
-                       "name: 'run' is taken; an attempt before this one may have made "
-                       "it"));
+                       "name: 'run' is taken; an attempt before this one may have been "
+                       "carried out"));
   EXPECT_THAT(connection_->RestoreJob(request), IsOk());
+}
+
+TEST_F(RetryingConnectionTest, AnExistingJobMayBeWhatAnEarlierAttemptForked) {
+  EXPECT_CALL(*stub_, ForkJob).WillOnce(Return(kGone)).WillOnce(Return(kExists));
+  EXPECT_THAT(connection_->ForkJob({}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("carried out")));
+}
+
+// What would be done twice is repeated only where the epoch tells.
+TEST_F(RetryingConnectionTest, RewindsAndSkipsAreRepeatedWhereThatIsSafe) {
+  const absl::Status other_epoch = absl::AbortedError("expected_epoch: 4 is not");
+  v1::RewindJobRequest rewind;
+  EXPECT_CALL(*stub_, RewindJob).WillOnce(Return(kGone));
+  EXPECT_EQ(connection_->RewindJob(rewind).status(), kGone);
+  rewind.set_expected_epoch(4);
+  EXPECT_CALL(*stub_, RewindJob)
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(other_epoch))
+      .WillOnce(Return(other_epoch));
+  EXPECT_THAT(connection_->RewindJob(rewind),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("carried out")));
+  EXPECT_EQ(connection_->RewindJob(rewind).status(), other_epoch);
+
+  v1::SkipDocumentsRequest skip;
+  v1::SkipDocumentsResponse skipped;
+  skipped.mutable_job()->set_epoch(3);
+  EXPECT_CALL(*stub_, SkipDocuments).WillOnce(Return(kGone)).WillOnce(Return(skipped));
+  EXPECT_EQ(connection_->SkipDocuments(skip)->epoch(), 3U);
+  skip.set_from_step(8);
+  EXPECT_CALL(*stub_, SkipDocuments).WillOnce(Return(kGone));
+  EXPECT_EQ(connection_->SkipDocuments(skip).status(), kGone);
+  skip.set_expected_epoch(4);
+  EXPECT_CALL(*stub_, SkipDocuments).WillOnce(Return(kGone)).WillOnce(Return(skipped));
+  EXPECT_EQ(connection_->SkipDocuments(skip)->epoch(), 3U);
 }
 
 TEST_F(RetryingConnectionTest, AnUpdateWithoutItsEpochIsNotRepeated) {

@@ -132,7 +132,7 @@ TEST_F(JobUpdateTest, IsSeenOnceItsCommitHasReturned) {
   Follower follower(job_);
   room_.store().Block();
   const Awaited<absl::Status> updated;
-  job_->Update(WideJob(), 3, {}, updated);
+  job_->Reconfigure([](uint64_t) { return UpdateJob{3, WideJob()}; }, {}, updated);
   room_.store().WaitUntilBlocked();
   EXPECT_EQ(follower.TakeStep()->step.index, 3U) << "rank 0 has made three durable";
   EXPECT_EQ(job_->FindStep(4).value()->step.epoch, 0U);

@@ -30,7 +30,8 @@ class ShownJobTest : public ::testing::Test {
  protected:
   static JobChange Creation(uint64_t epoch = 0, uint64_t from_step = 0) {
     JobChange change;
-    change.reshape = {from_step, std::make_shared<const JobSpec>(SmallSpec()), epoch};
+    change.reshape = {
+        from_step, std::make_shared<const JobSpec>(SmallSpec()), epoch, {0, 0}};
     return change;
   }
   static JobChange Steps(uint64_t first, uint64_t count) {
@@ -140,7 +141,8 @@ TEST_F(ShownJobTest, ANewShapeEndsSubscriptionsAndWithdrawsSteps) {
 TEST_F(ShownJobTest, ARestoredJobBeginsWhereItsCheckpointWas) {
   JobChange change = Creation();
   const Digest128 digest = MakeSteps(0, 4).back()->step.digest;
-  change.restored = {4, digest, {4, 4}};
+  change.reshape->durable = {4, 4};
+  change.restored = {4, digest};
   change.oldest_step = 4;
   job_.Show(change);
   EXPECT_FALSE(job_.FindStep(3).ok());

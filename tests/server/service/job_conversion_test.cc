@@ -25,7 +25,8 @@ TEST(JobConversionTest, EveryFieldIsTold) {
   status.durable_steps = 3;
   status.oldest_step = 4;
   status.digest = {5, 6};
-  status.streams = {{"a", 7, false, 8, 9}, {"b", 10, true, 11, 12}};
+  status.streams = {{"a", 7, false, 8, 9, {}},
+                    {"b", 10, true, 11, 12, {{18, 20}, {30, 31}}}};
   status.waiting_documents = 13;
   status.waiting_tokens = 14;
   status.drained = true;
@@ -49,6 +50,10 @@ TEST(JobConversionTest, EveryFieldIsTold) {
   EXPECT_EQ(job.streams(0).buffered_tokens(), 9U);
   EXPECT_EQ(job.streams(1).next_sequence(), 10U);
   EXPECT_TRUE(job.streams(1).ended());
+  EXPECT_EQ(job.streams(0).skipped_size(), 0);
+  ASSERT_EQ(job.streams(1).skipped_size(), 2);
+  EXPECT_EQ(job.streams(1).skipped(0).first_sequence(), 18U);
+  EXPECT_EQ(job.streams(1).skipped(0).documents(), 2U);
   EXPECT_EQ(job.waiting_documents(), 13U);
   EXPECT_EQ(job.waiting_tokens(), 14U);
   EXPECT_TRUE(job.drained());

@@ -24,7 +24,9 @@ v1::Job TestJob() {
          digest: "\001\002" waiting_documents: 5 waiting_tokens: 67890 subscribers: 3
          durable_steps_per_rank: [1000, 1200]
          streams { name: "web" next_sequence: 99519 buffered_documents: 12
-                   buffered_tokens: 3456 ended: true }
+                   buffered_tokens: 3456 ended: true
+                   skipped { first_sequence: 7 documents: 900 }
+                   skipped { first_sequence: 2000 documents: 134 } }
          streams { name: "books" }
          spec { streams { name: "web" weight: 1 } streams { name: "books" weight: 2 }
                 parallelism { data: 2 micro_batches_per_rank: 3 context: 4 tensor: 8
@@ -53,7 +55,7 @@ TEST(JobTextTest, HasARowForEachStreamAndTheSpecAsTextproto) {
       JobText(TestJob()),
       AllOf(
           HasSubstr("web          1         99,519                  12            "
-                    "3,456  ended\n"),
+                    "3,456  ended, 1,034 skipped\n"),
           HasSubstr("books        2              0                   0                "
                     "0\n"),
           HasSubstr("\nspec\nstreams {\n  name: \"web\"\n"),
