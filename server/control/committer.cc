@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "server/control/store_failure.h"
+#include "server/runtime/fault_point.h"
 
 namespace evenpack {
 namespace {
@@ -29,6 +30,7 @@ bool IsStale(const CommitEntry& entry) {
 }
 
 void Finish(CommitEntry& entry, const absl::Status& status) {
+  FaultPoint("reply.before");
   entry.done(status);
   // Frees what the closure holds before the next one runs.
   entry.done = nullptr;
@@ -44,6 +46,7 @@ void TellListeners(std::vector<CommitEntry> entries) {
   std::sort(listeners.begin(), listeners.end());
   listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
   for (const auto& listener : listeners) listener->AfterCommit();
+  FaultPoint("reply.after");
 }
 
 }  // namespace
@@ -71,8 +74,12 @@ void Committer::Stop() {
 }
 
 void Committer::Enqueue(CommitEntry entry) {
-  MutexLock lock(mutex_);
-  queue_.push_back(std::move(entry));
+  FaultPoint("enqueue.before");
+  {
+    MutexLock lock(mutex_);
+    queue_.push_back(std::move(entry));
+  }
+  FaultPoint("enqueue.after");
 }
 
 void Committer::Flush() {

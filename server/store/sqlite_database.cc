@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/fault_point.h"
 
 namespace evenpack {
 namespace {
@@ -28,6 +29,21 @@ absl::Status StatusOf(sqlite3* database, int code) {
       return absl::UnavailableError(absl::StrCat(
           message, " (SQLite's code ", sqlite3_extended_errcode(database), ")"));
   }
+}
+
+// SQLite's own choice (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
+constexpr int kPagesBeforeCheckpoint = 1000;
+
+// What SQLite does itself where no hook is set, and a place to fail on either side. A
+// checkpoint that fails is tried again after the next commit, which stands all the
+// same.
+int CheckpointLongLog(void*, sqlite3* database, const char* name, int pages) {
+  if (pages < kPagesBeforeCheckpoint) return SQLITE_OK;
+  FaultPoint("checkpoint.before");
+  sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr,
+                            nullptr);
+  FaultPoint("checkpoint.after");
+  return SQLITE_OK;
 }
 
 }  // namespace
@@ -103,6 +119,7 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path,
     return absl::FailedPreconditionError(absl::StrCat(
         "store: '", path, "' can't be written; accepted: a file that may be written"));
   }
+  sqlite3_wal_hook(opened, CheckpointLongLog, nullptr);
   return database;
 }
 

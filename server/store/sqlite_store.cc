@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/fault_point.h"
 #include "server/store/file_system_check.h"
 #include "server/store/sqlite_schema.h"
 #include "server/store/wal_check.h"
@@ -132,7 +133,11 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
   if (!status.ok()) return status;
   WrittenJobs written;
   status = WriteAll(writes, written);
-  if (status.ok()) status = statements_.commit.Run();
+  if (status.ok()) {
+    FaultPoint("commit.before");
+    status = statements_.commit.Run();
+    FaultPoint("commit.after");
+  }
   if (!status.ok()) {
     // Of some errors SQLite has made a rollback already.
     statements_.rollback.Run().IgnoreError();
@@ -199,15 +204,20 @@ absl::Status SqliteStore::Write(const WriteSnapshot& write, WrittenJobs& written
   if (!job->damage.ok()) return job->damage;
   const auto records = static_cast<int64_t>(write.records);
   const std::string checksum = RowChecksum(kSnapshots, job->id, records, write.bytes);
+  FaultPoint("snapshot.before");
   absl::Status status = statements_.put_snapshot.Bind(1, job->id)
                             .Bind(2, records)
                             .Bind(3, write.bytes)
                             .Bind(4, checksum)
                             .Run();
+  FaultPoint("snapshot.after");
   if (!status.ok()) return status;
-  return statements_.remove_records.Bind(1, RecordPlace(job->id, 0))
-      .Bind(2, RecordPlace(job->id, write.records))
-      .Run();
+  FaultPoint("compaction.before");
+  status = statements_.remove_records.Bind(1, RecordPlace(job->id, 0))
+               .Bind(2, RecordPlace(job->id, write.records))
+               .Run();
+  FaultPoint("compaction.after");
+  return status;
 }
 
 // Also of a damaged job: then its name is free again.

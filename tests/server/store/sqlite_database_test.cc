@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "tests/testing/scratch_directory.h"
@@ -51,6 +52,16 @@ TEST_F(SqliteDatabaseTest, GivesBackWhatWasBound) {
       << "no bytes are not NULL";
   EXPECT_EQ(database.Number("SELECT number FROM t WHERE number > 10").value(), 0);
   EXPECT_EQ(database.Text("SELECT text FROM t").value(), "x");
+}
+
+TEST_F(SqliteDatabaseTest, ALongLogIsCopiedIntoTheFile) {
+  SqliteDatabase database = Open();
+  ASSERT_THAT(database.Text("PRAGMA journal_mode = WAL").status(), IsOk());
+  ASSERT_THAT(database.Run("CREATE TABLE t (bytes)"), IsOk());
+  ASSERT_THAT(database.Run("INSERT INTO t VALUES (zeroblob(1000000))"), IsOk());
+  EXPECT_LT(std::filesystem::file_size(path_), 1'000'000U);
+  ASSERT_THAT(database.Run("INSERT INTO t VALUES (zeroblob(4000000))"), IsOk());
+  EXPECT_GT(std::filesystem::file_size(path_), 5'000'000U);
 }
 
 TEST_F(SqliteDatabaseTest, TellsOneErrorFromAnother) {
