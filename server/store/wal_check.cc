@@ -39,6 +39,9 @@ struct Checksum {
   bool IsAt(std::string_view bytes, size_t at) const {
     return Word(bytes, at) == first && Word(bytes, at + 4) == second;
   }
+  static Checksum At(std::string_view bytes, size_t at) {
+    return {Word(bytes, at), Word(bytes, at + 4)};
+  }
 };
 
 // A log whose header is whole.
@@ -53,19 +56,26 @@ class Log {
 
   bool HeaderIsWhole() const { return checksum_.IsAt(bytes_, 24); }
   size_t frames() const { return (bytes_.size() - kHeaderBytes) / frame_bytes_; }
-  // Frames in order.
-  bool NextIsWhole(size_t number) {
-    const std::string_view frame = Frame(number);
-    checksum_.Add(frame.substr(0, 8), big_endian_);
-    checksum_.Add(frame.substr(kFrameHeaderBytes), big_endian_);
-    return IsOfThisLog(number) && checksum_.IsAt(frame, 16);
-  }
-  bool IsOfThisLog(size_t number) const {
-    return Frame(number).substr(8, 8) == bytes_.substr(16, 8);
+  // Frames in order, to the first that isn't.
+  bool NextIsWhole(size_t number) { return IsBehind(checksum_, number); }
+  // Whether the frame was written behind the one before it, of which either the bytes
+  // or the checksum, but not both, may be wrong. `wrong`: the first that isn't whole.
+  bool FollowsOneBefore(size_t number, size_t wrong) const {
+    Checksum before = Checksum::At(Frame(number - 1), 16);
+    if (IsBehind(before, number)) return true;
+    before = checksum_;
+    return number - 1 == wrong && IsBehind(before, number);
   }
   bool EndsCommit(size_t number) const { return Word(Frame(number), 4) != 0; }
 
  private:
+  // `checksum`: that of the frame before; becomes that of the frame.
+  bool IsBehind(Checksum& checksum, size_t number) const {
+    const std::string_view frame = Frame(number);
+    checksum.Add(frame.substr(0, 8), big_endian_);
+    checksum.Add(frame.substr(kFrameHeaderBytes), big_endian_);
+    return frame.substr(8, 8) == bytes_.substr(16, 8) && checksum.IsAt(frame, 16);
+  }
   std::string_view Frame(size_t number) const {
     return bytes_.substr(kHeaderBytes + number * frame_bytes_, frame_bytes_);
   }
@@ -88,17 +98,13 @@ absl::Status CheckWal(std::string_view log) {
   if (!frames.HeaderIsWhole()) return absl::OkStatus();
   size_t wrong = 0;
   while (wrong < frames.frames() && frames.NextIsWhole(wrong)) ++wrong;
-  // The commit that the wrong frame is part of may be a torn one.
-  bool commit_ended = false;
-  for (size_t i = wrong; i < frames.frames(); ++i) {
-    if (!frames.IsOfThisLog(i)) continue;
-    if (commit_ended) {
+  for (size_t i = wrong + 1; i < frames.frames(); ++i) {
+    if (frames.EndsCommit(i - 1) && frames.FollowsOneBefore(i, wrong)) {
       return absl::DataLossError(
           absl::StrCat("store: frame ", wrong,
                        " of the write-ahead log is damaged, and commits "
                        "follow it; accepted: a log that is whole but for its end"));
     }
-    commit_ended = frames.EndsCommit(i);
   }
   return absl::OkStatus();
 }

@@ -4,8 +4,10 @@
 // That is right for a torn tail: a commit that was being written when the machine
 // stopped, and that nobody was told of. But the same happens where an old frame is
 // damaged, and then commits that were told of vanish without a word. Each commit is
-// flushed before the next one is begun, so if commits of the same log follow a wrong
-// frame's own, it is not a tail.
+// flushed before the next one is begun, so if a frame was written behind the end of the
+// wrong frame's commit or of a later one, it is not a tail. The checksums tell: each
+// goes on from that of the frame before. The salt alone doesn't, since frames of a
+// commit that a crash cut off have the same as those that are written over them later.
 // Format: SQLite's "Database File Format", section 4, "The Write-Ahead Log".
 #ifndef EVENPACK_SERVER_STORE_WAL_CHECK_H_
 #define EVENPACK_SERVER_STORE_WAL_CHECK_H_

@@ -26,6 +26,7 @@ struct Disk {
   sqlite3_vfs vfs = {};
   std::optional<uint64_t> room;
   bool read_only = false;
+  bool flushes = true;
   std::map<std::string, FileHistory> files;
 };
 
@@ -84,13 +85,15 @@ size_t SizeOf(const UnflushedWrite& write) {
   return write.bytes.has_value() ? write.bytes->size() : 0;
 }
 
-int Sync(sqlite3_file* file, int flags) {
+int Sync(sqlite3_file* file, int) {
+  if (!TheDisk().flushes) return SQLITE_IOERR_FSYNC;
   FileHistory& history = *Of(file).history;
   std::string bytes = history.flushed.value_or("");
   for (const UnflushedWrite& write : history.since) Apply(write, SizeOf(write), bytes);
   history.flushed = std::move(bytes);
   history.since.clear();
-  return Below(file)->pMethods->xSync(Below(file), flags);
+  // The real one would only take time.
+  return SQLITE_OK;
 }
 
 int FileSize(sqlite3_file* file, sqlite3_int64* size) {
@@ -137,6 +140,19 @@ const sqlite3_io_methods kMethods = {
     .xUnfetch = nullptr,
 };
 
+// What lies in a file when it is opened counts as flushed.
+int TakeContent(FaultFile& opened) {
+  FileHistory& history = *opened.history;
+  if (history.flushed.has_value() || !history.since.empty()) return SQLITE_OK;
+  sqlite3_file* const below = opened.below();
+  sqlite3_int64 size = 0;
+  const int code = below->pMethods->xFileSize(below, &size);
+  if (code != SQLITE_OK || size == 0) return code;
+  history.flushed.emplace(static_cast<size_t>(size), '\0');
+  return below->pMethods->xRead(below, history.flushed->data(), static_cast<int>(size),
+                                0);
+}
+
 int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags,
          int* out_flags) {
   Disk& disk = TheDisk();
@@ -151,14 +167,14 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags,
   if (code != SQLITE_OK) return code;
   opened.base.pMethods = &kMethods;
   opened.history = &disk.files[name == nullptr ? "" : name];
-  return SQLITE_OK;
+  return TakeContent(opened);
 }
 
-int Delete(sqlite3_vfs*, const char* name, int sync_directory) {
+int Delete(sqlite3_vfs*, const char* name, int) {
   Disk& disk = TheDisk();
   if (disk.read_only) return SQLITE_IOERR_DELETE;
   disk.files.erase(name);
-  return disk.below->xDelete(disk.below, name, sync_directory);
+  return disk.below->xDelete(disk.below, name, 0);
 }
 
 }  // namespace
@@ -168,6 +184,7 @@ FaultDisk::FaultDisk() {
   disk.below = sqlite3_vfs_find("unix");
   disk.room.reset();
   disk.read_only = false;
+  disk.flushes = true;
   disk.files.clear();
   disk.vfs = *disk.below;
   disk.vfs.zName = "fault";
@@ -186,6 +203,8 @@ FaultDisk::~FaultDisk() {
 void FaultDisk::SetRoom(std::optional<uint64_t> bytes) { TheDisk().room = bytes; }
 
 void FaultDisk::SetReadOnly(bool read_only) { TheDisk().read_only = read_only; }
+
+void FaultDisk::FailFlushes() { TheDisk().flushes = false; }
 
 std::map<std::string, std::string> FaultDisk::AfterCrash(
     std::mt19937_64& random) const {

@@ -25,6 +25,9 @@ class FaultDisk {
   // that are opened then are open for reading alone.
   void SetReadOnly(bool read_only);
 
+  // From now on a flush fails, and flushes nothing.
+  void FailFlushes();
+
   // The files' bytes by path, as a crash now may leave them: what was flushed, and of
   // the writes since any number, in any order, each whole or torn.
   std::map<std::string, std::string> AfterCrash(std::mt19937_64& random) const;

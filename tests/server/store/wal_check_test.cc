@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -34,13 +35,25 @@ class WalCheckTest : public ::testing::Test {
     ASSERT_THAT(PrepareToWrite(database), IsOk());
     ASSERT_THAT(database.Run("PRAGMA wal_checkpoint(TRUNCATE)"), IsOk());
     for (int i = 0; i < 8; ++i) {
-      ASSERT_THAT(database.Run(absl::StrCat("REPLACE INTO snapshots VALUES (1, ", i,
-                                            ", x'00', x'00')")),
-                  IsOk());
+      ASSERT_THAT(CommitOnce(database, i), IsOk());
     }
-    std::ifstream file(path_ + "-wal", std::ios::binary);
-    log_ = {std::istreambuf_iterator<char>(file), {}};
+    log_ = LogOf(path_);
     ASSERT_EQ(log_.size(), kHeaderBytes + 8 * kFrameBytes);
+  }
+  static std::string LogOf(const std::string& path) {
+    std::ifstream file(path + "-wal", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // Changes one page.
+  static absl::Status CommitOnce(SqliteDatabase& database, int number) {
+    return database.Run(
+        absl::StrCat("REPLACE INTO snapshots VALUES (1, ", number, ", x'00', x'00')"));
+  }
+  // Takes the files of a database as a crash leaves them.
+  static void Crash(const std::string& from, const std::string& to) {
+    for (const char* suffix : {"", "-wal"}) {
+      std::filesystem::copy_file(from + suffix, to + suffix);
+    }
   }
   std::string Flipped(size_t at) const {
     std::string log = log_;
@@ -67,7 +80,7 @@ TEST_F(WalCheckTest, ALogThatEndsAnywhereHasATornTail) {
 
 TEST_F(WalCheckTest, DamageIsNamedWhereCommitsFollow) {
   for (size_t frame = 0; frame < 8; ++frame) {
-    for (const size_t at : {0U, 4U, 16U, 24U, 1000U, 4119U}) {
+    for (const size_t at : {0U, 4U, 8U, 16U, 24U, 1000U, 4119U}) {
       const absl::Status status =
           CheckWal(Flipped(kHeaderBytes + frame * kFrameBytes + at));
       // The last commit, with the first byte of nothing behind it, may be torn.
@@ -80,6 +93,59 @@ TEST_F(WalCheckTest, DamageIsNamedWhereCommitsFollow) {
           << at;
     }
   }
+}
+
+TEST_F(WalCheckTest, AFrameThatIsGoneIsNamedWhereMoreThanOneCommitFollows) {
+  for (size_t frame = 0; frame < 8; ++frame) {
+    std::string log = log_;
+    log.replace(kHeaderBytes + frame * kFrameBytes, kFrameBytes, kFrameBytes, '\0');
+    if (frame < 6) {
+      EXPECT_THAT(CheckWal(log),
+                  StatusIs(absl::StatusCode::kDataLoss,
+                           HasSubstr("frame " + std::to_string(frame) + " of")));
+    } else {
+      // Nothing tells it from a commit of two frames that is torn.
+      EXPECT_THAT(CheckWal(log), IsOk());
+    }
+  }
+}
+
+// Frames of a commit that a crash cut off stay behind the end, with the salt of those
+// that are written over them after it.
+TEST_F(WalCheckTest, ACommitThatIsTornAmongFramesOfACrashBeforeIsATornTail) {
+  const std::string crashed = directory_.File("crashed");
+  {
+    SqliteDatabase database =
+        SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate).value();
+    ASSERT_THAT(PrepareToWrite(database), IsOk());
+    ASSERT_THAT(CommitOnce(database, 1), IsOk());
+    // Too much for the cache: frames are written before there is a commit.
+    ASSERT_THAT(database.Run("PRAGMA cache_size = 1; BEGIN;"
+                             "INSERT INTO snapshots VALUES (2, 1, zeroblob(99999), "
+                             "x'00'); INSERT INTO snapshots VALUES (3, 1, x'', x'');"),
+                IsOk());
+    Crash(path_, crashed);
+  }
+  const std::string before = LogOf(crashed);
+  ASSERT_GT(before.size(), kHeaderBytes + 9 * kFrameBytes);
+  EXPECT_THAT(CheckWal(before), IsOk());
+  SqliteDatabase database =
+      SqliteDatabase::Open(crashed, SqliteDatabase::Mode::kCreate).value();
+  ASSERT_THAT(PrepareToWrite(database), IsOk());
+  ASSERT_THAT(CommitOnce(database, 2), IsOk());
+  ASSERT_THAT(CommitOnce(database, 3), IsOk());
+  const std::string after = LogOf(crashed);
+  ASSERT_EQ(after.size(), before.size());
+  // The two commits, cut off at many places.
+  for (size_t size = kHeaderBytes + kFrameBytes; size < kHeaderBytes + 3 * kFrameBytes;
+       size += 31) {
+    ASSERT_THAT(CheckWal(after.substr(0, size) + before.substr(size)), IsOk()) << size;
+  }
+  // What is damaged is found among such frames too.
+  std::string damaged = after;
+  damaged[kHeaderBytes + kFrameBytes + 1000] ^= 1;
+  EXPECT_THAT(CheckWal(damaged),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("frame 1 of")));
 }
 
 TEST_F(WalCheckTest, WhatAnEarlierLogLeftBehindTheEndDoesNotCount) {
