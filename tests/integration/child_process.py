@@ -5,13 +5,15 @@ Nothing waits for a time to pass: every wait is for an event, within DEADLINE.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import queue
 import signal
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -36,8 +38,10 @@ def wait_until(condition: Callable[[], T | None], what: str) -> T:
 class ChildProcess:
     """One process; its standard output is read by a thread as it comes."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
-        """Starts it; the first argument is the program."""
+    def __init__(
+        self, arguments: Sequence[str], variables: Mapping[str, str] | None = None
+    ) -> None:
+        """Starts it; the first argument is the program. More variables may be given."""
         # Closed by __exit__.
         self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -46,6 +50,7 @@ class ChildProcess:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             text=True,
+            env={**os.environ, **(variables or {})},
         )
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -66,7 +71,9 @@ class ChildProcess:
         self._reader.join()
         for file in (self._process.stdin, self._process.stdout, self._stderr):
             assert file is not None
-            file.close()
+            # A line that it read no more may still be in the pipe's buffer.
+            with contextlib.suppress(BrokenPipeError):
+                file.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -87,8 +94,13 @@ class ChildProcess:
     def write_line(self, line: str) -> None:
         """A line for its standard input."""
         assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise AssertionError(
+                f"process {self.pid} has ended; its standard error: {self.stderr()}"
+            ) from None
 
     def next_line(self) -> str | None:
         """The next line of its standard output; None at the end."""
@@ -106,6 +118,10 @@ class ChildProcess:
     def signal(self, number: signal.Signals) -> None:
         """Sends it a signal."""
         self._process.send_signal(number)
+
+    def runs(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
 
     def wait(self) -> int:
         """Its exit status."""

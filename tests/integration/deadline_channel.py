@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import grpc
@@ -42,6 +42,7 @@ class _DeadlineForAll(
         return continuation(self._limited(client_call_details), request_iterator)
 
 
-def open_channel(address: str) -> grpc.Channel:
-    """A channel to a server."""
-    return grpc.intercept_channel(grpc.insecure_channel(address), _DeadlineForAll())
+def open_channel(address: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
+    """A channel to a server; `options` are channel arguments."""
+    channel = grpc.insecure_channel(address, options=options)
+    return grpc.intercept_channel(channel, _DeadlineForAll())

@@ -6,6 +6,7 @@ object with the stream's name and one of
   reconnects             the code after which it goes on where the server says
   error                  the google.rpc.Status with which the call ended, in base64;
                          empty for OK
+and with when it happened, by time.monotonic_ns().
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def position_of(stream: Stream, stub: rpc.PackingServiceStub) -> int:
     opening = api.OpenIngest(job=stream.job, stream=stream.stream)
     opened = api.IngestRequest(open=opening)
     (answer,) = stub.Ingest(iter([opened]), wait_for_ready=True)
+    print_event(stream.name, next_sequence=answer.next_sequence, ended=answer.ended)
     return answer.next_sequence
 
 

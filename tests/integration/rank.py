@@ -5,7 +5,9 @@ object with the subscription's name and one of
   message      a StreamStepsResponse in base64, as it came
   reconnects   the code after which it subscribes again
   error        the google.rpc.Status with which the call ended, in base64; empty for OK
-A later line of standard input lets all that paused read on.
+and with when it happened, by time.monotonic_ns().
+Each later line of standard input says how many steps each that pauses may take, a line
+that is no number that it may take all.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import queue
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +41,10 @@ class Subscription:
     marks: str = "durable"
     # Cancel the call after so many steps.
     steps: int | None = None
-    # Read no more after so many steps, until a line comes in.
+    # Read no more after so many steps, until a line allows more.
     pause_after: int | None = None
+    # Read no more steps than the lines allowed so far.
+    paced: bool = False
     # Subscribe again where it left off when the call ends with UNAVAILABLE.
     reconnects: bool = False
 
@@ -64,7 +69,7 @@ def read_task(line: str) -> Task:
 
 def print_event(name: str, **content: object) -> None:
     """One line of standard output, in one piece whatever other threads print."""
-    line = json.dumps({"name": name, **content})
+    line = json.dumps({"name": name, "at": time.monotonic_ns(), **content})
     with _PRINTING:
         print(line, flush=True)
 
@@ -74,20 +79,40 @@ def in_base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
 
 
+class Allowance:
+    """How many steps those that pause may take."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._changed = threading.Condition()
+        self._steps = 0
+
+    def take_line(self, line: str) -> None:
+        """What a line of standard input allows."""
+        with self._changed:
+            self._steps = int(line) if line.strip().isdigit() else sys.maxsize
+            self._changed.notify_all()
+
+    def await_step(self, count: int) -> None:
+        """Returns when that many steps and one more may be taken."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._steps > count)
+
+
 class Follower:
     """Follows one subscription to its end."""
 
     def __init__(
-        self, channel: grpc.Channel, asked: Subscription, go_on: threading.Event
+        self, channel: grpc.Channel, asked: Subscription, allowance: Allowance
     ) -> None:
-        """A subscription of a task; `go_on` ends its pause."""
+        """A subscription of a task; `allowance` ends its pauses."""
         # Answers are left as bytes.
         self._follow: grpc.StreamStreamMultiCallable[api.StreamStepsRequest, bytes]
         self._follow = channel.stream_stream(
             METHOD, request_serializer=api.StreamStepsRequest.SerializeToString
         )
         self._asked = asked
-        self._go_on = go_on
+        self._allowance = allowance
         self._subscribe = api.Subscribe.FromString(base64.b64decode(asked.subscribe))
         self._steps = 0
         self._marked: api.Durable | None = None
@@ -133,8 +158,8 @@ class Follower:
         self._steps += 1
         self._subscribe.from_step = step.index + 1
         self._subscribe.last_digest = step.digest
-        if self._steps == self._asked.pause_after:
-            self._go_on.wait()
+        if self._asked.paced or self._steps == self._asked.pause_after:
+            self._allowance.await_step(self._steps)
         if self._asked.marks == "durable":
             self._marked = api.Durable(step=step.index, epoch=step.epoch)
             requests.put(api.StreamStepsRequest(durable=self._marked))
@@ -146,16 +171,16 @@ class Follower:
 def main() -> None:
     """Reads the task and carries it out."""
     task = read_task(sys.stdin.readline())
-    go_on = threading.Event()
+    allowance = Allowance()
 
-    def await_line() -> None:
-        sys.stdin.readline()
-        go_on.set()
+    def read_lines() -> None:
+        for line in sys.stdin:
+            allowance.take_line(line)
 
-    threading.Thread(target=await_line, daemon=True).start()
+    threading.Thread(target=read_lines, daemon=True).start()
     with grpc.insecure_channel(task.server, options=task.options) as channel:
         threads = [
-            threading.Thread(target=Follower(channel, asked, go_on).run)
+            threading.Thread(target=Follower(channel, asked, allowance).run)
             for asked in task.subscriptions
         ]
         for thread in threads:

@@ -29,18 +29,36 @@ def subscription(
     steps: int | None = None,
     pause_after: int | None = None,
     reconnects: bool = False,
+    paced: bool = False,
 ) -> rank.Subscription:
     """A subscription that sends what its marks need."""
     asked = api.Subscribe()
     asked.CopyFrom(subscribe)
     asked.sends_durable = marks == "durable"
     raw = base64.b64encode(asked.SerializeToString()).decode()
-    return rank.Subscription(name, raw, marks, steps, pause_after, reconnects)
+    return rank.Subscription(
+        name, raw, marks, steps, pause_after, reconnects=reconnects, paced=paced
+    )
 
 
 def _error_in(event: dict[str, Any]) -> CallError | None:
     raw = base64.b64decode(event["error"])
     return error_of_status(status_pb2.Status.FromString(raw)) if raw else None
+
+
+@dataclass(frozen=True, order=True)
+class Told:
+    """Something that a client learned from the server."""
+
+    # By time.monotonic_ns(), which all processes of a machine share.
+    at: int
+    client: str
+    # "accepted": documents of its stream; "step": the index of one that it received;
+    # "durable": steps that are; "lost": its connection.
+    what: str
+    number: int = 0
+    # Of the step.
+    digest: bytes = b""
 
 
 class WorkerProcess(ChildProcess):
@@ -49,7 +67,14 @@ class WorkerProcess(ChildProcess):
     def __init__(self, program: str, task: object) -> None:
         """Starts the program of this folder."""
         super().__init__([sys.executable, "-B", str(_FOLDER / program)])
+        # What its clients were told, each in its order.
+        self.history: list[Told] = []
         self.write_line(json.dumps(task))
+
+    def _note(
+        self, event: dict[str, Any], what: str, number: int = 0, digest: bytes = b""
+    ) -> None:
+        self.history.append(Told(event["at"], event["name"], what, number, digest))
 
     def next_event(self) -> dict[str, Any] | None:
         """What it reports next; None once it has ended."""
@@ -82,9 +107,8 @@ class Followed:
     ended: bool = False
     error: CallError | None = None
 
-    def take(self, raw: bytes) -> None:
-        """Adds a response."""
-        response = api.StreamStepsResponse.FromString(raw)
+    def take(self, response: api.StreamStepsResponse, raw: bytes) -> None:
+        """Adds a response, which came as these bytes."""
         if response.HasField("subscribed"):
             self.subscribed = response.subscribed
         elif response.HasField("step"):
@@ -117,13 +141,31 @@ class RankProcess(WorkerProcess):
             return None
         followed = self.followed[event["name"]]
         if "message" in event:
-            followed.take(base64.b64decode(event["message"]))
+            raw = base64.b64decode(event["message"])
+            response = api.StreamStepsResponse.FromString(raw)
+            followed.take(response, raw)
+            self._note_response(event, response)
         elif "reconnects" in event:
+            self._note(event, "lost")
             followed.reconnects += 1
         else:
             followed.ended = True
             followed.error = _error_in(event)
         return followed
+
+    def _note_response(
+        self, event: dict[str, Any], response: api.StreamStepsResponse
+    ) -> None:
+        if response.HasField("subscribed"):
+            self._note(event, "durable", response.subscribed.durable_steps)
+        elif response.HasField("step"):
+            self._note(event, "step", response.step.index, response.step.digest)
+        elif response.HasField("durable_marked"):
+            self._note(event, "durable", response.durable_marked.durable_steps)
+
+    def allow(self, steps: int | None) -> None:
+        """Lets those that pause take so many steps; None: all."""
+        self.write_line("all" if steps is None else f"{steps}")
 
     def _take_some(self) -> None:
         if self.take_event() is None:
@@ -192,9 +234,11 @@ class ProducerProcess(WorkerProcess):
                 raise AssertionError(
                     f"{told} documents are accepted after {stream.next_sequence} were"
                 )
+            self._note(event, "accepted", told)
             stream.next_sequence = told
             stream.ended = event["ended"]
         elif "reconnects" in event:
+            self._note(event, "lost")
             stream.reconnects += 1
         else:
             stream.error = _error_in(event)
