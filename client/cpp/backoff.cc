@@ -45,10 +45,11 @@ std::optional<std::chrono::nanoseconds> Backoff::NextDelay(
   }
   ++failures_;
   const double jitter = 1 - options_.jitter + 2 * options_.jitter * random_();
-  const auto delay = std::max(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(delay_ * jitter), at_least);
-  if (now - first_failure_ + delay > options_.total) return std::nullopt;
-  return delay;
+  const std::chrono::nanoseconds left = options_.total - (now - first_failure_);
+  if (left <= std::chrono::nanoseconds::zero() || left < at_least) return std::nullopt;
+  return std::clamp(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(delay_ * jitter), at_least,
+      left);
 }
 
 void Backoff::Reset() { failures_ = 0; }

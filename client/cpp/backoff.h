@@ -21,8 +21,8 @@ struct BackoffOptions {
   // Each wait is multiplied by a number drawn from [1 - jitter, 1 + jitter), so that
   // clients that failed together don't come back together. 0 to 1.
   double jitter = 0.2;
-  // No attempt is started later than this after the first failure in a row. 0: a
-  // failure is final.
+  // The last attempt of a row of failures is started so long after the first of them.
+  // 0: a failure is final.
   std::chrono::milliseconds total{600'000};
 };
 
@@ -37,11 +37,15 @@ class Backoff {
           const std::function<double()>& random);
 
   // After a failure: how long to wait before the next attempt, `at_least` where the
-  // server asked for a pause; none if it would start too late.
+  // server asked for a pause; none if no attempt is left. A wait that would go beyond
+  // the total ends with it, so that a server that comes back within it is found.
   std::optional<std::chrono::nanoseconds> NextDelay(
       std::chrono::nanoseconds at_least = std::chrono::nanoseconds::zero());
   // After a success: the next failure is the first of its row.
   void Reset();
+  // The total counts from now on: nobody has waited so far. Waits stay as long as they
+  // have become.
+  void RestartTotal() { first_failure_ = clock_.Now(); }
   // Failures in a row.
   int failures() const { return failures_; }
 

@@ -41,13 +41,41 @@ TEST(Backoff, GrowsByTheFactorUpToTheMaximum) {
                                          4294, 6871, 10000, 10000, 10000}));
 }
 
-TEST(Backoff, GoesOnForTenMinutesUnlessToldOtherwise) {
+TEST(Backoff, TheLastAttemptIsTenMinutesAfterTheFirstUnlessToldOtherwise) {
+  for (const double drawn : {0.0, 0.5, 0.999}) {
+    FakeClock clock;
+    const Clock::TimePoint start = clock.Now();
+    const std::function<double()> random = [drawn] { return drawn; };
+    Backoff backoff({}, clock, random);
+    Waits(backoff, clock);
+    EXPECT_EQ(SecondsBetween(start, clock.Now()), 600);
+  }
+}
+
+TEST(Backoff, TheTotalCanBeStartedAnewWhileWaitsGoOnGrowing) {
   FakeClock clock;
-  const Clock::TimePoint start = clock.Now();
-  Backoff backoff({}, clock, kMiddle);
-  Waits(backoff, clock);
-  EXPECT_GT(SecondsBetween(start, clock.Now()), 590);
-  EXPECT_LE(SecondsBetween(start, clock.Now()), 600);
+  BackoffOptions options;
+  options.total = milliseconds(400);
+  Backoff backoff(options, clock, kMiddle);
+  std::vector<int64_t> waits;
+  for (int i = 0; i < 4; ++i) {
+    waits.push_back(Milliseconds(*backoff.NextDelay()));
+    clock.Advance(milliseconds(waits.back()));
+    backoff.RestartTotal();
+  }
+  EXPECT_EQ(waits, (std::vector<int64_t>{100, 160, 256, 400}));
+  EXPECT_EQ(Waits(backoff, clock), (std::vector<int64_t>{400}));
+  EXPECT_EQ(backoff.failures(), 6);
+}
+
+TEST(Backoff, APauseThatTheServerAsksForIsNotCutShort) {
+  FakeClock clock;
+  BackoffOptions options;
+  options.total = milliseconds(400);
+  Backoff backoff(options, clock, kMiddle);
+  EXPECT_EQ(Milliseconds(*backoff.NextDelay(milliseconds(400))), 400);
+  clock.Advance(milliseconds(1));
+  EXPECT_EQ(backoff.NextDelay(milliseconds(400)), std::nullopt);
 }
 
 TEST(Backoff, JitterIsAShareOfTheWaitBothWays) {

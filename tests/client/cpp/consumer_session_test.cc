@@ -241,10 +241,10 @@ TEST_F(ConsumerSessionTest, WaitsAsLongAsTheServerAsks) {
 TEST_F(ConsumerSessionTest, GivesUpWhenTheBackoffEnds) {
   client_options_.backoff.total = milliseconds(300);
   const auto consumer = Open();
-  for (int i = 0; i < 3; ++i) stub_->AwaitStepCall()->End(kGone);
+  for (int i = 0; i < 4; ++i) stub_->AwaitStepCall()->End(kGone);
   EXPECT_THAT(consumer->Next(),
               StatusIs(absl::StatusCode::kUnavailable,
-                       "connection reset (gave up after 3 attempts)"));
+                       "connection reset (gave up after 4 attempts)"));
   EXPECT_THAT(consumer->AwaitSubscription(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("gave up")));
 }

@@ -345,11 +345,12 @@ TEST_F(ProducerSessionTest, OtherContentUnderTheSameNumbersIsFoundByFlushing) {
 TEST_F(ProducerSessionTest, BacksOffLongerWithEachFailureAndGivesUp) {
   client_options_.backoff.total = milliseconds(300);
   const auto producer = Start();
-  for (int i = 0; i < 3; ++i) stub_->AwaitIngestCall()->End(kGone);
+  for (int i = 0; i < 4; ++i) stub_->AwaitIngestCall()->End(kGone);
   EXPECT_THAT(producer->AwaitOpen(),
               StatusIs(absl::StatusCode::kUnavailable,
-                       "connection reset (gave up after 3 attempts)"));
-  EXPECT_THAT(sleeper_->slept(), ElementsAre(milliseconds(100), milliseconds(160)));
+                       "connection reset (gave up after 4 attempts)"));
+  EXPECT_THAT(sleeper_->slept(),
+              ElementsAre(milliseconds(100), milliseconds(160), milliseconds(40)));
 }
 
 TEST_F(ProducerSessionTest, AnIdleProducerOutlivesALongOutage) {
