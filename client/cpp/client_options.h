@@ -19,7 +19,8 @@ struct ClientOptions {
   std::string address = {};
   // Deadline of each attempt of a unary call; above 0. Streams have none.
   std::chrono::milliseconds call_timeout{10'000};
-  // Waits between attempts of a unary call, and before a lost stream is opened again.
+  // Waits between attempts of a unary call, and before a lost stream is opened again. A
+  // consumer counts the total from when it has no step left: consumer.h.
   BackoffOptions backoff = {};
   // A connection that was silent for so long is asked whether it is alive, and given up
   // if it doesn't answer within the timeout. Servers refuse pings more often than every

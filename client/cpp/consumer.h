@@ -47,9 +47,14 @@ struct ConsumerOptions {
   // The layout that the trainer can use; FAILED_PRECONDITION where the job has another.
   // 0, unspecified: any.
   v1::Layout layout{};
-  // Steps that are fetched ahead of Next(). 1 to 65,536. After a reconnect up to twice
-  // as many may be held for a while.
+  // Steps that the server may send before it hears that they came. 1 to 2^31 - 1.
   uint32_t credits = 16;
+  // Steps are fetched ahead of Next() as far as the server has decided them, until they
+  // take so much memory (RankStep::memory_bytes) or are so many: what a trainer lives
+  // on while the server is away. At least 1 each. After a reconnect, and before the
+  // first step came, up to `credits` steps more may be held.
+  uint64_t max_buffered_bytes = 512 << 20;
+  uint32_t max_buffered_steps = 65'536;
   // What to do when the job was reconfigured: see Consumer.
   bool follow_epochs = false;
   // Waits and latencies are reported at most so often, and at the end. 0: never.
@@ -90,9 +95,11 @@ struct MeasuredLatency {
   int64_t backward_ns = 0;
 };
 
-// A thread of the consumer's own subscribes, verifies and keeps up to `credits` steps
-// ready. A lost call is opened again, with back-off, and goes on behind the last step
-// that came; steps that wait here are handed out meanwhile.
+// A thread of the consumer's own subscribes, verifies and keeps steps ready. A lost
+// call is opened again, with back-off, and goes on behind the last step that came;
+// steps that wait here are handed out meanwhile. While there are any it doesn't give
+// up: ClientOptions.backoff.total counts from the last attempt before there was none,
+// or from the first after Close() was called.
 //
 // Every step is verified before it is handed out: index and dp_rank; the chain of
 // digests from the step before; its digest from those of its micro-batches; of the
@@ -118,7 +125,7 @@ class Consumer {
   virtual ~Consumer() = default;
 
   // Blocks until there is a step, no further one (nothing: the job is drained), or an
-  // error. Handing a step out tells the server that it may send another.
+  // error. Handing a step out makes room for another.
   virtual absl::StatusOr<std::optional<RankStep>> Next() = 0;
 
   // The latest subscription; blocks until the first. Fails as Next() does.

@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kMaxSubscriberBytes = 256;
 constexpr uint32_t kMaxCredits = 2147483647;
+constexpr uint32_t kMaxSteps = 2147483647;
 
 }  // namespace
 
@@ -25,7 +26,13 @@ absl::Status Validate(const ConsumerOptions& options) {
                         absl::StrCat(options.report_interval.count(), " ms"),
                         "0 ms or more");
   }
-  return CheckRange("credits", options.credits, 1, kMaxCredits);
+  if (options.max_buffered_bytes == 0) {
+    return InvalidField("max_buffered_bytes", 0, "1 or more");
+  }
+  absl::Status status = CheckRange("credits", options.credits, 1, kMaxCredits);
+  status.Update(
+      CheckRange("max_buffered_steps", options.max_buffered_steps, 1, kMaxSteps));
+  return status;
 }
 
 }  // namespace evenpack::client

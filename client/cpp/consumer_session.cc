@@ -23,6 +23,8 @@ ConsumerSession::ConsumerSession(std::shared_ptr<Stub> stub,
       options_(std::move(options)),
       cursor_({options_.from_step, options_.last_digest}),
       handed_out_(cursor_.position()),
+      buffer_(
+          {options_.max_buffered_steps, options_.max_buffered_bytes, options_.credits}),
       reporter_(stub_, client_options_, options_),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
@@ -43,7 +45,7 @@ void ConsumerSession::Run(const std::stop_token& stop) {
 }
 
 bool ConsumerSession::HasWork() const {
-  const bool wants_step = !drained_.has_value() && buffer_.size() < options_.credits;
+  const bool wants_step = !drained_.has_value() && buffer_.HasRoom();
   return wants_step || marks_.Pending().has_value();
 }
 
@@ -84,13 +86,13 @@ void ConsumerSession::Subscribe(StepStream& stream) const {
   if (options_.cp_rank.has_value()) subscribe.set_cp_rank(*options_.cp_rank);
   subscribe.set_subscriber(options_.subscriber);
   subscribe.set_sends_durable(options_.sends_durable);
-  subscribe.set_credits(options_.credits);
   subscribe.set_layout(options_.layout);
   const StepPosition& from = cursor_.position();
   if (from.next.has_value()) subscribe.set_from_step(*from.next);
   if (from.digest.has_value()) subscribe.set_last_digest(DigestBytes(*from.digest));
   {
     MutexLock lock(mutex_);
+    subscribe.set_credits(buffer_.credits());
     if (subscription_.has_value() && !epoch_ended_.has_value()) {
       subscribe.set_epoch(subscription_->epoch);
     }
@@ -138,7 +140,7 @@ absl::Status ConsumerSession::TakeSubscribed(
   if (!handed_out_.next.has_value()) handed_out_ = cursor_.position();
   marks_.Confirmed(subscribed.durable_steps());
   stream_ = stream;
-  stream_begin_ = subscribed.from_step();
+  buffer_.BeginCall(subscribed.from_step());
   SendPendingMark();
   changed_.SignalAll();
   return absl::OkStatus();
@@ -159,7 +161,8 @@ absl::Status ConsumerSession::TakeStep(const v1::Step& message) {
   if (!*is_next) return absl::OkStatus();
   MutexLock lock(mutex_);
   if (final_.has_value()) return absl::OkStatus();
-  buffer_.push_back(*std::move(step));
+  buffer_.Push(*std::move(step));
+  SendReceived();
   changed_.SignalAll();
   return absl::OkStatus();
 }
@@ -212,6 +215,7 @@ bool ConsumerSession::GoesOn(const absl::Status& status, Backoff& backoff,
       backoff.Reset();
       return true;
     }
+    if (!buffer_.empty() && !closing_) backoff.RestartTotal();
   }
   if (WaitToRetry(status, backoff, *client_options_.sleeper, stop)) return true;
   SetFinal(GaveUp(status, backoff));
@@ -231,7 +235,7 @@ bool ConsumerSession::FollowsEpoch(const absl::Status& status) {
   }
   epoch_ended_ = status;
   // Some of what waits here may have been withdrawn; the rest will come again.
-  buffer_.clear();
+  buffer_.Clear();
   drained_.reset();
   cursor_.MoveTo(handed_out_);
   return true;
@@ -248,7 +252,7 @@ void ConsumerSession::SetFinal(const absl::Status& status) {
                                     status.message()));
   }
   if (absl::IsAborted(*final_) || absl::IsCancelled(*final_)) {
-    buffer_.clear();
+    buffer_.Clear();
     drained_.reset();
   }
   changed_.SignalAll();
@@ -264,8 +268,7 @@ absl::StatusOr<std::optional<RankStep>> ConsumerSession::Next() {
     if (drained_.has_value()) return std::nullopt;
     return *final_;
   }
-  std::optional<RankStep> step = std::move(buffer_.front());
-  buffer_.pop_front();
+  std::optional<RankStep> step = buffer_.Pop();
   HandOut(*step);
   const double waited = SecondsBetween(start, client_options_.clock->Now());
   const bool first = wait_.steps_taken == 0;
@@ -279,12 +282,17 @@ absl::StatusOr<std::optional<RankStep>> ConsumerSession::Next() {
 void ConsumerSession::HandOut(const RankStep& step) {
   handed_out_ = {step.index() + 1, step.digest()};
   marks_.HandedOut(step.index(), step.epoch());
-  if (stream_ != nullptr && step.index() >= stream_begin_) {
-    v1::StreamStepsRequest request;
-    request.mutable_received()->set_step(step.index());
-    stream_->Write(request);
-  }
+  SendReceived();
   CloseDrainedCall();
+}
+
+void ConsumerSession::SendReceived() {
+  if (stream_ == nullptr) return;
+  const std::optional<uint64_t> step = buffer_.TakeReceived();
+  if (!step.has_value()) return;
+  v1::StreamStepsRequest request;
+  request.mutable_received()->set_step(*step);
+  stream_->Write(request);
 }
 
 absl::StatusOr<Subscription> ConsumerSession::AwaitSubscription() {
@@ -339,6 +347,7 @@ absl::Status ConsumerSession::Close() {
   absl::Status status;
   {
     MutexLock lock(mutex_);
+    closing_ = true;
     while (marks_.Pending().has_value() && !final_.has_value()) changed_.Wait(mutex_);
     if (marks_.Pending().has_value()) status = *final_;
   }

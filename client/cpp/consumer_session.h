@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -20,6 +19,7 @@
 #include "client/cpp/consumer_cursor.h"
 #include "client/cpp/durable_marks.h"
 #include "client/cpp/latency_reporter.h"
+#include "client/cpp/step_buffer.h"
 #include "client/cpp/stub.h"
 #include "server/runtime/mutex.h"
 
@@ -30,8 +30,7 @@ namespace evenpack::client {
 // which never blocks.
 //
 // A call is opened while there is room for a step in the buffer, or a durable mark that
-// isn't confirmed. Credits of a call that was lost are not carried over: the next call
-// has all of them again, so the buffer may hold twice as many.
+// isn't confirmed.
 class ConsumerSession final : public Consumer {
  public:
   // Both options are valid.
@@ -74,6 +73,8 @@ class ConsumerSession final : public Consumer {
   // A drained job's call is closed once nothing can follow on it.
   void CloseDrainedCall() EVENPACK_REQUIRES(mutex_);
   void SendPendingMark() EVENPACK_REQUIRES(mutex_);
+  // Marks steps received for which there is room.
+  void SendReceived() EVENPACK_REQUIRES(mutex_);
   void HandOut(const RankStep& step) EVENPACK_REQUIRES(mutex_);
 
   const std::shared_ptr<Stub> stub_;
@@ -87,10 +88,9 @@ class ConsumerSession final : public Consumer {
   CondVar changed_;
   // Behind the last step that Next() handed out.
   StepPosition handed_out_ EVENPACK_GUARDED_BY(mutex_);
-  // The call that may be written to, null while there is none, and its first step.
+  // The call that may be written to, null while there is none.
   std::shared_ptr<StepStream> stream_ EVENPACK_GUARDED_BY(mutex_);
-  uint64_t stream_begin_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  std::deque<RankStep> buffer_ EVENPACK_GUARDED_BY(mutex_);
+  StepBuffer buffer_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<Subscription> subscription_ EVENPACK_GUARDED_BY(mutex_);
   // What the server said when the epoch that was subscribed ended, until it has taken a
   // subscription of the new one.
@@ -99,6 +99,8 @@ class ConsumerSession final : public Consumer {
   std::optional<uint64_t> drained_ EVENPACK_GUARDED_BY(mutex_);
   DurableMarks marks_ EVENPACK_GUARDED_BY(mutex_);
   StepWait wait_ EVENPACK_GUARDED_BY(mutex_);
+  // Nobody takes steps any more.
+  bool closing_ EVENPACK_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
 
   LatencyReporter reporter_;

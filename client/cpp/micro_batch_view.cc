@@ -225,6 +225,18 @@ SlicePositions MicroBatchView::PositionsOf(const RankSlices& slices) const {
   return positions;
 }
 
+size_t MicroBatchView::memory_bytes() const {
+  const auto of = [](const auto&... columns) {
+    return (... + (columns.capacity() * sizeof(columns[0])));
+  };
+  return sizeof(*this) +
+         of(micro_batch_.documents, cu_seqlens_, cu_seqlens_padded_, rank_tokens_,
+            rank_padding_) +
+         of(plan_.document_starts, plan_.slot_starts, plan_.slot_tokens,
+            plan_.left_over, plan_.cursor) +
+         of(own_slices_.document, own_slices_.begin, own_slices_.end);
+}
+
 std::vector<int32_t> MicroBatchView::TokenIndices(const RankSlices& slices) const {
   const SlicePositions positions = PositionsOf(slices);
   std::vector<int32_t> indices(static_cast<size_t>(positions.local_begin.back()));

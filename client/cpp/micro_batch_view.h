@@ -15,6 +15,7 @@
 #ifndef EVENPACK_CLIENT_CPP_MICRO_BATCH_VIEW_H_
 #define EVENPACK_CLIENT_CPP_MICRO_BATCH_VIEW_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -104,6 +105,9 @@ class MicroBatchView {
   const Digest128& slices_digest() const { return slices_digest_; }
   // The documents, tokens and padding, of which digest() is.
   const MicroBatch& micro_batch() const { return micro_batch_; }
+
+  // What the object takes in memory.
+  size_t memory_bytes() const;
 
  private:
   MicroBatchView() = default;

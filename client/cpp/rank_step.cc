@@ -61,6 +61,7 @@ absl::Status RankStep::Read(const v1::Step& message, Data& data) {
   data.digest = *digest;
   data.previous_digest = *previous;
   data.micro_batch_digests = *std::move(digests);
+  data.micro_batches.reserve(static_cast<size_t>(message.micro_batches_size()));
   for (const v1::MicroBatch& micro_batch : message.micro_batches()) {
     absl::StatusOr<MicroBatchView> view =
         MicroBatchView::FromMessage(micro_batch, data.spec->consumer_layout().layout());
@@ -68,6 +69,13 @@ absl::Status RankStep::Read(const v1::Step& message, Data& data) {
     data.micro_batches.push_back(*std::move(view));
   }
   return absl::OkStatus();
+}
+
+size_t RankStep::memory_bytes() const {
+  size_t bytes =
+      sizeof(Data) + data_->micro_batch_digests.capacity() * sizeof(Digest128);
+  for (const MicroBatchView& view : data_->micro_batches) bytes += view.memory_bytes();
+  return bytes;
 }
 
 absl::StatusOr<RankStep> RankStep::FromMessage(

@@ -63,6 +63,9 @@ class RankStep {
   // The job's spec, with the names of its streams.
   const v1::JobSpec& spec() const { return *data_->spec; }
 
+  // What the step takes in memory, the spec apart, which many steps share.
+  size_t memory_bytes() const;
+
  private:
   struct Data {
     uint64_t index = 0;

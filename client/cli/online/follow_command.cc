@@ -74,6 +74,7 @@ absl::StatusOr<FollowFlags> ReadFollowFlags(const FlagValues& values) {
   // Steps that will not be written need not be fetched.
   consumer.credits =
       static_cast<uint32_t>(std::min<uint64_t>(consumer.credits, flags.steps));
+  consumer.max_buffered_steps = consumer.credits;
   // What this program waits for is no trainer's wait.
   consumer.report_interval = std::chrono::milliseconds::zero();
   return flags;

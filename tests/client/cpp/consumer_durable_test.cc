@@ -82,7 +82,7 @@ TEST_F(ConsumerDurableTest, ASubscriptionMayConfirmAMark) {
 }
 
 TEST_F(ConsumerDurableTest, AMarkReconnectsThoughNoStepHasRoom) {
-  options_.credits = 1;
+  options_.max_buffered_steps = 1;
   const auto consumer = Open();
   auto call = Accept(0);
   Take(*consumer, *call, 0, 0);

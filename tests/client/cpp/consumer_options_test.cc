@@ -30,6 +30,10 @@ TEST(ConsumerOptions, RefusesWhatCannotWorkNamingTheField) {
               StatusIs(code, HasSubstr("last_digest: a digest without from_step")));
   EXPECT_THAT(refused([](auto& o) { o.credits = 0; }),
               StatusIs(code, HasSubstr("credits: 0")));
+  EXPECT_THAT(refused([](auto& o) { o.max_buffered_bytes = 0; }),
+              StatusIs(code, HasSubstr("max_buffered_bytes: 0")));
+  EXPECT_THAT(refused([](auto& o) { o.max_buffered_steps = 0; }),
+              StatusIs(code, HasSubstr("max_buffered_steps: 0")));
   EXPECT_THAT(
       refused([](auto& o) { o.report_interval = std::chrono::milliseconds(-1); }),
       StatusIs(code, HasSubstr("report_interval: -1 ms")));

@@ -278,7 +278,7 @@ TEST_F(ConsumerSessionTest, ALostClaimComesAtOnce) {
 }
 
 TEST_F(ConsumerSessionTest, ReconnectsOnceAStepHasRoom) {
-  options_.credits = 2;
+  options_.max_buffered_steps = 2;
   const auto consumer = Open();
   const auto call = Accept(0);
   call->Send(history_.Step(0));

@@ -60,6 +60,19 @@ TEST_F(RankStepTest, CopiesShareTheMicroBatches) {
   EXPECT_EQ(copy.micro_batches().data(), step->micro_batches().data());
 }
 
+TEST_F(RankStepTest, KnowsItsSizeInMemory) {
+  const absl::StatusOr<RankStep> step = Read(message_);
+  ASSERT_THAT(step, IsOk());
+  size_t views = 0;
+  for (const MicroBatchView& view : step->micro_batches()) {
+    EXPECT_GE(view.memory_bytes(),
+              sizeof(view) + view.documents().size() * sizeof(Document));
+    views += view.memory_bytes();
+  }
+  EXPECT_GE(step->memory_bytes(), views + 4 * sizeof(Digest128));
+  EXPECT_LT(step->memory_bytes(), views + 1000);
+}
+
 TEST_F(RankStepTest, RefusesWhatIsNoStep) {
   const auto code = absl::StatusCode::kDataLoss;
   v1::Step message = message_;

@@ -95,6 +95,7 @@ TEST_F(FollowCommandTest, WritesEachStepAndEndsWithTheJob) {
   EXPECT_EQ(options_.report_interval, std::chrono::milliseconds(0));
   EXPECT_EQ(options_.subscriber.substr(0, 12), "evenpackctl-");
   EXPECT_EQ(options_.credits, 16U);
+  EXPECT_EQ(options_.max_buffered_steps, 16U);
   EXPECT_TRUE(context_.returned_credits);
   EXPECT_THAT(Validate(options_), IsOk());
 }
@@ -111,6 +112,7 @@ TEST_F(FollowCommandTest, PassesItsFlagsOn) {
   EXPECT_EQ(options_.from_step, 5U);
   EXPECT_EQ(options_.subscriber, "me");
   EXPECT_EQ(options_.credits, 2U);
+  EXPECT_EQ(options_.max_buffered_steps, 2U);
   EXPECT_THAT(Written(), ElementsAre(0, 1));
 }
 
