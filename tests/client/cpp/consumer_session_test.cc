@@ -371,6 +371,29 @@ TEST_F(ConsumerSessionTest, CountsTheSecondsThatTheTrainerWaited) {
   EXPECT_EQ(wait.steps_taken, 3U);
 }
 
+TEST_F(ConsumerSessionTest, AWaitThatOutlastsACallIsCountedOnce) {
+  WatchedClock clock;
+  client_options_.clock = &clock;
+  const auto consumer = Open();
+  auto call = Accept(0);
+  call->Send(history_.Step(0));
+  EXPECT_EQ(NextIndex(*consumer), 0U);
+  std::thread trainer([&consumer] { EXPECT_EQ(NextIndex(*consumer), 1U); });
+  // The first Next() asked twice.
+  clock.AdvanceOnceAsked(3, std::chrono::seconds(2));
+  call->End(kGone);
+  call = Accept(1);
+  clock.AdvanceOnceAsked(3, std::chrono::seconds(3));
+  call->End(kGone);
+  call = Accept(1);
+  // A step that came before doesn't end the wait.
+  call->Send(history_.Step(0));
+  call->Send(history_.Step(1));
+  trainer.join();
+  EXPECT_EQ(consumer->step_wait().seconds, 5);
+  EXPECT_EQ(consumer->step_wait().steps_taken, 2U);
+}
+
 TEST_F(ConsumerSessionTest, ReportsWaitsAndLatenciesAtTheEnd) {
   options_.report_interval = milliseconds(3'600'000);
   client_options_.sleeper = Sleeper::Real();
