@@ -9,17 +9,16 @@ namespace {
 
 constexpr size_t kMaxLatencies = 65'536;
 
-// The server may not have seen it.
-bool IsUnanswered(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kCancelled:
-      return true;
-    default:
-      return false;
-  }
+// The server didn't count it: it wasn't there, or had no room.
+bool MayBeSentAgain(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kResourceExhausted;
+}
+
+// A server that was slow may have counted it.
+bool MayBeCounted(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kDeadlineExceeded ||
+         status.code() == absl::StatusCode::kCancelled;
 }
 
 }  // namespace
@@ -85,8 +84,8 @@ void LatencyReporter::Send(const std::stop_token& stop) {
   }
   if (figures.empty()) return;
   const absl::Status status = SendFigures(figures, stop);
-  if (status.ok()) return;
-  if (!IsUnanswered(status)) {
+  if (status.ok() || MayBeCounted(status)) return;
+  if (!MayBeSentAgain(status)) {
     // One latency that the server doesn't take must not cost the waits.
     if (figures.latencies.empty()) return;
     figures.latencies.clear();

@@ -118,11 +118,10 @@ TEST_F(LatencyReporterTest, SendsWhatCameTogetherOnceAnInterval) {
   EXPECT_THAT(gate_->slept(), Each(seconds(10)));
 }
 
-TEST_F(LatencyReporterTest, WhatGotNoAnswerGoesWithTheNextReport) {
+TEST_F(LatencyReporterTest, WhatTheServerDidNotCountGoesWithTheNextReport) {
   LatencyReporter reporter(stub_, client_options_, options_);
   for (const auto code :
-       {absl::StatusCode::kUnavailable, absl::StatusCode::kDeadlineExceeded,
-        absl::StatusCode::kResourceExhausted}) {
+       {absl::StatusCode::kUnavailable, absl::StatusCode::kResourceExhausted}) {
     AnswerWith(absl::Status(code, ""));
     reporter.AddStep(1);
     reporter.AddLatency({1, 2, 3, 4});
@@ -132,9 +131,25 @@ TEST_F(LatencyReporterTest, WhatGotNoAnswerGoesWithTheNextReport) {
   AnswerWith(absl::OkStatus());
   gate_->LetOnePass();
   const v1::ReportLatencyRequest report = AwaitReport();
-  EXPECT_EQ(report.step_wait_seconds(), 3);
-  EXPECT_EQ(report.steps_taken(), 3U);
-  EXPECT_THAT(report.micro_batches(), SizeIs(3));
+  EXPECT_EQ(report.step_wait_seconds(), 2);
+  EXPECT_EQ(report.steps_taken(), 2U);
+  EXPECT_THAT(report.micro_batches(), SizeIs(2));
+}
+
+TEST_F(LatencyReporterTest, WhatTheServerMayHaveCountedIsNotSentAgain) {
+  LatencyReporter reporter(stub_, client_options_, options_);
+  AnswerWith(absl::DeadlineExceededError("10 s"));
+  reporter.AddStep(1);
+  reporter.AddLatency({1, 2, 3, 4});
+  gate_->LetOnePass();
+  AwaitReport();
+  AnswerWith(absl::OkStatus());
+  reporter.AddStep(0.25);
+  gate_->LetOnePass();
+  const v1::ReportLatencyRequest report = AwaitReport();
+  EXPECT_EQ(report.step_wait_seconds(), 0.25);
+  EXPECT_EQ(report.steps_taken(), 1U);
+  EXPECT_THAT(report.micro_batches(), SizeIs(0));
 }
 
 TEST_F(LatencyReporterTest, ALatencyThatIsRefusedDoesNotCostTheWaits) {
