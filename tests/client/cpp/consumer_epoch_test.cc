@@ -51,6 +51,43 @@ TEST_F(ConsumerEpochTest, WithoutFollowingItIsAnErrorAtOnce) {
   EXPECT_EQ(DetailsOf(status).reason, "EPOCH_ENDED");
 }
 
+TEST_F(ConsumerEpochTest, StepsThatWereFetchedAreNotHandedOutOnceTheEpochEnded) {
+  options_.follow_epochs = false;
+  const auto consumer = Open();
+  auto call = Accept(0);
+  Send(*call, 0, 5);
+  EXPECT_EQ(NextIndex(*consumer), 0U);
+  while (consumer->buffered_steps() != 5) std::this_thread::yield();
+  // It is told by the call under way, or by the next one, which names the old epoch.
+  call->End(absl::UnavailableError("gone"));
+  call = stub_->AwaitStepCall();
+  EXPECT_EQ(call->AwaitMessage().subscribe().epoch(), 0U);
+  ErrorDetails details;
+  details.reason = "EPOCH_ENDED";
+  details.metadata = {{"epoch", "1"}, {"data_parallel", "4"}};
+  call->End(WithDetails(absl::AbortedError("epoch: the job is in epoch 1"), details));
+  while (consumer->buffered_steps() != 0) std::this_thread::yield();
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status status = consumer->Next().status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted, HasSubstr("epoch 1")));
+    EXPECT_EQ(DetailsOf(status).metadata.at("epoch"), "1");
+    EXPECT_EQ(DetailsOf(status).metadata.at("data_parallel"), "4");
+  }
+  EXPECT_EQ(consumer->step_wait().steps_taken, 1U);
+}
+
+TEST_F(ConsumerEpochTest, ATrainerThatWaitsIsToldAtOnceThatTheEpochEnded) {
+  options_.follow_epochs = false;
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  std::thread trainer([&consumer] {
+    EXPECT_THAT(consumer->Next(),
+                StatusIs(absl::StatusCode::kAborted, HasSubstr("epoch 1")));
+  });
+  call->End(EpochEnded());
+  trainer.join();
+}
+
 TEST_F(ConsumerEpochTest, FollowingGoesOnBehindTheLastStepHandedOut) {
   const auto consumer = Open();
   auto call = Accept(0);
@@ -140,6 +177,24 @@ TEST_F(ConsumerEpochTest, WithNothingHandedOutItBeginsWhereItBegan) {
   call->Send(reconfigured_.Subscribed(2));
   call->Send(reconfigured_.Step(2));
   EXPECT_EQ(NextIndex(*consumer), 2U);
+}
+
+TEST_F(ConsumerEpochTest, AStepOfTheOldEpochIsFoundInTheNew) {
+  const auto consumer = Open();
+  auto call = Accept(0);
+  Send(*call, 0, 5);
+  for (const uint64_t index : {0U, 1U, 2U}) EXPECT_EQ(NextIndex(*consumer), index);
+  while (consumer->buffered_steps() != 3) std::this_thread::yield();
+  call->End(EpochEnded());
+  call = stub_->AwaitStepCall();
+  call->AwaitMessage();
+  call->Send(reconfigured_.Subscribed(3));
+  call->Send(reconfigured_.Step(3));
+  // A step of the old epoch follows another digest.
+  call->Send(history_.Step(4));
+  EXPECT_EQ(NextIndex(*consumer), 3U);
+  EXPECT_THAT(consumer->Next(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("step 4: follows")));
 }
 
 class WithdrawnStepsTest : public ConsumerEpochTest {
