@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
-from call_error import status_of
+from call_error import error_of, status_of
 from evenpack.v1 import packing_service_pb2 as api
 from evenpack.v1 import step_pb2
 
@@ -47,6 +47,8 @@ class Subscription:
     paced: bool = False
     # Subscribe again where it left off when the call ends with UNAVAILABLE.
     reconnects: bool = False
+    # Also when the job was reconfigured.
+    follows_epochs: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,9 @@ class Follower:
         print_event(self._asked.name, error=in_base64(raw))
 
     def _goes_on_after(self, ended: grpc.RpcError) -> bool:
+        if ended.code() == grpc.StatusCode.ABORTED:
+            ended_epoch = error_of(ended).reason == "EPOCH_ENDED"
+            return self._asked.follows_epochs and ended_epoch
         return self._asked.reconnects and ended.code() == grpc.StatusCode.UNAVAILABLE
 
     def _call(self) -> grpc.RpcError | None:

@@ -30,6 +30,7 @@ def subscription(
     pause_after: int | None = None,
     reconnects: bool = False,
     paced: bool = False,
+    follows_epochs: bool = False,
 ) -> rank.Subscription:
     """A subscription that sends what its marks need."""
     asked = api.Subscribe()
@@ -37,7 +38,14 @@ def subscription(
     asked.sends_durable = marks == "durable"
     raw = base64.b64encode(asked.SerializeToString()).decode()
     return rank.Subscription(
-        name, raw, marks, steps, pause_after, reconnects=reconnects, paced=paced
+        name,
+        raw,
+        marks,
+        steps,
+        pause_after,
+        reconnects=reconnects,
+        paced=paced,
+        follows_epochs=follows_epochs,
     )
 
 
