@@ -129,6 +129,18 @@ absl::Status SqliteDatabase::Run(const std::string& statements) {
   return code == SQLITE_OK ? absl::OkStatus() : StatusOf(database_.get(), code);
 }
 
+absl::Status SqliteDatabase::FlushLog() {
+  sqlite3_file* log = nullptr;
+  const int found =
+      sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (found != SQLITE_OK) return StatusOf(database_.get(), found);
+  if (log == nullptr || log->pMethods == nullptr) return absl::OkStatus();
+  if (log->pMethods->xSync(log, SQLITE_SYNC_NORMAL) == SQLITE_OK) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError("store: the write-ahead log can't be flushed");
+}
+
 absl::StatusOr<SqliteStatement> SqliteDatabase::Prepare(std::string_view statement) {
   sqlite3_stmt* prepared = nullptr;
   const int code =

@@ -56,6 +56,9 @@ class SqliteDatabase {
 
   // Statements without parameters; rows are passed over.
   absl::Status Run(const std::string& statements);
+  // What was written of the write-ahead log is on the disk then, by whomever; nothing
+  // to do where there is no log. After the file was read.
+  absl::Status FlushLog();
   absl::StatusOr<SqliteStatement> Prepare(std::string_view statement);
   // The one number that a statement gives.
   absl::StatusOr<int64_t> Number(std::string_view statement);

@@ -103,6 +103,9 @@ absl::Status PrepareToWrite(SqliteDatabase& database) {
   status = Migrate(database, *version);
   // Takes the lock of the file even where nothing is to be migrated.
   if (status.ok()) status = database.Run("BEGIN EXCLUSIVE; COMMIT;");
+  // A process that was killed may have written a commit and not flushed it. It stands,
+  // and is told of from now on.
+  if (status.ok()) status = database.FlushLog();
   return status;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 namespace evenpack::testing {
@@ -205,6 +207,12 @@ void FaultDisk::SetRoom(std::optional<uint64_t> bytes) { TheDisk().room = bytes;
 void FaultDisk::SetReadOnly(bool read_only) { TheDisk().read_only = read_only; }
 
 void FaultDisk::FailFlushes() { TheDisk().flushes = false; }
+
+void FaultDisk::TakeAsUnflushed(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  TheDisk().files[path].since.push_back(
+      {0, std::string(std::istreambuf_iterator<char>(file), {})});
+}
 
 std::map<std::string, std::string> FaultDisk::AfterCrash(
     std::mt19937_64& random) const {

@@ -28,6 +28,9 @@ class FaultDisk {
   // From now on a flush fails, and flushes nothing.
   void FailFlushes();
 
+  // The file is as a process left it that was killed before it flushed anything.
+  void TakeAsUnflushed(const std::string& path);
+
   // The files' bytes by path, as a crash now may leave them: what was flushed, and of
   // the writes since any number, in any order, each whole or torn.
   std::map<std::string, std::string> AfterCrash(std::mt19937_64& random) const;

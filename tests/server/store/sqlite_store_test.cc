@@ -354,6 +354,35 @@ void WriteFiles(const std::map<std::string, std::string>& files,
   }
 }
 
+// A process that is killed leaves commits that it had not flushed. Whoever opens the
+// file next tells of them, so they must outlast a crash of the machine right then.
+TEST_F(SqliteStoreTest, WhatIsFoundWhenAFileIsOpenedOutlastsACrash) {
+  std::map<std::string, std::string> killed;
+  {
+    const auto store = Open();
+    ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
+    for (const char* end : {"", "-wal"}) killed[path_ + end] = ReadFile(path_ + end);
+  }
+  std::mt19937_64 random(13);
+  for (int crash = 0; crash < 20; ++crash) {
+    const ScratchDirectory directory;
+    const std::string path = directory.File("store");
+    std::map<std::string, std::string> left;
+    WriteFiles(killed, directory);
+    {
+      FaultDisk disk;
+      disk.TakeAsUnflushed(path + "-wal");
+      const auto store = SqliteStore::Open(path).value();
+      ASSERT_EQ(store->Load("a")->records.size(), 3U);
+      left = disk.AfterCrash(random);
+    }
+    WriteFiles(left, directory);
+    const auto store = SqliteStore::Open(path).value();
+    ASSERT_THAT(store->Load("a"), IsOk()) << crash;
+    EXPECT_EQ(store->Load("a")->records.size(), 3U) << crash;
+  }
+}
+
 // Whatever of the writes that were not flushed a crash leaves: all commits that were
 // told of are there, and at most the one under way besides. Crash upon crash, since
 // what one leaves behind the end of the log lies among the frames of the next.
