@@ -3,20 +3,16 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
-#include "server/runtime/status_detail.h"
-#include "server/service/field_path.h"
+#include "server/service/batch_conversion.h"
 #include "server/service/status_conversion.h"
 
 namespace evenpack {
@@ -29,39 +25,6 @@ constexpr int kMaxUncommitted = 64;
 // Batches that are committed and not answered yet: while others are on their way to the
 // store, one answer does for as many.
 constexpr int kMaxUntold = 16;
-
-absl::StatusOr<Ingest> Read(const std::string& stream, const v1::DocumentBatch& from) {
-  if (!from.token_ids().empty()) {
-    return WithDetail(
-        absl::UnimplementedError("batch.token_ids: payload by value is not built yet; "
-                                 "accepted: none"),
-        {"PAYLOAD_BY_VALUE", {}});
-  }
-  if (from.length().empty()) {
-    return InvalidField("batch.length", "no value", "at least one document");
-  }
-  Ingest ingest;
-  ingest.stream = stream;
-  ingest.first_sequence = from.first_sequence();
-  ingest.lengths = {from.length().begin(), from.length().end()};
-  ingest.ids = {from.id().begin(), from.id().end()};
-  ingest.loss_tokens = {from.loss_tokens().begin(), from.loss_tokens().end()};
-  ingest.sources = {from.source().begin(), from.source().end()};
-  return ingest;
-}
-
-// The engine's name of a batch's column as the API has it.
-absl::Status InBatchNames(const absl::Status& status) {
-  constexpr std::array<std::pair<absl::string_view, absl::string_view>, 3> kColumns = {
-      {{"lengths", "length"}, {"ids", "id"}, {"sources", "source"}}};
-  const std::string field = RefusedField(status);
-  const absl::string_view name = absl::string_view(field).substr(0, field.find('['));
-  const absl::string_view element = absl::string_view(field).substr(name.size());
-  for (const auto& [engine, api] : kColumns) {
-    if (name == engine) return Renamed(absl::StrCat("batch.", api, element), status);
-  }
-  return Under("batch", status);
-}
 
 // Reads are started one after another, each when the batch before it is decided and the
 // stream has room; answers go out as commits come in. The transport's operations are
@@ -188,7 +151,7 @@ class IngestCall final : public Reactor,
   absl::Status Take(const v1::IngestRequest& request) {
     switch (request.message_case()) {
       case v1::IngestRequest::kBatch: {
-        absl::StatusOr<Ingest> ingest = Read(stream_, request.batch());
+        absl::StatusOr<Ingest> ingest = FromProto(stream_, request.batch());
         if (!ingest.ok()) return ingest.status();
         const uint64_t next = ingest->first_sequence + ingest->lengths.size();
         return Enqueue(*std::move(ingest), next, false);

@@ -9,7 +9,6 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 #include "server/core/digest/digest_bytes.h"
@@ -17,40 +16,14 @@
 #include "server/runtime/mutex.h"
 #include "server/runtime/status_detail.h"
 #include "server/service/field_path.h"
-#include "server/service/layout_names.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/status_conversion.h"
+#include "server/service/subscribe_conversion.h"
 
 namespace evenpack {
 namespace {
 
 using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-
-absl::StatusOr<SubscribeRequest> Read(const v1::Subscribe& from) {
-  SubscribeRequest request;
-  request.dp_rank = from.dp_rank();
-  if (from.has_cp_rank()) request.cp_rank = from.cp_rank();
-  request.subscriber = from.subscriber();
-  request.sends_durable = from.sends_durable();
-  if (from.has_from_step()) request.from_step = from.from_step();
-  if (!from.last_digest().empty()) {
-    request.last_digest = DigestFromBytes(from.last_digest());
-    if (!request.last_digest.has_value()) {
-      return InvalidField("last_digest",
-                          absl::StrCat(from.last_digest().size(), " bytes"),
-                          "16 bytes or none");
-    }
-  }
-  if (from.credits() != 0) request.credits = from.credits();
-  if (from.has_epoch()) request.epoch = from.epoch();
-  if (from.layout() != v1::LAYOUT_UNSPECIFIED) {
-    request.layout = FromProto(from.layout());
-    if (!request.layout.has_value()) {
-      return InvalidField("layout", from.layout(), "the values of evenpack.v1.Layout");
-    }
-  }
-  return request;
-}
 
 void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
   to.set_epoch(subscribed.epoch);
@@ -174,7 +147,7 @@ class StepsCall final : public Reactor,
   absl::Status Subscribe(const v1::Subscribe& from) {
     absl::StatusOr<std::shared_ptr<Job>> job = environment_.jobs.Find(from.job());
     if (!job.ok()) return job.status();
-    const absl::StatusOr<SubscribeRequest> request = Read(from);
+    const absl::StatusOr<SubscribeRequest> request = FromProto(from);
     if (!request.ok()) return Under("subscribe", request.status());
     const absl::StatusOr<Subscribed> subscribed =
         (*job)->Subscribe(*request, shared_from_this());
