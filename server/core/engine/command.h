@@ -71,7 +71,7 @@ struct Ingest {
   // Sequence number of the first document. What was accepted before is trimmed off if
   // it is the same; a gap is refused.
   uint64_t first_sequence = 0;
-  // Tokens, 1 to the job's max_length (to 2^31-1 where it splits overlong documents).
+  // Tokens, 1 to what LongestAccepted (job_layout.h) has.
   std::vector<uint32_t> lengths;
   // Each of these is empty or as long as `lengths`. Defaults: the sequence number, the
   // length, 0.

@@ -36,7 +36,12 @@ absl::Status CheckColumns(const Ingest& command) {
 }
 
 // Why documents may not be longer.
-absl::string_view WhyNoLonger(const JobSpec& spec) {
+std::string WhyNoLonger(const JobSpec& spec) {
+  if (spec.split_overlong) {
+    return LongestAccepted(spec) == kMaxDocumentLength
+               ? ""
+               : absl::StrCat(" (", kMaxPieces, " pieces)");
+  }
   return LongestDocument(spec) == spec.max_length
              ? " (max_length; longer with split_overlong)"
              : " (what max_length holds with padding; longer with split_overlong)";
@@ -46,16 +51,14 @@ absl::string_view WhyNoLonger(const JobSpec& spec) {
 // have been accepted under another, and what is skipped is in no micro-batch.
 absl::Status CheckNewDocuments(const JobSpec& spec, const SequenceRanges& skipped,
                                const Ingest& command, size_t first_new) {
-  const uint32_t longest =
-      spec.split_overlong ? kMaxDocumentLength : LongestDocument(spec);
+  const uint32_t longest = LongestAccepted(spec);
   for (size_t i = first_new; i < command.lengths.size(); ++i) {
     const uint32_t length = command.lengths[i];
     const bool fits = length <= longest || (length <= kMaxDocumentLength &&
                                             IsIn(skipped, command.first_sequence + i));
     if (length < 1 || !fits) {
-      return InvalidField(
-          absl::StrCat("lengths[", i, "]"), length,
-          absl::StrCat("1 to ", longest, spec.split_overlong ? "" : WhyNoLonger(spec)));
+      return InvalidField(absl::StrCat("lengths[", i, "]"), length,
+                          absl::StrCat("1 to ", longest, WhyNoLonger(spec)));
     }
     if (!command.loss_tokens.empty() && command.loss_tokens[i] > length) {
       return InvalidField(absl::StrCat("loss_tokens[", i, "]"), command.loss_tokens[i],

@@ -174,6 +174,12 @@ uint32_t LongestDocument(const JobSpec& spec) {
   return CapacityWithin(PaddingRuleOf(spec), spec.max_length);
 }
 
+uint32_t LongestAccepted(const JobSpec& spec) {
+  const uint64_t longest = LongestDocument(spec);
+  return static_cast<uint32_t>(std::min<uint64_t>(
+      spec.split_overlong ? longest * kMaxPieces : longest, kMaxDocumentLength));
+}
+
 absl::Status ValidateLayout(const JobSpec& spec) {
   for (const auto check : {ValidateKind, ValidateSharding, ValidateFillLimit,
                            ValidatePadTokensTo, ValidateLadder}) {

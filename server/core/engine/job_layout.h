@@ -31,6 +31,13 @@ Capacity CapacityOf(const JobSpec& spec);
 // less where that is no length of a padded micro-batch.
 uint32_t LongestDocument(const JobSpec& spec);
 
+// Pieces of a document, at most: a step admits documents whole.
+inline constexpr uint32_t kMaxPieces = 65536;
+
+// Tokens of the longest document that is accepted: LongestDocument or, where longer
+// ones are cut, kMaxPieces times that, but at most kMaxDocumentLength.
+uint32_t LongestAccepted(const JobSpec& spec);
+
 // INVALID_ARGUMENT naming the first of layout's fields, or of those that it binds
 // (sharding, context_parallel, the length of a micro-batch), that doesn't fit the rest.
 // The other fields of `spec` are in their ranges.

@@ -43,28 +43,6 @@ absl::Status DoesNotFit(const Document& document, const JobState& state,
       state.spec.streams[document.stream].name, "', which waits, ", reason));
 }
 
-absl::Status CheckLengths(const JobState& state, const JobSpec& spec) {
-  absl::Status status;
-  const uint32_t longest = LongestDocument(spec);
-  const auto check = [&status, &state, &spec, longest](const Document& document) {
-    if (status.ok() && document.length > longest) {
-      status = DoesNotFit(
-          document, state,
-          absl::StrCat("has ", document.length, " tokens and max_length would be ",
-                       spec.max_length,
-                       longest < spec.max_length
-                           ? absl::StrCat(", which with padding holds ", longest)
-                           : ""));
-    }
-  };
-  ForEachWaiting(state.waiting, check);
-  if (spec.split_overlong) return status;
-  for (const StreamState& stream : state.streams) {
-    for (const Document& document : stream.buffer.view()) check(document);
-  }
-  return status;
-}
-
 absl::Status CheckAges(const JobState& state, const JobSpec& spec) {
   absl::Status status;
   if (!spec.max_delay.has_value()) return status;
@@ -128,6 +106,31 @@ absl::StatusOr<JobUpdated> Reconfigured(const JobState& state, uint64_t from_ste
 }
 
 }  // namespace
+
+absl::Status CheckLengths(const JobState& state, const JobSpec& spec) {
+  absl::Status status;
+  const uint32_t longest = LongestDocument(spec);
+  const auto check = [&](const Document& document, uint32_t most) {
+    if (!status.ok() || document.length <= most) return;
+    status = DoesNotFit(
+        document, state,
+        absl::StrCat(
+            "has ", document.length, " tokens and max_length would be ",
+            spec.max_length,
+            longest < spec.max_length
+                ? absl::StrCat(", which with padding holds ", longest)
+                : "",
+            most > longest ? absl::StrCat(" in each of ", kMaxPieces, " pieces") : ""));
+  };
+  // What waits was cut before; what is buffered would be cut anew.
+  ForEachWaiting(state.waiting,
+                 [&](const Document& document) { check(document, longest); });
+  const uint32_t accepted = LongestAccepted(spec);
+  for (const StreamState& stream : state.streams) {
+    for (const Document& document : stream.buffer.view()) check(document, accepted);
+  }
+  return status;
+}
 
 void Withdraw(uint64_t from_step, JobState& state) {
   for (uint64_t& mark : state.durable) mark = std::min(mark, from_step);

@@ -30,6 +30,10 @@ absl::Status CheckFits(const JobState& state, const JobSpec& spec);
 // from_step is at least the oldest checkpoint.
 void Withdraw(uint64_t from_step, JobState& state);
 
+// FAILED_PRECONDITION naming a document that waits, or that is buffered, and that a job
+// of `spec` would not have.
+absl::Status CheckLengths(const JobState& state, const JobSpec& spec);
+
 }  // namespace evenpack
 
 #endif  // EVENPACK_SERVER_CORE_ENGINE_RECONFIGURE_H_

@@ -106,12 +106,10 @@ absl::Status CheckStreams(const JobState& state) {
   for (size_t s = 0; s < state.streams.size(); ++s) {
     const StreamState& stream = state.streams[s];
     const std::span<const Document> buffer = stream.buffer.view();
-    const uint32_t longest = LongestDocument(spec);
-    const bool fits =
-        spec.split_overlong ||
-        std::all_of(buffer.begin(), buffer.end(), [longest](const Document& document) {
-          return document.length <= longest;
-        });
+    const uint32_t longest = LongestAccepted(spec);
+    const bool fits = std::all_of(
+        buffer.begin(), buffer.end(),
+        [longest](const Document& document) { return document.length <= longest; });
     const size_t hashes = stream.resends.Hashes().size();
     if (!fits || hashes > stream.next_sequence || !AreRanges(stream.skipped) ||
         !AreAccepted(stream, static_cast<uint32_t>(s))) {

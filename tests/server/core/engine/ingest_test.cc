@@ -90,7 +90,7 @@ TEST(IngestTest, BadBatchesAreRefusedWholeAndByName) {
 }
 
 TEST(IngestTest, SplitOverlongAcceptsAnyLength) {
-  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 30'000);
   spec.split_overlong = true;
   TestJob job(spec);
   EXPECT_THAT(job.Do(Batch(0, {2147483647})), IsOk());
@@ -98,6 +98,20 @@ TEST(IngestTest, SplitOverlongAcceptsAnyLength) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "lengths[0]: 2147483648 is not accepted; accepted: 1 to "
                        "2147483647"));
+}
+
+// One document of 2^31-1 tokens in pieces of one would take all memory there is.
+TEST(IngestTest, SplitOverlongCutsInABoundedNumberOfPieces) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 1);
+  spec.split_overlong = true;
+  TestJob job(spec);
+  EXPECT_THAT(job.Do(Batch(0, {65'537})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "lengths[0]: 65537 is not accepted; accepted: 1 to 65536 (65536 "
+                       "pieces)"));
+  EXPECT_THAT(job.Do(Batch(0, {65'536})), IsOk());
+  EXPECT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(job.state().waiting.left_over.size(), 65'535U);
 }
 
 TEST(IngestTest, PaddingCountsInTheLongestAccepted) {

@@ -196,6 +196,23 @@ TEST(UpdateTest, IsRefusedWhereAWaitingDocumentWouldExceedTheNewBound) {
   EXPECT_THAT(job.Do(UpdateJob{0, shorter}), IsOk());
 }
 
+TEST(UpdateTest, IsRefusedWhereABufferedDocumentWouldBeCutInTooManyPieces) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100'000);
+  spec.split_overlong = true;
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({131'073}), IsOk());
+  JobSpec shorter = spec;
+  shorter.window = shorter.max_length = 2;
+  testing::ResolveCosts(shorter);
+  EXPECT_THAT(job.Do(UpdateJob{0, shorter}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "sequence 0 of stream 'a', which waits, has 131073 tokens and "
+                       "max_length would be 2 in each of 65536 pieces"));
+  shorter.window = shorter.max_length = 3;
+  testing::ResolveCosts(shorter);
+  EXPECT_THAT(job.Do(UpdateJob{0, shorter}), IsOk());
+}
+
 TEST(UpdateTest, IsRefusedWhereAWaitingDocumentIsOlderThanTheNewDelay) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
   spec.policy.queue_thresholds = {90};
