@@ -140,6 +140,9 @@ class HistoryWalk {
         spec_(&state.spec),
         position_(&state.position) {
     Measure(state.waiting);
+    for (const StreamState& stream : state.streams) {
+      admitted_.push_back(stream.next_sequence - stream.buffer.size());
+    }
   }
 
   bool Undo(const HistoryRecord& record) {
@@ -147,6 +150,9 @@ class HistoryWalk {
     return step != nullptr ? UndoStep(*step)
                            : UndoUpdate(std::get<UpdateRecord>(record));
   }
+
+  // Index of the first step that was undone, or of the next one where none was.
+  uint64_t first_step() const { return position_->next_step; }
 
  private:
   void Measure(const Waiting& waiting) {
@@ -158,6 +164,7 @@ class HistoryWalk {
   bool UndoStep(const StepRecord& record) {
     if (record.step.index + 1 != position_->next_step ||
         record.before.next_step != record.step.index ||
+        record.step.digest != position_->digest ||
         !IsCursor(record.before.merge, streams_) ||
         !IsStep(record.step, *spec_, *position_)) {
       return false;
@@ -170,12 +177,13 @@ class HistoryWalk {
     return true;
   }
 
-  bool UndoAdmission(const StepRecord& record) const {
+  bool UndoAdmission(const StepRecord& record) {
     if (record.admitted.size() != streams_) return false;
     for (size_t s = 0; s < streams_; ++s) {
-      for (const Document& document : record.admitted[s]) {
-        if (!IsPiece(document) || document.stream != s) return false;
+      if (!AreAccepted(record.admitted[s], static_cast<uint32_t>(s), admitted_[s])) {
+        return false;
       }
+      admitted_[s] -= record.admitted[s].size();
     }
     return true;
   }
@@ -225,6 +233,8 @@ class HistoryWalk {
   size_t streams_;
   const JobSpec* spec_;
   const Position* position_;
+  // Per stream, how many documents were admitted.
+  std::vector<uint64_t> admitted_;
   std::vector<uint64_t> queues_;
   uint64_t left_over_ = 0;
 };
@@ -252,6 +262,9 @@ absl::Status CheckState(const JobState& state) {
     if (!walk.Undo(state.history[i])) {
       return Contradiction(absl::StrCat("history[", i, "]"));
     }
+  }
+  if (walk.first_step() != state.checkpoints.front()) {
+    return Contradiction("the oldest checkpoint");
   }
   return absl::OkStatus();
 }

@@ -169,9 +169,14 @@ TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {
       Example(),
       {{"history[8]", [](JobState& s) { Record(s, 8).step.index = 9; }},
        {"history[8]", [](JobState& s) { Record(s, 8).before.next_step = 9; }},
+       {"history[8]", [](JobState& s) { Record(s, 8).step.digest.low ^= 1; }},
+       {"history[7]", [](JobState& s) { Record(s, 8).before.digest.low ^= 1; }},
        {"history[8]", [](JobState& s) { Record(s, 8).step.micro_batches.clear(); }},
        {"history[8]", [](JobState& s) { Record(s, 8).admitted.emplace_back(); }},
        {"history[8]", [](JobState& s) { Record(s, 8).admitted[0][0].stream = 1; }},
+       {"history[8]", [](JobState& s) { ++Record(s, 8).admitted[0][0].sequence; }},
+       {"history[8]", [](JobState& s) { Record(s, 8).admitted[0].pop_back(); }},
+       {"history[7]", [](JobState& s) { Record(s, 8).admitted[0].clear(); }},
        {"history[8]", [](JobState& s) { Record(s, 8).entered.pop_back(); }},
        {"history[8]", [](JobState& s) { Record(s, 8).entered[0] = 1000; }},
        {"history[8]", [](JobState& s) { Record(s, 8).left_over_added = 1000; }},
@@ -184,7 +189,9 @@ TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {
         }},
        {"history[4]",
         [](JobState& s) { std::get<UpdateRecord>(s.history[4]).from_step = 3; }},
-       {"history[1]", [](JobState& s) { s.history.erase(s.history.begin() + 2); }}});
+       {"history[1]", [](JobState& s) { s.history.erase(s.history.begin() + 2); }},
+       {"oldest checkpoint", [](JobState& s) { s.history.pop_front(); }},
+       {"oldest checkpoint", [](JobState& s) { s.history.clear(); }}});
 }
 
 }  // namespace
