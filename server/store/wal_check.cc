@@ -1,5 +1,6 @@
 #include "server/store/wal_check.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -93,7 +94,9 @@ absl::Status CheckWal(std::string_view log) {
     return absl::OkStatus();
   }
   const uint32_t page = Word(log, 8);
-  if (page < kMinPage || page > kMaxPage) return absl::OkStatus();
+  if (page < kMinPage || page > kMaxPage || !std::has_single_bit(page)) {
+    return absl::OkStatus();
+  }
   Log frames(log);
   if (!frames.HeaderIsWhole()) return absl::OkStatus();
   size_t wrong = 0;
