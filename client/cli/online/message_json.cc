@@ -21,6 +21,12 @@ Json TextJson(const FieldDescriptor& field, const std::string& text) {
                                                      : text;
 }
 
+// A number that a newer API has a name for stays a number.
+Json EnumJson(const FieldDescriptor& field, int number) {
+  const auto* value = field.enum_type()->FindValueByNumber(number);
+  return value == nullptr ? Json(number) : Json(value->name());
+}
+
 Json SingularJson(const Message& message, const FieldDescriptor& field) {
   const Reflection& read = *message.GetReflection();
   switch (field.cpp_type()) {
@@ -39,7 +45,7 @@ Json SingularJson(const Message& message, const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return read.GetBool(message, &field);
     case FieldDescriptor::CPPTYPE_ENUM:
-      return read.GetEnum(message, &field)->name();
+      return EnumJson(field, read.GetEnumValue(message, &field));
     case FieldDescriptor::CPPTYPE_STRING:
       return TextJson(field, read.GetString(message, &field));
     case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -66,7 +72,7 @@ Json ElementJson(const Message& message, const FieldDescriptor& field, int i) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return read.GetRepeatedBool(message, &field, i);
     case FieldDescriptor::CPPTYPE_ENUM:
-      return read.GetRepeatedEnum(message, &field, i)->name();
+      return EnumJson(field, read.GetRepeatedEnumValue(message, &field, i));
     case FieldDescriptor::CPPTYPE_STRING:
       return TextJson(field, read.GetRepeatedString(message, &field, i));
     case FieldDescriptor::CPPTYPE_MESSAGE:

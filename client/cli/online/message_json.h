@@ -11,8 +11,9 @@ class Message;
 namespace evenpack {
 
 // Every field by its name in the .proto, in its order: those without presence always,
-// those with it where set. Numbers are numbers, enums their names, bytes (the API has
-// digests alone) hexadecimal. Without bytes protobuf's JSON parser reads it back.
+// those with it where set. Numbers are numbers, enums their names (or their numbers,
+// where this API has no name for them), bytes (the API has digests alone) hexadecimal.
+// Without bytes protobuf's JSON parser reads it back.
 nlohmann::ordered_json MessageJson(const google::protobuf::Message& message);
 
 }  // namespace evenpack

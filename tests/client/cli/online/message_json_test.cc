@@ -49,6 +49,16 @@ TEST(MessageJsonTest, NumbersAreNumbersEnumsNamesAndBytesHexadecimal) {
   EXPECT_EQ(json["spec"]["backlog_limit"], 2.5);
 }
 
+TEST(MessageJsonTest, AnEnumWithoutANameIsItsNumber) {
+  v1::JobSpec spec;
+  spec.set_sharding(static_cast<v1::Sharding>(99));
+  const Json json = MessageJson(spec);
+  EXPECT_EQ(json["sharding"].dump(), "99");
+  v1::JobSpec back;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json.dump(), &back).ok());
+  EXPECT_EQ(back.sharding(), spec.sharding());
+}
+
 TEST(MessageJsonTest, ASpecComesBackAsItWas) {
   v1::JobSpec spec;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
