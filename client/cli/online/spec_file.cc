@@ -43,12 +43,13 @@ absl::Status CheckJson(std::string_view json) {
     if (!nlohmann::json::parse(json).is_object()) {
       return absl::InvalidArgumentError("a JSON object is expected");
     }
-  } catch (const nlohmann::json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 3: ..."
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 3: ...", or, of a
+    // number beyond a double's, "[json.exception.out_of_range.406] number overflow ..."
     const std::string_view message = error.what();
-    const size_t start = message.find("at line ");
+    const size_t line = message.find("at line ");
     const std::string_view place =
-        message.substr(start == std::string_view::npos ? 0 : start);
+        message.substr(line != std::string_view::npos ? line : message.find(' ') + 1);
     return absl::InvalidArgumentError(absl::string_view(place.data(), place.size()));
   }
   return absl::OkStatus();

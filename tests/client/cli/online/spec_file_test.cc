@@ -90,6 +90,7 @@ TEST(SpecFileTest, ErrorsNameTheFileAndTheLineOrTheField) {
   const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
       {"a.json", "{\n \"window\": 5,\n}", "line 3, column 1"},
       {"a.json", "[]", "a JSON object is expected"},
+      {"a.json", R"({"backlog_limit": 1e999})", "number overflow parsing '1e999'"},
       {"a.json", R"({"widow": 5})", "widow"},
       {"a.json", R"({"window": "five"})", "window"},
       {"a.json", R"({"window": -5})", "window"},
