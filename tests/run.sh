@@ -72,6 +72,14 @@ test_tree() {
   echo "done    $name ($((SECONDS - started)) s)"
 }
 
+# Each fuzz target for half a minute, two at a time; a check each.
+check_fuzz() {
+  local log="$results/fuzz.log" started=$SECONDS
+  tests/fuzz/run.sh --results "$results/checks.tsv" 2>&1 | tee "$log"
+  grep -q 'fuzz ' "$results/checks.tsv" || record failed "fuzz"
+  echo "done    fuzz ($((SECONDS - started)) s)"
+}
+
 check_style() {
   local style="$root/tests/style"
   check "clang-format" "$style/check_format.sh"
@@ -94,6 +102,7 @@ if prepare "install packages" deploy/install_packages.sh build test &&
   if [[ "$quick" == false ]]; then
     test_tree clang-sanitize clang-sanitize build-test-clang
     test_tree clang-tsan clang-tsan build-test-tsan
+    check_fuzz
     check_style
   fi
 fi
