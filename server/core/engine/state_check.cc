@@ -72,22 +72,20 @@ bool IsWaiting(const Waiting& waiting, const JobSpec& spec, const Position& posi
                      [&](const Step& step) { return IsStep(step, spec, position); });
 }
 
-// Documents of stream `index` as they were accepted: the last before its next one, with
-// gaps only where it skips.
-bool AreAccepted(const StreamState& stream, uint32_t index) {
-  const std::span<const Document> documents = stream.buffer.view();
-  if (documents.empty()) return true;
-  uint64_t sequence = documents.front().sequence;
-  for (const Document& document : documents) {
+// Documents of stream `index` as they were accepted: rising, up to `next`, with gaps
+// only where the stream skips.
+bool AreAccepted(std::span<const Document> documents, uint32_t index,
+                 const SequenceRanges& skipped, uint64_t next) {
+  for (size_t i = documents.size(); i-- > 0;) {
+    const Document& document = documents[i];
     if (!IsPiece(document) || document.stream != index ||
-        document.length != document.document_length || document.sequence != sequence ||
-        sequence >= stream.next_sequence) {
+        document.length != document.document_length || document.sequence >= next ||
+        NextOutside(skipped, document.sequence + 1) < next) {
       return false;
     }
-    sequence = NextOutside(stream.skipped, sequence + 1);
+    next = document.sequence;
   }
-  return sequence >= stream.next_sequence &&
-         !IsIn(stream.skipped, documents.front().sequence);
+  return true;
 }
 
 bool IsCursor(const MergeCursor& cursor, size_t streams) {
@@ -107,12 +105,14 @@ absl::Status CheckStreams(const JobState& state) {
     const StreamState& stream = state.streams[s];
     const std::span<const Document> buffer = stream.buffer.view();
     const uint32_t longest = LongestAccepted(spec);
-    const bool fits = std::all_of(
-        buffer.begin(), buffer.end(),
-        [longest](const Document& document) { return document.length <= longest; });
+    const bool fits =
+        std::all_of(buffer.begin(), buffer.end(), [&](const Document& document) {
+          return document.length <= longest && !IsIn(stream.skipped, document.sequence);
+        });
     const size_t hashes = stream.resends.Hashes().size();
     if (!fits || hashes > stream.next_sequence || !AreRanges(stream.skipped) ||
-        !AreAccepted(stream, static_cast<uint32_t>(s))) {
+        !AreAccepted(buffer, static_cast<uint32_t>(s), stream.skipped,
+                     stream.next_sequence)) {
       return Contradiction(absl::StrCat("stream '", spec.streams[s].name, "'"));
     }
   }
@@ -136,12 +136,11 @@ absl::Status CheckMarks(const JobState& state) {
 class HistoryWalk {
  public:
   explicit HistoryWalk(const JobState& state)
-      : streams_(state.spec.streams.size()),
-        spec_(&state.spec),
-        position_(&state.position) {
+      : streams_(state.streams), spec_(&state.spec), position_(&state.position) {
     Measure(state.waiting);
     for (const StreamState& stream : state.streams) {
-      admitted_.push_back(stream.next_sequence - stream.buffer.size());
+      first_.push_back(stream.buffer.empty() ? stream.next_sequence
+                                             : stream.buffer.front().sequence);
     }
   }
 
@@ -165,7 +164,7 @@ class HistoryWalk {
     if (record.step.index + 1 != position_->next_step ||
         record.before.next_step != record.step.index ||
         record.step.digest != position_->digest ||
-        !IsCursor(record.before.merge, streams_) ||
+        !IsCursor(record.before.merge, streams_.size()) ||
         !IsStep(record.step, *spec_, *position_)) {
       return false;
     }
@@ -178,12 +177,14 @@ class HistoryWalk {
   }
 
   bool UndoAdmission(const StepRecord& record) {
-    if (record.admitted.size() != streams_) return false;
-    for (size_t s = 0; s < streams_; ++s) {
-      if (!AreAccepted(record.admitted[s], static_cast<uint32_t>(s), admitted_[s])) {
+    if (record.admitted.size() != streams_.size()) return false;
+    for (size_t s = 0; s < streams_.size(); ++s) {
+      const std::vector<Document>& admitted = record.admitted[s];
+      if (!AreAccepted(admitted, static_cast<uint32_t>(s), streams_[s].skipped,
+                       first_[s])) {
         return false;
       }
-      admitted_[s] -= record.admitted[s].size();
+      if (!admitted.empty()) first_[s] = admitted.front().sequence;
     }
     return true;
   }
@@ -230,11 +231,11 @@ class HistoryWalk {
     return true;
   }
 
-  size_t streams_;
+  const std::vector<StreamState>& streams_;
   const JobSpec* spec_;
   const Position* position_;
-  // Per stream, how many documents were admitted.
-  std::vector<uint64_t> admitted_;
+  // Per stream, the first document of the buffer as it was, or the next one.
+  std::vector<uint64_t> first_;
   std::vector<uint64_t> queues_;
   uint64_t left_over_ = 0;
 };
