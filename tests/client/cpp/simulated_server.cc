@@ -4,11 +4,9 @@
 #include <functional>
 #include <utility>
 
-#include "client/cpp/wire_digest.h"
+#include "server/core/digest/digest_bytes.h"
 
 namespace evenpack::testing {
-
-using client::DigestBytes;
 
 class SimulatedServer::Call final : public client::StepStream {
  public:

@@ -18,7 +18,7 @@ TEST(MessageJsonTest, WritesEveryFieldThatHasNoPresence) {
   status.set_name("web");
   EXPECT_EQ(MessageJson(status).dump(),
             R"({"name":"web","next_sequence":0,"ended":false,"buffered_documents":0,)"
-            R"("buffered_tokens":0})");
+            R"("buffered_tokens":0,"skipped":[]})");
 }
 
 TEST(MessageJsonTest, LeavesOutWhatIsNotSetWherePresenceIsKnown) {

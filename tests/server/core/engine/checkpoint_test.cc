@@ -57,7 +57,7 @@ std::vector<uint32_t> EvenLengths(uint64_t seed, size_t count) {
 // to come, a job decides the steps that it decided before.
 TEST(CheckpointTest, AJobGoesOnFromEveryStepByteForByte) {
   for (const JobSpec& spec : {Wlb(1, 1), Wlb(2, 2), Wlb(4, 1)}) {
-    const std::vector<uint32_t> first = EvenLengths(41, 420 * spec.micro_batches);
+    const std::vector<uint32_t> first = EvenLengths(41, 440 * spec.micro_batches);
     const std::vector<uint32_t> second = EvenLengths(42, 60 * spec.micro_batches);
     TestJob job(spec);
     ASSERT_THAT(job.Ingest(first), IsOk());
