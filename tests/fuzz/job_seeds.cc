@@ -156,6 +156,7 @@ class Script {
     Ingest(20);
     Form(3);
     if (example_.updates) Update();
+    if (example_.updates) Rewind();
     if (example_.restores) Checkpoint();
     EndAll();
     Form(7);
@@ -219,6 +220,23 @@ class Script {
     request.set_from_step(2);
     Add(RequestKind::kUpdateJob, request);
     Form(2);
+  }
+  void Rewind() {
+    v1::RewindJobRequest request;
+    request.set_from_step(1);
+    *request.add_skip() = Range(15);
+    Add(RequestKind::kRewindJob, request);
+    Form(2);
+    v1::SkipDocumentsRequest skip;
+    *skip.add_skip() = Range(45);
+    Add(RequestKind::kSkipDocuments, skip);
+  }
+  v1::DocumentRange Range(uint64_t first) const {
+    v1::DocumentRange range;
+    range.set_stream(example_.spec.streams(0).name());
+    range.set_first_sequence(first);
+    range.set_documents(10);
+    return range;
   }
   void Checkpoint() {
     v1::CheckpointJobRequest request;

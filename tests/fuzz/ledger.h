@@ -28,7 +28,8 @@ class Ledger {
   void Withdraw(uint64_t from);
 
   // Requires that each document that was accepted is in exactly one place of a step, of
-  // what waits, or of a buffer, or in pieces that make it up.
+  // what waits, or of a buffer, or in pieces that make it up; one that is skipped may
+  // be in none.
   void RequireExactlyOnce(const JobState& state) const;
 
   // By index.

@@ -29,9 +29,13 @@ std::unique_ptr<google::protobuf::Message> NewMessage(RequestKind kind) {
     case RequestKind::kCheckpointJob:
       return std::make_unique<v1::CheckpointJobRequest>();
     case RequestKind::kRestoreJob:
+      return std::make_unique<v1::RestoreJobRequest>();
+    case RequestKind::kRewindJob:
+      return std::make_unique<v1::RewindJobRequest>();
+    case RequestKind::kSkipDocuments:
       break;
   }
-  return std::make_unique<v1::RestoreJobRequest>();
+  return std::make_unique<v1::SkipDocumentsRequest>();
 }
 
 std::vector<Request> SplitRequests(std::string_view bytes) {

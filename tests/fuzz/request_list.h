@@ -24,8 +24,10 @@ enum class RequestKind : uint8_t {
   kAcknowledge,
   kCheckpointJob,
   kRestoreJob,
+  kRewindJob,
+  kSkipDocuments,
 };
-inline constexpr size_t kRequestKinds = 8;
+inline constexpr size_t kRequestKinds = 10;
 
 struct Request {
   RequestKind kind = RequestKind::kCreateJob;

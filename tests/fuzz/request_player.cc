@@ -12,10 +12,12 @@
 #include "evenpack/v1/step.pb.h"
 #include "server/core/engine/admission_rule.h"
 #include "server/core/engine/checkpoint.h"
+#include "server/core/engine/decide.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/engine/state_codec.h"
 #include "server/core/sharding/validate_plan.h"
 #include "server/service/batch_conversion.h"
+#include "server/service/rewind_conversion.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/step_conversion.h"
 #include "server/service/subscribe_conversion.h"
@@ -39,6 +41,12 @@ void RequireTold(const absl::Status& refused) {
 bool HasFewPieces(uint64_t tokens, const JobSpec& spec) {
   constexpr uint64_t kMostPieces = 2048;
   return !spec.split_overlong || tokens / LongestDocument(spec) <= kMostPieces;
+}
+
+// What was skipped since may have been in a step.
+bool SkipsAny(const JobState& state) {
+  return std::any_of(state.streams.begin(), state.streams.end(),
+                     [](const StreamState& stream) { return !stream.skipped.empty(); });
 }
 
 // The step as each rank receives it.
@@ -84,6 +92,10 @@ void RequestPlayer::Play(const Request& request) {
       return TakeBytes<v1::CheckpointJobRequest>(request.bytes);
     case RequestKind::kRestoreJob:
       return TakeBytes<v1::RestoreJobRequest>(request.bytes);
+    case RequestKind::kRewindJob:
+      return TakeBytes<v1::RewindJobRequest>(request.bytes);
+    case RequestKind::kSkipDocuments:
+      return TakeBytes<v1::SkipDocumentsRequest>(request.bytes);
   }
 }
 
@@ -127,10 +139,44 @@ void RequestPlayer::Take(const v1::UpdateJobRequest& request) {
   const uint64_t from = request.has_from_step() ? request.from_step() : next;
   const auto updated = job_.Do(UpdateJob{from, *spec});
   if (!updated.ok()) return RequireTold(InSpecNames(updated.status()));
-  spec_ = std::make_shared<const JobSpec>(*std::move(spec));
-  ledger_.Withdraw(from);
-  window_.Withdraw(from);
-  ledger_.RequireExactlyOnce(job_.state());
+  FollowReconfigured();
+}
+
+void RequestPlayer::FollowReconfigured() {
+  const JobState& state = job_.state();
+  spec_ = std::make_shared<const JobSpec>(state.spec);
+  ledger_.Withdraw(state.position.next_step);
+  window_.Withdraw(state.position.next_step);
+  ledger_.RequireExactlyOnce(state);
+}
+
+void RequestPlayer::Take(const v1::RewindJobRequest& request) {
+  if (!job_.state().created) return;
+  if (request.has_spec()) {
+    const std::optional<JobSpec> spec = SpecOf(request.spec());
+    if (!spec.has_value() || !HasFewPieces(BufferedTokens(job_.state()), *spec)) return;
+  }
+  const absl::StatusOr<Command> command = FromProto(request);
+  if (!command.ok()) return RequireTold(command.status());
+  const auto* by_step = std::get_if<RewindJob>(&*command);
+  if (by_step == nullptr) {
+    const RewindToCheckpoint sealed = {Sealed(request.checkpoint()), {}};
+    const auto decided = Decide(job_.state(), sealed);
+    if (!decided.ok()) RequireTold(InRewindNames(decided.status()));
+    return;
+  }
+  const auto rewound = job_.Do(*by_step);
+  if (!rewound.ok()) return RequireTold(InRewindNames(rewound.status()));
+  Require(job_.state().position.next_step == by_step->from_step,
+          "a rewind goes where it is asked to");
+  FollowReconfigured();
+}
+
+void RequestPlayer::Take(const v1::SkipDocumentsRequest& request) {
+  if (!job_.state().created) return;
+  const auto skipped = job_.Do(FromProto(request, job_.state().position.next_step));
+  if (!skipped.ok()) return RequireTold(skipped.status());
+  FollowReconfigured();
 }
 
 void RequestPlayer::Take(const v1::IngestRequest& request) {
@@ -230,7 +276,7 @@ void RequestPlayer::RequireGoesOn(const FuzzJob& restored) const {
   const uint64_t next = restored.state().position.next_step;
   if (next >= ledger_.emitted().size()) return;
   const Ledger::Emitted& then = ledger_.emitted()[next];
-  if (*then.spec != restored.state().spec) return;
+  if (*then.spec != restored.state().spec || SkipsAny(restored.state())) return;
   FuzzJob copy(restored.state());
   const Event event = Required(copy.Do(FormStep{}), "a restored job goes on");
   Require(std::get<StepDecided>(event).step.digest == then.step.digest,

@@ -21,6 +21,8 @@ class GetStepRequest;
 class IngestRequest;
 class JobSpec;
 class RestoreJobRequest;
+class RewindJobRequest;
+class SkipDocumentsRequest;
 class StreamStepsRequest;
 class UpdateJobRequest;
 }  // namespace evenpack::v1
@@ -47,12 +49,16 @@ class RequestPlayer {
   void Take(const v1::AcknowledgeRequest& request);
   void Take(const v1::CheckpointJobRequest& request);
   void Take(const v1::RestoreJobRequest& request);
+  void Take(const v1::RewindJobRequest& request);
+  void Take(const v1::SkipDocumentsRequest& request);
 
   template <typename Message>
   void TakeBytes(const std::string& bytes);
 
   // None where the spec is refused, or too large to be played with.
   std::optional<JobSpec> SpecOf(const v1::JobSpec& given) const;
+  // The job was reconfigured, maybe from an earlier step on.
+  void FollowReconfigured();
   bool FormOne();
   void Publish(const Step& step);
   void RequireGoesOn(const FuzzJob& restored) const;
