@@ -126,7 +126,7 @@ absl::Status Job::CheckRemovable() {
   return status;
 }
 
-void Job::Submit(const Command& command, Done done) {
+void Job::Submit(const Command& command, const Done& done) {
   AnswerOrFlush(Enqueue(command, done, nullptr), done);
 }
 

@@ -65,7 +65,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // Decides and commits; then forms what steps can be formed. FormStep is not for
   // callers. Errors as Decide() has them, with details; UNAVAILABLE where the store
   // failed.
-  void Submit(const Command& command, Done done);
+  void Submit(const Command& command, const Done& done);
   // The same in two halves, between which a caller can get on with what comes next:
   // refused, or else `done` comes of Flush, and then `listener` is told.
   absl::Status Enqueue(const Command& command, Done done,

@@ -6,6 +6,7 @@ touched, and all goes on once the rank is back.
 
 from __future__ import annotations
 
+import os
 import signal
 import unittest
 
@@ -31,7 +32,8 @@ BATCH = 512
 # What the streams' lengths are on average, roughly.
 MEAN_LENGTH = 400
 # Less than 64 bytes for each document that is held back, which is what one takes.
-MEMORY_MARGIN = 6 << 20
+# A sanitizer's allocations are larger by the factor.
+MEMORY_MARGIN = (6 << 20) * int(os.environ.get("EVENPACK_MEMORY_FACTOR", "1"))
 # A job that stands still has at most this many documents: its steps, its buffer (four
 # global batches), a message that went beyond.
 MOST_ACCEPTED = (2 * AHEAD + 4 + 4) * RANKS * WINDOW // MEAN_LENGTH + BATCH

@@ -38,7 +38,7 @@ class HistoryCallsTest : public ::testing::Test {
     ASSERT_THAT(
         DoIngest(*server_.jobs().Find("job").value(), 0, std::vector<uint32_t>(48, 50)),
         IsOk());
-    for (const uint32_t rank : {0, 1}) {
+    for (const uint32_t rank : {0U, 1U}) {
       ASSERT_THAT(server_.Acknowledge("job", rank, 3), IsGrpcOk());
     }
   }
@@ -176,7 +176,7 @@ TEST_F(HistoryCallsTest, ARewindBehindWhatIsKeptSaysFromWhereToSend) {
   const auto held = server_.jobs().Find("job").value();
   ASSERT_THAT(DoIngest(*held, 48, std::vector<uint32_t>(8 * 20, 50)), IsOk());
   for (uint64_t step = 4; step < 20; ++step) {
-    for (const uint32_t rank : {0, 1}) {
+    for (const uint32_t rank : {0U, 1U}) {
       ASSERT_THAT(server_.Acknowledge("job", rank, step), IsGrpcOk());
     }
   }

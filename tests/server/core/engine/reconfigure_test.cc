@@ -257,11 +257,11 @@ TEST(RewindTest, AJobGoesOnFromAnyKeptStepAsBefore) {
     ASSERT_THAT(job.Ingest(testing::SkewedLengths(21, 2000, 1000)), IsOk());
     job.FormAll().IgnoreError();
     const std::vector<TestJob::Emitted> before = job.emitted();
-    for (const uint64_t durable : {2, 5, 8}) {
+    for (const uint64_t durable : {2U, 5U, 8U}) {
       ASSERT_THAT(job.Do(Acknowledge{0, durable}), IsOk());
     }
     uint64_t epoch = 0;
-    for (const uint64_t from_step : {12, 9, 7, 3}) {
+    for (const uint64_t from_step : {12U, 9U, 7U, 3U}) {
       ASSERT_THAT(job.Do(RewindJob{from_step, std::nullopt, {}}), IsOk());
       EXPECT_EQ(job.state().epoch, ++epoch);
       EXPECT_EQ(job.state().position.next_step, from_step);
