@@ -24,6 +24,13 @@ void ApplyCreated(JobCreated event, JobState& state) {
   state.checkpoints = {0};
 }
 
+// What was before an update at this step is in the history already.
+bool IsRecorded(uint64_t from_step, const JobState& state) {
+  if (state.history.empty()) return false;
+  const auto* update = std::get_if<UpdateRecord>(&state.history.back());
+  return update != nullptr && update->from_step == from_step;
+}
+
 void ApplyUpdated(JobUpdated event, JobState& state) {
   if (event.new_epoch) Withdraw(event.from_step, state);
   while (state.checkpoints.back() > event.from_step) state.checkpoints.pop_back();
@@ -40,7 +47,9 @@ void ApplyUpdated(JobUpdated event, JobState& state) {
     state.durable.assign(state.spec.data_parallel, DurableSteps(state));
     ++state.epoch;
   }
-  state.history.emplace_back(std::move(record));
+  if (!IsRecorded(event.from_step, state)) {
+    state.history.emplace_back(std::move(record));
+  }
 }
 
 void ApplyAccepted(const DocumentsAccepted& event, JobState& state) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/core/engine/checkpoint.h"
+#include "server/core/engine/state_codec.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -396,6 +397,21 @@ TEST(SkipTest, WhatOnlyComesIsSkippedWithoutANewEpoch) {
   EXPECT_EQ(std::count(sequences.begin(), sequences.end(), 9U), 1);
   EXPECT_EQ(std::count(sequences.begin(), sequences.end(), 10U), 0);
   EXPECT_EQ(std::count(sequences.begin(), sequences.end(), 15U), 1);
+}
+
+// A job that stands still can be told of one range after another.
+TEST(SkipTest, SkipsAtOneStepAreOneRecord) {
+  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
+  ASSERT_THAT(job.Ingest(std::vector<uint32_t>(6, 10)), IsOk());
+  job.FormAll().IgnoreError();
+  const size_t before = job.state().history.size();
+  for (uint64_t first = 10; first < 100; first += 2) {
+    ASSERT_THAT(job.Do(SkipDocuments{6, {{"a", first, 1}}}), IsOk());
+  }
+  EXPECT_EQ(job.state().history.size(), before + 1);
+  EXPECT_THAT(DecodeState(EncodeState(job.state())), IsOk());
+  ASSERT_THAT(job.Do(RewindJob{4, std::nullopt, {}}), IsOk());
+  EXPECT_EQ(job.state().position.next_step, 4U);
 }
 
 TEST(SkipTest, HoldsWhateverIsRewoundLater) {
