@@ -1,5 +1,6 @@
 #include "server/core/engine/job_spec.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -89,8 +90,11 @@ absl::Status ValidatePolicy(const JobSpec& spec) {
       !status.ok()) {
     return status;
   }
+  // What one decision packs together.
+  constexpr uint32_t kMostMicroBatches = 1 << 20;
+  const uint32_t most = std::min(1024U, kMostMicroBatches / spec.micro_batches);
   if (absl::Status status =
-          CheckRange("policy.window_batches", spec.policy.window_batches, 1, 1024);
+          CheckRange("policy.window_batches", spec.policy.window_batches, 1, most);
       !status.ok()) {
     return status;
   }

@@ -81,6 +81,11 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
       {[](JobSpec& s) { s.policy.window_batches = 0; },
        "policy.window_batches: 0 is not accepted; accepted: 1 to 1024"},
       {[](JobSpec& s) {
+         s.micro_batches = 65536;
+         s.policy.window_batches = 17;
+       },
+       "policy.window_batches: 17 is not accepted; accepted: 1 to 16"},
+      {[](JobSpec& s) {
          s.policy.queue_thresholds = {5, 4};
        },
        "queue_thresholds[1]: 4 is not accepted"},
