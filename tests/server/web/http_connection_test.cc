@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/fake_clock.h"
 
 namespace evenpack {
@@ -89,7 +90,7 @@ TEST_F(HttpConnectionTest, ARequestMayComeByteByByteAndGainsNoTimeByIt) {
 }
 
 TEST_F(HttpConnectionTest, WhatFollowsARequestIsNotPartOfIt) {
-  Send(std::string(kRequest) + "more");
+  Send(absl::StrCat(kRequest, "more"));
   EXPECT_EQ(Advance(), kRequest);
 }
 
@@ -97,7 +98,7 @@ TEST_F(HttpConnectionTest, ARequestThatIsTooLongIsGivenOutAsFarAsItIsAccepted) {
   Send(std::string(63, 'x'));
   EXPECT_EQ(Advance(), std::nullopt);
   Send("yz");
-  EXPECT_EQ(Advance(), std::string(63, 'x') + "y");
+  EXPECT_EQ(Advance(), absl::StrCat(std::string(63, 'x'), "y"));
   EXPECT_EQ(state(), State::kAnswering);
 }
 
