@@ -388,7 +388,7 @@ TEST_F(SqliteStoreTest, WhatIsFoundWhenAFileIsOpenedOutlastsACrash) {
 // what one leaves behind the end of the log lies among the frames of the next.
 TEST_F(SqliteStoreTest, ACrashLosesNothingThatWasCommitted) {
   std::mt19937_64 random(11);
-  for (int history = 0; history < 20; ++history) {
+  for (int history = 0; history < 8; ++history) {
     ScratchDirectory directory;
     Progress progress;
     for (int crash = 0; crash < 12; ++crash) {
