@@ -18,12 +18,11 @@
 namespace evenpack::client {
 
 // Thread-safe. A thread of its own, begun with the first figure, sends at most one
-// report an interval, so that nobody waits for one. Nothing is counted twice:
-// what was in a report goes with the next where the server wasn't there, and is dropped
-// where it was too slow to answer. Of a report that the server refused the waits are
-// sent again. (A connection that breaks while the answer is on its way looks like a
-// server that wasn't there; its figures were gone with it, if it was the server that
-// ended.)
+// report an interval, so that nobody waits for one. What was in a report goes with the
+// next where the server wasn't there, and is dropped where it was too slow to answer,
+// since it may have counted it. Of a report that the server refused the waits are sent
+// again. Only a connection that breaks while the answer of a server that lives on is on
+// its way, as behind a proxy, can make a report count twice.
 class LatencyReporter {
  public:
   // options.report_interval 0: does nothing.

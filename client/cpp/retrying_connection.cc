@@ -154,10 +154,7 @@ absl::StatusOr<v1::ListJobsResponse> RetryingConnection::ListJobs() {
 absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(
     const v1::UpdateJobRequest& request) {
   if (!request.has_expected_epoch()) {
-    absl::StatusOr<v1::UpdateJobResponse> response =
-        stub_->UpdateJob(request, attempt_);
-    if (!response.ok()) return response.status();
-    return std::move(*response->mutable_job());
+    return JobOf(Once(&Stub::UpdateJob, request), absl::StatusCode::kAborted);
   }
   Outcome<v1::UpdateJobResponse> outcome = Retry(&Stub::UpdateJob, request);
   if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());

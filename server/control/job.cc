@@ -50,13 +50,9 @@ std::vector<DocumentRange> SkippedBy(const Command& command) {
 absl::Status Explained(const Command& command, const absl::Status& status,
                        const JobState& state) {
   if (const auto* ingest = std::get_if<Ingest>(&command)) {
-    const auto& streams = state.spec.streams;
-    const auto stream = std::find_if(
-        streams.begin(), streams.end(),
-        [ingest](const StreamSpec& spec) { return spec.name == ingest->stream; });
-    if (stream == streams.end()) return status;
-    const uint64_t next =
-        state.streams[static_cast<size_t>(stream - streams.begin())].next_sequence;
+    const absl::StatusOr<uint32_t> stream = FindStream(state.spec, ingest->stream);
+    if (!stream.ok()) return status;
+    const uint64_t next = state.streams[*stream].next_sequence;
     const StatusDetail detail = {
         "", {{"stream", ingest->stream}, {"next_sequence", absl::StrCat(next)}}};
     if (absl::IsOutOfRange(status)) {

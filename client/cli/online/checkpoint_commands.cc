@@ -54,7 +54,7 @@ absl::Status RunRestore(const FlagValues& values, const OnlineContext& context) 
   if (!client.ok()) return client.status();
   const absl::StatusOr<v1::Job> job = client->RestoreJob(name, *bytes);
   if (!job.ok()) return job.status();
-  context.out.Write(IsGiven(values, "--json") ? JobJson(*job) : JobText(*job));
+  context.out.Write(JobReport(*job, IsGiven(values, "--json")));
   return absl::OkStatus();
 }
 

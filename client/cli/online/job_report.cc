@@ -100,6 +100,10 @@ std::string JobText(const v1::Job& job) {
 
 std::string JobJson(const v1::Job& job) { return Dump(MessageJson(job)); }
 
+std::string JobReport(const v1::Job& job, bool as_json) {
+  return as_json ? JobJson(job) : JobText(job);
+}
+
 std::string JobsText(const v1::ListJobsResponse& listed) {
   TextTable table({{"job", kLeft},
                    {"state", kLeft},

@@ -16,6 +16,8 @@ namespace evenpack {
 std::string JobText(const v1::Job& job);
 // evenpack.v1.Job as message_json.h writes it.
 std::string JobJson(const v1::Job& job);
+// JobJson where as_json, else JobText.
+std::string JobReport(const v1::Job& job, bool as_json);
 
 // A table, one row a job; below it what is broken.
 std::string JobsText(const v1::ListJobsResponse& listed);

@@ -25,7 +25,7 @@ std::string ReadJobName(FlagReader& reader) {
 
 void WriteJob(const v1::Job& job, const FlagValues& values,
               const OnlineContext& context) {
-  context.out.Write(WantsJson(values) ? JobJson(job) : JobText(job));
+  context.out.Write(JobReport(job, WantsJson(values)));
 }
 
 absl::Status ReadNewSpec(const FlagValues& values, const OnlineContext& context,

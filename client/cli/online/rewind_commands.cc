@@ -18,7 +18,7 @@ namespace {
 absl::Status WriteJob(const absl::StatusOr<v1::Job>& job, const FlagValues& values,
                       const OnlineContext& context) {
   if (!job.ok()) return job.status();
-  context.out.Write(IsGiven(values, "--json") ? JobJson(*job) : JobText(*job));
+  context.out.Write(JobReport(*job, IsGiven(values, "--json")));
   return absl::OkStatus();
 }
 

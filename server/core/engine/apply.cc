@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/core/engine/passing_over.h"
@@ -54,10 +55,15 @@ void ApplyUpdated(JobUpdated event, JobState& state) {
 
 void ApplyAccepted(const DocumentsAccepted& event, JobState& state) {
   StreamState& stream = state.streams[event.stream];
-  for (const Document& document : event.documents) {
-    stream.resends.Append(document);
-    if (!IsIn(stream.skipped, document.sequence))
-      stream.buffer.PushBack({&document, 1});
+  for (const Document& document : event.documents) stream.resends.Append(document);
+  if (stream.skipped.empty()) {
+    stream.buffer.PushBack(event.documents);
+  } else {
+    std::vector<Document> kept = event.documents;
+    std::erase_if(kept, [&stream](const Document& document) {
+      return IsIn(stream.skipped, document.sequence);
+    });
+    stream.buffer.PushBack(kept);
   }
   stream.next_sequence += event.documents.size();
 }

@@ -105,8 +105,6 @@ absl::StatusOr<JobUpdated> Reconfigured(const JobState& state, uint64_t from_ste
   return event;
 }
 
-}  // namespace
-
 absl::Status CheckLengths(const JobState& state, const JobSpec& spec) {
   absl::Status status;
   const uint32_t longest = LongestDocument(spec);
@@ -131,6 +129,8 @@ absl::Status CheckLengths(const JobState& state, const JobSpec& spec) {
   }
   return status;
 }
+
+}  // namespace
 
 void Withdraw(uint64_t from_step, JobState& state) {
   for (uint64_t& mark : state.durable) mark = std::min(mark, from_step);

@@ -20,8 +20,8 @@ absl::StatusOr<JobUpdated> DecideRewind(const JobState& state,
 absl::StatusOr<JobUpdated> DecideSkip(const JobState& state,
                                       const SkipDocuments& command);
 
-// FAILED_PRECONDITION where a document of `state` that no step has yet is longer than
-// `spec` allows, or has waited longer; what is skipped may.
+// FAILED_PRECONDITION naming a document of `state` that no step has yet and that is
+// longer than `spec` allows, or has waited longer; what is skipped may.
 absl::Status CheckFits(const JobState& state, const JobSpec& spec);
 
 // Takes back all steps from `from_step` on and the reconfigurations that start there or
@@ -29,10 +29,6 @@ absl::Status CheckFits(const JobState& state, const JobSpec& spec);
 // are back in their streams' buffers, those that were skipped since too (PassOver()).
 // from_step is at least the oldest checkpoint.
 void Withdraw(uint64_t from_step, JobState& state);
-
-// FAILED_PRECONDITION naming a document that waits, or that is buffered, and that a job
-// of `spec` would not have.
-absl::Status CheckLengths(const JobState& state, const JobSpec& spec);
 
 }  // namespace evenpack
 
