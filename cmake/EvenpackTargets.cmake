@@ -50,9 +50,10 @@ function(evenpack_program)
   target_link_libraries(${ARG_NAME} PRIVATE evenpack_options ${ARG_DEPS})
 endfunction()
 
-# A test's own code runs once: a third of its compilation is worth more than its speed.
-# What is tested stays as it is released. The precompiled headers need the same.
-set(EVENPACK_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
+# A test's own code runs once: a third of its compilation, or under sanitizers half, is
+# worth more than its speed. What is tested stays as it is released. The precompiled
+# headers need the same.
+set(EVENPACK_TEST_OPTIONS "$<IF:$<CONFIG:Release>,-O1,-O0>")
 
 # evenpack_test(NAME name SOURCES ... DEPS ...): a GoogleTest program; each of its
 # cases is a test of CTest. Sources may name a file's repository-relative inputs by
