@@ -285,8 +285,8 @@ CommitEntry Job::NewEntry() {
 void Job::Enqueue(CommitEntry entry, JobChange change, Done done) {
   entry.done = [self = shared_from_this(), change = std::move(change),
                 done = std::move(done),
-                enqueued = entry.enqueued](const absl::Status& status) {
-    if (status.ok()) self->OnCommitted(change, enqueued);
+                enqueued = entry.enqueued](const absl::Status& status) mutable {
+    if (status.ok()) self->OnCommitted(std::move(change), enqueued);
     done(status);
   };
   environment_.committer.Enqueue(std::move(entry));
@@ -298,20 +298,25 @@ void Job::EnqueueBarrier(Done done) {
   environment_.committer.Enqueue(std::move(entry));
 }
 
-void Job::OnCommitted(const JobChange& change, Clock::TimePoint enqueued) {
-  recorder_.Add(change, SecondsBetween(enqueued, environment_.clock.Now()));
+void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
   shown_.Show(change);
-  if (!change.removed) return;
+  const bool removed = change.removed;
+  recorder_.Queue(std::move(change),
+                  SecondsBetween(enqueued, environment_.clock.Now()));
+  if (!removed) return;
   std::vector<std::function<void()>> released;
   {
     MutexLock lock(mutex_);
     released = room_waiters_.TakeReady([](size_t) { return false; });
-    for (const auto& [number, removed] : producers_) released.push_back(removed);
+    for (const auto& [number, callback] : producers_) released.push_back(callback);
   }
   for (const std::function<void()>& callback : released) callback();
 }
 
-void Job::AfterCommit() { Wake(shown_.TakeWoken()); }
+void Job::AfterCommit() {
+  Wake(shown_.TakeWoken());
+  recorder_.AddQueued();
+}
 
 void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {
   // Few are not worth another thread.

@@ -150,7 +150,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void AnswerOrFlush(const absl::Status& status, const Done& done);
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
-  void OnCommitted(const JobChange& change, Clock::TimePoint enqueued);
+  void OnCommitted(JobChange change, Clock::TimePoint enqueued);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
   JobStatus StatusNow() const EVENPACK_REQUIRES(mutex_);

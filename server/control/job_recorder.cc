@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "server/core/balance/step_balance.h"
@@ -52,14 +53,34 @@ JobRecorder::JobRecorder(const std::string& job) { figures_.job = job; }
 
 void JobRecorder::Reshape(const JobSpec& spec) {
   MutexLock lock(mutex_);
+  SetShape(spec);
+}
+
+void JobRecorder::SetShape(const JobSpec& spec) {
   figures_.streams.resize(spec.streams.size());
   shadow_.emplace(spec.micro_batches, spec.window, spec.workload);
 }
 
-void JobRecorder::Add(const JobChange& change, double commit_seconds) {
-  if (change.reshape.has_value()) Reshape(*change.reshape->spec);
+void JobRecorder::Queue(JobChange change, double commit_seconds) {
+  MutexLock lock(queue_mutex_);
+  queue_.push_back({std::move(change), commit_seconds});
+}
+
+void JobRecorder::AddQueued() {
+  // Held from here on, so that another thread's do not come before these.
   MutexLock lock(mutex_);
-  figures_.commit_seconds.Observe(commit_seconds);
+  std::vector<Queued> queued;
+  {
+    MutexLock queue_lock(queue_mutex_);
+    queued.swap(queue_);
+  }
+  for (const Queued& change : queued) Add(change);
+}
+
+void JobRecorder::Add(const Queued& queued) {
+  const JobChange& change = queued.change;
+  if (change.reshape.has_value()) SetShape(*change.reshape->spec);
+  figures_.commit_seconds.Observe(queued.commit_seconds);
   if (change.accepted.has_value()) {
     StreamFigures& stream = figures_.streams[change.accepted->stream];
     stream.documents_accepted += change.accepted->documents;

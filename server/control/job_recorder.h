@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/control/job_change.h"
 #include "server/control/job_status.h"
@@ -15,15 +16,17 @@
 
 namespace evenpack {
 
-// Thread-safe, with a lock of its own.
+// Thread-safe, with locks of its own.
 class JobRecorder {
  public:
   explicit JobRecorder(const std::string& job);
 
   // The job's shape from here on. Before anything is added.
   void Reshape(const JobSpec& spec);
-  // A committed change.
-  void Add(const JobChange& change, double commit_seconds);
+  // A committed change, which counts from the next AddQueued() on: what it takes to
+  // count it should not come between a commit and those who wait for it.
+  void Queue(JobChange change, double commit_seconds);
+  void AddQueued();
   // `predicted_ns`: one for each of the report's micro-batches.
   void Add(const LatencyReport& report, std::span<const int64_t> predicted_ns);
   void CountDelivery(double seconds);
@@ -32,10 +35,21 @@ class JobRecorder {
   JobFigures Figures() const;
 
  private:
+  struct Queued {
+    JobChange change;
+    double commit_seconds = 0;
+  };
+
+  void SetShape(const JobSpec& spec) EVENPACK_REQUIRES(mutex_);
+  void Add(const Queued& queued) EVENPACK_REQUIRES(mutex_);
   void AddStep(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddDocuments(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddBalance(const NewStep& step) EVENPACK_REQUIRES(mutex_);
 
+  Mutex queue_mutex_;
+  std::vector<Queued> queue_ EVENPACK_GUARDED_BY(queue_mutex_);
+
+  // Taken before the other, or alone.
   mutable Mutex mutex_;
   JobFigures figures_ EVENPACK_GUARDED_BY(mutex_);
   // What `original` makes of the same documents, in the present epoch.

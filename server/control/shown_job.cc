@@ -124,7 +124,7 @@ absl::StatusOr<Subscribed> ShownJob::Subscribe(const SubscribeRequest& request,
 
 NextMessage ShownJob::Next(Subscription& subscription) {
   MutexLock lock(mutex_);
-  return SubscriptionTable::Next(subscription, View());
+  return subscriptions_.Next(subscription, View());
 }
 
 absl::StatusOr<std::shared_ptr<Subscriber>> ShownJob::Received(

@@ -13,9 +13,8 @@
 #include "server/runtime/mutex.h"
 
 namespace evenpack {
-namespace {
 
-grpc::ByteBuffer Encode(const PublishedStep& step, const StepView& view) {
+grpc::ByteBuffer EncodeStep(const PublishedStep& step, const StepView& view) {
   // Enough for most steps.
   std::array<char, 16 << 10> block;
   google::protobuf::ArenaOptions options;
@@ -31,8 +30,6 @@ grpc::ByteBuffer Encode(const PublishedStep& step, const StepView& view) {
   const grpc::Slice slice(raw, grpc::Slice::STEAL_REF);
   return {&slice, 1};
 }
-
-}  // namespace
 
 struct StepMessages::Cache {
   using Key = std::pair<const PublishedStep*, StepView>;
@@ -64,7 +61,7 @@ grpc::ByteBuffer StepMessages::Get(const std::shared_ptr<const PublishedStep>& s
     const auto found = cache_->entries.find(key);
     if (found != cache_->entries.end()) return found->second.bytes;
   }
-  grpc::ByteBuffer bytes = Encode(*step, view);
+  grpc::ByteBuffer bytes = EncodeStep(*step, view);
   Cache& cache = *cache_;
   MutexLock lock(cache.mutex);
   if (!cache.entries.emplace(key, Cache::Entry{step, bytes}).second) return bytes;

@@ -1,4 +1,5 @@
-// Steps as bytes for the transport, encoded once for all who get the same view.
+// Steps as bytes for the transport: an evenpack.v1.StreamStepsResponse that holds the
+// step.
 #ifndef EVENPACK_SERVER_SERVICE_STEP_MESSAGES_H_
 #define EVENPACK_SERVER_SERVICE_STEP_MESSAGES_H_
 
@@ -14,14 +15,15 @@ class ByteBuffer;
 
 namespace evenpack {
 
-// Thread-safe. Buffers share their bytes.
+grpc::ByteBuffer EncodeStep(const PublishedStep& step, const StepView& view);
+
+// Encodes once for all who get the same view. Thread-safe. Buffers share their bytes.
 class StepMessages {
  public:
   // `capacity`: bytes that are kept for the next who asks.
   explicit StepMessages(size_t capacity);
   ~StepMessages();
 
-  // An evenpack.v1.StreamStepsResponse that holds the step.
   grpc::ByteBuffer Get(const std::shared_ptr<const PublishedStep>& step,
                        const StepView& view);
 

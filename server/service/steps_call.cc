@@ -206,7 +206,8 @@ class StepsCall final : public Reactor,
     NextMessage next = job_->Next(*subscription_);
     v1::StreamStepsResponse response;
     if (auto* step = std::get_if<SendStep>(&next)) {
-      response_ = environment_.messages.Get(step->step, view_);
+      response_ = step->shared ? environment_.messages.Get(step->step, view_)
+                               : EncodeStep(*step->step, view_);
       writing_step_ = std::move(step->step);
       // What another message follows at once may wait for it on its way out.
       if (step->more) options_.set_buffer_hint();

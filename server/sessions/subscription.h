@@ -48,6 +48,8 @@ struct SendStep {
   std::shared_ptr<const PublishedStep> step;
   // Another can be sent right after it.
   bool more = false;
+  // Others subscribe to the same view of it.
+  bool shared = false;
 };
 struct SendMarked {
   uint64_t durable_steps = 0;

@@ -71,11 +71,14 @@ void SubscriptionTable::TakeClaims(const std::shared_ptr<Subscription>& subscrip
   }
   end(claims_[ClaimOf(request)]);
   claims_[ClaimOf(request)] = subscription;
+  ++sharers_[{request.dp_rank, request.cp_rank}];
 }
 
 void SubscriptionTable::FreeClaims(const Subscription& subscription) {
   const auto claim = claims_.find(ClaimOf(subscription.request));
   if (claim != claims_.end() && claim->second.get() == &subscription) {
+    const auto sharers = sharers_.find({claim->first.dp_rank, claim->first.cp_rank});
+    if (--sharers->second == 0) sharers_.erase(sharers);
     claims_.erase(claim);
   }
   const auto durable = durable_.find(subscription.request.dp_rank);
@@ -93,7 +96,7 @@ void SubscriptionTable::Remove(Subscription& subscription) {
 }
 
 NextMessage SubscriptionTable::Next(Subscription& subscription,
-                                    const SessionView& view) {
+                                    const SessionView& view) const {
   subscription.idle = false;
   if (subscription.end.has_value()) return EndCall{*subscription.end};
   if (subscription.marked.has_value()) {
@@ -105,8 +108,12 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
     if (std::shared_ptr<const PublishedStep> step =
             view.window.Get(subscription.next)) {
       ++subscription.next;
-      return SendStep{std::move(step), subscription.HasCredit() &&
-                                           subscription.next < view.window.end()};
+      const SubscribeRequest& request = subscription.request;
+      const auto sharers = sharers_.find({request.dp_rank, request.cp_rank});
+      return SendStep{
+          std::move(step),
+          subscription.HasCredit() && subscription.next < view.window.end(),
+          sharers != sharers_.end() && sharers->second > 1};
     }
     // It was read too slowly: every rank made durable what this one has not read.
     if (subscription.next < view.window.begin()) {
@@ -146,6 +153,7 @@ void SubscriptionTable::EndAll(const absl::Status& status) {
     ending_.push_back(subscription);
   }
   claims_.clear();
+  sharers_.clear();
   durable_.clear();
 }
 

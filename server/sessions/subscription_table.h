@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -54,7 +55,7 @@ class SubscriptionTable {
   void Remove(Subscription& subscription);
 
   // What to do next. NothingYet leaves the subscription idle: it will be woken.
-  static NextMessage Next(Subscription& subscription, const SessionView& view);
+  NextMessage Next(Subscription& subscription, const SessionView& view) const;
 
   // Steps up to `step` have arrived. OUT_OF_RANGE where it was not sent.
   static absl::Status Received(Subscription& subscription, uint64_t step);
@@ -81,6 +82,8 @@ class SubscriptionTable {
     friend auto operator<=>(const Claim&, const Claim&) = default;
   };
 
+  using Ranks = std::pair<uint32_t, std::optional<uint32_t>>;
+
   static Claim ClaimOf(const SubscribeRequest& request);
   static bool HasWork(const Subscription& subscription, const SessionView& view);
   void TakeClaims(const std::shared_ptr<Subscription>& subscription);
@@ -88,6 +91,8 @@ class SubscriptionTable {
   void FreeClaims(const Subscription& subscription);
 
   std::map<Claim, std::shared_ptr<Subscription>> claims_;
+  // How many of these are for the same DP and CP rank.
+  std::map<Ranks, size_t> sharers_;
   // By DP rank, who sends durable marks.
   std::map<uint32_t, std::shared_ptr<Subscription>> durable_;
   // Ended by a newer claim and not removed yet: still to be told.

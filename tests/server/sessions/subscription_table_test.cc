@@ -107,6 +107,28 @@ TEST_F(SubscriptionTableTest, HandsOutStepsInOrderFromTheFirstAskedFor) {
   EXPECT_THAT(TakeAll(subscription), ElementsAre("step 4"));
 }
 
+TEST_F(SubscriptionTableTest, TellsWhetherOthersHaveTheSameViewOfAStep) {
+  rig_.PublishSteps(9);
+  const auto is_shared = [this](const SubscriptionPointer& subscription) {
+    return std::get<SendStep>(Next(subscription)).shared;
+  };
+  const auto first = Add(0, {}, "a", false);
+  const auto of_cp_rank = Add(0, 1, "a", false);
+  EXPECT_FALSE(is_shared(first));
+  EXPECT_FALSE(is_shared(of_cp_rank));
+  const auto second = Add(0, {}, "b", false);
+  EXPECT_TRUE(is_shared(first));
+  EXPECT_TRUE(is_shared(second));
+  EXPECT_FALSE(is_shared(of_cp_rank));
+  // The claim goes over, so that there is no third.
+  const auto newer = Add(0, {}, "b", false);
+  EXPECT_TRUE(is_shared(newer));
+  table_.Remove(*second);
+  EXPECT_TRUE(is_shared(first));
+  table_.Remove(*newer);
+  EXPECT_FALSE(is_shared(first));
+}
+
 TEST_F(SubscriptionTableTest, NoMoreStepsAreUnderWayThanThereAreCredits) {
   rig_.PublishSteps(9);
   const auto subscription = AddWithCredits(3);
