@@ -116,7 +116,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // kept, a micro-batch that isn't the rank's.
   absl::StatusOr<std::vector<int64_t>> ReportLatency(const LatencyReport& report);
 
-  JobFigures Figures() const;
+  JobFigures Figures();
 
   uint64_t incarnation() const override { return incarnation_; }
   void OnCommitFailed(const absl::Status& status) override;

@@ -150,7 +150,8 @@ void JobRecorder::CountDelivery(double seconds) {
   figures_.delivery_seconds.Observe(seconds);
 }
 
-JobFigures JobRecorder::Figures() const {
+JobFigures JobRecorder::Figures() {
+  AddQueued();
   MutexLock lock(mutex_);
   return figures_;
 }

@@ -23,8 +23,8 @@ class JobRecorder {
 
   // The job's shape from here on. Before anything is added.
   void Reshape(const JobSpec& spec);
-  // A committed change, which counts from the next AddQueued() on: what it takes to
-  // count it should not come between a commit and those who wait for it.
+  // A committed change. It is counted by the next AddQueued() or Figures(): what that
+  // takes should not come between a commit and those who wait for it.
   void Queue(JobChange change, double commit_seconds);
   void AddQueued();
   // `predicted_ns`: one for each of the report's micro-batches.
@@ -32,7 +32,7 @@ class JobRecorder {
   void CountDelivery(double seconds);
 
   // All but what is "now".
-  JobFigures Figures() const;
+  JobFigures Figures();
 
  private:
   struct Queued {
@@ -50,7 +50,7 @@ class JobRecorder {
   std::vector<Queued> queue_ EVENPACK_GUARDED_BY(queue_mutex_);
 
   // Taken before the other, or alone.
-  mutable Mutex mutex_;
+  Mutex mutex_;
   JobFigures figures_ EVENPACK_GUARDED_BY(mutex_);
   // What `original` makes of the same documents, in the present epoch.
   std::optional<OriginalShadow> shadow_ EVENPACK_GUARDED_BY(mutex_);

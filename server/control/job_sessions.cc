@@ -213,7 +213,7 @@ absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& rep
   return predicted;
 }
 
-JobFigures Job::Figures() const {
+JobFigures Job::Figures() {
   JobFigures figures = recorder_.Figures();
   MutexLock lock(mutex_);
   if (!state_.created) return figures;
