@@ -4,7 +4,7 @@
 set -euo pipefail
 build="$(cd "$1" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-mapfile -d '' files < <(tests/style/list_files.sh 'server/*.cc' 'client/*.cc')
+mapfile -d '' files < <(tests/style/list_files.sh 'server/*.cc' 'client/*.cc' 'gpu_worker/*.cc')
 [[ ${#files[@]} -gt 0 ]] || { echo "found no C++ source" >&2; exit 1; }
 # The count of warnings in system headers, which are not shown, is left out.
 printf '%s\0' "${files[@]}" |

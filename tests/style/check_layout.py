@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 MAX_LINES = 500
-MEASURED_FOLDERS = ("server", "client", "tests")
+MEASURED_FOLDERS = ("server", "client", "gpu_worker", "tests")
 MEASURED_SUFFIXES = (".cc", ".h", ".py", ".sh")
 
 # path: why the file is better in one piece.

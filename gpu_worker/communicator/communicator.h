@@ -1,0 +1,78 @@
+// How the ranks of a context-parallel group send each other rows.
+#ifndef EVENPACK_GPU_WORKER_COMMUNICATOR_COMMUNICATOR_H_
+#define EVENPACK_GPU_WORKER_COMMUNICATOR_COMMUNICATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace evenpack::worker {
+
+// Rows one after another.
+struct RowRange {
+  uint64_t row = 0;
+  uint64_t count = 0;
+
+  friend bool operator==(const RowRange&, const RowRange&) = default;
+};
+
+// Of all the ranges.
+inline uint64_t RowsIn(const std::vector<RowRange>& ranges) {
+  uint64_t rows = 0;
+  for (const RowRange& range : ranges) rows += range.count;
+  return rows;
+}
+
+// A tensor of which rows are sent, and the one that rows are received into. Strides in
+// bytes, from row to row.
+struct ExchangedTensor {
+  const void* send = nullptr;
+  size_t send_stride = 0;
+  void* receive = nullptr;
+  size_t receive_stride = 0;
+};
+
+// Every rank of the group takes part, each with its own.
+struct Exchange {
+  // The same rows of each, `row_bytes` of every row.
+  std::vector<ExchangedTensor> tensors;
+  size_t row_bytes = 0;
+  // By peer, in the order in which they travel: as many rows as the peer receives from
+  // this rank, and as it sends to it. None for the rank itself. They must outlive the
+  // exchange.
+  const std::vector<std::vector<RowRange>>* send_rows = nullptr;
+  const std::vector<std::vector<RowRange>>* receive_rows = nullptr;
+};
+
+// An exchange under way.
+class Transfer {
+ public:
+  // Waits.
+  virtual ~Transfer() = default;
+  // Returns when all rows have arrived and the sent ones may be changed. ABORTED: the
+  // group was aborted. UNAVAILABLE: a peer did not take part in time. What was received
+  // is undefined then.
+  virtual absl::Status Wait() = 0;
+};
+
+// One rank's end. All ranks start the same exchanges in the same order, each from one
+// thread at a time.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual uint32_t rank() const = 0;
+  virtual uint32_t size() const = 0;
+
+  // The memory must stay until the transfer is waited for.
+  virtual std::unique_ptr<Transfer> Start(const Exchange& exchange) = 0;
+  // Ends all exchanges of the group, those to come too. From any thread.
+  virtual void Abort(const absl::Status& reason) = 0;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_COMMUNICATOR_COMMUNICATOR_H_

@@ -1,0 +1,46 @@
+#include "gpu_worker/executor/executor.h"
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/executor/backward_pass.h"
+#include "gpu_worker/executor/forward_pass.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+
+Executor::Executor(Communicator& communicator, AttentionEngine& engine,
+                   const ExecutorOptions& options)
+    : communicator_(communicator), engine_(engine), options_(options) {}
+
+absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
+    const ShardPlan& plan, const AttentionShape& shape) const {
+  if (absl::Status status = Check(shape); !status.ok()) return status;
+  if (plan.context_parallel != communicator_.size()) {
+    return InvalidField("plan.context_parallel", plan.context_parallel,
+                        absl::StrCat("the group's ranks, ", communicator_.size()));
+  }
+  return PrepareMicroBatch(plan, communicator_.rank(), shape);
+}
+
+absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
+                               const AttentionInput& input,
+                               const AttentionOutput& result) {
+  ForwardPass pass(prepared, input, result, communicator_, engine_);
+  return AbortUnlessOk(pass.Run(options_.head_groups));
+}
+
+absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
+                                const AttentionInput& input,
+                                const AttentionOutput& forward,
+                                const void* output_gradient,
+                                const AttentionGradients& result) {
+  BackwardPass pass(prepared, input, forward, output_gradient, result, communicator_,
+                    engine_);
+  return AbortUnlessOk(pass.Run(options_.head_groups));
+}
+
+absl::Status Executor::AbortUnlessOk(absl::Status status) {
+  if (!status.ok()) communicator_.Abort(status);
+  return status;
+}
+
+}  // namespace evenpack::worker

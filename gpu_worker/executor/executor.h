@@ -1,0 +1,63 @@
+// Attention of a micro-batch over a context-parallel group: keys and values travel to
+// the ranks whose queries see them while others are computed with.
+//
+//   Executor executor(communicator, engine, {});
+//   auto prepared = executor.Prepare(plan, shape);
+//   executor.Forward(*prepared, {query, key, value}, {output, log_sum_exp});
+//   executor.Backward(*prepared, {query, key, value}, {output, log_sum_exp},
+//                     output_gradient, {query_gradient, ...});
+#ifndef EVENPACK_GPU_WORKER_EXECUTOR_EXECUTOR_H_
+#define EVENPACK_GPU_WORKER_EXECUTOR_EXECUTOR_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/executor/prepared_micro_batch.h"
+#include "server/core/sharding/shard_plan.h"
+
+namespace evenpack::worker {
+
+struct ExecutorOptions {
+  // KV heads are exchanged in as many groups, one while the last is computed with; at
+  // least 1, and no more than there are heads counts.
+  uint32_t head_groups = 4;
+};
+
+// One rank. Not thread-safe: one call at a time, the same calls in the same order on
+// all ranks of the group.
+class Executor {
+ public:
+  // Both must outlive it.
+  Executor(Communicator& communicator, AttentionEngine& engine,
+           const ExecutorOptions& options);
+
+  // INVALID_ARGUMENT: the plan is for another number of ranks, or the shape is refused.
+  // The plan comes from a planner or has passed Validate. May run beside a call.
+  absl::StatusOr<PreparedMicroBatch> Prepare(const ShardPlan& plan,
+                                             const AttentionShape& shape) const;
+
+  // Errors of the communicator and the engine, which abort the group; the results are
+  // undefined then.
+  absl::Status Forward(const PreparedMicroBatch& prepared, const AttentionInput& input,
+                       const AttentionOutput& result);
+  // `forward`: what Forward gave. Gradients of keys and values are summed over ranks in
+  // single precision, in rank order.
+  absl::Status Backward(const PreparedMicroBatch& prepared, const AttentionInput& input,
+                        const AttentionOutput& forward, const void* output_gradient,
+                        const AttentionGradients& result);
+
+ private:
+  // Peers would wait for this rank's part.
+  absl::Status AbortUnlessOk(absl::Status status);
+
+  Communicator& communicator_;
+  AttentionEngine& engine_;
+  const ExecutorOptions options_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_EXECUTOR_EXECUTOR_H_

@@ -1,0 +1,38 @@
+#include "gpu_worker/executor/forward_pass.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace evenpack::worker {
+
+absl::Status ForwardPass::Run(uint32_t head_groups) {
+  const AttentionShape& shape = prepared_.shape;
+  ClearPadding(prepared_, result_.output, shape.query_row() * BytesOf(shape.type));
+  ClearPadding(prepared_, result_.log_sum_exp, shape.query_heads * sizeof(float));
+  const std::vector<HeadRange> groups = HeadGroups(shape, head_groups);
+  const auto receive = [&](size_t group) {
+    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_,
+                                        communicator_);
+  };
+  if (prepared_.layout.exchanges) next_ = receive(0);
+  absl::Status status =
+      Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}));
+  for (size_t g = 0; next_ != nullptr && status.ok(); ++g) {
+    const std::unique_ptr<ReceivedKv> received = std::move(next_);
+    if (g + 1 < groups.size()) next_ = receive(g + 1);
+    status = received->Wait();
+    if (!status.ok()) break;
+    status =
+        Compute(received->CallFor(prepared_.remote_tasks, input_), received->heads());
+  }
+  return status;
+}
+
+absl::Status ForwardPass::Compute(const AttentionCall& call, const HeadView& heads) {
+  if (call.tasks.empty()) return absl::OkStatus();
+  return engine_.Forward(
+      call, {heads.Queries(result_.output), heads.LogSumExp(result_.log_sum_exp)});
+}
+
+}  // namespace evenpack::worker

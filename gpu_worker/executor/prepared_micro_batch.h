@@ -1,0 +1,61 @@
+// A micro-batch as one rank executes it, and the tensors that it is executed on.
+#ifndef EVENPACK_GPU_WORKER_EXECUTOR_PREPARED_MICRO_BATCH_H_
+#define EVENPACK_GPU_WORKER_EXECUTOR_PREPARED_MICRO_BATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/attention/attention_shape.h"
+#include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/executor/kv_layout.h"
+#include "server/core/sharding/shard_plan.h"
+
+namespace evenpack::worker {
+
+// What does not depend on the tensors. Constant, so that it can be made ahead and used
+// again for each layer.
+struct PreparedMicroBatch {
+  AttentionShape shape;
+  KvLayout layout;
+  // Tokens and padding that the rank holds: rows of its tensors.
+  uint64_t held_rows = 0;
+  // Of layout.tasks, those that see own keys alone, and the others.
+  std::vector<AttentionTask> local_tasks;
+  std::vector<AttentionTask> remote_tasks;
+  // By peer, where gradients of the rows that were sent to it lie when they come back,
+  // before they are added up; and how many rows these are together.
+  std::vector<std::vector<RowRange>> returned;
+  uint64_t returned_rows = 0;
+};
+
+// `plan` comes from a planner or has passed Validate, `shape` has passed Check;
+// rank < plan.context_parallel.
+PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
+                                     const AttentionShape& shape);
+
+// A rank's tensors: THD rows one after another, its tokens in local order and then its
+// padding, which is not read.
+struct AttentionInput {
+  const void* query = nullptr;
+  const void* key = nullptr;
+  const void* value = nullptr;
+};
+// Rows of padding are set to 0.
+struct AttentionOutput {
+  void* output = nullptr;
+  // held_rows x query_heads.
+  float* log_sum_exp = nullptr;
+};
+struct AttentionGradients {
+  void* query = nullptr;
+  void* key = nullptr;
+  void* value = nullptr;
+};
+
+// Sets the rows of padding to 0.
+void ClearPadding(const PreparedMicroBatch& prepared, void* rows, size_t row_bytes);
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_EXECUTOR_PREPARED_MICRO_BATCH_H_

@@ -1,0 +1,234 @@
+#include "gpu_worker/executor/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/attention/cpu_attention.h"
+#include "gpu_worker/communicator/local_group.h"
+#include "server/core/document/invalid_field.h"
+#include "tests/gpu_worker/micro_batch_tensors.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::Draw;
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+using testing::AttentionErrors;
+using ::testing::HasSubstr;
+using testing::MicroBatchTensors;
+using testing::Planned;
+using testing::RankTensors;
+
+AttentionShape SmallShape() {
+  AttentionShape shape;
+  shape.query_heads = 4;
+  shape.kv_heads = 2;
+  shape.head_size = 64;
+  return shape;
+}
+
+absl::Status RunRank(Executor& executor, const ShardPlan& plan,
+                     const AttentionShape& shape, RankTensors& tensors) {
+  const auto prepared = executor.Prepare(plan, shape);
+  if (!prepared.ok()) return prepared.status();
+  absl::Status status = executor.Forward(*prepared, tensors.input(), tensors.result());
+  if (!status.ok()) return status;
+  return executor.Backward(*prepared, tensors.input(), tensors.result(),
+                           tensors.output_gradient.data(), tensors.gradients());
+}
+
+// Forward and backward on all ranks of a group, each in a thread.
+std::vector<RankTensors> RunGroup(const MicroBatchTensors& tensors,
+                                  const ShardPlan& plan, const AttentionShape& shape,
+                                  const ExecutorOptions& options = {}) {
+  const uint32_t ranks = plan.context_parallel;
+  LocalGroup group(ranks);
+  std::vector<RankTensors> results;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    results.push_back(tensors.OfRank(plan, rank));
+  }
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      CpuAttention engine(1);
+      Executor executor(group.OfRank(rank), engine, options);
+      EXPECT_THAT(RunRank(executor, plan, shape, results[rank]), IsOk());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+AttentionErrors ErrorsOf(const ShardPlan& plan, const AttentionShape& shape,
+                         const std::vector<uint32_t>& lengths,
+                         const ExecutorOptions& options = {}) {
+  const MicroBatchTensors tensors(shape, lengths, 3);
+  return tensors.Compare(plan, RunGroup(tensors, plan, shape, options));
+}
+
+constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
+                                   Sharding::kContiguous};
+
+TEST(ExecutorTest, AGroupComputesWhatTheDefinitionSays) {
+  const std::vector<uint32_t> lengths = {70, 1, 33, 2, 128, 9};
+  for (const Sharding sharding : kShardings) {
+    for (const uint32_t cp : {1U, 2U, 3U, 4U, 8U}) {
+      const ShardPlan plan = Planned(sharding, lengths, cp);
+      EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
+                testing::kSinglePrecision)
+          << static_cast<int>(sharding) << " " << cp;
+    }
+  }
+}
+
+// Ranks without a token of a document, empty slices, documents of one token, groups
+// larger than the micro-batch.
+TEST(ExecutorTest, FewTokensOnManyRanks) {
+  for (const Sharding sharding : kShardings) {
+    for (const std::vector<uint32_t>& lengths :
+         {std::vector<uint32_t>{1}, {1, 1, 1}, {3}, {5, 1, 2}}) {
+      const ShardPlan plan = Planned(sharding, lengths, 8);
+      EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
+                testing::kSinglePrecision);
+    }
+  }
+}
+
+TEST(ExecutorTest, PaddingIsNotReadAndBecomesNought) {
+  const std::vector<uint32_t> lengths = {13, 1, 30, 7};
+  for (const Sharding sharding : kShardings) {
+    const ShardPlan plan = Planned(sharding, lengths, 3, 4);
+    ASSERT_GT(plan.padded_tokens, plan.tokens());
+    EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
+              testing::kSinglePrecision);
+  }
+}
+
+TEST(ExecutorTest, HeadsMayBeExchangedInAnyNumberOfGroups) {
+  AttentionShape shape = SmallShape();
+  shape.query_heads = 10;
+  shape.kv_heads = 5;
+  const std::vector<uint32_t> lengths = {50, 20};
+  const ShardPlan plan = Planned(Sharding::kPerDocument, lengths, 3);
+  const MicroBatchTensors tensors(shape, lengths, 3);
+  std::vector<RankTensors> first;
+  for (const uint32_t groups : {1U, 2U, 3U, 5U, 100U}) {
+    std::vector<RankTensors> results = RunGroup(tensors, plan, shape, {groups});
+    EXPECT_LT(tensors.Compare(plan, results).Largest(), testing::kSinglePrecision)
+        << groups;
+    if (first.empty()) first = std::move(results);
+  }
+}
+
+TEST(ExecutorTest, TensorsMayBeOfHalves) {
+  const std::vector<uint32_t> lengths = {60, 5, 90};
+  const ShardPlan plan = Planned(Sharding::kPerSequence, lengths, 4);
+  AttentionShape shape = SmallShape();
+  shape.type = ElementType::kBfloat16;
+  EXPECT_LT(ErrorsOf(plan, shape, lengths).Largest(), 5e-3);
+  shape.type = ElementType::kFloat16;
+  EXPECT_LT(ErrorsOf(plan, shape, lengths).Largest(), 1e-3);
+}
+
+TEST(ExecutorTest, AnythingThatCanBePlannedIsComputed) {
+  std::mt19937_64 random(6);
+  for (int repeat = 0; repeat < 150; ++repeat) {
+    std::vector<uint32_t> lengths(Draw(random, 1, 7));
+    for (uint32_t& length : lengths) {
+      length = Draw(random, 1, repeat % 2 == 0 ? 5 : 60);
+    }
+    AttentionShape shape = SmallShape();
+    shape.kv_heads = Draw(random, 1, 3);
+    shape.query_heads = shape.kv_heads * Draw(random, 1, 3);
+    shape.sliding_window = Draw(random, 0, 1) * Draw(random, 1, 50);
+    const ShardPlan plan = Planned(kShardings[Draw(random, 0, 2)], lengths,
+                                   Draw(random, 1, 8), 2 * Draw(random, 0, 3));
+    const ExecutorOptions options = {Draw(random, 1, 3)};
+    ASSERT_LT(ErrorsOf(plan, shape, lengths, options).Largest(),
+              testing::kSinglePrecision)
+        << repeat;
+  }
+}
+
+TEST(ExecutorTest, ResultsAreTheSameEachTime) {
+  const std::vector<uint32_t> lengths = {200, 30, 77};
+  const ShardPlan plan = Planned(Sharding::kPerDocument, lengths, 4);
+  const MicroBatchTensors tensors(SmallShape(), lengths, 3);
+  const std::vector<RankTensors> first = RunGroup(tensors, plan, SmallShape());
+  const std::vector<RankTensors> second = RunGroup(tensors, plan, SmallShape());
+  for (size_t rank = 0; rank < first.size(); ++rank) {
+    EXPECT_EQ(first[rank].output, second[rank].output);
+    EXPECT_EQ(first[rank].key_gradient, second[rank].key_gradient);
+    EXPECT_EQ(first[rank].value_gradient, second[rank].value_gradient);
+  }
+}
+
+TEST(ExecutorTest, RefusesAShapeAndAPlanOfAnotherGroupByName) {
+  LocalGroup group(2);
+  CpuAttention engine(1);
+  const Executor executor(group.OfRank(0), engine, {});
+  const auto other =
+      executor.Prepare(Planned(Sharding::kPerSequence, {9}, 3), SmallShape());
+  EXPECT_THAT(other.status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("accepted: the group's ranks, 2")));
+  EXPECT_EQ(RefusedField(other.status()), "plan.context_parallel");
+  AttentionShape odd = SmallShape();
+  odd.head_size = 100;
+  EXPECT_EQ(
+      RefusedField(
+          executor.Prepare(Planned(Sharding::kPerSequence, {9}, 2), odd).status()),
+      "head_size");
+}
+
+// An engine that fails from some call on.
+class FailingAttention : public CpuAttention {
+ public:
+  explicit FailingAttention(int calls) : CpuAttention(1), calls_(calls) {}
+
+  absl::Status Forward(const AttentionCall& call,
+                       const ForwardResult& result) override {
+    if (calls_-- == 0) return absl::InternalError("the device is gone");
+    return CpuAttention::Forward(call, result);
+  }
+
+ private:
+  int calls_;
+};
+
+// Else they would wait for its part.
+TEST(ExecutorTest, ARankThatFailsEndsTheWorkOfItsPeers) {
+  const std::vector<uint32_t> lengths = {64};
+  const ShardPlan plan = Planned(Sharding::kPerSequence, lengths, 2);
+  const MicroBatchTensors tensors(SmallShape(), lengths, 3);
+  LocalGroup group(2);
+  std::vector<absl::Status> statuses(2);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      FailingAttention engine(rank == 0 ? 0 : 1000);
+      Executor executor(group.OfRank(rank), engine, {});
+      RankTensors of = tensors.OfRank(plan, rank);
+      statuses[rank] = RunRank(executor, plan, SmallShape(), of);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& status : statuses) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("the device is gone")));
+  }
+}
+
+}  // namespace
+}  // namespace evenpack::worker

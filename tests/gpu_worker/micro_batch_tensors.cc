@@ -1,0 +1,182 @@
+#include "tests/gpu_worker/micro_batch_tensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "server/core/cost/kernel_latency_table.h"
+#include "server/core/sharding/plan_sharding.h"
+
+namespace evenpack::worker::testing {
+namespace {
+
+// Rows of doubles as a rank holds them: typed, with NaNs where nothing was put.
+class TypedRows {
+ public:
+  TypedRows(ElementType type, uint64_t rows, size_t row)
+      : type_(type), row_(row), bytes_(rows * row * BytesOf(type)) {
+    const std::vector<float> poison(row, std::numeric_limits<float>::quiet_NaN());
+    for (uint64_t i = 0; i < rows; ++i) Store(type, poison.data(), row, At(i));
+  }
+
+  void Put(uint64_t at, const std::vector<double>& from, uint64_t row) {
+    const auto first = from.begin() + static_cast<ptrdiff_t>(row * row_);
+    const std::vector<float> values(first, first + static_cast<ptrdiff_t>(row_));
+    Store(type_, values.data(), row_, At(at));
+  }
+  std::vector<char> bytes() && { return std::move(bytes_); }
+
+ private:
+  char* At(uint64_t row) { return bytes_.data() + row * row_ * BytesOf(type_); }
+
+  const ElementType type_;
+  const size_t row_;
+  std::vector<char> bytes_;
+};
+
+// Differences between a rank's rows and those of the reference.
+class Comparison {
+ public:
+  explicit Comparison(const std::vector<double>& expected) : expected_(expected) {
+    for (const double value : expected) {
+      magnitude_ = std::max(magnitude_, std::fabs(value));
+    }
+  }
+
+  void Row(const float* row, uint64_t expected_row, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const double difference =
+          std::fabs(double{row[i]} - expected_[expected_row * count + i]);
+      // False for a NaN too.
+      if (!(difference <= worst_)) worst_ = Finite(difference);
+    }
+  }
+  void Padding(const float* row, size_t count) {
+    if (!std::all_of(row, row + count, [](float value) { return value == 0; })) {
+      worst_ = std::numeric_limits<double>::infinity();
+    }
+  }
+  // Gradients may all be 0, and inputs are of the order of 1.
+  double error() const { return worst_ / std::max(magnitude_, 0.1); }
+
+ private:
+  static double Finite(double difference) {
+    return std::isnan(difference) ? std::numeric_limits<double>::infinity()
+                                  : difference;
+  }
+
+  const std::vector<double>& expected_;
+  double magnitude_ = 0;
+  double worst_ = 0;
+};
+
+std::vector<float> Loaded(ElementType type, const std::vector<char>& bytes) {
+  std::vector<float> values(bytes.size() / BytesOf(type));
+  Load(type, bytes.data(), values.size(), values.data());
+  return values;
+}
+
+}  // namespace
+
+ShardPlan Planned(Sharding sharding, const std::vector<uint32_t>& lengths,
+                  uint32_t context_parallel, uint32_t pad_to) {
+  return PlanSharding(sharding, lengths, context_parallel, pad_to, KernelLatencyTable())
+      .value();
+}
+
+double AttentionErrors::Largest() const {
+  return std::max({output, log_sum_exp, query_gradient, key_gradient, value_gradient});
+}
+
+MicroBatchTensors::MicroBatchTensors(const AttentionShape& shape,
+                                     std::vector<uint32_t> lengths, uint64_t seed)
+    : shape_(shape), lengths_(std::move(lengths)) {
+  input_.lengths = lengths_;
+  const auto append = [&](TensorRole role, size_t row_size, uint32_t document,
+                          uint32_t position, std::vector<double>& to) {
+    std::vector<float> row(row_size);
+    FillSyntheticRow(seed, role, document, position, shape_.type, row);
+    to.insert(to.end(), row.begin(), row.end());
+  };
+  for (uint32_t document = 0; document < lengths_.size(); ++document) {
+    for (uint32_t position = 0; position < lengths_[document]; ++position) {
+      append(TensorRole::kQuery, shape_.query_row(), document, position, input_.query);
+      append(TensorRole::kKey, shape_.kv_row(), document, position, input_.key);
+      append(TensorRole::kValue, shape_.kv_row(), document, position, input_.value);
+      append(TensorRole::kOutputGradient, shape_.query_row(), document, position,
+             output_gradient_);
+    }
+  }
+  output_ = ReferenceForward(shape_, input_);
+  gradients_ = ReferenceBackward(shape_, input_, output_gradient_);
+}
+
+template <typename Visit>
+void MicroBatchTensors::ForEachRow(const ShardPlan& plan, uint32_t rank,
+                                   Visit visit) const {
+  const RankSlices slices = ExpandRank(plan, rank);
+  uint64_t local = 0;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const uint64_t first = plan.document_starts[slices.document[i]];
+    for (uint32_t position = slices.begin[i]; position < slices.end[i]; ++position) {
+      visit(first + position, local++);
+    }
+  }
+}
+
+RankTensors MicroBatchTensors::OfRank(const ShardPlan& plan, uint32_t rank) const {
+  const uint64_t rows = HeldTokens(plan, rank);
+  const auto empty = [&](size_t row) { return TypedRows(shape_.type, rows, row); };
+  const auto filled = [&](const std::vector<double>& from, size_t row) {
+    TypedRows to = empty(row);
+    ForEachRow(plan, rank,
+               [&](uint64_t at, uint64_t local) { to.Put(local, from, at); });
+    return std::move(to).bytes();
+  };
+  RankTensors tensors;
+  tensors.query = filled(input_.query, shape_.query_row());
+  tensors.key = filled(input_.key, shape_.kv_row());
+  tensors.value = filled(input_.value, shape_.kv_row());
+  tensors.output_gradient = filled(output_gradient_, shape_.query_row());
+  tensors.output = empty(shape_.query_row()).bytes();
+  tensors.log_sum_exp.assign(rows * shape_.query_heads,
+                             std::numeric_limits<float>::quiet_NaN());
+  tensors.query_gradient = empty(shape_.query_row()).bytes();
+  tensors.key_gradient = empty(shape_.kv_row()).bytes();
+  tensors.value_gradient = empty(shape_.kv_row()).bytes();
+  return tensors;
+}
+
+AttentionErrors MicroBatchTensors::Compare(
+    const ShardPlan& plan, const std::vector<RankTensors>& ranks) const {
+  Comparison output(output_.output);
+  Comparison log_sum_exp(output_.log_sum_exp);
+  Comparison query(gradients_.query);
+  Comparison key(gradients_.key);
+  Comparison value(gradients_.value);
+  for (uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    const uint64_t tokens = ExpandRank(plan, rank).tokens;
+    const uint64_t held = HeldTokens(plan, rank);
+    const auto compare = [&](const std::vector<float>& rows, size_t row,
+                             Comparison& comparison) {
+      ForEachRow(plan, rank, [&](uint64_t at, uint64_t local) {
+        comparison.Row(rows.data() + local * row, at, row);
+      });
+      for (uint64_t local = tokens; local < held; ++local) {
+        comparison.Padding(rows.data() + local * row, row);
+      }
+    };
+    const RankTensors& of = ranks[rank];
+    compare(Loaded(shape_.type, of.output), shape_.query_row(), output);
+    compare(of.log_sum_exp, shape_.query_heads, log_sum_exp);
+    compare(Loaded(shape_.type, of.query_gradient), shape_.query_row(), query);
+    compare(Loaded(shape_.type, of.key_gradient), shape_.kv_row(), key);
+    compare(Loaded(shape_.type, of.value_gradient), shape_.kv_row(), value);
+  }
+  return {output.error(), log_sum_exp.error(), query.error(), key.error(),
+          value.error()};
+}
+
+}  // namespace evenpack::worker::testing

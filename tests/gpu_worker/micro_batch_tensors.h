@@ -1,0 +1,84 @@
+// A made-up micro-batch: the tensors of each rank, and what attention makes of them by
+// its definition.
+#ifndef EVENPACK_TESTS_GPU_WORKER_MICRO_BATCH_TENSORS_H_
+#define EVENPACK_TESTS_GPU_WORKER_MICRO_BATCH_TENSORS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpu_worker/attention/attention_shape.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/reference/reference_attention.h"
+#include "gpu_worker/reference/synthetic_tensor.h"
+#include "server/core/sharding/shard_plan.h"
+
+namespace evenpack::worker::testing {
+
+// Never refused: lengths are at least 1. Not adaptive.
+ShardPlan Planned(Sharding sharding, const std::vector<uint32_t>& lengths,
+                  uint32_t context_parallel, uint32_t pad_to = 0);
+
+// A rank's tensors. What is computed and the padding begin as NaNs.
+struct RankTensors {
+  // With `held_rows` rows each; the first are the rank's tokens in local order.
+  std::vector<char> query;
+  std::vector<char> key;
+  std::vector<char> value;
+  std::vector<char> output_gradient;
+  std::vector<char> output;
+  std::vector<float> log_sum_exp;
+  std::vector<char> query_gradient;
+  std::vector<char> key_gradient;
+  std::vector<char> value_gradient;
+
+  AttentionInput input() const { return {query.data(), key.data(), value.data()}; }
+  AttentionOutput result() { return {output.data(), log_sum_exp.data()}; }
+  AttentionGradients gradients() {
+    return {query_gradient.data(), key_gradient.data(), value_gradient.data()};
+  }
+};
+
+// What differences of numbers of single precision stay below.
+inline constexpr double kSinglePrecision = 1e-5;
+
+// The largest difference from the reference, over the largest of its numbers, or 0.1
+// where that is less.
+struct AttentionErrors {
+  double output = 0;
+  double log_sum_exp = 0;
+  double query_gradient = 0;
+  double key_gradient = 0;
+  double value_gradient = 0;
+
+  double Largest() const;
+};
+
+class MicroBatchTensors {
+ public:
+  MicroBatchTensors(const AttentionShape& shape, std::vector<uint32_t> lengths,
+                    uint64_t seed);
+
+  const std::vector<uint32_t>& lengths() const { return lengths_; }
+  RankTensors OfRank(const ShardPlan& plan, uint32_t rank) const;
+
+  // Over all ranks; infinite where a number is none, or a rank's padding is not 0.
+  AttentionErrors Compare(const ShardPlan& plan,
+                          const std::vector<RankTensors>& ranks) const;
+
+ private:
+  // Calls visit(row in the micro-batch, row at the rank) for the rank's tokens.
+  template <typename Visit>
+  void ForEachRow(const ShardPlan& plan, uint32_t rank, Visit visit) const;
+
+  const AttentionShape shape_;
+  const std::vector<uint32_t> lengths_;
+  ReferenceInput input_;
+  std::vector<double> output_gradient_;
+  ReferenceOutput output_;
+  ReferenceGradients gradients_;
+};
+
+}  // namespace evenpack::worker::testing
+
+#endif  // EVENPACK_TESTS_GPU_WORKER_MICRO_BATCH_TENSORS_H_
