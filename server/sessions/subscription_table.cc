@@ -110,10 +110,9 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
       ++subscription.next;
       const SubscribeRequest& request = subscription.request;
       const auto sharers = sharers_.find({request.dp_rank, request.cp_rank});
-      return SendStep{
-          std::move(step),
-          subscription.HasCredit() && subscription.next < view.window.end(),
-          sharers != sharers_.end() && sharers->second > 1};
+      return SendStep{std::move(step),
+                      subscription.HasCredit() && subscription.next < view.window.end(),
+                      sharers != sharers_.end() && sharers->second > 1};
     }
     // It was read too slowly: every rank made durable what this one has not read.
     if (subscription.next < view.window.begin()) {
