@@ -12,9 +12,10 @@
 namespace evenpack::worker {
 
 // Computes in single precision whatever the tensors hold. Memory beside the tensors:
-// less than 4 MiB a thread. The forward pass is shared out by tiles of queries; the
-// backward pass by document and KV head, so that gradients of keys are summed in a
-// fixed order: results do not depend on the number of threads.
+// less than 4 MiB a thread where up to 256 query heads share a KV head. The forward
+// pass is shared out by tiles of queries; the backward pass by document and KV head, so
+// that gradients of keys are summed in a fixed order: results do not depend on the
+// number of threads. OpenBLAS is set to one thread of its own in the whole process.
 class CpuAttention : public AttentionEngine {
  public:
   // Threads that compute, that of the caller among them; at least 1.

@@ -23,7 +23,7 @@ uint32_t RoundedShift(uint32_t value, int bits) {
 
 }  // namespace
 
-std::string_view ElementTypeName(ElementType type) {
+absl::string_view ElementTypeName(ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
       return "float32";

@@ -5,7 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "absl/strings/string_view.h"
 
 namespace evenpack::worker {
 
@@ -14,7 +15,7 @@ enum class ElementType : uint8_t { kFloat32, kBfloat16, kFloat16 };
 inline constexpr ElementType kElementTypes[] = {
     ElementType::kFloat32, ElementType::kBfloat16, ElementType::kFloat16};
 
-std::string_view ElementTypeName(ElementType type);
+absl::string_view ElementTypeName(ElementType type);
 constexpr size_t BytesOf(ElementType type) {
   return type == ElementType::kFloat32 ? 4 : 2;
 }

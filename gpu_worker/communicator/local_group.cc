@@ -1,53 +1,17 @@
 #include "gpu_worker/communicator/local_group.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/row_copies.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/worker_pool.h"
 
 namespace evenpack::worker {
-namespace {
-
-// Copies from range to range; both lists have as many rows.
-void CopyRows(const ExchangedTensor& from, const std::vector<RowRange>& sent,
-              const ExchangedTensor& to, const std::vector<RowRange>& received,
-              size_t row_bytes) {
-  auto source = sent.begin();
-  uint64_t done = 0;  // rows of *source
-  for (const RowRange& target : received) {
-    for (uint64_t i = 0; i < target.count;) {
-      const uint64_t count = std::min(target.count - i, source->count - done);
-      const char* read =
-          static_cast<const char*>(from.send) + (source->row + done) * from.send_stride;
-      char* write =
-          static_cast<char*>(to.receive) + (target.row + i) * to.receive_stride;
-      if (from.send_stride == row_bytes && to.receive_stride == row_bytes) {
-        std::memcpy(write, read, count * row_bytes);
-      } else {
-        for (uint64_t row = 0; row < count; ++row) {
-          std::memcpy(write + row * to.receive_stride, read + row * from.send_stride,
-                      row_bytes);
-        }
-      }
-      i += count;
-      done += count;
-      if (done == source->count) {
-        ++source;
-        done = 0;
-      }
-    }
-  }
-}
-
-}  // namespace
-
 // What every rank has begun, for the others to read.
 class LocalGroup::Board {
  public:

@@ -7,16 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/gpu_worker/micro_batch_tensors.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
 namespace {
 
 using evenpack::testing::IsOk;
-using testing::AttentionErrors;
-using testing::MicroBatchTensors;
-using testing::RankTensors;
 
 AttentionShape Shape(uint32_t query_heads, uint32_t kv_heads, uint32_t head_size,
                      uint32_t window = 0, ElementType type = ElementType::kFloat32) {
@@ -30,7 +27,7 @@ AttentionShape Shape(uint32_t query_heads, uint32_t kv_heads, uint32_t head_size
 }
 
 ShardPlan OneRank(const std::vector<uint32_t>& lengths) {
-  return testing::Planned(Sharding::kPerSequence, lengths, 1);
+  return Planned(Sharding::kPerSequence, lengths, 1);
 }
 
 // One task for each document, whose keys are one run.
@@ -93,7 +90,7 @@ class WholeCall {
 AttentionErrors ErrorsOf(const AttentionShape& shape,
                          const std::vector<uint32_t>& lengths,
                          std::vector<AttentionTask> tasks) {
-  const MicroBatchTensors tensors(shape, lengths, 1);
+  const MadeMicroBatch tensors(shape, lengths, 1);
   const ShardPlan plan = OneRank(lengths);
   std::vector<RankTensors> ranks = {tensors.OfRank(plan, 0)};
   CpuAttention engine(2);
@@ -123,7 +120,7 @@ TEST(CpuAttentionTest, AgreesWithTheDefinitionForEveryShape) {
   for (const Row& row : rows) {
     const AttentionErrors errors =
         ErrorsOf(row.shape, row.lengths, WholeDocuments(row.lengths));
-    EXPECT_LT(errors.Largest(), testing::kSinglePrecision)
+    EXPECT_LT(errors.Largest(), AcceptedError(ElementType::kFloat32))
         << row.shape.query_heads << ":" << row.shape.kv_heads << " x "
         << row.shape.head_size << ", window " << row.shape.sliding_window;
   }
@@ -153,13 +150,14 @@ TEST(CpuAttentionTest, KeysMayLieInManyRunsAndQueriesInManyTasks) {
       {0, 100, 300, 100, {{0, 7, 0, false}, {7, 250, 7, false}, {257, 43, 257, false}}},
       {0, 0, 100, 0, {{0, 99, 0, false}, {99, 1, 99, false}}},
   };
-  EXPECT_LT(ErrorsOf(shape, {300}, tasks).Largest(), testing::kSinglePrecision);
+  EXPECT_LT(ErrorsOf(shape, {300}, tasks).Largest(),
+            AcceptedError(ElementType::kFloat32));
 }
 
 TEST(CpuAttentionTest, ResultsDoNotDependOnTheThreads) {
   const AttentionShape shape = Shape(4, 2, 64);
   const std::vector<uint32_t> lengths = {300, 20, 150};
-  const MicroBatchTensors tensors(shape, lengths, 1);
+  const MadeMicroBatch tensors(shape, lengths, 1);
   std::vector<RankTensors> results;
   for (const size_t threads : {1U, 2U, 5U}) {
     CpuAttention engine(threads);

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <random>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/communicator/local_group.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
+#include "gpu_worker/selftest/selftest.h"
 #include "server/core/document/invalid_field.h"
-#include "tests/gpu_worker/micro_batch_tensors.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -25,11 +24,7 @@ namespace {
 using evenpack::testing::Draw;
 using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
-using testing::AttentionErrors;
 using ::testing::HasSubstr;
-using testing::MicroBatchTensors;
-using testing::Planned;
-using testing::RankTensors;
 
 AttentionShape SmallShape() {
   AttentionShape shape;
@@ -39,43 +34,27 @@ AttentionShape SmallShape() {
   return shape;
 }
 
-absl::Status RunRank(Executor& executor, const ShardPlan& plan,
-                     const AttentionShape& shape, RankTensors& tensors) {
-  const auto prepared = executor.Prepare(plan, shape);
-  if (!prepared.ok()) return prepared.status();
-  absl::Status status = executor.Forward(*prepared, tensors.input(), tensors.result());
-  if (!status.ok()) return status;
-  return executor.Backward(*prepared, tensors.input(), tensors.result(),
-                           tensors.output_gradient.data(), tensors.gradients());
+std::unique_ptr<AttentionEngine> OneThread() {
+  return std::make_unique<CpuAttention>(1);
 }
 
-// Forward and backward on all ranks of a group, each in a thread.
-std::vector<RankTensors> RunGroup(const MicroBatchTensors& tensors,
-                                  const ShardPlan& plan, const AttentionShape& shape,
+// Forward and backward on all ranks of a group.
+std::vector<RankTensors> Computed(const MadeMicroBatch& made, const ShardPlan& plan,
+                                  const AttentionShape& shape,
                                   const ExecutorOptions& options = {}) {
-  const uint32_t ranks = plan.context_parallel;
-  LocalGroup group(ranks);
-  std::vector<RankTensors> results;
-  for (uint32_t rank = 0; rank < ranks; ++rank) {
-    results.push_back(tensors.OfRank(plan, rank));
+  std::vector<RankTensors> tensors;
+  for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
+    tensors.push_back(made.OfRank(plan, rank));
   }
-  std::vector<std::thread> threads;
-  for (uint32_t rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      CpuAttention engine(1);
-      Executor executor(group.OfRank(rank), engine, options);
-      EXPECT_THAT(RunRank(executor, plan, shape, results[rank]), IsOk());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return results;
+  EXPECT_THAT(RunGroup(plan, shape, options.head_groups, OneThread, tensors), IsOk());
+  return tensors;
 }
 
 AttentionErrors ErrorsOf(const ShardPlan& plan, const AttentionShape& shape,
                          const std::vector<uint32_t>& lengths,
                          const ExecutorOptions& options = {}) {
-  const MicroBatchTensors tensors(shape, lengths, 3);
-  return tensors.Compare(plan, RunGroup(tensors, plan, shape, options));
+  const MadeMicroBatch tensors(shape, lengths, 3);
+  return tensors.Compare(plan, Computed(tensors, plan, shape, options));
 }
 
 constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
@@ -87,7 +66,7 @@ TEST(ExecutorTest, AGroupComputesWhatTheDefinitionSays) {
     for (const uint32_t cp : {1U, 2U, 3U, 4U, 8U}) {
       const ShardPlan plan = Planned(sharding, lengths, cp);
       EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
-                testing::kSinglePrecision)
+                AcceptedError(ElementType::kFloat32))
           << static_cast<int>(sharding) << " " << cp;
     }
   }
@@ -101,7 +80,7 @@ TEST(ExecutorTest, FewTokensOnManyRanks) {
          {std::vector<uint32_t>{1}, {1, 1, 1}, {3}, {5, 1, 2}}) {
       const ShardPlan plan = Planned(sharding, lengths, 8);
       EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
-                testing::kSinglePrecision);
+                AcceptedError(ElementType::kFloat32));
     }
   }
 }
@@ -112,7 +91,7 @@ TEST(ExecutorTest, PaddingIsNotReadAndBecomesNought) {
     const ShardPlan plan = Planned(sharding, lengths, 3, 4);
     ASSERT_GT(plan.padded_tokens, plan.tokens());
     EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
-              testing::kSinglePrecision);
+              AcceptedError(ElementType::kFloat32));
   }
 }
 
@@ -122,11 +101,12 @@ TEST(ExecutorTest, HeadsMayBeExchangedInAnyNumberOfGroups) {
   shape.kv_heads = 5;
   const std::vector<uint32_t> lengths = {50, 20};
   const ShardPlan plan = Planned(Sharding::kPerDocument, lengths, 3);
-  const MicroBatchTensors tensors(shape, lengths, 3);
+  const MadeMicroBatch tensors(shape, lengths, 3);
   std::vector<RankTensors> first;
   for (const uint32_t groups : {1U, 2U, 3U, 5U, 100U}) {
-    std::vector<RankTensors> results = RunGroup(tensors, plan, shape, {groups});
-    EXPECT_LT(tensors.Compare(plan, results).Largest(), testing::kSinglePrecision)
+    std::vector<RankTensors> results = Computed(tensors, plan, shape, {groups});
+    EXPECT_LT(tensors.Compare(plan, results).Largest(),
+              AcceptedError(ElementType::kFloat32))
         << groups;
     if (first.empty()) first = std::move(results);
   }
@@ -157,7 +137,7 @@ TEST(ExecutorTest, AnythingThatCanBePlannedIsComputed) {
                                    Draw(random, 1, 8), 2 * Draw(random, 0, 3));
     const ExecutorOptions options = {Draw(random, 1, 3)};
     ASSERT_LT(ErrorsOf(plan, shape, lengths, options).Largest(),
-              testing::kSinglePrecision)
+              AcceptedError(ElementType::kFloat32))
         << repeat;
   }
 }
@@ -165,9 +145,9 @@ TEST(ExecutorTest, AnythingThatCanBePlannedIsComputed) {
 TEST(ExecutorTest, ResultsAreTheSameEachTime) {
   const std::vector<uint32_t> lengths = {200, 30, 77};
   const ShardPlan plan = Planned(Sharding::kPerDocument, lengths, 4);
-  const MicroBatchTensors tensors(SmallShape(), lengths, 3);
-  const std::vector<RankTensors> first = RunGroup(tensors, plan, SmallShape());
-  const std::vector<RankTensors> second = RunGroup(tensors, plan, SmallShape());
+  const MadeMicroBatch tensors(SmallShape(), lengths, 3);
+  const std::vector<RankTensors> first = Computed(tensors, plan, SmallShape());
+  const std::vector<RankTensors> second = Computed(tensors, plan, SmallShape());
   for (size_t rank = 0; rank < first.size(); ++rank) {
     EXPECT_EQ(first[rank].output, second[rank].output);
     EXPECT_EQ(first[rank].key_gradient, second[rank].key_gradient);
@@ -210,23 +190,30 @@ class FailingAttention : public CpuAttention {
 // Else they would wait for its part.
 TEST(ExecutorTest, ARankThatFailsEndsTheWorkOfItsPeers) {
   const std::vector<uint32_t> lengths = {64};
-  const ShardPlan plan = Planned(Sharding::kPerSequence, lengths, 2);
-  const MicroBatchTensors tensors(SmallShape(), lengths, 3);
-  LocalGroup group(2);
-  std::vector<absl::Status> statuses(2);
-  std::vector<std::thread> threads;
-  for (uint32_t rank = 0; rank < 2; ++rank) {
-    threads.emplace_back([&, rank] {
-      FailingAttention engine(rank == 0 ? 0 : 1000);
-      Executor executor(group.OfRank(rank), engine, {});
-      RankTensors of = tensors.OfRank(plan, rank);
-      statuses[rank] = RunRank(executor, plan, SmallShape(), of);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const absl::Status& status : statuses) {
-    EXPECT_THAT(status,
-                StatusIs(absl::StatusCode::kInternal, HasSubstr("the device is gone")));
+  const ShardPlan plan = Planned(Sharding::kPerSequence, lengths, 3);
+  const MadeMicroBatch made(SmallShape(), lengths, 3);
+  for (const int calls : {0, 1, 2}) {
+    LocalGroup group(3);
+    std::vector<absl::Status> statuses(3);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+      threads.emplace_back([&, rank] {
+        FailingAttention engine(rank == 1 ? calls : 1000);
+        Executor executor(group.OfRank(rank), engine, {2});
+        RankTensors of = made.OfRank(plan, rank);
+        const PreparedMicroBatch prepared =
+            executor.Prepare(plan, SmallShape()).value();
+        // Rounds, since a rank may be done with one before another fails in it.
+        while (statuses[rank].ok()) {
+          statuses[rank] = executor.Forward(prepared, of.input(), of.result());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const absl::Status& status : statuses) {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal,
+                                   HasSubstr("the device is gone")));
+    }
   }
 }
 

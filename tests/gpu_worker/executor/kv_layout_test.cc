@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/gpu_worker/micro_batch_tensors.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
 #include "tests/testing/test_documents.h"
 
 namespace evenpack::worker {
@@ -18,7 +18,6 @@ namespace {
 using evenpack::testing::Draw;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using testing::Planned;
 
 AttentionShape Window(uint32_t window) {
   AttentionShape shape;

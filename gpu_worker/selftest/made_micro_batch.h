@@ -1,7 +1,7 @@
 // A made-up micro-batch: the tensors of each rank, and what attention makes of them by
 // its definition.
-#ifndef EVENPACK_TESTS_GPU_WORKER_MICRO_BATCH_TENSORS_H_
-#define EVENPACK_TESTS_GPU_WORKER_MICRO_BATCH_TENSORS_H_
+#ifndef EVENPACK_GPU_WORKER_SELFTEST_MADE_MICRO_BATCH_H_
+#define EVENPACK_GPU_WORKER_SELFTEST_MADE_MICRO_BATCH_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "gpu_worker/reference/synthetic_tensor.h"
 #include "server/core/sharding/shard_plan.h"
 
-namespace evenpack::worker::testing {
+namespace evenpack::worker {
 
 // Never refused: lengths are at least 1. Not adaptive.
 ShardPlan Planned(Sharding sharding, const std::vector<uint32_t>& lengths,
@@ -39,9 +39,6 @@ struct RankTensors {
   }
 };
 
-// What differences of numbers of single precision stay below.
-inline constexpr double kSinglePrecision = 1e-5;
-
 // The largest difference from the reference, over the largest of its numbers, or 0.1
 // where that is less.
 struct AttentionErrors {
@@ -52,17 +49,36 @@ struct AttentionErrors {
   double value_gradient = 0;
 
   double Largest() const;
+  // Each the larger of both.
+  void Merge(const AttentionErrors& other);
 };
 
-class MicroBatchTensors {
+// What all of them stay below where tensors hold the type and computing is in single
+// precision: some last places of the results.
+constexpr double AcceptedError(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return 1e-5;
+    case ElementType::kBfloat16:
+      return 1e-2;
+    case ElementType::kFloat16:
+      return 2e-3;
+  }
+  return 0;
+}
+
+class MadeMicroBatch {
  public:
-  MicroBatchTensors(const AttentionShape& shape, std::vector<uint32_t> lengths,
-                    uint64_t seed);
+  MadeMicroBatch(const AttentionShape& shape, std::vector<uint32_t> lengths,
+                 uint64_t seed);
 
   const std::vector<uint32_t>& lengths() const { return lengths_; }
   RankTensors OfRank(const ShardPlan& plan, uint32_t rank) const;
 
-  // Over all ranks; infinite where a number is none, or a rank's padding is not 0.
+  // Of one rank; infinite where a number is none, or a row of padding not 0.
+  AttentionErrors Compare(const ShardPlan& plan, uint32_t rank,
+                          const RankTensors& tensors) const;
+  // Over all ranks.
   AttentionErrors Compare(const ShardPlan& plan,
                           const std::vector<RankTensors>& ranks) const;
 
@@ -79,6 +95,6 @@ class MicroBatchTensors {
   ReferenceGradients gradients_;
 };
 
-}  // namespace evenpack::worker::testing
+}  // namespace evenpack::worker
 
-#endif  // EVENPACK_TESTS_GPU_WORKER_MICRO_BATCH_TENSORS_H_
+#endif  // EVENPACK_GPU_WORKER_SELFTEST_MADE_MICRO_BATCH_H_

@@ -1,4 +1,4 @@
-#include "tests/gpu_worker/micro_batch_tensors.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "server/core/cost/kernel_latency_table.h"
 #include "server/core/sharding/plan_sharding.h"
 
-namespace evenpack::worker::testing {
+namespace evenpack::worker {
 namespace {
 
 // Rows of doubles as a rank holds them: typed, with NaNs where nothing was put.
@@ -86,12 +86,20 @@ ShardPlan Planned(Sharding sharding, const std::vector<uint32_t>& lengths,
       .value();
 }
 
+void AttentionErrors::Merge(const AttentionErrors& other) {
+  output = std::max(output, other.output);
+  log_sum_exp = std::max(log_sum_exp, other.log_sum_exp);
+  query_gradient = std::max(query_gradient, other.query_gradient);
+  key_gradient = std::max(key_gradient, other.key_gradient);
+  value_gradient = std::max(value_gradient, other.value_gradient);
+}
+
 double AttentionErrors::Largest() const {
   return std::max({output, log_sum_exp, query_gradient, key_gradient, value_gradient});
 }
 
-MicroBatchTensors::MicroBatchTensors(const AttentionShape& shape,
-                                     std::vector<uint32_t> lengths, uint64_t seed)
+MadeMicroBatch::MadeMicroBatch(const AttentionShape& shape,
+                               std::vector<uint32_t> lengths, uint64_t seed)
     : shape_(shape), lengths_(std::move(lengths)) {
   input_.lengths = lengths_;
   const auto append = [&](TensorRole role, size_t row_size, uint32_t document,
@@ -114,8 +122,8 @@ MicroBatchTensors::MicroBatchTensors(const AttentionShape& shape,
 }
 
 template <typename Visit>
-void MicroBatchTensors::ForEachRow(const ShardPlan& plan, uint32_t rank,
-                                   Visit visit) const {
+void MadeMicroBatch::ForEachRow(const ShardPlan& plan, uint32_t rank,
+                                Visit visit) const {
   const RankSlices slices = ExpandRank(plan, rank);
   uint64_t local = 0;
   for (size_t i = 0; i < slices.size(); ++i) {
@@ -126,7 +134,7 @@ void MicroBatchTensors::ForEachRow(const ShardPlan& plan, uint32_t rank,
   }
 }
 
-RankTensors MicroBatchTensors::OfRank(const ShardPlan& plan, uint32_t rank) const {
+RankTensors MadeMicroBatch::OfRank(const ShardPlan& plan, uint32_t rank) const {
   const uint64_t rows = HeldTokens(plan, rank);
   const auto empty = [&](size_t row) { return TypedRows(shape_.type, rows, row); };
   const auto filled = [&](const std::vector<double>& from, size_t row) {
@@ -149,34 +157,44 @@ RankTensors MicroBatchTensors::OfRank(const ShardPlan& plan, uint32_t rank) cons
   return tensors;
 }
 
-AttentionErrors MicroBatchTensors::Compare(
-    const ShardPlan& plan, const std::vector<RankTensors>& ranks) const {
-  Comparison output(output_.output);
-  Comparison log_sum_exp(output_.log_sum_exp);
-  Comparison query(gradients_.query);
-  Comparison key(gradients_.key);
-  Comparison value(gradients_.value);
-  for (uint32_t rank = 0; rank < ranks.size(); ++rank) {
-    const uint64_t tokens = ExpandRank(plan, rank).tokens;
-    const uint64_t held = HeldTokens(plan, rank);
-    const auto compare = [&](const std::vector<float>& rows, size_t row,
-                             Comparison& comparison) {
-      ForEachRow(plan, rank, [&](uint64_t at, uint64_t local) {
-        comparison.Row(rows.data() + local * row, at, row);
-      });
-      for (uint64_t local = tokens; local < held; ++local) {
-        comparison.Padding(rows.data() + local * row, row);
-      }
-    };
-    const RankTensors& of = ranks[rank];
-    compare(Loaded(shape_.type, of.output), shape_.query_row(), output);
-    compare(of.log_sum_exp, shape_.query_heads, log_sum_exp);
-    compare(Loaded(shape_.type, of.query_gradient), shape_.query_row(), query);
-    compare(Loaded(shape_.type, of.key_gradient), shape_.kv_row(), key);
-    compare(Loaded(shape_.type, of.value_gradient), shape_.kv_row(), value);
-  }
-  return {output.error(), log_sum_exp.error(), query.error(), key.error(),
-          value.error()};
+AttentionErrors MadeMicroBatch::Compare(const ShardPlan& plan, uint32_t rank,
+                                        const RankTensors& tensors) const {
+  const uint64_t tokens = ExpandRank(plan, rank).tokens;
+  const uint64_t held = HeldTokens(plan, rank);
+  const auto error = [&](const std::vector<float>& rows, size_t row,
+                         const std::vector<double>& expected) {
+    Comparison comparison(expected);
+    ForEachRow(plan, rank, [&](uint64_t at, uint64_t local) {
+      comparison.Row(rows.data() + local * row, at, row);
+    });
+    for (uint64_t local = tokens; local < held; ++local) {
+      comparison.Padding(rows.data() + local * row, row);
+    }
+    return comparison.error();
+  };
+  const auto loaded = [this](const std::vector<char>& bytes) {
+    return Loaded(shape_.type, bytes);
+  };
+  AttentionErrors errors;
+  errors.output = error(loaded(tensors.output), shape_.query_row(), output_.output);
+  errors.log_sum_exp =
+      error(tensors.log_sum_exp, shape_.query_heads, output_.log_sum_exp);
+  errors.query_gradient =
+      error(loaded(tensors.query_gradient), shape_.query_row(), gradients_.query);
+  errors.key_gradient =
+      error(loaded(tensors.key_gradient), shape_.kv_row(), gradients_.key);
+  errors.value_gradient =
+      error(loaded(tensors.value_gradient), shape_.kv_row(), gradients_.value);
+  return errors;
 }
 
-}  // namespace evenpack::worker::testing
+AttentionErrors MadeMicroBatch::Compare(const ShardPlan& plan,
+                                        const std::vector<RankTensors>& ranks) const {
+  AttentionErrors errors;
+  for (uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    errors.Merge(Compare(plan, rank, ranks[rank]));
+  }
+  return errors;
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,87 @@
+// evenpack-worker: see --help.
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/app/selftest_text.h"
+#include "gpu_worker/app/worker_options.h"
+#include "gpu_worker/attention/cpu_attention.h"
+#include "gpu_worker/communicator/gloo_communicator.h"
+#include "gpu_worker/selftest/selftest.h"
+
+namespace {
+
+using evenpack::worker::ConnectGloo;
+using evenpack::worker::CpuAttention;
+using evenpack::worker::OnRank;
+using evenpack::worker::OnThreads;
+using evenpack::worker::ReadWorkerCommand;
+using evenpack::worker::RunSelftest;
+using evenpack::worker::SelftestJson;
+using evenpack::worker::SelftestOptions;
+using evenpack::worker::SelftestReport;
+using evenpack::worker::SelftestText;
+using evenpack::worker::WorkerOptions;
+
+constexpr int kBadInput = 2;
+constexpr int kFailed = 1;
+
+int Fail(const absl::Status& status) {
+  std::fputs(absl::StrCat("evenpack-worker: ", status.message(), "\n").c_str(), stderr);
+  return absl::IsInvalidArgument(status) ? kBadInput : kFailed;
+}
+
+void ShowProgress(uint64_t done, uint64_t cases) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  std::fputs(absl::StrCat("\r", done, " of ", cases, done == cases ? "\n" : "").c_str(),
+             stderr);
+}
+
+absl::Status Run(const WorkerOptions& options, SelftestReport& report) {
+  const SelftestOptions& selftest = options.selftest_options;
+  const auto show = [&](uint64_t done) { ShowProgress(done, selftest.cases); };
+  if (!options.group.has_value()) {
+    const auto make_engine = [&options] {
+      return std::make_unique<CpuAttention>(options.threads);
+    };
+    return RunSelftest(selftest, OnThreads(make_engine), show, report);
+  }
+  const auto communicator = ConnectGloo(*options.group);
+  if (!communicator.ok()) return communicator.status();
+  CpuAttention engine(options.threads);
+  return RunSelftest(selftest, OnRank(**communicator, engine), show, report);
+}
+
+int Selftest(const WorkerOptions& options) {
+  SelftestReport report;
+  const absl::Status status = Run(options, report);
+  if (!status.ok()) return Fail(status);
+  const SelftestOptions& selftest = options.selftest_options;
+  std::fputs(
+      (options.json ? SelftestJson(selftest, report) : SelftestText(selftest, report))
+          .c_str(),
+      stdout);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto command =
+        ReadWorkerCommand(std::vector<std::string>(argv + 1, argv + argc));
+    if (!command.ok()) return Fail(command.status());
+    if (!command->text.empty()) {
+      std::fputs(command->text.c_str(), stdout);
+      return 0;
+    }
+    return Selftest(command->options);
+  } catch (const std::exception& error) {
+    return Fail(absl::InternalError(absl::StrCat("internal error: ", error.what())));
+  }
+}

@@ -1,0 +1,120 @@
+#include "gpu_worker/app/worker_options.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack::worker {
+namespace {
+
+constexpr uint32_t kMostRanks = 64;
+// The definition takes time with the square of it.
+constexpr uint32_t kLongest = 4096;
+
+template <typename Number>
+CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value,
+                       uint64_t least, uint64_t most, const std::string& help) {
+  return app.add_option(flag, value, help)
+      ->check(CLI::Range(least, most))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+// Flags of a group, of which the folder tells whether there is one.
+struct GroupFlags {
+  GlooOptions options;
+  uint32_t timeout_seconds = 600;
+  CLI::Option* folder = nullptr;
+};
+
+void AddGroupFlags(CLI::App& app, GroupFlags& group) {
+  GlooOptions& options = group.options;
+  group.folder = app.add_option("--group-folder", options.folder,
+                                "this process is one rank of a group, whose ranks find "
+                                "each other in this folder; else all ranks are threads")
+                     ->type_name("FOLDER")
+                     ->check(CLI::ExistingDirectory);
+  CLI::Option* const others[] = {
+      app.add_option("--group", options.group,
+                     "the group's name, which no other had in the folder")
+          ->type_name("NAME")
+          ->capture_default_str(),
+      AddNumber(app, "--ranks", options.ranks, 1, 1024, "ranks of the group"),
+      AddNumber(app, "--rank", options.rank, 0, 1023, "this process' rank"),
+      app.add_option("--host", options.host,
+                     "the address that peers reach this rank at")
+          ->type_name("HOST")
+          ->capture_default_str(),
+      AddNumber(app, "--group-timeout-seconds", group.timeout_seconds, 1, 86'400,
+                "how long ranks wait for each other"),
+  };
+  for (CLI::Option* option : others) option->needs(group.folder);
+}
+
+void AddFlags(CLI::App& app, WorkerOptions& options) {
+  app.add_flag("--selftest", options.selftest,
+               "execute random micro-batches over groups of ranks, forward and "
+               "backward, compare them with attention by its definition in double "
+               "precision, and say what was checked");
+  SelftestOptions& selftest = options.selftest_options;
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  AddNumber(app, "--cases", selftest.cases, 1, 1'000'000, "micro-batches");
+  AddNumber(app, "--seed", selftest.seed, 0, kMost, "of what is drawn");
+  AddNumber(app, "--first-case", selftest.first_case, 0, kMost,
+            "the first one's number, to repeat one that failed");
+  AddNumber(app, "--max-ranks", selftest.max_ranks, 1, kMostRanks,
+            "most ranks of a group");
+  AddNumber(app, "--max-length", selftest.max_length, 1, kLongest,
+            "longest document, in tokens");
+  AddNumber(app, "--threads", options.threads, 1, 1024, "threads of each rank");
+  app.add_flag("--json", options.json, "print one object of JSON");
+}
+
+}  // namespace
+
+absl::StatusOr<WorkerCommand> ReadWorkerCommand(
+    const std::vector<std::string>& arguments) {
+  WorkerCommand command;
+  CLI::App app(
+      "Executes the attention of a context-parallel group. So far it tests itself; "
+      "docs/attention.md.",
+      "evenpack-worker");
+  app.set_version_flag("--version", absl::StrCat("evenpack-worker ", EVENPACK_VERSION));
+  AddFlags(app, command.options);
+  GroupFlags group;
+  group.options.group = "group";
+  AddGroupFlags(app, group);
+  // CLI11 takes them from the back.
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForVersion& version) {
+    command.text = absl::StrCat(version.what(), "\n");
+  } catch (const CLI::CallForHelp&) {
+    command.text = app.help();
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  if (command.text.empty() && !command.options.selftest) {
+    return absl::InvalidArgumentError(
+        "no mode was given; accepted: --selftest (see --help)");
+  }
+  if (group.folder->count() > 0) {
+    if (group.options.rank >= group.options.ranks) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--rank: ", group.options.rank,
+          " is not accepted; accepted: 0 to --ranks - 1, ", group.options.ranks - 1));
+    }
+    group.options.timeout = std::chrono::seconds(group.timeout_seconds);
+    command.options.selftest_options.min_ranks = group.options.ranks;
+    command.options.selftest_options.max_ranks = group.options.ranks;
+    command.options.group = group.options;
+  }
+  return command;
+}
+
+}  // namespace evenpack::worker

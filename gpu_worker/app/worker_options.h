@@ -1,0 +1,40 @@
+// The flags of evenpack-worker.
+#ifndef EVENPACK_GPU_WORKER_APP_WORKER_OPTIONS_H_
+#define EVENPACK_GPU_WORKER_APP_WORKER_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/communicator/gloo_communicator.h"
+#include "gpu_worker/selftest/selftest.h"
+
+namespace evenpack::worker {
+
+// Documented by --help, which has their bounds too.
+struct WorkerOptions {
+  bool selftest = false;
+  SelftestOptions selftest_options;
+  // Of each rank's engine.
+  uint32_t threads = 1;
+  bool json = false;
+  // The group of processes that this one is a rank of; none: all ranks are its threads.
+  std::optional<GlooOptions> group;
+};
+
+struct WorkerCommand {
+  // What --help or --version print; else empty.
+  std::string text;
+  WorkerOptions options;
+};
+
+// `arguments`: without the program's name. INVALID_ARGUMENT naming flag, value and what
+// is accepted.
+absl::StatusOr<WorkerCommand> ReadWorkerCommand(
+    const std::vector<std::string>& arguments);
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_APP_WORKER_OPTIONS_H_

@@ -1,0 +1,211 @@
+#include "gpu_worker/communicator/gloo_communicator.h"
+
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/rendezvous/prefix_store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/row_copies.h"
+#include "server/core/document/invalid_field.h"
+#include "server/runtime/fault_point.h"
+#include "server/runtime/mutex.h"
+#include "server/runtime/worker_pool.h"
+
+namespace evenpack::worker {
+namespace {
+
+constexpr uint32_t kMostRanks = 1024;
+
+// How an exchange ended, once it has.
+class Outcome {
+ public:
+  void Set(absl::Status status) {
+    {
+      MutexLock lock(mutex_);
+      status_ = std::move(status);
+    }
+    changed_.SignalAll();
+  }
+  absl::Status Wait() {
+    MutexLock lock(mutex_);
+    while (!status_.has_value()) changed_.Wait(mutex_);
+    return *status_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<absl::Status> status_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+class Pending final : public Transfer {
+ public:
+  explicit Pending(std::shared_ptr<Outcome> outcome) : outcome_(std::move(outcome)) {}
+  ~Pending() override { outcome_->Wait().IgnoreError(); }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  absl::Status Wait() override { return outcome_->Wait(); }
+
+ private:
+  const std::shared_ptr<Outcome> outcome_;
+};
+
+// The rows of all tensors for one peer, or from it, one after another.
+struct Parcel {
+  Parcel(uint64_t rows_of_each, const Exchange& exchange)
+      : rows(rows_of_each),
+        row_bytes(exchange.row_bytes),
+        bytes(rows_of_each * exchange.row_bytes * exchange.tensors.size()) {}
+
+  bool empty() const { return bytes.empty(); }
+  std::vector<RowRange> Ranges() const { return {{0, rows}}; }
+  // As a tensor that rows are sent from, or received into.
+  ExchangedTensor Part(size_t tensor) {
+    char* const first = bytes.data() + tensor * rows * row_bytes;
+    return {first, row_bytes, first, row_bytes};
+  }
+
+  uint64_t rows;
+  size_t row_bytes;
+  std::vector<char> bytes;
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
+};
+
+class GlooCommunicator final : public Communicator {
+ public:
+  GlooCommunicator(std::shared_ptr<gloo::rendezvous::Context> context,
+                   std::chrono::milliseconds timeout)
+      : context_(std::move(context)), timeout_(timeout) {}
+
+  uint32_t rank() const override { return static_cast<uint32_t>(context_->rank); }
+  uint32_t size() const override { return static_cast<uint32_t>(context_->size); }
+
+  std::unique_ptr<Transfer> Start(const Exchange& exchange) override {
+    auto outcome = std::make_shared<Outcome>();
+    worker_.Run([this, number = next_++, exchange, outcome] {
+      outcome->Set(Run(number, exchange));
+    });
+    return std::make_unique<Pending>(std::move(outcome));
+  }
+
+  void Abort(const absl::Status& reason) override {
+    {
+      MutexLock lock(mutex_);
+      if (!reason_.ok()) return;
+      reason_ = reason;
+    }
+    // What waits for a peer, here and there, fails then.
+    context_->closeConnections();
+  }
+
+ private:
+  absl::Status reason() {
+    MutexLock lock(mutex_);
+    return reason_;
+  }
+
+  absl::Status Run(uint64_t number, const Exchange& exchange) {
+    if (absl::Status status = reason(); !status.ok()) return status;
+    try {
+      Carry(number, exchange);
+      return absl::OkStatus();
+    } catch (const std::exception& error) {
+      Abort(absl::UnavailableError(
+          absl::StrCat("cp_rank ", rank(), ": exchange ", number,
+                       " with its group failed: ", error.what())));
+      return reason();
+    }
+  }
+
+  void Carry(uint64_t number, const Exchange& exchange) {
+    FaultPoint("exchange.before");
+    std::vector<Parcel> received;
+    std::vector<Parcel> sent;
+    // Pointers to them must stay.
+    received.reserve(size());
+    sent.reserve(size());
+    for (uint32_t peer = 0; peer < size(); ++peer) {
+      received.emplace_back(RowsIn((*exchange.receive_rows)[peer]), exchange);
+      if (!received.back().empty()) Buffer(received.back()).recv(Int(peer), number);
+    }
+    for (uint32_t peer = 0; peer < size(); ++peer) {
+      const std::vector<RowRange>& rows = (*exchange.send_rows)[peer];
+      Parcel& parcel = sent.emplace_back(RowsIn(rows), exchange);
+      if (parcel.empty()) continue;
+      for (size_t t = 0; t < exchange.tensors.size(); ++t) {
+        CopyRows(exchange.tensors[t], rows, parcel.Part(t), parcel.Ranges(),
+                 exchange.row_bytes);
+      }
+      Buffer(parcel).send(Int(peer), number);
+    }
+    for (uint32_t peer = 0; peer < size(); ++peer) {
+      Parcel& parcel = received[peer];
+      if (parcel.empty()) continue;
+      parcel.buffer->waitRecv(timeout_);
+      for (size_t t = 0; t < exchange.tensors.size(); ++t) {
+        CopyRows(parcel.Part(t), parcel.Ranges(), exchange.tensors[t],
+                 (*exchange.receive_rows)[peer], exchange.row_bytes);
+      }
+    }
+    for (Parcel& parcel : sent) {
+      if (!parcel.empty()) parcel.buffer->waitSend(timeout_);
+    }
+  }
+
+  gloo::transport::UnboundBuffer& Buffer(Parcel& parcel) {
+    parcel.buffer =
+        context_->createUnboundBuffer(parcel.bytes.data(), parcel.bytes.size());
+    return *parcel.buffer;
+  }
+
+  static int Int(uint32_t rank) { return static_cast<int>(rank); }
+
+  const std::shared_ptr<gloo::rendezvous::Context> context_;
+  const std::chrono::milliseconds timeout_;
+  uint64_t next_ = 0;
+  Mutex mutex_;
+  // Why the group was aborted.
+  absl::Status reason_ EVENPACK_GUARDED_BY(mutex_);
+  WorkerPool worker_{1};  // last, since its tasks use the others
+};
+
+absl::Status CheckOptions(const GlooOptions& options) {
+  absl::Status status = CheckRange<uint32_t>("ranks", options.ranks, 1, kMostRanks);
+  if (status.ok()) {
+    status = CheckRange<uint32_t>("rank", options.rank, 0, options.ranks - 1);
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const GlooOptions& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  try {
+    gloo::transport::tcp::attr address(options.host.c_str());
+    std::shared_ptr<gloo::transport::Device> device =
+        gloo::transport::tcp::CreateDevice(address);
+    auto context = std::make_shared<gloo::rendezvous::Context>(
+        static_cast<int>(options.rank), static_cast<int>(options.ranks));
+    context->setTimeout(options.timeout);
+    gloo::rendezvous::FileStore files(options.folder);
+    gloo::rendezvous::PrefixStore store(options.group, files);
+    context->connectFullMesh(store, device);
+    return std::make_unique<GlooCommunicator>(std::move(context), options.timeout);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(absl::StrCat(
+        "cp_rank ", options.rank, " of ", options.ranks, " can't join group '",
+        options.group, "' in folder '", options.folder, "': ", error.what()));
+  }
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,163 @@
+#include "gpu_worker/communicator/gloo_communicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/core/document/invalid_field.h"
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+using Ranges = std::vector<std::vector<RowRange>>;
+
+class GlooCommunicatorTest : public ::testing::Test {
+ protected:
+  GlooOptions OfRank(uint32_t rank, uint32_t ranks) const {
+    GlooOptions options;
+    options.rank = rank;
+    options.ranks = ranks;
+    options.folder = scratch_.path();
+    options.group = "group";
+    options.timeout = std::chrono::seconds(60);
+    return options;
+  }
+
+  // Runs body(communicator) for every rank, each in a thread with a connection of its
+  // own.
+  void OnEachRank(uint32_t ranks,
+                  const std::function<void(Communicator&)>& body) const {
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto communicator = ConnectGloo(OfRank(rank, ranks));
+        ASSERT_THAT(communicator.status(), IsOk());
+        body(**communicator);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  evenpack::testing::ScratchDirectory scratch_;
+};
+
+Exchange OfNumbers(const std::vector<int>& from, std::vector<int>& to,
+                   const Ranges& send, const Ranges& receive) {
+  Exchange exchange;
+  exchange.tensors = {{from.data(), sizeof(int), to.data(), sizeof(int)}};
+  exchange.row_bytes = sizeof(int);
+  exchange.send_rows = &send;
+  exchange.receive_rows = &receive;
+  return exchange;
+}
+
+TEST_F(GlooCommunicatorTest, EachRankGetsTheRowsOfEachPeer) {
+  constexpr uint32_t kRanks = 4;
+  OnEachRank(kRanks, [&](Communicator& communicator) {
+    const uint32_t rank = communicator.rank();
+    ASSERT_EQ(communicator.size(), kRanks);
+    Ranges send(kRanks);
+    Ranges receive(kRanks);
+    for (uint32_t peer = 0; peer < kRanks; ++peer) {
+      if (peer == rank) continue;
+      // Of its rows 0 and 1 for the next rank, 2 for the others.
+      const bool next = peer == (rank + 1) % kRanks;
+      send[peer] = {next ? RowRange{0, 2} : RowRange{2, 1}};
+      const bool last = rank == (peer + 1) % kRanks;
+      receive[peer] = {{2 * uint64_t{peer}, last ? uint64_t{2} : uint64_t{1}}};
+    }
+    for (int round = 0; round < 5; ++round) {
+      const int base = static_cast<int>(rank) * 100 + round * 10;
+      const std::vector<int> from = {base, base + 1, base + 2};
+      std::vector<int> first(2 * kRanks, -1);
+      std::vector<int> second(2 * kRanks, -1);
+      const auto a = communicator.Start(OfNumbers(from, first, send, receive));
+      const auto b = communicator.Start(OfNumbers(from, second, send, receive));
+      ASSERT_THAT(b->Wait(), IsOk());
+      ASSERT_THAT(a->Wait(), IsOk());
+      EXPECT_EQ(first, second);
+      for (uint32_t peer = 0; peer < kRanks; ++peer) {
+        if (peer == rank) continue;
+        const int of_peer = static_cast<int>(peer) * 100 + round * 10;
+        const bool last = rank == (peer + 1) % kRanks;
+        EXPECT_EQ(first[2 * peer], last ? of_peer : of_peer + 2);
+        EXPECT_EQ(first[2 * peer + 1], last ? of_peer + 1 : -1);
+      }
+    }
+  });
+}
+
+TEST_F(GlooCommunicatorTest, AGroupOfOneHasNobodyToWaitFor) {
+  OnEachRank(1, [](Communicator& communicator) {
+    const Ranges none(1);
+    std::vector<int> numbers(1);
+    EXPECT_THAT(communicator.Start(OfNumbers(numbers, numbers, none, none))->Wait(),
+                IsOk());
+  });
+}
+
+TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangesOfItsPeers) {
+  OnEachRank(3, [](Communicator& communicator) {
+    Ranges all(3);
+    for (uint32_t peer = 0; peer < 3; ++peer) {
+      if (peer != communicator.rank()) all[peer] = {{0, 1}};
+    }
+    std::vector<int> numbers(1);
+    std::vector<int> to(1);
+    if (communicator.rank() == 1) {
+      communicator.Abort(absl::InternalError("the device is gone"));
+      EXPECT_THAT(communicator.Start(OfNumbers(numbers, to, all, all))->Wait(),
+                  StatusIs(absl::StatusCode::kInternal, "the device is gone"));
+      return;
+    }
+    EXPECT_THAT(communicator.Start(OfNumbers(numbers, to, all, all))->Wait(),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         HasSubstr("exchange 0 with its group failed")));
+    EXPECT_THAT(communicator.Start(OfNumbers(numbers, to, all, all))->Wait(),
+                StatusIs(absl::StatusCode::kUnavailable, _));
+  });
+}
+
+TEST_F(GlooCommunicatorTest, ARankThatDoesNotComeIsToldOf) {
+  GlooOptions options = OfRank(0, 2);
+  options.timeout = std::chrono::milliseconds(50);
+  EXPECT_THAT(ConnectGloo(options).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("cp_rank 0 of 2 can't join group 'group'")));
+}
+
+TEST_F(GlooCommunicatorTest, RefusesByNameWhatCanBeNoRank) {
+  struct Row {
+    uint32_t rank;
+    uint32_t ranks;
+    std::string field;
+  };
+  for (const Row& row :
+       {Row{0, 0, "ranks"}, Row{0, 1025, "ranks"}, Row{2, 2, "rank"}}) {
+    const absl::Status status = ConnectGloo(OfRank(row.rank, row.ranks)).status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, _));
+    EXPECT_EQ(RefusedField(status), row.field);
+  }
+}
+
+TEST_F(GlooCommunicatorTest, AFolderThatIsNoneIsToldOf) {
+  GlooOptions options = OfRank(0, 1);
+  options.folder = "/nowhere/at/all";
+  EXPECT_THAT(ConnectGloo(options).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("'/nowhere/at/all'")));
+}
+
+}  // namespace
+}  // namespace evenpack::worker

@@ -1,0 +1,95 @@
+#include "gpu_worker/executor/gradient_sums.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "gpu_worker/communicator/local_group.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+using ::testing::_;
+using ::testing::Each;
+
+AttentionShape TwoHeads() {
+  AttentionShape shape;
+  shape.query_heads = 2;
+  shape.kv_heads = 2;
+  shape.head_size = 64;
+  return shape;
+}
+
+TEST(GradientSumsTest, BeginAtNought) {
+  GradientSums sums(3, 64);
+  EXPECT_EQ(sums.row(), 64U);
+  EXPECT_EQ(sums.key().size(), 3U * 64);
+  EXPECT_THAT(sums.value(), Each(0.0F));
+  EXPECT_EQ(sums.Keys(5).data, sums.key().data() + 5);
+  EXPECT_EQ(sums.Values(0).stride, 64U);
+  EXPECT_EQ(GradientSums(0, 64).Keys(5).data, nullptr);
+}
+
+// Each rank gives every row that it received its own number and its rank, and each
+// owner finds in every row the numbers of those that received it.
+TEST(GradientSumsTest, OwnersGetTheSumOfWhatEachPeerComputed) {
+  constexpr uint32_t kRanks = 3;
+  const AttentionShape shape = TwoHeads();
+  const ShardPlan plan = Planned(Sharding::kPerSequence, {60}, kRanks);
+  LocalGroup group(kRanks);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank, shape);
+      // The second head alone.
+      ReturnedGradients returned(prepared, HeadView(shape, {1, 1}));
+      const FloatRows key = returned.sums().Keys(0);
+      const FloatRows value = returned.sums().Values(0);
+      for (uint64_t i = 0; i < prepared.layout.received_rows * 64; ++i) {
+        key.data[i] = static_cast<float>(1U << rank);
+        value.data[i] = static_cast<float>(100U << rank);
+      }
+      returned.Start(group.OfRank(rank));
+      GradientSums own(prepared.layout.own_rows, shape.kv_row());
+      EXPECT_THAT(returned.AddTo(own), IsOk());
+      std::vector<float> expected(prepared.layout.own_rows, 0);
+      for (uint32_t peer = 0; peer < kRanks; ++peer) {
+        for (const RowRange& range : prepared.layout.send[peer]) {
+          for (uint64_t i = 0; i < range.count; ++i) {
+            expected[range.row + i] += static_cast<float>(1U << peer);
+          }
+        }
+      }
+      for (uint64_t row = 0; row < prepared.layout.own_rows; ++row) {
+        for (size_t column = 0; column < 128; ++column) {
+          const float sum = column < 64 ? 0 : expected[row];
+          ASSERT_EQ(own.key()[row * 128 + column], sum);
+          ASSERT_EQ(own.value()[row * 128 + column], 100 * sum);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(GradientSumsTest, AnAbortedGroupReturnsNothing) {
+  const AttentionShape shape = TwoHeads();
+  const ShardPlan plan = Planned(Sharding::kPerSequence, {60}, 2);
+  LocalGroup group(2);
+  const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 0, shape);
+  ReturnedGradients returned(prepared, HeadView(shape, {0, 2}));
+  returned.Start(group.OfRank(0));
+  group.OfRank(1).Abort(absl::AbortedError("a rank is gone"));
+  GradientSums own(prepared.layout.own_rows, shape.kv_row());
+  EXPECT_THAT(returned.AddTo(own), StatusIs(absl::StatusCode::kAborted, _));
+  EXPECT_THAT(own.key(), Each(0.0F));
+}
+
+}  // namespace
+}  // namespace evenpack::worker

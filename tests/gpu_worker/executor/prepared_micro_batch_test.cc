@@ -1,0 +1,52 @@
+#include "gpu_worker/executor/prepared_micro_batch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "gpu_worker/selftest/made_micro_batch.h"
+
+namespace evenpack::worker {
+namespace {
+
+using ::testing::ElementsAre;
+
+// 8 tokens, CP 2, padded to 12: rank 0 owns tokens 0 1 2 and slot 9 to 11 of padding.
+TEST(PreparedMicroBatchTest, TellsLocalTasksFromThoseThatSeeOthersKeys) {
+  const ShardPlan plan = Planned(Sharding::kPerSequence, {8}, 2);
+  const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 0, AttentionShape());
+  ASSERT_EQ(prepared.local_tasks.size(), 1U);
+  EXPECT_EQ(prepared.local_tasks[0].begin, 0U);
+  ASSERT_EQ(prepared.remote_tasks.size(), 1U);
+  EXPECT_EQ(prepared.remote_tasks[0].begin, 6U);
+}
+
+TEST(PreparedMicroBatchTest, GradientsOfEachPeerComeBackBehindThoseOfTheOneBefore) {
+  const ShardPlan plan = Planned(Sharding::kPerSequence, {60}, 3);
+  const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 1, AttentionShape());
+  const uint64_t first = RowsIn(prepared.layout.send[0]);
+  const uint64_t last = RowsIn(prepared.layout.send[2]);
+  EXPECT_GT(first, 0U);
+  EXPECT_GT(last, 0U);
+  EXPECT_THAT(prepared.returned[0], ElementsAre(RowRange{0, first}));
+  EXPECT_EQ(RowsIn(prepared.returned[1]), 0U);
+  EXPECT_THAT(prepared.returned[2], ElementsAre(RowRange{first, last}));
+  EXPECT_EQ(prepared.returned_rows, first + last);
+}
+
+TEST(PreparedMicroBatchTest, PaddingIsWhatIsHeldBehindTheTokens) {
+  const ShardPlan plan = Planned(Sharding::kPerSequence, {9}, 2, 4);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    const PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank, AttentionShape());
+    EXPECT_EQ(prepared.held_rows, 6U);
+    std::vector<int> rows(6 * 2, 7);
+    ClearPadding(prepared, rows.data(), 2 * sizeof(int));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i], i < 2 * prepared.layout.own_rows ? 7 : 0) << rank << " " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenpack::worker

@@ -1,0 +1,106 @@
+"""evenpack-worker tests itself: ranks as threads, and as processes over Gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+from collections.abc import Mapping
+
+PROGRAM = os.environ["EVENPACK_WORKER_PROGRAM"]
+BAD_INPUT = 2
+FAILED = 1
+
+
+def start(
+    *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [PROGRAM, "--selftest", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def result(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+class WorkerSelftestTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def start_group(
+        self,
+        ranks: int,
+        *arguments: str,
+        environments: Mapping[int, Mapping[str, str]] | None = None,
+    ) -> list[subprocess.Popen[str]]:
+        """One process for each rank; some with variables of their own."""
+        return [
+            start(
+                *("--group-folder", self.folder, "--group", f"of-{ranks}"),
+                *("--ranks", str(ranks), "--rank", str(rank)),
+                *arguments,
+                environment=(environments or {}).get(rank),
+            )
+            for rank in range(ranks)
+        ]
+
+    def test_ranks_as_threads(self) -> None:
+        code, out, err = result(start("--cases", "60", "--json"))
+        self.assertEqual((code, err), (0, ""))
+        report = json.loads(out)
+        self.assertEqual(report["cases"], 60)
+        self.assertEqual(sum(report["shardings"].values()), 60)
+        self.assertEqual(sum(entry["cases"] for entry in report["ranks"]), 60)
+        for errors in report["errors"]:
+            self.assertGreater(errors["output"], 0)
+            self.assertLess(errors["key_gradient"], errors["accepted"])
+
+    def test_ranks_as_processes(self) -> None:
+        for ranks in (1, 2, 3, 4, 8):
+            with self.subTest(ranks=ranks):
+                flags = ("--cases", "15", "--max-length", "100", "--json")
+                for process in self.start_group(ranks, *flags):
+                    code, out, err = result(process)
+                    self.assertEqual((code, err), (0, ""))
+                    report = json.loads(out)
+                    self.assertEqual(
+                        [entry["cases"] for entry in report["ranks"]],
+                        [0] * (ranks - 1) + [15],
+                    )
+
+    def test_a_rank_that_dies_ends_its_group(self) -> None:
+        dies = {1: {"EVENPACK_KILL_AT": "exchange.before:20"}}
+        ranks = self.start_group(3, "--cases", "100000", environments=dies)
+        for rank, process in enumerate(ranks):
+            code, out, err = result(process)
+            if rank == 1:
+                self.assertEqual(code, -signal.SIGKILL)
+                continue
+            self.assertEqual((code, out), (FAILED, ""))
+            self.assertRegex(err, r"^evenpack-worker: case \d+ of seed 1: ")
+            self.assertIn("with its group failed", err)
+
+    def test_a_group_that_never_forms_is_told_of(self) -> None:
+        flags = ("--group-folder", self.folder, "--ranks", "2", "--rank", "0")
+        code, out, err = result(start(*flags, "--group-timeout-seconds", "1"))
+        self.assertEqual((code, out), (FAILED, ""))
+        self.assertIn("can't join group 'group'", err)
+
+    def test_wrong_flags_are_refused(self) -> None:
+        for arguments in (["--cases", "0"], ["--rank", "1"], ["extra"]):
+            code, out, err = result(start(*arguments))
+            self.assertEqual((code, out), (BAD_INPUT, ""))
+            self.assertRegex(err, "^evenpack-worker: ")
+
+
+if __name__ == "__main__":
+    unittest.main()
