@@ -5,10 +5,13 @@
 #include <gloo/rendezvous/prefix_store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <pthread.h>
 
+#include <csignal>
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -178,6 +181,41 @@ class GlooCommunicator final : public Communicator {
   WorkerPool worker_{1};  // last, since its tasks use the others
 };
 
+// While it lives, the calling thread, and the threads that it starts for good, get an
+// error from a connection that the peer has closed, not the signal that ends a process.
+class PipeSignalBlocked {
+ public:
+  PipeSignalBlocked() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~PipeSignalBlocked() {
+    if (sigismember(&before_, SIGPIPE) != 0) return;
+    // One that came meanwhile is taken, or it would be delivered now.
+    const timespec none{};
+    sigtimedwait(&pipe_, nullptr, &none);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  PipeSignalBlocked(const PipeSignalBlocked&) = delete;
+  PipeSignalBlocked& operator=(const PipeSignalBlocked&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+// Until every rank has all its connections: Gloo ends the process where a peer closes
+// one that is still being made.
+void AwaitAll(gloo::rendezvous::Store& store, const GlooOptions& options) {
+  const auto connected = [](uint32_t rank) { return absl::StrCat("connected/", rank); };
+  store.set(connected(options.rank), {'1'});
+  std::vector<std::string> keys;
+  keys.reserve(options.ranks);
+  for (uint32_t rank = 0; rank < options.ranks; ++rank) keys.push_back(connected(rank));
+  store.wait(keys, options.timeout);
+}
+
 absl::Status CheckOptions(const GlooOptions& options) {
   absl::Status status = CheckRange<uint32_t>("ranks", options.ranks, 1, kMostRanks);
   if (status.ok()) {
@@ -190,6 +228,7 @@ absl::Status CheckOptions(const GlooOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const GlooOptions& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const PipeSignalBlocked blocked;
   try {
     gloo::transport::tcp::attr address(options.host.c_str());
     std::shared_ptr<gloo::transport::Device> device =
@@ -200,6 +239,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const GlooOptions& opt
     gloo::rendezvous::FileStore files(options.folder);
     gloo::rendezvous::PrefixStore store(options.group, files);
     context->connectFullMesh(store, device);
+    AwaitAll(store, options);
     return std::make_unique<GlooCommunicator>(std::move(context), options.timeout);
   } catch (const std::exception& error) {
     return absl::UnavailableError(absl::StrCat(
