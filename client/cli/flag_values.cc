@@ -37,7 +37,7 @@ std::string Accepted(FlagReader::Range range) {
 }  // namespace
 
 bool IsGiven(const FlagValues& values, const std::string& flag) {
-  return values.find(flag) != values.end();
+  return values.contains(flag);
 }
 
 const std::string* FlagReader::Find(const std::string& flag, bool has_fallback,

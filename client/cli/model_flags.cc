@@ -47,7 +47,7 @@ CostSpec ReadCost(const FlagValues& values, FlagReader& reader) {
   quadratic.crossover_tokens =
       reader.Integer("--crossover", {1, kMostCrossover}, 47000);
   quadratic.ns_per_token = reader.Integer("--ns-per-token", {1, kMostNsPerToken}, 1000);
-  const AnalyticCost analytic = ReadModel(values, reader);
+  AnalyticCost analytic = ReadModel(values, reader);
   if (!IsGiven(values, "--model")) return quadratic;
   if (IsGiven(values, "--crossover")) {
     reader.Fail(InvalidField(

@@ -106,7 +106,7 @@ class RetryingConnection final : public Connection {
   static absl::StatusOr<v1::Job> JobOf(Outcome<Response> outcome,
                                        absl::StatusCode code) {
     if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
-    const absl::Status status = outcome.response.status();
+    absl::Status status = outcome.response.status();
     if (!outcome.repeated || status.code() != code) return status;
     return Annotated(status, "; an attempt before this one may have been carried out");
   }
@@ -120,7 +120,7 @@ absl::StatusOr<v1::Job> RetryingConnection::CreateJob(
     const v1::CreateJobRequest& request) {
   Outcome<v1::CreateJobResponse> outcome = Retry(&Stub::CreateJob, request);
   if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
-  const absl::Status status = outcome.response.status();
+  absl::Status status = outcome.response.status();
   if (!outcome.repeated || status.code() != absl::StatusCode::kAlreadyExists) {
     return status;
   }
@@ -158,7 +158,7 @@ absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(
   }
   Outcome<v1::UpdateJobResponse> outcome = Retry(&Stub::UpdateJob, request);
   if (outcome.response.ok()) return std::move(*outcome.response->mutable_job());
-  const absl::Status status = outcome.response.status();
+  absl::Status status = outcome.response.status();
   if (!outcome.repeated || status.code() != absl::StatusCode::kAborted) return status;
   absl::StatusOr<v1::Job> job = GetJob(request.name());
   if (!job.ok()) return job;

@@ -118,7 +118,7 @@ absl::StatusOr<ShardPlan> ReadShardPlan(const v1::ShardPlan& message,
     return DataLoss("plan.padded_tokens is ", plan.padded_tokens,
                     "; expected: ", plan.tokens(), " to ", kMaxDocumentLength);
   }
-  const absl::Status status = *sharding == Sharding::kPerDocument
+  absl::Status status = *sharding == Sharding::kPerDocument
                                   ? ReadCuts(message, plan)
                                   : ReadSlotStarts(message, plan);
   if (!status.ok()) return status;

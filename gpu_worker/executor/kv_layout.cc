@@ -155,6 +155,7 @@ std::vector<Readable> Receive(const std::vector<Interval>& needs,
 KvLayout LayOut(const ShardPlan& plan, uint32_t rank, const AttentionShape& shape) {
   const std::vector<RankSlices> slices = ExpandAllRanks(plan);
   std::vector<std::vector<Piece>> owned;
+  owned.reserve(slices.size());
   for (uint32_t r = 0; r < plan.context_parallel; ++r) {
     owned.push_back(Owned(slices[r], r));
   }

@@ -132,6 +132,7 @@ absl::Status RunGroup(const ShardPlan& plan, const AttentionShape& shape,
   LocalGroup group(ranks);
   std::vector<absl::Status> statuses(ranks);
   std::vector<std::thread> threads;
+  threads.reserve(ranks);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const std::unique_ptr<AttentionEngine> engine = make_engine();
@@ -152,6 +153,7 @@ CaseRunner OnThreads(MakeEngine make_engine) {
              const MadeMicroBatch& made) -> absl::StatusOr<AttentionErrors> {
     const ShardPlan plan = drawn.Plan();
     std::vector<RankTensors> tensors;
+    tensors.reserve(drawn.context_parallel);
     for (uint32_t rank = 0; rank < drawn.context_parallel; ++rank) {
       tensors.push_back(made.OfRank(plan, rank));
     }

@@ -50,7 +50,7 @@ int WakeThreads(const ServerOptions& options) {
 }
 
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {

@@ -136,7 +136,7 @@ std::vector<std::string> WithEmptyValues(const std::vector<std::string>& argumen
   std::vector<std::string> split;
   for (const std::string& argument : arguments) {
     const size_t equals = argument.find('=');
-    if (argument.rfind("--", 0) == 0 && equals + 1 == argument.size()) {
+    if (argument.starts_with("--") && equals + 1 == argument.size()) {
       split.push_back(argument.substr(0, equals));
       split.emplace_back();
     } else {

@@ -15,7 +15,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#if defined(__clang__)
+#ifdef __clang__
 #define EVENPACK_THREAD_ANNOTATION(x) __attribute__((x))
 #else
 #define EVENPACK_THREAD_ANNOTATION(x)

@@ -52,7 +52,7 @@ SkipDocuments FromProto(const v1::SkipDocumentsRequest& from, uint64_t next_step
 
 absl::Status InRewindNames(const absl::Status& status) {
   const std::string field = RefusedField(status);
-  const bool of_spec = field != "checkpoint" && field.substr(0, 4) != "skip";
+  const bool of_spec = field != "checkpoint" && !field.starts_with("skip");
   return of_spec ? InSpecNames(status) : status;
 }
 

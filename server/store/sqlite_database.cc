@@ -131,8 +131,8 @@ absl::Status SqliteDatabase::Run(const std::string& statements) {
 
 absl::Status SqliteDatabase::FlushLog() {
   sqlite3_file* log = nullptr;
-  const int found =
-      sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  const int found = sqlite3_file_control(
+      database_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));
   if (found != SQLITE_OK) return StatusOf(database_.get(), found);
   if (log == nullptr || log->pMethods == nullptr) return absl::OkStatus();
   if (log->pMethods->xSync(log, SQLITE_SYNC_NORMAL) == SQLITE_OK) {

@@ -13,6 +13,7 @@ namespace {
 std::optional<uint16_t> ParsePort(std::string_view text) {
   uint16_t port = 0;
   const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` bounds it.
   const std::from_chars_result result = std::from_chars(text.data(), end, port);
   if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
   return port;

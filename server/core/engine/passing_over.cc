@@ -16,6 +16,7 @@ namespace {
 
 absl::Status CheckCount(const JobState& state, std::span<const SkippedRange> added) {
   std::vector<SequenceRanges> ranges;
+  ranges.reserve(state.streams.size());
   for (const StreamState& stream : state.streams) ranges.push_back(stream.skipped);
   for (const SkippedRange& range : added) {
     SequenceRanges& of_stream = ranges[range.stream];

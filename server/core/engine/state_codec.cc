@@ -110,7 +110,7 @@ std::string EncodeState(const JobState& state) {
 
 absl::StatusOr<JobState> DecodeState(std::string_view bytes) {
   if (bytes.size() < kMagic.size() + sizeof(uint32_t) + kDigestBytes ||
-      bytes.substr(0, kMagic.size()) != kMagic) {
+      !bytes.starts_with(kMagic)) {
     return absl::DataLossError(
         absl::StrCat("state: ", bytes.size(),
                      " bytes that don't start as a state does; accepted: what "
