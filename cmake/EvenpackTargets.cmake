@@ -13,7 +13,10 @@ endif()
 
 find_program(EVENPACK_CCACHE ccache)
 if(EVENPACK_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${EVENPACK_CCACHE}")
+  # Or it would keep nothing that is compiled with precompiled headers. No source asks
+  # for the time of its compilation.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${EVENPACK_CCACHE}")
 endif()
 
 add_library(evenpack_options INTERFACE)
@@ -34,13 +37,18 @@ if(EVENPACK_SANITIZE)
   target_link_options(evenpack_options INTERFACE -fsanitize=${EVENPACK_SANITIZE})
 endif()
 
-# evenpack_library(NAME name SOURCES ... DEPS ...): a static library, linked as
-# evenpack::name.
+# evenpack_library(NAME name SOURCES ... DEPS ... [PRECOMPILED set]): a static library,
+# linked as evenpack::name. PRECOMPILED: see PrecompiledHeaders; default: library.
 function(evenpack_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   add_library(evenpack_${ARG_NAME} STATIC ${ARG_SOURCES})
   add_library(evenpack::${ARG_NAME} ALIAS evenpack_${ARG_NAME})
   target_link_libraries(evenpack_${ARG_NAME} PUBLIC evenpack_options ${ARG_DEPS})
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED library)
+  endif()
+  target_precompile_headers(evenpack_${ARG_NAME}
+    REUSE_FROM evenpack_precompiled_${ARG_PRECOMPILED})
 endfunction()
 
 # evenpack_program(NAME name SOURCES ... DEPS ...): an executable in bin/.
@@ -51,24 +59,29 @@ function(evenpack_program)
 endfunction()
 
 # A test's own code runs once: a third of its compilation, or under sanitizers half, is
-# worth more than its speed. What is tested stays as it is released. The precompiled
-# headers need the same.
-set(EVENPACK_TEST_OPTIONS "$<IF:$<CONFIG:Release>,-O1,-O0>")
+# worth more than its speed. What is tested stays as it is released.
+function(evenpack_compile_as_test TARGET)
+  target_compile_options(${TARGET} PRIVATE "$<IF:$<CONFIG:Release>,-O1,-O0>")
+  target_compile_definitions(${TARGET} PRIVATE
+    EVENPACK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endfunction()
 
-# evenpack_test(NAME name SOURCES ... DEPS ...): a GoogleTest program; each of its
-# cases is a test of CTest. Sources may name a file's repository-relative inputs by
-# the macro EVENPACK_SOURCE_DIR.
+# evenpack_test(NAME name SOURCES ... DEPS ... [PRECOMPILED set]): a GoogleTest program;
+# each of its cases is a test of CTest. Sources may name a file's repository-relative
+# inputs by the macro EVENPACK_SOURCE_DIR. PRECOMPILED: default: test.
 function(evenpack_test)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   set_target_properties(${ARG_NAME} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  target_compile_definitions(${ARG_NAME} PRIVATE
-    EVENPACK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(${ARG_NAME} PRIVATE
     evenpack_options ${ARG_DEPS} GTest::gmock_main)
-  target_compile_options(${ARG_NAME} PRIVATE ${EVENPACK_TEST_OPTIONS})
-  target_precompile_headers(${ARG_NAME} REUSE_FROM evenpack_test_pch)
+  evenpack_compile_as_test(${ARG_NAME})
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED test)
+  endif()
+  target_precompile_headers(${ARG_NAME}
+    REUSE_FROM evenpack_precompiled_${ARG_PRECOMPILED})
   if(EVENPACK_SANITIZE STREQUAL "thread")
     target_sources(${ARG_NAME} PRIVATE
       "${PROJECT_SOURCE_DIR}/tests/testing/tsan_suppressions.cc")

@@ -1,1 +1,0 @@
-// Empty: carries the precompiled headers of the tests that see gRPC.

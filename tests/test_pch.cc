@@ -1,1 +1,0 @@
-// Empty: carries the precompiled headers that every test program shares.
