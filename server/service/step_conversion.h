@@ -20,7 +20,6 @@ struct StepView {
   uint32_t dp_rank = 0;
   std::optional<uint32_t> cp_rank;
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads it.
   friend auto operator<=>(const StepView&, const StepView&) = default;
 };
 

@@ -78,7 +78,6 @@ class SubscriptionTable {
     std::optional<uint32_t> cp_rank;
     std::string subscriber;
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads it.
     friend auto operator<=>(const Claim&, const Claim&) = default;
   };
 

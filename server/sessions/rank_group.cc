@@ -1,0 +1,135 @@
+#include "server/sessions/rank_group.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack {
+namespace {
+
+absl::Status CheckText(absl::string_view field, const std::string& text, size_t most) {
+  if (!text.empty() && text.size() <= most) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(text.size(), " bytes"),
+                      absl::StrCat("1 to ", most, " bytes"));
+}
+
+}  // namespace
+
+absl::Status RankGroup::Check(const MemberRequest& request) const {
+  if (request.cp_rank >= members_.size()) {
+    return InvalidField("cp_rank", request.cp_rank,
+                        absl::StrCat("0 to ", members_.size() - 1));
+  }
+  absl::Status status = CheckText("name", request.name, kMaxMemberNameBytes);
+  if (status.ok()) {
+    status = CheckText("address", request.address, kMaxMemberAddressBytes);
+  }
+  if (status.ok()) status = CheckRange("epoch", request.epoch, 0, kMaxGroupEpoch);
+  if (!status.ok()) return status;
+  if (request.connected && request.epoch == 0) {
+    return InvalidField("connected", "true in epoch 0", "false, or an epoch from 1");
+  }
+  return absl::OkStatus();
+}
+
+RankGroup::Standing RankGroup::StandingOf(const MemberRequest& request) const {
+  if (!request.connected) return Standing::kAwaiting;
+  if (!formed_) {
+    // An epoch that broke up, or that of a server before this one.
+    const std::optional<Member>& known = members_[request.cp_rank];
+    const bool broken = known.has_value() && known->request.name == request.name &&
+                        known->standing != Standing::kClaiming;
+    return broken || request.epoch < epoch_ ? Standing::kGivingUp : Standing::kClaiming;
+  }
+  const Member& known = *members_[request.cp_rank];
+  const bool in_it = request.epoch == epoch_ && request.name == known.request.name;
+  return in_it ? Standing::kConnected : Standing::kGivingUp;
+}
+
+absl::Status RankGroup::Join(const MemberRequest& request) {
+  if (absl::Status status = Check(request); !status.ok()) return status;
+  const Standing standing = StandingOf(request);
+  members_[request.cp_rank] = Member{request, standing};
+  epoch_ = std::max(epoch_, request.epoch);
+  if (standing == Standing::kConnected) return absl::OkStatus();
+  if (standing != Standing::kClaiming || !ClaimsAgree()) BreakUp();
+  if (AllPresentAre(Standing::kAwaiting)) {
+    Form();
+  } else if (AllPresentAre(Standing::kClaiming)) {
+    formed_ = true;
+    for (std::optional<Member>& member : members_) {
+      member->standing = Standing::kConnected;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void RankGroup::Leave(uint32_t cp_rank, const std::string& name) {
+  std::optional<Member>& member = members_.at(cp_rank);
+  if (member.has_value() && member->request.name == name) member->present = false;
+}
+
+MemberMessage RankGroup::Next(uint32_t cp_rank, const std::string& name) {
+  std::optional<Member>& member = members_.at(cp_rank);
+  if (!member.has_value() || member->request.name != name) {
+    return LeaveGroup{absl::AbortedError(absl::StrCat(
+        "cp_rank ", cp_rank, " was taken by another process than '", name, "'"))};
+  }
+  if (member->told) return AwaitPeers{};
+  if (member->standing == Standing::kConnecting) {
+    member->told = true;
+    member->request.epoch = epoch_;
+    return ConnectPeers{epoch_, addresses_};
+  }
+  if (member->standing == Standing::kGivingUp) {
+    member->told = true;
+    return GiveUpEpoch{member->request.epoch};
+  }
+  return AwaitPeers{};
+}
+
+bool RankGroup::AllPresentAre(Standing standing) const {
+  return std::all_of(members_.begin(), members_.end(),
+                     [standing](const std::optional<Member>& member) {
+                       return member.has_value() && member->present &&
+                              member->standing == standing;
+                     });
+}
+
+// Connections stand only where all ranks are in the same epoch.
+bool RankGroup::ClaimsAgree() const {
+  return std::all_of(
+      members_.begin(), members_.end(), [this](const std::optional<Member>& member) {
+        return !member.has_value() || (member->standing == Standing::kClaiming &&
+                                       member->request.epoch == epoch_);
+      });
+}
+
+void RankGroup::BreakUp() {
+  formed_ = false;
+  for (std::optional<Member>& member : members_) {
+    if (!member.has_value() || member->standing == Standing::kAwaiting ||
+        member->standing == Standing::kGivingUp) {
+      continue;
+    }
+    // Who was not told of the epoch has nothing to give up.
+    const bool unaware = member->standing == Standing::kConnecting && !member->told;
+    member->standing = unaware ? Standing::kAwaiting : Standing::kGivingUp;
+    member->told = false;
+  }
+}
+
+void RankGroup::Form() {
+  ++epoch_;
+  formed_ = true;
+  addresses_.clear();
+  for (std::optional<Member>& member : members_) {
+    member->standing = Standing::kConnecting;
+    member->told = false;
+    addresses_.push_back(member->request.address);
+  }
+}
+
+}  // namespace evenpack

@@ -1,0 +1,111 @@
+// The rendezvous of a context-parallel group: how its ranks learn each other's
+// addresses, and agree on when to connect anew.
+#ifndef EVENPACK_SERVER_SESSIONS_RANK_GROUP_H_
+#define EVENPACK_SERVER_SESSIONS_RANK_GROUP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace evenpack {
+
+inline constexpr size_t kMaxMemberNameBytes = 256;
+inline constexpr size_t kMaxMemberAddressBytes = 1024;
+inline constexpr uint64_t kMaxGroupEpoch = uint64_t{1} << 62;
+
+// What a rank says of itself when it joins, and again whenever its connections are
+// lost.
+struct MemberRequest {
+  uint32_t cp_rank = 0;
+  // Of this process alone: a rank that was restarted has another.
+  std::string name;
+  // Where its peers reach it, in words that they understand.
+  std::string address;
+  // The last epoch in which it was told to connect, 0 where in none; and whether its
+  // connections of that epoch stand.
+  uint64_t epoch = 0;
+  bool connected = false;
+};
+
+// What a member does next: it waits,
+struct AwaitPeers {};
+// or connects, since all ranks are here. `addresses` is in the order of the ranks. Each
+// epoch is higher than those before.
+struct ConnectPeers {
+  uint64_t epoch = 0;
+  std::vector<std::string> addresses;
+};
+// or closes its connections of this epoch and joins again,
+struct GiveUpEpoch {
+  uint64_t epoch = 0;
+};
+// or ends: another process has taken its rank.
+struct LeaveGroup {
+  absl::Status status;
+};
+using MemberMessage = std::variant<AwaitPeers, ConnectPeers, GiveUpEpoch, LeaveGroup>;
+
+// Not thread-safe.
+//
+// It is kept in no store: after a restart of the server the members tell it the epoch
+// they are in, and where all say the same nobody has to connect anew. Nor is a member
+// dead because its call has ended: the group computes on, until a rank joins that is
+// not connected.
+class RankGroup {
+ public:
+  // Of 1 or more ranks.
+  explicit RankGroup(uint32_t ranks) : members_(ranks) {}
+
+  // INVALID_ARGUMENT: a rank that is none, a name or an address that is empty or too
+  // long, an epoch that is too high, a member that is connected in none.
+  absl::Status Join(const MemberRequest& request);
+
+  // The member's call has ended: unless it is in a group that is formed, it is not
+  // counted before it joins again. Without effect for another member's name.
+  void Leave(uint32_t cp_rank, const std::string& name);
+
+  // What is news to the member, which counts as told; LeaveGroup every time.
+  MemberMessage Next(uint32_t cp_rank, const std::string& name);
+
+  // Whether all ranks were told to connect, or said that they are.
+  bool formed() const { return formed_; }
+  // The last one that was formed, or that a member knows.
+  uint64_t epoch() const { return epoch_; }
+
+ private:
+  enum class Standing {
+    kAwaiting,  // peers
+    kClaiming,  // to be in an epoch of which the group doesn't know
+    kConnecting,
+    kConnected,
+    kGivingUp,
+  };
+  struct Member {
+    MemberRequest request;
+    Standing standing = Standing::kAwaiting;
+    bool present = true;
+    bool told = false;
+  };
+
+  absl::Status Check(const MemberRequest& request) const;
+  Standing StandingOf(const MemberRequest& request) const;
+  bool AllPresentAre(Standing standing) const;
+  void BreakUp();
+  void Form();
+  bool ClaimsAgree() const;
+
+  std::vector<std::optional<Member>> members_;
+  // Those of the epoch: a member may join again with another before all were told.
+  std::vector<std::string> addresses_;
+  uint64_t epoch_ = 0;
+  bool formed_ = false;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SESSIONS_RANK_GROUP_H_
