@@ -119,8 +119,8 @@ absl::StatusOr<ShardPlan> ReadShardPlan(const v1::ShardPlan& message,
                     "; expected: ", plan.tokens(), " to ", kMaxDocumentLength);
   }
   absl::Status status = *sharding == Sharding::kPerDocument
-                                  ? ReadCuts(message, plan)
-                                  : ReadSlotStarts(message, plan);
+                            ? ReadCuts(message, plan)
+                            : ReadSlotStarts(message, plan);
   if (!status.ok()) return status;
   return plan;
 }

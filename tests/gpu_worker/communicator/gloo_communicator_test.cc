@@ -110,8 +110,8 @@ TEST_F(GlooCommunicatorTest, AGroupOfOneHasNobodyToWaitFor) {
   });
 }
 
-// Of several groups, since the peers find the connections closed at one moment or another:
-// before they send, while they do, or as they await what doesn't come.
+// Of several groups, since the peers find the connections closed at one moment or
+// another: before they send, while they do, or as they await what doesn't come.
 TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangesOfItsPeers) {
   constexpr uint32_t kRanks = 3;
   for (int group = 0; group < 10; ++group) {
