@@ -14,10 +14,12 @@ std::vector<JobFigures> Figures::Jobs() const {
 
 ServerFigures Figures::Server() const {
   ServerFigures figures;
-  figures.ingest_streams = ingest_calls_.size();
-  figures.step_streams = step_calls_.size();
-  figures.ingest_streams_opened = ingest_calls_.opened();
-  figures.step_streams_opened = step_calls_.opened();
+  figures.ingest_streams = calls_.ingest.size();
+  figures.step_streams = calls_.steps.size();
+  figures.group_streams = calls_.groups.size();
+  figures.ingest_streams_opened = calls_.ingest.opened();
+  figures.step_streams_opened = calls_.steps.opened();
+  figures.group_streams_opened = calls_.groups.opened();
   figures.errors_by_code = errors_.Figures();
   const CommitterFigures commits = committer_.Figures();
   figures.store_commits = commits.commits;

@@ -15,14 +15,9 @@ namespace evenpack {
 // Thread-safe. All that it reads outlives it.
 class Figures final : public FiguresSource {
  public:
-  Figures(const JobRegistry& jobs, const Committer& committer,
-          const LiveCalls& ingest_calls, const LiveCalls& step_calls,
+  Figures(const JobRegistry& jobs, const Committer& committer, const StreamCalls& calls,
           const ErrorCounts& errors)
-      : jobs_(jobs),
-        committer_(committer),
-        ingest_calls_(ingest_calls),
-        step_calls_(step_calls),
-        errors_(errors) {}
+      : jobs_(jobs), committer_(committer), calls_(calls), errors_(errors) {}
 
   std::vector<JobFigures> Jobs() const override;
   ServerFigures Server() const override;
@@ -30,8 +25,7 @@ class Figures final : public FiguresSource {
  private:
   const JobRegistry& jobs_;
   const Committer& committer_;
-  const LiveCalls& ingest_calls_;
-  const LiveCalls& step_calls_;
+  const StreamCalls& calls_;
   const ErrorCounts& errors_;
 };
 

@@ -85,12 +85,12 @@ class PackingServer::Rooms {
         pool_(WakeThreads(options)),
         committer_(*store_),
         jobs_({committer_, *store_, pool_, Clock::Steady()}, options.max_jobs),
-        ingest_calls_(options.max_ingest_streams),
-        step_calls_(options.max_step_streams),
+        calls_{LiveCalls(options.max_ingest_streams),
+               LiveCalls(options.max_step_streams),
+               LiveCalls(options.max_group_streams)},
         messages_(options.step_cache_bytes),
-        service_(MakePackingService(
-            {jobs_, ingest_calls_, step_calls_, messages_, errors_})),
-        figures_(jobs_, committer_, ingest_calls_, step_calls_, errors_),
+        service_(MakePackingService({jobs_, calls_, messages_, errors_})),
+        figures_(jobs_, committer_, calls_, errors_),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
   absl::Status Start() {
@@ -109,10 +109,10 @@ class PackingServer::Rooms {
     if (grpc_ == nullptr || closer_.joinable()) return true;
     SetServing(false);
     const auto end = std::chrono::steady_clock::now() + seconds(options_.drain_seconds);
-    ingest_calls_.Drain();
-    ingest_calls_.WaitUntilNone(end - std::chrono::steady_clock::now());
-    step_calls_.Drain();
-    step_calls_.WaitUntilNone(end - std::chrono::steady_clock::now());
+    for (LiveCalls* calls : {&calls_.ingest, &calls_.steps, &calls_.groups}) {
+      calls->Drain();
+      calls->WaitUntilNone(end - std::chrono::steady_clock::now());
+    }
     const bool closed = CloseGrpc();
     committer_.Stop();
     if (http_ != nullptr) http_->Stop();
@@ -184,8 +184,7 @@ class PackingServer::Rooms {
   WorkerPool pool_;
   Committer committer_;
   JobRegistry jobs_;
-  LiveCalls ingest_calls_;
-  LiveCalls step_calls_;
+  StreamCalls calls_;
   StepMessages messages_;
   ErrorCounts errors_;
   const std::unique_ptr<grpc::Service> service_;

@@ -64,6 +64,8 @@ void AddLimits(CLI::App& app, ServerOptions& options) {
             "subscriptions at a time");
   AddNumber(app, "--max-ingest-streams", options.max_ingest_streams, 1, 1'000'000,
             "producers at a time");
+  AddNumber(app, "--max-group-streams", options.max_group_streams, 1, 1'000'000,
+            "members of context-parallel groups at a time");
   AddNumber(app, "--max-message-bytes", options.max_message_bytes, 1024, kMostBytes,
             "bytes of a message, either way");
   AddNumber(app, "--step-cache-bytes", options.step_cache_bytes, 0, uint64_t{1} << 40,

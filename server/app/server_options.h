@@ -18,11 +18,12 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:7654";
   // The same; empty: no HTTP port.
   std::string http_listen = "127.0.0.1:7655";
-  // Where jobs are kept: "memory".
+  // Where jobs are kept: "memory" or "sqlite:PATH".
   std::string store = "memory";
   uint64_t max_jobs = 1000;
   uint64_t max_step_streams = 16384;
   uint64_t max_ingest_streams = 4096;
+  uint64_t max_group_streams = 16384;
   // Of a message, either way.
   uint64_t max_message_bytes = 16 << 20;
   // Encoded steps kept for subscribers of the same view.

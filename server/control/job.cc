@@ -311,6 +311,7 @@ void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
     for (const auto& [number, callback] : producers_) released.push_back(callback);
   }
   for (const std::function<void()>& callback : released) callback();
+  Wake(groups_.EndAll(JobNotFound(name_)));
 }
 
 void Job::AfterCommit() {

@@ -32,6 +32,7 @@
 #include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/worker_pool.h"
+#include "server/sessions/group_table.h"
 #include "server/sessions/published_step.h"
 #include "server/sessions/subscription_table.h"
 #include "server/store/state_store.h"
@@ -105,6 +106,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
                    uint64_t epoch, Done refused);
   void Unsubscribe(Subscription& subscription);
+  // Whether the job has such a seat in its shape now. FAILED_PRECONDITION: its groups
+  // are of another size. INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.
+  absl::Status CheckSeat(const GroupSeat& seat);
+  GroupTable& groups() { return groups_; }
   // A step has been handed to the transport.
   void CountDelivery(const PublishedStep& step);
 
@@ -160,6 +165,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   JobRecorder recorder_;
   // What was committed. Has locks of its own, as the recorder has.
   ShownJob shown_;
+  GroupTable groups_;
   std::atomic<uint64_t> incarnation_ = 0;
 
   mutable Mutex mutex_;

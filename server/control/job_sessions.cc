@@ -191,6 +191,12 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
 
 void Job::Unsubscribe(Subscription& subscription) { shown_.Unsubscribe(subscription); }
 
+absl::Status Job::CheckSeat(const GroupSeat& seat) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  return shown_.CheckSeat(seat);
+}
+
 void Job::CountDelivery(const PublishedStep& step) {
   recorder_.CountDelivery(SecondsBetween(step.decided, environment_.clock.Now()));
 }
@@ -239,6 +245,10 @@ JobFigures Job::Figures() {
   figures.durable_steps = DurableSteps(state_);
   shown_.AddTo(figures);
   figures.producers = producers_.size();
+  const GroupFigures groups = groups_.Figures();
+  figures.group_members = groups.members;
+  figures.groups = groups.groups;
+  figures.groups_standing = groups.standing;
   return figures;
 }
 

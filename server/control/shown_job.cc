@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -164,6 +165,20 @@ absl::StatusOr<uint64_t> ShownJob::DurableStepsOf(uint32_t dp_rank) const {
   if (dp_rank >= durable_.size())
     return NoSuchRank("dp_rank", dp_rank, durable_.size());
   return durable_[dp_rank];
+}
+
+absl::Status ShownJob::CheckSeat(const GroupSeat& seat) const {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckShown(); !status.ok()) return status;
+  absl::Status status =
+      CheckRange<uint32_t>("dp_rank", seat.dp_rank, 0, spec_->data_parallel - 1);
+  if (!status.ok()) return status;
+  if (seat.cp_size == spec_->context_parallel) return evenpack::CheckSeat(seat);
+  return WithDetail(absl::FailedPreconditionError(absl::StrCat(
+                        "cp_size: ", seat.cp_size, " is not accepted; accepted: ",
+                        spec_->context_parallel, ", the job's")),
+                    {"GROUP_SIZE_DIFFERS",
+                     {{"context_parallel", absl::StrCat(spec_->context_parallel)}}});
 }
 
 absl::StatusOr<std::vector<int64_t>> ShownJob::Predict(

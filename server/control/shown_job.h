@@ -18,6 +18,7 @@
 #include "server/metrics/job_figures.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
+#include "server/sessions/group_table.h"
 #include "server/sessions/step_window.h"
 #include "server/sessions/subscription_table.h"
 
@@ -56,6 +57,9 @@ class ShownJob {
   absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index) const;
   // NOT_FOUND as above. OUT_OF_RANGE for a rank that there isn't.
   absl::StatusOr<uint64_t> DurableStepsOf(uint32_t dp_rank) const;
+  // NOT_FOUND as above. FAILED_PRECONDITION: groups are of another size.
+  // INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.
+  absl::Status CheckSeat(const GroupSeat& seat) const;
   // The predictions of the micro-batches reported. NOT_FOUND as above. OUT_OF_RANGE: a
   // step that isn't kept, a micro-batch that isn't the rank's.
   absl::StatusOr<std::vector<int64_t>> Predict(const LatencyReport& report) const;

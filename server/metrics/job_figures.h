@@ -80,6 +80,10 @@ struct JobFigures {
   uint64_t total_lag_steps = 0;  // now: over all subscribers
   uint64_t unused_credits = 0;   // now: over all subscribers
   uint64_t producers = 0;        // now
+  // Of context-parallel groups.
+  uint64_t group_members = 0;    // now
+  uint64_t groups = 0;           // now: with a member
+  uint64_t groups_standing = 0;  // now: all ranks connected to each other
 
   Histogram decide_seconds{kLatencyBounds};
   Histogram commit_seconds{kLatencyBounds};
@@ -94,9 +98,11 @@ struct JobFigures {
 struct ServerFigures {
   uint64_t ingest_streams = 0;  // now
   uint64_t step_streams = 0;    // now
+  uint64_t group_streams = 0;   // now
   // Since the server started; what was refused is counted by the code's number.
   uint64_t ingest_streams_opened = 0;
   uint64_t step_streams_opened = 0;
+  uint64_t group_streams_opened = 0;
   std::array<uint64_t, 17> errors_by_code{};
   uint64_t store_commits = 0;
   uint64_t store_commit_failures = 0;

@@ -125,6 +125,9 @@ constexpr CountOfJob kCounts[] = {
     {Metric::kTotalLag, &JobFigures::total_lag_steps},
     {Metric::kUnusedCredits, &JobFigures::unused_credits},
     {Metric::kProducers, &JobFigures::producers},
+    {Metric::kGroupMembers, &JobFigures::group_members},
+    {Metric::kGroups, &JobFigures::groups},
+    {Metric::kGroupsStanding, &JobFigures::groups_standing},
     {Metric::kStepsTaken, &JobFigures::steps_taken},
 };
 

@@ -13,6 +13,8 @@ void AddServerSeries(const ServerFigures& server, MetricFamilies& families) {
   families.AddCount(Metric::kIngestStreamsOpened, {}, server.ingest_streams_opened);
   families.AddCount(Metric::kStepStreams, {}, server.step_streams);
   families.AddCount(Metric::kStepStreamsOpened, {}, server.step_streams_opened);
+  families.AddCount(Metric::kGroupStreams, {}, server.group_streams);
+  families.AddCount(Metric::kGroupStreamsOpened, {}, server.group_streams_opened);
   // 0 is OK.
   for (size_t code = 1; code < server.errors_by_code.size(); ++code) {
     families.AddCount(Metric::kErrors,

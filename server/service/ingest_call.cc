@@ -39,8 +39,8 @@ class IngestCall final : public Reactor,
 
   void Start() {
     self_ = shared_from_this();
-    if (!environment_.ingest_calls.Add(self_)) {
-      return End(TooManyCalls(environment_.ingest_calls));
+    if (!environment_.calls.ingest.Add(self_)) {
+      return End(TooManyCalls(environment_.calls.ingest));
     }
     StartRead(&request_);
   }
@@ -89,7 +89,7 @@ class IngestCall final : public Reactor,
   void OnDone() override {
     const auto self = std::move(self_);
     if (job_ != nullptr) LeaveJob();
-    environment_.ingest_calls.Remove(self);
+    environment_.calls.ingest.Remove(self);
   }
 
   void Drain() override {

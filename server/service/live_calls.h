@@ -49,6 +49,13 @@ class LiveCalls {
   bool draining_ EVENPACK_GUARDED_BY(mutex_) = false;
 };
 
+// By kind.
+struct StreamCalls {
+  LiveCalls ingest;
+  LiveCalls steps;
+  LiveCalls groups;
+};
+
 }  // namespace evenpack
 
 #endif  // EVENPACK_SERVER_SERVICE_LIVE_CALLS_H_

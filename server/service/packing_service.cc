@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/service/group_call.h"
 #include "server/service/history_calls.h"
 #include "server/service/ingest_call.h"
 #include "server/service/job_calls.h"
@@ -16,8 +17,8 @@ using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 // StreamSteps takes and gives bytes (steps_call.h); everything else messages.
 using Rpc = v1::PackingService;
-using Streams = Rpc::WithCallbackMethod_Ingest<
-    Rpc::WithRawCallbackMethod_StreamSteps<Rpc::Service>>;
+using Streams = Rpc::WithCallbackMethod_Ingest<Rpc::WithRawCallbackMethod_StreamSteps<
+    Rpc::WithCallbackMethod_JoinGroup<Rpc::Service>>>;
 using Steps = Rpc::WithCallbackMethod_GetStep<Rpc::WithCallbackMethod_Acknowledge<
     Rpc::WithCallbackMethod_ReportLatency<Streams>>>;
 using Checkpoints =
@@ -92,6 +93,10 @@ class PackingService final : public Base {
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StreamSteps(
       Context*) override {
     return StartStepsCall(environment_);
+  }
+  grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>* JoinGroup(
+      Context*) override {
+    return StartGroupCall(environment_);
   }
 
  private:

@@ -34,8 +34,7 @@ class ErrorCounts {
 // All of it outlives the service's calls.
 struct ServiceEnvironment {
   JobRegistry& jobs;
-  LiveCalls& ingest_calls;
-  LiveCalls& step_calls;
+  StreamCalls& calls;
   StepMessages& messages;
   ErrorCounts& errors;
 };

@@ -56,8 +56,8 @@ class StepsCall final : public Reactor,
 
   void Start() {
     self_ = shared_from_this();
-    if (!environment_.step_calls.Add(self_)) {
-      return End(TooManyCalls(environment_.step_calls));
+    if (!environment_.calls.steps.Add(self_)) {
+      return End(TooManyCalls(environment_.calls.steps));
     }
     StartRead(&request_);
   }
@@ -106,7 +106,7 @@ class StepsCall final : public Reactor,
   void OnDone() override {
     const auto self = std::move(self_);
     if (const auto held = subscription(); held != nullptr) job_->Unsubscribe(*held);
-    environment_.step_calls.Remove(self);
+    environment_.calls.steps.Remove(self);
   }
 
   void Wake() override {

@@ -9,23 +9,9 @@
 namespace evenpack {
 namespace {
 
-absl::Status CheckText(absl::string_view field, const std::string& text, size_t most) {
-  if (!text.empty() && text.size() <= most) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(text.size(), " bytes"),
-                      absl::StrCat("1 to ", most, " bytes"));
-}
-
-}  // namespace
-
-absl::Status RankGroup::Check(const MemberRequest& request) const {
-  if (request.cp_rank >= members_.size()) {
-    return InvalidField("cp_rank", request.cp_rank,
-                        absl::StrCat("0 to ", members_.size() - 1));
-  }
-  absl::Status status = CheckText("name", request.name, kMaxMemberNameBytes);
-  if (status.ok()) {
-    status = CheckText("address", request.address, kMaxMemberAddressBytes);
-  }
+absl::Status Check(const MemberRequest& request) {
+  absl::Status status =
+      CheckBytes("address", request.address, 1, kMaxMemberAddressBytes);
   if (status.ok()) status = CheckRange("epoch", request.epoch, 0, kMaxGroupEpoch);
   if (!status.ok()) return status;
   if (request.connected && request.epoch == 0) {
@@ -33,6 +19,8 @@ absl::Status RankGroup::Check(const MemberRequest& request) const {
   }
   return absl::OkStatus();
 }
+
+}  // namespace
 
 RankGroup::Standing RankGroup::StandingOf(const MemberRequest& request) const {
   if (!request.connected) return Standing::kAwaiting;
@@ -66,18 +54,15 @@ absl::Status RankGroup::Join(const MemberRequest& request) {
   return absl::OkStatus();
 }
 
-void RankGroup::Leave(uint32_t cp_rank, const std::string& name) {
-  std::optional<Member>& member = members_.at(cp_rank);
-  if (member.has_value() && member->request.name == name) member->present = false;
-}
+void RankGroup::Leave(uint32_t cp_rank) { members_.at(cp_rank)->present = false; }
 
-MemberMessage RankGroup::Next(uint32_t cp_rank, const std::string& name) {
+MemberMessage RankGroup::Next(uint32_t cp_rank) {
   std::optional<Member>& member = members_.at(cp_rank);
-  if (!member.has_value() || member->request.name != name) {
-    return LeaveGroup{absl::AbortedError(absl::StrCat(
-        "cp_rank ", cp_rank, " was taken by another process than '", name, "'"))};
-  }
   if (member->told) return AwaitPeers{};
+  if (stands()) {
+    member->told = true;
+    return EpochStands{epoch_};
+  }
   if (member->standing == Standing::kConnecting) {
     member->told = true;
     member->request.epoch = epoch_;
@@ -88,6 +73,13 @@ MemberMessage RankGroup::Next(uint32_t cp_rank, const std::string& name) {
     return GiveUpEpoch{member->request.epoch};
   }
   return AwaitPeers{};
+}
+
+bool RankGroup::stands() const {
+  return std::all_of(
+      members_.begin(), members_.end(), [](const std::optional<Member>& member) {
+        return member.has_value() && member->standing == Standing::kConnected;
+      });
 }
 
 bool RankGroup::AllPresentAre(Standing standing) const {

@@ -14,8 +14,7 @@
 
 namespace evenpack {
 
-inline constexpr size_t kMaxMemberNameBytes = 256;
-inline constexpr size_t kMaxMemberAddressBytes = 1024;
+inline constexpr size_t kMaxMemberAddressBytes = 65536;
 inline constexpr uint64_t kMaxGroupEpoch = uint64_t{1} << 62;
 
 // What a rank says of itself when it joins, and again whenever its connections are
@@ -24,7 +23,7 @@ struct MemberRequest {
   uint32_t cp_rank = 0;
   // Of this process alone: a rank that was restarted has another.
   std::string name;
-  // Where its peers reach it, in words that they understand.
+  // Where its peers reach it, in bytes that they understand.
   std::string address;
   // The last epoch in which it was told to connect, 0 where in none; and whether its
   // connections of that epoch stand.
@@ -40,15 +39,15 @@ struct ConnectPeers {
   uint64_t epoch = 0;
   std::vector<std::string> addresses;
 };
-// or closes its connections of this epoch and joins again,
+// or goes on, since the connections of all ranks stand: none is still being made,
+struct EpochStands {
+  uint64_t epoch = 0;
+};
+// or closes its connections of this epoch and joins again.
 struct GiveUpEpoch {
   uint64_t epoch = 0;
 };
-// or ends: another process has taken its rank.
-struct LeaveGroup {
-  absl::Status status;
-};
-using MemberMessage = std::variant<AwaitPeers, ConnectPeers, GiveUpEpoch, LeaveGroup>;
+using MemberMessage = std::variant<AwaitPeers, ConnectPeers, EpochStands, GiveUpEpoch>;
 
 // Not thread-safe.
 //
@@ -61,19 +60,22 @@ class RankGroup {
   // Of 1 or more ranks.
   explicit RankGroup(uint32_t ranks) : members_(ranks) {}
 
-  // INVALID_ARGUMENT: a rank that is none, a name or an address that is empty or too
-  // long, an epoch that is too high, a member that is connected in none.
+  // `cp_rank` is one of the group. A member by another name takes the rank.
+  // INVALID_ARGUMENT: an address that is empty or too long, an epoch that is too high,
+  // a member that is connected in none.
   absl::Status Join(const MemberRequest& request);
 
-  // The member's call has ended: unless it is in a group that is formed, it is not
-  // counted before it joins again. Without effect for another member's name.
-  void Leave(uint32_t cp_rank, const std::string& name);
+  // The call of a member that has joined has ended: unless it is in a group that is
+  // formed, it is not counted before it joins again.
+  void Leave(uint32_t cp_rank);
 
-  // What is news to the member, which counts as told; LeaveGroup every time.
-  MemberMessage Next(uint32_t cp_rank, const std::string& name);
+  // What is news to a member that has joined, which counts as told.
+  MemberMessage Next(uint32_t cp_rank);
 
   // Whether all ranks were told to connect, or said that they are.
   bool formed() const { return formed_; }
+  // Whether all ranks said that they are.
+  bool stands() const;
   // The last one that was formed, or that a member knows.
   uint64_t epoch() const { return epoch_; }
 
@@ -92,7 +94,6 @@ class RankGroup {
     bool told = false;
   };
 
-  absl::Status Check(const MemberRequest& request) const;
   Standing StandingOf(const MemberRequest& request) const;
   bool AllPresentAre(Standing standing) const;
   void BreakUp();

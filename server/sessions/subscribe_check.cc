@@ -22,10 +22,9 @@ absl::Status CheckFields(const SubscribeRequest& request, const JobSpec& spec) {
     return InvalidField("cp_rank", *request.cp_rank,
                         absl::StrCat("0 to ", spec.context_parallel - 1));
   }
-  if (request.subscriber.size() > kMaxSubscriberBytes) {
-    return InvalidField("subscriber", absl::StrCat(request.subscriber.size(), " bytes"),
-                        absl::StrCat("at most ", kMaxSubscriberBytes, " bytes"));
-  }
+  absl::Status status =
+      CheckBytes("subscriber", request.subscriber, 0, kMaxSubscriberBytes);
+  if (!status.ok()) return status;
   if (request.credits < 1 || request.credits > kMaxCredits) {
     return InvalidField("credits", request.credits, absl::StrCat("1 to ", kMaxCredits));
   }

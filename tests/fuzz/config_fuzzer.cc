@@ -20,14 +20,14 @@ namespace evenpack::fuzz {
 namespace {
 
 auto Values(const ServerOptions& options) {
-  return std::tie(options.listen, options.http_listen, options.store, options.max_jobs,
-                  options.max_step_streams, options.max_ingest_streams,
-                  options.max_message_bytes, options.step_cache_bytes,
-                  options.keepalive_seconds, options.keepalive_timeout_seconds,
-                  options.min_ping_seconds, options.max_connection_age_seconds,
-                  options.connection_age_grace_seconds, options.drain_seconds,
-                  options.wake_threads, options.channelz, options.max_metric_jobs,
-                  options.log_level, options.log_format);
+  return std::tie(
+      options.listen, options.http_listen, options.store, options.max_jobs,
+      options.max_step_streams, options.max_ingest_streams, options.max_group_streams,
+      options.max_message_bytes, options.step_cache_bytes, options.keepalive_seconds,
+      options.keepalive_timeout_seconds, options.min_ping_seconds,
+      options.max_connection_age_seconds, options.connection_age_grace_seconds,
+      options.drain_seconds, options.wake_threads, options.channelz,
+      options.max_metric_jobs, options.log_level, options.log_format);
 }
 
 void RequireInBounds(const ServerOptions& options) {
@@ -39,6 +39,7 @@ void RequireInBounds(const ServerOptions& options) {
   within(options.max_jobs, 1, kMillion);
   within(options.max_step_streams, 1, kMillion);
   within(options.max_ingest_streams, 1, kMillion);
+  within(options.max_group_streams, 1, kMillion);
   within(options.max_message_bytes, 1024, INT32_MAX);
   within(options.keepalive_seconds, 1, UINT32_MAX);
   within(options.wake_threads, 0, 1024);

@@ -40,7 +40,8 @@ void AddConfig(std::vector<Seed>& seeds) {
                    "max-jobs: 10\nmax-message-bytes: 1048576\nlog-level: debug\n"
                    "# a comment\nlog-format: json\nchannelz: 'off'\n"});
   seeds.push_back({"config", "limits",
-                   "max-step-streams: 5\nmax-ingest-streams: 6\nstep-cache-bytes: 0\n"
+                   "max-step-streams: 5\nmax-ingest-streams: 6\n"
+                   "max-group-streams: 7\nstep-cache-bytes: 0\n"
                    "keepalive-seconds: 60\nkeepalive-timeout-seconds: 5\n"
                    "min-ping-seconds: 0\nmax-connection-age-seconds: 3600\n"
                    "connection-age-grace-seconds: 1\ndrain-seconds: 0\n"

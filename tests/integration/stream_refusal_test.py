@@ -165,7 +165,7 @@ STEPS_CASES: list[tuple[list[api.StreamStepsRequest], Refusal]] = [
     ([subscribing("job", cp_rank=2)], refused_subscribe("cp_rank", 2, "0 to 1")),
     (
         [subscribing("job", subscriber="a" * 257)],
-        refused_subscribe("subscriber", "257 bytes", "at most 256 bytes"),
+        refused_subscribe("subscriber", "257 bytes", "0 to 256 bytes"),
     ),
     (
         [subscribing("job", credits=2**31)],

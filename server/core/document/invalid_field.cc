@@ -12,6 +12,13 @@ absl::Status InvalidField(absl::string_view field, const absl::AlphaNum& value,
   return status;
 }
 
+absl::Status CheckBytes(absl::string_view field, absl::string_view value, size_t least,
+                        size_t most) {
+  if (value.size() >= least && value.size() <= most) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(value.size(), " bytes"),
+                      absl::StrCat(least, " to ", most, " bytes"));
+}
+
 std::string RefusedField(const absl::Status& status) {
   const auto field = status.GetPayload(kFieldPayload);
   return field.has_value() ? std::string(*field) : std::string();

@@ -3,6 +3,7 @@
 #define EVENPACK_SERVER_CORE_DOCUMENT_INVALID_FIELD_H_
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 
@@ -32,6 +33,10 @@ absl::Status CheckRange(absl::string_view field, Number value,
   if (value >= least && value <= most) return absl::OkStatus();
   return InvalidField(field, value, absl::StrCat(least, " to ", most));
 }
+
+// InvalidField where `value` has not `least` to `most` bytes.
+absl::Status CheckBytes(absl::string_view field, absl::string_view value, size_t least,
+                        size_t most);
 
 }  // namespace evenpack
 

@@ -144,9 +144,7 @@ absl::Status ValidateRetention(const JobSpec& spec) {
 }
 
 absl::Status ValidateDescription(const JobSpec& spec) {
-  if (spec.description.size() <= kMaxDescriptionBytes) return absl::OkStatus();
-  return InvalidField("description", absl::StrCat(spec.description.size(), " bytes"),
-                      absl::StrCat("at most ", kMaxDescriptionBytes, " bytes"));
+  return CheckBytes("description", spec.description, 0, kMaxDescriptionBytes);
 }
 
 }  // namespace

@@ -44,12 +44,12 @@ struct PackingServer::Rooms {
   WorkerPool pool{static_cast<int>(std::thread::hardware_concurrency())};
   Committer committer{*store};
   JobRegistry jobs{{committer, *store, pool, Clock::Steady()}, 10};
-  LiveCalls ingest_calls{kManyCalls};
-  LiveCalls step_calls{kManyCalls};
+  StreamCalls calls{LiveCalls(kManyCalls), LiveCalls(kManyCalls),
+                    LiveCalls(kManyCalls)};
   StepMessages messages{16 << 20};
   ErrorCounts errors;
   std::unique_ptr<grpc::Service> service =
-      MakePackingService({jobs, ingest_calls, step_calls, messages, errors});
+      MakePackingService({jobs, calls, messages, errors});
   std::unique_ptr<grpc::Server> server;
   int port = 0;
 };
@@ -73,8 +73,8 @@ PackingServer::PackingServer(const Shape& shape)
 }
 
 PackingServer::~PackingServer() {
-  rooms_->ingest_calls.Drain();
-  rooms_->step_calls.Drain();
+  rooms_->calls.ingest.Drain();
+  rooms_->calls.steps.Drain();
   rooms_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
   rooms_->server->Wait();
   rooms_->committer.Stop();

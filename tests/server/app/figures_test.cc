@@ -29,10 +29,9 @@ class SilentCall final : public DrainableCall {
 TEST(FiguresTest, AreGatheredFromTheRooms) {
   ControlRoom room;
   JobRegistry jobs(room.environment(), 10);
-  LiveCalls ingest_calls(5);
-  LiveCalls step_calls(5);
+  StreamCalls calls{LiveCalls(5), LiveCalls(5), LiveCalls(5)};
   ErrorCounts errors;
-  const Figures figures(jobs, room.committer(), ingest_calls, step_calls, errors);
+  const Figures figures(jobs, room.committer(), calls, errors);
   EXPECT_TRUE(figures.Jobs().empty());
   EXPECT_EQ(figures.Server().store_commits, 0U);
 
@@ -45,10 +44,11 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   room.store().FailCommits(2);
   EXPECT_FALSE(DoIngest(*jobs.Find("a").value(), 2, {30}).ok());
   const auto ended = std::make_shared<SilentCall>();
-  ASSERT_TRUE(ingest_calls.Add(ended));
-  ASSERT_TRUE(ingest_calls.Add(std::make_shared<SilentCall>()));
-  ingest_calls.Remove(ended);
-  ASSERT_TRUE(step_calls.Add(std::make_shared<SilentCall>()));
+  ASSERT_TRUE(calls.ingest.Add(ended));
+  ASSERT_TRUE(calls.ingest.Add(std::make_shared<SilentCall>()));
+  calls.ingest.Remove(ended);
+  ASSERT_TRUE(calls.steps.Add(std::make_shared<SilentCall>()));
+  ASSERT_TRUE(calls.groups.Add(std::make_shared<SilentCall>()));
   errors.Count(absl::AbortedError("x"));
   room.committer().Stop();
 
@@ -61,6 +61,8 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   EXPECT_EQ(server.ingest_streams_opened, 2U);
   EXPECT_EQ(server.step_streams, 1U);
   EXPECT_EQ(server.step_streams_opened, 1U);
+  EXPECT_EQ(server.group_streams, 1U);
+  EXPECT_EQ(server.group_streams_opened, 1U);
   EXPECT_EQ(server.errors_by_code[10], 1U);
   EXPECT_EQ(server.store_commits, 3U);
   EXPECT_EQ(server.store_commit_failures, 2U);

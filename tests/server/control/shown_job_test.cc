@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/sessions/made_steps.h"
 #include "tests/server/sessions/session_rig.h"
@@ -65,7 +66,7 @@ TEST_F(ShownJobTest, AJobThatIsNotCreatedOrIsRemovedIsNotFound) {
     ShownJob::Subscribers woken;
     for (const absl::Status& status :
          {job_.FindStep(0).status(), job_.DurableStepsOf(0).status(),
-          job_.Predict({}).status(),
+          job_.Predict({}).status(), job_.CheckSeat({0, 1, 0, "a"}),
           job_.Subscribe({}, std::make_shared<NullSubscriber>(), woken).status()}) {
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
       EXPECT_EQ(DetailOf(status).reason, "JOB_NOT_FOUND");
@@ -181,6 +182,18 @@ TEST_F(ShownJobTest, FiguresAreOfWhatIsShown) {
   EXPECT_EQ(figures.next_step, 5U);
   EXPECT_EQ(figures.kept_steps, 4U);
   EXPECT_EQ(figures.subscribers, 1U);
+}
+
+TEST_F(ShownJobTest, SeatsAreThoseOfTheShapeNow) {
+  job_.Show(Creation());
+  const uint32_t ranks = SmallSpec().context_parallel;
+  EXPECT_THAT(job_.CheckSeat({1, ranks, ranks - 1, "a"}), IsOk());
+  const absl::Status other_size = job_.CheckSeat({0, ranks + 1, 0, "a"});
+  EXPECT_THAT(other_size,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("cp_size: ")));
+  EXPECT_EQ(DetailOf(other_size).reason, "GROUP_SIZE_DIFFERS");
+  EXPECT_EQ(RefusedField(job_.CheckSeat({2, ranks, 0, "a"})), "dp_rank");
+  EXPECT_EQ(RefusedField(job_.CheckSeat({0, ranks, ranks, "a"})), "cp_rank");
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ JobFigures FilledJob(std::string name) {
   job.total_lag_steps = 1003;
   job.unused_credits = 1004;
   job.producers = 1005;
+  job.group_members = 1006;
+  job.groups = 1007;
+  job.groups_standing = 1008;
   job.decide_seconds.Observe(0.0009765625, 9);
   job.commit_seconds.Observe(0.03125, 10);
   job.delivery_seconds.Observe(11, 11);
@@ -51,8 +54,10 @@ ServerFigures FilledServer() {
   ServerFigures server;
   server.ingest_streams = 1;
   server.step_streams = 2;
+  server.group_streams = 12;
   server.ingest_streams_opened = 3;
   server.step_streams_opened = 4;
+  server.group_streams_opened = 14;
   server.store_commits = 5;
   server.store_commit_failures = 6;
   server.store_records = 7;

@@ -320,8 +320,8 @@ TEST_F(IngestCallTest, ADrainEndsACallOnceWhatItBeganIsCommitted) {
   server_.room().store().Block();
   ASSERT_TRUE(client.Send(0, kStep));
   server_.room().store().WaitUntilBlocked();
-  server_.ingest_calls().Drain();
-  EXPECT_EQ(server_.ingest_calls().size(), 1U);
+  server_.calls().ingest.Drain();
+  EXPECT_EQ(server_.calls().ingest.size(), 1U);
   server_.room().store().Release();
   client.ReadUntil(8);
   const grpc::Status status = client.Finish();
@@ -343,7 +343,7 @@ TEST_F(IngestCallTest, ADrainEndsACallThatWaitsForRoom) {
   IngestClient client(server_, "full");
   ASSERT_TRUE(client.Send(0, std::vector<uint32_t>(16, 50)));
   client.ReadUntil(16);
-  server_.ingest_calls().Drain();
+  server_.calls().ingest.Drain();
   EXPECT_EQ(client.Finish().error_code(), StatusCode::UNAVAILABLE);
   server_.WaitUntilNoCalls();
 }

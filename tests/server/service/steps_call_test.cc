@@ -341,7 +341,7 @@ TEST_F(StepsCallTest, DeletingTheJobEndsItsCalls) {
 TEST_F(StepsCallTest, ADrainOfTheServerEndsCalls) {
   StepsClient client(server_, SubscribeTo("job"));
   client.ReadSubscribed();
-  server_.step_calls().Drain();
+  server_.calls().steps.Drain();
   const grpc::Status ended = client.Finish();
   EXPECT_THAT(ended, GrpcStatusIs(StatusCode::UNAVAILABLE, "DRAINING",
                                   HasSubstr("shutting down")));

@@ -8,10 +8,8 @@ namespace evenpack::testing {
 
 TestServer::TestServer(bool commit_waits, size_t max_calls)
     : room_(commit_waits),
-      ingest_calls_(max_calls),
-      step_calls_(max_calls),
-      service_(
-          MakePackingService({jobs_, ingest_calls_, step_calls_, messages_, errors_})) {
+      calls_{LiveCalls(max_calls), LiveCalls(max_calls), LiveCalls(max_calls)},
+      service_(MakePackingService({jobs_, calls_, messages_, errors_})) {
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
   server_ = builder.BuildAndStart();
@@ -68,10 +66,10 @@ grpc::Status TestServer::Acknowledge(const std::string& job, uint32_t dp_rank,
 }
 
 void TestServer::WaitUntilNoCalls() {
-  ingest_calls_.WaitUntilNone(std::chrono::minutes(4));
-  step_calls_.WaitUntilNone(std::chrono::minutes(4));
-  EXPECT_EQ(ingest_calls_.size(), 0U);
-  EXPECT_EQ(step_calls_.size(), 0U);
+  for (LiveCalls* calls : {&calls_.ingest, &calls_.steps, &calls_.groups}) {
+    calls->WaitUntilNone(std::chrono::minutes(4));
+    EXPECT_EQ(calls->size(), 0U);
+  }
 }
 
 IngestClient::IngestClient(TestServer& server, const std::string& job,

@@ -30,8 +30,7 @@ class TestServer {
   v1::PackingService::Stub& stub() { return *stub_; }
   ControlRoom& room() { return room_; }
   JobRegistry& jobs() { return jobs_; }
-  LiveCalls& ingest_calls() { return ingest_calls_; }
-  LiveCalls& step_calls() { return step_calls_; }
+  StreamCalls& calls() { return calls_; }
   const ErrorCounts& errors() const { return errors_; }
 
   // The unary calls; `response` may be left out.
@@ -48,8 +47,7 @@ class TestServer {
  private:
   ControlRoom room_;
   JobRegistry jobs_{room_.environment(), kMaxJobs};
-  LiveCalls ingest_calls_;
-  LiveCalls step_calls_;
+  StreamCalls calls_;
   StepMessages messages_{1 << 20};
   ErrorCounts errors_;
   std::unique_ptr<grpc::Service> service_;

@@ -18,7 +18,6 @@
 namespace evenpack {
 namespace {
 
-using ::testing::_;
 using testing::Draw;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -32,6 +31,8 @@ struct Process {
   uint64_t epoch = 0;
   bool connected = false;
   std::vector<std::string> peers;
+  // The last epoch of which it was told that it stands.
+  uint64_t stands = 0;
 };
 
 MemberRequest RequestOf(Process& process) {
@@ -40,8 +41,8 @@ MemberRequest RequestOf(Process& process) {
           process.epoch, process.connected};
 }
 
-// What `message` has the process do: "wait", "connect E: ADDRESSES", "give up E", or
-// "leave".
+// What `message` has the process do: "wait", "connect E: ADDRESSES", "stands E",
+// "give up E".
 std::string Carry(const MemberMessage& message, Process& process) {
   if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
     process.epoch = connect->epoch;
@@ -54,7 +55,11 @@ std::string Carry(const MemberMessage& message, Process& process) {
     process.connected = false;
     return absl::StrCat("give up ", give_up->epoch);
   }
-  return std::holds_alternative<LeaveGroup>(message) ? "leave" : "wait";
+  if (const auto* stands = std::get_if<EpochStands>(&message)) {
+    process.stands = stands->epoch;
+    return absl::StrCat("stands ", stands->epoch);
+  }
+  return "wait";
 }
 
 class RankGroupTest : public ::testing::Test {
@@ -71,7 +76,7 @@ class RankGroupTest : public ::testing::Test {
     Join(process);
   }
   std::string Next(Process& process) {
-    return Carry(group_.Next(process.cp_rank, process.name), process);
+    return Carry(group_.Next(process.cp_rank), process);
   }
   void Connect() {
     Join(a_);
@@ -97,6 +102,31 @@ TEST_F(RankGroupTest, RanksConnectOnceAllAreHere) {
   EXPECT_EQ(Next(a_), "connect 1: a:1 b:1");
 }
 
+TEST_F(RankGroupTest, AnEpochStandsOnceAllAreConnected) {
+  Connect();
+  Join(a_);
+  EXPECT_EQ(Next(a_), "wait");
+  EXPECT_FALSE(group_.stands());
+  Join(b_);
+  EXPECT_TRUE(group_.stands());
+  EXPECT_EQ(Next(a_), "stands 1");
+  EXPECT_EQ(Next(a_), "wait");
+  EXPECT_EQ(Next(b_), "stands 1");
+  LoseConnections(b_);
+  EXPECT_FALSE(group_.stands());
+  EXPECT_EQ(Next(a_), "give up 1");
+}
+
+TEST_F(RankGroupTest, WhoLosesItsCallMeanwhileHearsOfItInTheNext) {
+  Connect();
+  Join(a_);
+  group_.Leave(0);
+  Join(b_);
+  EXPECT_EQ(Next(b_), "stands 1");
+  Join(a_);
+  EXPECT_EQ(Next(a_), "stands 1");
+}
+
 TEST_F(RankGroupTest, AGroupOfOneConnectsAtOnce) {
   group_ = RankGroup(1);
   Join(a_);
@@ -105,7 +135,7 @@ TEST_F(RankGroupTest, AGroupOfOneConnectsAtOnce) {
 
 TEST_F(RankGroupTest, WhoseCallHasEndedBeforeTheGroupFormedIsAwaited) {
   Join(a_);
-  group_.Leave(0, "a");
+  group_.Leave(0);
   Join(b_);
   EXPECT_EQ(Next(b_), "wait");
   Join(a_);
@@ -114,7 +144,7 @@ TEST_F(RankGroupTest, WhoseCallHasEndedBeforeTheGroupFormedIsAwaited) {
 
 TEST_F(RankGroupTest, ARankThatWasRestartedReplacesItsConnections) {
   Connect();
-  group_.Leave(1, "b");
+  group_.Leave(1);
   EXPECT_EQ(Next(a_), "wait");
   Process restarted = Start(1, "b2");
   Join(restarted);
@@ -155,14 +185,14 @@ TEST_F(RankGroupTest, AllAreToldTheSameAddressesInAnEpoch) {
   Join(a_);
   Join(b_);
   EXPECT_EQ(Next(a_), "connect 1: a:1 b:1");
-  group_.Leave(0, "a");
+  group_.Leave(0);
   Join(a_);
   EXPECT_EQ(Next(b_), "connect 1: a:1 b:1");
 }
 
 TEST_F(RankGroupTest, ACallThatEndsDisturbsNobody) {
   Connect();
-  group_.Leave(0, "a");
+  group_.Leave(0);
   EXPECT_EQ(Next(b_), "wait");
   Join(a_);
   EXPECT_EQ(Next(a_), "wait");
@@ -178,8 +208,8 @@ TEST_F(RankGroupTest, ARestartOfTheServerDisturbsNobody) {
   Join(a_);
   EXPECT_TRUE(group_.formed());
   EXPECT_EQ(group_.epoch(), 1);
-  EXPECT_EQ(Next(a_), "wait");
-  EXPECT_EQ(Next(b_), "wait");
+  EXPECT_EQ(Next(a_), "stands 1");
+  EXPECT_EQ(Next(b_), "stands 1");
   LoseConnections(a_);
   EXPECT_EQ(Next(b_), "give up 1");
 }
@@ -211,33 +241,16 @@ TEST_F(RankGroupTest, ConnectionsOfDifferentEpochsAreGivenUp) {
   EXPECT_EQ(Next(a_), "connect 5: a:3 b:3");
 }
 
-TEST_F(RankGroupTest, AProcessWhoseRankWasTakenLeaves) {
-  Connect();
-  Process other = Start(1, "b2");
-  Join(other);
-  EXPECT_EQ(Next(b_), "leave");
-  EXPECT_EQ(Next(b_), "leave");
-  group_.Leave(1, "b");
-  Join(a_);
-  const auto message = group_.Next(1, "b");
-  EXPECT_THAT(std::get<LeaveGroup>(message).status,
-              StatusIs(absl::StatusCode::kAborted,
-                       "cp_rank 1 was taken by another process than 'b'"));
-}
-
 TEST_F(RankGroupTest, RefusesByNameWhatNoMemberSays) {
   struct Row {
     MemberRequest request;
     std::string field;
     std::string accepted;
   };
-  const std::string long_text(2000, 'x');
+  const std::string long_text(70000, 'x');
   for (const Row& row :
-       {Row{{2, "a", "h:1", 0, false}, "cp_rank", "0 to 1"},
-        Row{{0, "", "h:1", 0, false}, "name", "1 to 256 bytes"},
-        Row{{0, long_text, "h:1", 0, false}, "name", "1 to 256 bytes"},
-        Row{{0, "a", "", 0, false}, "address", "1 to 1024 bytes"},
-        Row{{0, "a", long_text, 0, false}, "address", "1 to 1024 bytes"},
+       {Row{{0, "a", "", 0, false}, "address", "1 to 65536 bytes"},
+        Row{{0, "a", long_text, 0, false}, "address", "1 to 65536 bytes"},
         Row{{0, "a", "h:1", kMaxGroupEpoch + 1, false}, "epoch", "0 to"},
         Row{{0, "a", "h:1", 0, true}, "connected", "an epoch from 1"}}) {
     const absl::Status status = group_.Join(row.request);
@@ -264,7 +277,7 @@ class RandomGroup {
       case 0:
         return Restart(rank);
       case 1:
-        group_.Leave(rank, processes_[rank].process.name);
+        group_.Leave(rank);
         processes_[rank].in_call = false;
         return;
       case 2:
@@ -306,13 +319,14 @@ class RandomGroup {
     for (const Running& running : processes_) {
       const Process& process = running.process;
       EXPECT_TRUE(process.connected);
+      EXPECT_EQ(process.stands, process.epoch);
       EXPECT_EQ(process.epoch, first.epoch);
       EXPECT_EQ(process.peers, first.peers);
       ASSERT_EQ(process.peers.size(), processes_.size());
       EXPECT_THAT(process.peers[process.cp_rank],
                   ::testing::StartsWith(absl::StrCat(process.name, ":")));
     }
-    EXPECT_TRUE(group_.formed());
+    EXPECT_TRUE(group_.stands());
     EXPECT_EQ(group_.epoch(), first.epoch);
   }
 
@@ -326,7 +340,7 @@ class RandomGroup {
 
   void Restart(uint32_t rank) {
     Running& running = processes_[rank];
-    if (running.in_call) group_.Leave(rank, running.process.name);
+    if (running.in_call) group_.Leave(rank);
     running = {};
     running.process.cp_rank = rank;
     running.process.name = absl::StrCat("p", started_++);
@@ -342,14 +356,14 @@ class RandomGroup {
     Running& running = processes_[rank];
     if (!running.in_call) return false;
     const uint64_t before = running.process.epoch;
-    const MemberMessage message = group_.Next(rank, running.process.name);
+    const MemberMessage message = group_.Next(rank);
     Carry(message, running.process);
     if (std::holds_alternative<GiveUpEpoch>(message)) Join(rank);
     if (std::holds_alternative<ConnectPeers>(message)) {
       EXPECT_GT(running.process.epoch, before);
       ExpectSamePeers(running.process);
+      Join(rank);
     }
-    EXPECT_FALSE(std::holds_alternative<LeaveGroup>(message));
     return !std::holds_alternative<AwaitPeers>(message);
   }
 

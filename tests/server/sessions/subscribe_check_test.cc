@@ -81,7 +81,7 @@ TEST(SubscribeCheckTest, RefusesFieldsOutOfTheirRangesByName) {
       {[](auto& r) { r.cp_rank = 2; }, "cp_rank",
        "cp_rank: 2 is not accepted; accepted: 0 to 1"},
       {[](auto& r) { r.subscriber = std::string(257, 'x'); }, "subscriber",
-       "subscriber: 257 bytes is not accepted; accepted: at most 256 bytes"},
+       "subscriber: 257 bytes is not accepted; accepted: 0 to 256 bytes"},
       {[](auto& r) { r.credits = 0; }, "credits",
        "credits: 0 is not accepted; accepted: 1 to 2147483647"},
       {[](auto& r) { r.credits = 2147483648; }, "credits",

@@ -41,5 +41,16 @@ TEST(CheckRangeTest, RefusesWhatIsOutside) {
   EXPECT_EQ(RefusedField(above), "steps");
 }
 
+TEST(CheckBytesTest, RefusesWhatIsTooShortOrTooLong) {
+  EXPECT_THAT(CheckBytes("member", "ab", 2, 3), IsOk());
+  EXPECT_THAT(CheckBytes("member", "abc", 2, 3), IsOk());
+  for (const char* value : {"a", "abcd"}) {
+    EXPECT_EQ(RefusedField(CheckBytes("member", value, 2, 3)), "member");
+  }
+  EXPECT_THAT(CheckBytes("member", "", 1, 256),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "member: 0 bytes is not accepted; accepted: 1 to 256 bytes"));
+}
+
 }  // namespace
 }  // namespace evenpack

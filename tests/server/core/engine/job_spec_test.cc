@@ -120,7 +120,7 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
        "max_buffered_bytes: 255999 is not accepted; accepted: 0 (no bound) or at least "
        "256000, what a step can need"},
       {[](JobSpec& s) { s.description = std::string(1048577, 'x'); },
-       "description: 1048577 bytes is not accepted; accepted: at most 1048576 bytes"},
+       "description: 1048577 bytes is not accepted; accepted: 0 to 1048576 bytes"},
   };
   for (const auto& c : cases) {
     JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);

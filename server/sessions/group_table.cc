@@ -1,0 +1,105 @@
+#include "server/sessions/group_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack {
+namespace {
+
+absl::Status SeatTaken(const GroupSeat& seat) {
+  return WithDetail(
+      absl::AbortedError(absl::StrCat("cp_rank ", seat.cp_rank, " of dp_rank ",
+                                      seat.dp_rank, " was taken by a newer call than ",
+                                      "this one of '", seat.member, "'")),
+      {"SEAT_TAKEN", {{"member", seat.member}}});
+}
+
+}  // namespace
+
+absl::Status CheckSeat(const GroupSeat& seat) {
+  if (seat.cp_rank >= seat.cp_size) {
+    return InvalidField("cp_rank", seat.cp_rank,
+                        absl::StrCat("0 to ", seat.cp_size - 1));
+  }
+  return CheckBytes("member", seat.member, 1, kMaxMemberBytes);
+}
+
+GroupTable::Group* GroupTable::FindSeated(const GroupSeat& seat,
+                                          const Subscriber& call) {
+  const auto found = groups_.find(KeyOf(seat));
+  if (found == groups_.end()) return nullptr;
+  Group& group = found->second;
+  return group.calls[seat.cp_rank].get() == &call ? &group : nullptr;
+}
+
+absl::StatusOr<GroupTable::Members> GroupTable::Tell(
+    const GroupSeat& seat, const MemberState& state,
+    const std::shared_ptr<Subscriber>& call) {
+  MutexLock lock(mutex_);
+  if (ended_.has_value()) return *ended_;
+  const auto [entry, is_new] = groups_.try_emplace(KeyOf(seat), seat.cp_size);
+  Group& group = entry->second;
+  absl::Status status = group.ranks.Join(
+      {seat.cp_rank, seat.member, state.address, state.epoch, state.connected});
+  if (!status.ok()) {
+    if (is_new) groups_.erase(entry);
+    return status;
+  }
+  Members woken;
+  // Whose seat this was ends.
+  std::shared_ptr<Subscriber>& seated = group.calls[seat.cp_rank];
+  if (seated != nullptr && seated != call) woken.push_back(seated);
+  seated = call;
+  std::copy_if(group.calls.begin(), group.calls.end(), std::back_inserter(woken),
+               [](const auto& each) { return each != nullptr; });
+  return woken;
+}
+
+absl::StatusOr<MemberMessage> GroupTable::Next(const GroupSeat& seat,
+                                               const Subscriber& call) {
+  MutexLock lock(mutex_);
+  if (ended_.has_value()) return *ended_;
+  Group* const group = FindSeated(seat, call);
+  if (group == nullptr) return SeatTaken(seat);
+  return group->ranks.Next(seat.cp_rank);
+}
+
+void GroupTable::Leave(const GroupSeat& seat, const Subscriber& call) {
+  std::shared_ptr<Subscriber> freed;  // under no lock
+  MutexLock lock(mutex_);
+  Group* const group = FindSeated(seat, call);
+  if (group == nullptr) return;
+  group->ranks.Leave(seat.cp_rank);
+  freed = std::exchange(group->calls[seat.cp_rank], nullptr);
+  const bool empty = std::all_of(group->calls.begin(), group->calls.end(),
+                                 [](const auto& each) { return each == nullptr; });
+  if (empty) groups_.erase(KeyOf(seat));
+}
+
+GroupTable::Members GroupTable::EndAll(absl::Status status) {
+  MutexLock lock(mutex_);
+  ended_ = std::move(status);
+  Members woken;
+  for (const auto& [key, group] : groups_) {
+    std::copy_if(group.calls.begin(), group.calls.end(), std::back_inserter(woken),
+                 [](const auto& each) { return each != nullptr; });
+  }
+  return woken;
+}
+
+GroupFigures GroupTable::Figures() const {
+  MutexLock lock(mutex_);
+  GroupFigures figures;
+  figures.groups = groups_.size();
+  for (const auto& [key, group] : groups_) {
+    if (group.ranks.stands()) ++figures.standing;
+    for (const auto& call : group.calls) figures.members += call == nullptr ? 0 : 1;
+  }
+  return figures;
+}
+
+}  // namespace evenpack
