@@ -37,6 +37,8 @@ class SkipDocumentsRequest;
 class SkipDocumentsResponse;
 class IngestRequest;
 class IngestResponse;
+class JoinGroupRequest;
+class JoinGroupResponse;
 class ListJobsRequest;
 class ListJobsResponse;
 class ReportLatencyRequest;

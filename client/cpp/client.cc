@@ -76,4 +76,9 @@ absl::StatusOr<std::unique_ptr<Consumer>> Client::OpenConsumer(
   return connection_->OpenConsumer(options);
 }
 
+absl::StatusOr<std::unique_ptr<GroupMember>> Client::JoinGroup(
+    const GroupOptions& options) {
+  return connection_->JoinGroup(options);
+}
+
 }  // namespace evenpack::client

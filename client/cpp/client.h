@@ -29,6 +29,7 @@
 #include "client/cpp/client_options.h"
 #include "client/cpp/connection.h"
 #include "client/cpp/consumer.h"
+#include "client/cpp/group_member.h"
 #include "client/cpp/producer.h"
 
 namespace evenpack::client {
@@ -86,6 +87,9 @@ class Client {
   // Validate(ConsumerOptions).
   absl::StatusOr<std::unique_ptr<Consumer>> OpenConsumer(
       const ConsumerOptions& options);
+  // Returns at once; joins once the member has reported. INVALID_ARGUMENT: see
+  // Validate(GroupOptions).
+  absl::StatusOr<std::unique_ptr<GroupMember>> JoinGroup(const GroupOptions& options);
 
  private:
   std::shared_ptr<Connection> connection_;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/api_messages.h"
 #include "client/cpp/consumer.h"
+#include "client/cpp/group_member.h"
 #include "client/cpp/producer.h"
 
 namespace evenpack::client {
@@ -43,6 +44,8 @@ class Connection {
       const ProducerOptions& options) = 0;
   virtual absl::StatusOr<std::unique_ptr<Consumer>> OpenConsumer(
       const ConsumerOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<GroupMember>> JoinGroup(
+      const GroupOptions& options) = 0;
 };
 
 }  // namespace evenpack::client

@@ -118,6 +118,15 @@ class GrpcStub final : public Stub {
         stop);
   }
 
+  std::unique_ptr<GroupStream> JoinGroup(const std::stop_token& stop) override {
+    using Stream = GrpcStream<v1::JoinGroupRequest, v1::JoinGroupResponse>;
+    return std::make_unique<Stream>(
+        [this](grpc::ClientContext* context, Stream::Reactor* reactor) {
+          stub_->async()->JoinGroup(context, reactor);
+        },
+        stop);
+  }
+
  private:
   template <typename Request, typename Response>
   using Method = grpc::Status (Service::Stub::*)(grpc::ClientContext*, const Request&,

@@ -8,6 +8,7 @@
 
 #include "client/cpp/backoff.h"
 #include "client/cpp/consumer_session.h"
+#include "client/cpp/group_session.h"
 #include "client/cpp/producer_session.h"
 #include "client/cpp/retry.h"
 #include "evenpack/v1/packing_service.pb.h"
@@ -68,6 +69,8 @@ class RetryingConnection final : public Connection {
       const ProducerOptions& options) override;
   absl::StatusOr<std::unique_ptr<Consumer>> OpenConsumer(
       const ConsumerOptions& options) override;
+  absl::StatusOr<std::unique_ptr<GroupMember>> JoinGroup(
+      const GroupOptions& options) override;
 
  private:
   template <typename Request, typename Response>
@@ -242,6 +245,12 @@ absl::StatusOr<std::unique_ptr<Consumer>> RetryingConnection::OpenConsumer(
     const ConsumerOptions& options) {
   if (absl::Status status = Validate(options); !status.ok()) return status;
   return std::make_unique<ConsumerSession>(stub_, options_, options);
+}
+
+absl::StatusOr<std::unique_ptr<GroupMember>> RetryingConnection::JoinGroup(
+    const GroupOptions& options) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  return std::make_unique<GroupSession>(stub_, options_, options);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ class MessageStream {
 
 using IngestStream = MessageStream<v1::IngestRequest, v1::IngestResponse>;
 using StepStream = MessageStream<v1::StreamStepsRequest, v1::StreamStepsResponse>;
+using GroupStream = MessageStream<v1::JoinGroupRequest, v1::JoinGroupResponse>;
 
 // Thread-safe.
 class Stub {
@@ -83,6 +84,7 @@ class Stub {
   // A call that is cancelled when `stop` is requested.
   virtual std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) = 0;
   virtual std::unique_ptr<StepStream> StreamSteps(const std::stop_token& stop) = 0;
+  virtual std::unique_ptr<GroupStream> JoinGroup(const std::stop_token& stop) = 0;
 };
 
 }  // namespace evenpack::client

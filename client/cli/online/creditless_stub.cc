@@ -8,6 +8,7 @@ namespace evenpack {
 namespace {
 
 using client::CallOptions;
+using client::GroupStream;
 using client::IngestStream;
 using client::StepStream;
 using client::Stub;
@@ -99,6 +100,10 @@ class CreditlessStub : public Stub {
   }
   std::unique_ptr<StepStream> StreamSteps(const std::stop_token& stop) override {
     return std::make_unique<CreditlessStream>(stub_->StreamSteps(stop));
+  }
+
+  std::unique_ptr<GroupStream> JoinGroup(const std::stop_token& stop) override {
+    return stub_->JoinGroup(stop);
   }
 
  private:

@@ -50,6 +50,8 @@ class MockConnection : public Connection {
               (const ProducerOptions&), (override));
   MOCK_METHOD(absl::StatusOr<std::unique_ptr<Consumer>>, OpenConsumer,
               (const ConsumerOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<std::unique_ptr<GroupMember>>, JoinGroup,
+              (const GroupOptions&), (override));
 };
 
 class MockProducer : public Producer {
@@ -73,6 +75,13 @@ class MockConsumer : public Consumer {
   MOCK_METHOD(StepWait, step_wait, (), (const, override));
   MOCK_METHOD(size_t, buffered_steps, (), (const, override));
   MOCK_METHOD(absl::Status, Close, (), (override));
+  MOCK_METHOD(void, Cancel, (), (override));
+};
+
+class MockGroupMember : public GroupMember {
+ public:
+  MOCK_METHOD(absl::StatusOr<GroupNews>, Next, (), (override));
+  MOCK_METHOD(void, Report, (const MemberState&), (override));
   MOCK_METHOD(void, Cancel, (), (override));
 };
 

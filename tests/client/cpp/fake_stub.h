@@ -65,6 +65,12 @@ class FakeCall {
     sent_.push_back(message);
     changed_.SignalAll();
   }
+  // Blocks until the client has read all that was sent: the last of it may be on its
+  // way.
+  void AwaitAllRead() {
+    MutexLock lock(mutex_);
+    while (!sent_.empty()) changed_.Wait(mutex_);
+  }
   // After what was sent.
   void End(const absl::Status& status) {
     MutexLock lock(mutex_);
@@ -114,6 +120,7 @@ class FakeCall {
       if (call_->cancelled_ || call_->sent_.empty()) return false;
       message = std::move(call_->sent_.front());
       call_->sent_.pop_front();
+      call_->changed_.SignalAll();
       return true;
     }
     absl::Status Finish() override {
@@ -146,6 +153,7 @@ class FakeCall {
 
 using FakeIngestCall = FakeCall<v1::IngestRequest, v1::IngestResponse>;
 using FakeStepCall = FakeCall<v1::StreamStepsRequest, v1::StreamStepsResponse>;
+using FakeGroupCall = FakeCall<v1::JoinGroupRequest, v1::JoinGroupResponse>;
 
 // Unary calls are mocked, streams are conversations.
 class FakeStub : public client::Stub {
@@ -187,9 +195,14 @@ class FakeStub : public client::Stub {
     return Open(step_calls_, stop);
   }
 
+  std::unique_ptr<client::GroupStream> JoinGroup(const std::stop_token& stop) override {
+    return Open(group_calls_, stop);
+  }
+
   // The next call that the client opened; blocks until there is one.
   std::shared_ptr<FakeIngestCall> AwaitIngestCall() { return Await(ingest_calls_); }
   std::shared_ptr<FakeStepCall> AwaitStepCall() { return Await(step_calls_); }
+  std::shared_ptr<FakeGroupCall> AwaitGroupCall() { return Await(group_calls_); }
   // Calls that were opened and not taken.
   size_t ingest_calls() const { return Count(ingest_calls_); }
   size_t step_calls() const { return Count(step_calls_); }
@@ -229,6 +242,7 @@ class FakeStub : public client::Stub {
   CondVar changed_;
   Calls<FakeIngestCall> ingest_calls_;
   Calls<FakeStepCall> step_calls_;
+  Calls<FakeGroupCall> group_calls_;
 };
 
 }  // namespace evenpack::testing

@@ -292,6 +292,12 @@ TEST_F(RetryingConnectionTest, OpensConsumersAtOnce) {
   EXPECT_THAT(connection_->OpenConsumer({.job = "run"}), IsOk());
 }
 
+TEST_F(RetryingConnectionTest, JoinsGroupsAtOnce) {
+  EXPECT_THAT(connection_->JoinGroup({.job = "run"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("member: ")));
+  EXPECT_THAT(connection_->JoinGroup({.job = "run", .member = "a"}), IsOk());
+}
+
 TEST_F(RetryingConnectionTest, DrawsItsOwnJitterWhereNoneIsGiven) {
   client_options_.random = {};
   const auto connection = MakeRetryingConnection(stub_, client_options_);

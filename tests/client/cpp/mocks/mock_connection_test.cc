@@ -80,6 +80,8 @@ TEST_F(MockConnectionTest, TheClientPassesEveryCallOn) {
       .WillOnce(Return(v1::ReportLatencyResponse()));
   EXPECT_CALL(*connection_, OpenProducer(Field(&ProducerOptions::stream, "web")))
       .WillOnce([](const auto&) { return std::make_unique<MockProducer>(); });
+  EXPECT_CALL(*connection_, JoinGroup(Field(&GroupOptions::cp_rank, 1U)))
+      .WillOnce([](const auto&) { return std::make_unique<MockGroupMember>(); });
   EXPECT_THAT(client_.CreateJob("run", spec), IsOk());
   EXPECT_THAT(client_.GetJob("run"), IsOk());
   EXPECT_THAT(client_.ListJobs()->jobs(), SizeIs(1));
@@ -89,6 +91,7 @@ TEST_F(MockConnectionTest, TheClientPassesEveryCallOn) {
   EXPECT_EQ(*client_.Acknowledge({}), 7U);
   EXPECT_THAT(client_.ReportLatency({}), IsOk());
   EXPECT_THAT(client_.OpenProducer({.job = "run", .stream = "web"}), IsOk());
+  EXPECT_THAT(client_.JoinGroup({.job = "run", .cp_size = 2, .cp_rank = 1}), IsOk());
 }
 
 }  // namespace
