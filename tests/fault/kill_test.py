@@ -257,9 +257,10 @@ class KillTest(unittest.TestCase):
         """Another server over a copy of the store tells the same steps again."""
         copy = self.directory / "copy"
         shutil.copy(self.store, copy)
-        kept = min(len(received[0]), KEPT_STEPS)
         with ServerProcess("--store", f"sqlite:{copy}") as server:
-            self.check_same(received, server, len(received[0]) - kept)
+            oldest = local_client.get_job(server, "job").oldest_step
+            self.assertEqual(oldest, max(len(received[0]) + 1 - KEPT_STEPS, 0))
+            self.check_same(received, server, oldest)
 
     def check_replay(self, received: arrival_order.Ranks) -> None:
         """A server that is sent the documents in their order decides the same steps."""
