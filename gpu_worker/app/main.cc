@@ -11,12 +11,12 @@
 #include "gpu_worker/app/selftest_text.h"
 #include "gpu_worker/app/worker_options.h"
 #include "gpu_worker/attention/cpu_attention.h"
-#include "gpu_worker/communicator/gloo_communicator.h"
+#include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/selftest/selftest.h"
 
 namespace {
 
-using evenpack::worker::ConnectGloo;
+using evenpack::worker::ConnectInFolder;
 using evenpack::worker::CpuAttention;
 using evenpack::worker::OnRank;
 using evenpack::worker::OnThreads;
@@ -51,7 +51,7 @@ absl::Status Run(const WorkerOptions& options, SelftestReport& report) {
     };
     return RunSelftest(selftest, OnThreads(make_engine), show, report);
   }
-  const auto communicator = ConnectGloo(*options.group);
+  const auto communicator = ConnectInFolder(*options.group);
   if (!communicator.ok()) return communicator.status();
   CpuAttention engine(options.threads);
   return RunSelftest(selftest, OnRank(**communicator, engine), show, report);

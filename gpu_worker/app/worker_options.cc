@@ -26,20 +26,20 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value,
 
 // Flags of a group, of which the folder tells whether there is one.
 struct GroupFlags {
-  GlooOptions options;
+  GlooFolder group;
   uint32_t timeout_seconds = 600;
   CLI::Option* folder = nullptr;
 };
 
-void AddGroupFlags(CLI::App& app, GroupFlags& group) {
-  GlooOptions& options = group.options;
-  group.folder = app.add_option("--group-folder", options.folder,
+void AddGroupFlags(CLI::App& app, GroupFlags& flags) {
+  GlooOptions& options = flags.group.options;
+  flags.folder = app.add_option("--group-folder", flags.group.folder,
                                 "this process is one rank of a group, whose ranks find "
                                 "each other in this folder; else all ranks are threads")
                      ->type_name("FOLDER")
                      ->check(CLI::ExistingDirectory);
   CLI::Option* const others[] = {
-      app.add_option("--group", options.group,
+      app.add_option("--group", flags.group.group,
                      "the group's name, which no other had in the folder")
           ->type_name("NAME")
           ->capture_default_str(),
@@ -49,10 +49,10 @@ void AddGroupFlags(CLI::App& app, GroupFlags& group) {
                      "the address that peers reach this rank at")
           ->type_name("HOST")
           ->capture_default_str(),
-      AddNumber(app, "--group-timeout-seconds", group.timeout_seconds, 1, 86'400,
+      AddNumber(app, "--group-timeout-seconds", flags.timeout_seconds, 1, 86'400,
                 "how long ranks wait for each other"),
   };
-  for (CLI::Option* option : others) option->needs(group.folder);
+  for (CLI::Option* option : others) option->needs(flags.folder);
 }
 
 void AddFlags(CLI::App& app, WorkerOptions& options) {
@@ -85,9 +85,9 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
       "evenpack-worker");
   app.set_version_flag("--version", absl::StrCat("evenpack-worker ", EVENPACK_VERSION));
   AddFlags(app, command.options);
-  GroupFlags group;
-  group.options.group = "group";
-  AddGroupFlags(app, group);
+  GroupFlags flags;
+  flags.group.group = "group";
+  AddGroupFlags(app, flags);
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -103,16 +103,18 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
     return absl::InvalidArgumentError(
         "no mode was given; accepted: --selftest (see --help)");
   }
-  if (group.folder->count() > 0) {
-    if (group.options.rank >= group.options.ranks) {
+  if (flags.folder->count() > 0) {
+    GlooOptions& options = flags.group.options;
+    if (options.rank >= options.ranks) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--rank: ", group.options.rank,
-          " is not accepted; accepted: 0 to --ranks - 1, ", group.options.ranks - 1));
+          "--rank: ", options.rank, " is not accepted; accepted: 0 to --ranks - 1, ",
+          options.ranks - 1));
     }
-    group.options.timeout = std::chrono::seconds(group.timeout_seconds);
-    command.options.selftest_options.min_ranks = group.options.ranks;
-    command.options.selftest_options.max_ranks = group.options.ranks;
-    command.options.group = group.options;
+    options.connect_timeout = std::chrono::seconds(flags.timeout_seconds);
+    options.exchange_timeout = options.connect_timeout;
+    command.options.selftest_options.min_ranks = options.ranks;
+    command.options.selftest_options.max_ranks = options.ranks;
+    command.options.group = flags.group;
   }
   return command;
 }

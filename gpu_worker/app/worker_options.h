@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gpu_worker/communicator/gloo_communicator.h"
+#include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/selftest/selftest.h"
 
 namespace evenpack::worker {
@@ -21,7 +21,7 @@ struct WorkerOptions {
   uint32_t threads = 1;
   bool json = false;
   // The group of processes that this one is a rank of; none: all ranks are its threads.
-  std::optional<GlooOptions> group;
+  std::optional<GlooFolder> group;
 };
 
 struct WorkerCommand {

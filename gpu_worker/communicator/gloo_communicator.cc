@@ -1,13 +1,8 @@
 #include "gpu_worker/communicator/gloo_communicator.h"
 
-#include <gloo/rendezvous/context.h>
-#include <gloo/rendezvous/file_store.h>
-#include <gloo/rendezvous/prefix_store.h>
-#include <gloo/transport/tcp/device.h>
+#include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
-#include <pthread.h>
 
-#include <csignal>
 #include <cstddef>
 #include <exception>
 #include <optional>
@@ -17,15 +12,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/communicator/row_copies.h"
-#include "server/core/document/invalid_field.h"
 #include "server/runtime/fault_point.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/worker_pool.h"
 
 namespace evenpack::worker {
 namespace {
-
-constexpr uint32_t kMostRanks = 1024;
 
 // How an exchange ended, once it has.
 class Outcome {
@@ -85,7 +77,7 @@ struct Parcel {
 
 class GlooCommunicator final : public Communicator {
  public:
-  GlooCommunicator(std::shared_ptr<gloo::rendezvous::Context> context,
+  GlooCommunicator(std::shared_ptr<gloo::Context> context,
                    std::chrono::milliseconds timeout)
       : context_(std::move(context)), timeout_(timeout) {}
 
@@ -172,7 +164,7 @@ class GlooCommunicator final : public Communicator {
 
   static int Int(uint32_t rank) { return static_cast<int>(rank); }
 
-  const std::shared_ptr<gloo::rendezvous::Context> context_;
+  const std::shared_ptr<gloo::Context> context_;
   const std::chrono::milliseconds timeout_;
   uint64_t next_ = 0;
   Mutex mutex_;
@@ -181,71 +173,11 @@ class GlooCommunicator final : public Communicator {
   WorkerPool worker_{1};  // last, since its tasks use the others
 };
 
-// While it lives, the calling thread, and the threads that it starts for good, get an
-// error from a connection that the peer has closed, not the signal that ends a process.
-class PipeSignalBlocked {
- public:
-  PipeSignalBlocked() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~PipeSignalBlocked() {
-    if (sigismember(&before_, SIGPIPE) != 0) return;
-    // One that came meanwhile is taken, or it would be delivered now.
-    const timespec none{};
-    sigtimedwait(&pipe_, nullptr, &none);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  PipeSignalBlocked(const PipeSignalBlocked&) = delete;
-  PipeSignalBlocked& operator=(const PipeSignalBlocked&) = delete;
-
- private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-};
-
-// Until every rank has all its connections: Gloo ends the process where a peer closes
-// one that is still being made.
-void AwaitAll(gloo::rendezvous::Store& store, const GlooOptions& options) {
-  const auto connected = [](uint32_t rank) { return absl::StrCat("connected/", rank); };
-  store.set(connected(options.rank), {'1'});
-  std::vector<std::string> keys;
-  keys.reserve(options.ranks);
-  for (uint32_t rank = 0; rank < options.ranks; ++rank) keys.push_back(connected(rank));
-  store.wait(keys, options.timeout);
-}
-
-absl::Status CheckOptions(const GlooOptions& options) {
-  absl::Status status = CheckRange<uint32_t>("ranks", options.ranks, 1, kMostRanks);
-  if (status.ok()) {
-    status = CheckRange<uint32_t>("rank", options.rank, 0, options.ranks - 1);
-  }
-  return status;
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const GlooOptions& options) {
-  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  const PipeSignalBlocked blocked;
-  try {
-    gloo::transport::tcp::attr address(options.host.c_str());
-    std::shared_ptr<gloo::transport::Device> device =
-        gloo::transport::tcp::CreateDevice(address);
-    auto context = std::make_shared<gloo::rendezvous::Context>(
-        static_cast<int>(options.rank), static_cast<int>(options.ranks));
-    context->setTimeout(options.timeout);
-    gloo::rendezvous::FileStore files(options.folder);
-    gloo::rendezvous::PrefixStore store(options.group, files);
-    context->connectFullMesh(store, device);
-    AwaitAll(store, options);
-    return std::make_unique<GlooCommunicator>(std::move(context), options.timeout);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(absl::StrCat(
-        "cp_rank ", options.rank, " of ", options.ranks, " can't join group '",
-        options.group, "' in folder '", options.folder, "': ", error.what()));
-  }
+std::unique_ptr<Communicator> MakeGlooCommunicator(
+    std::shared_ptr<gloo::Context> context, std::chrono::milliseconds timeout) {
+  return std::make_unique<GlooCommunicator>(std::move(context), timeout);
 }
 
 }  // namespace evenpack::worker

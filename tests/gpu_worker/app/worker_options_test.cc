@@ -51,13 +51,14 @@ TEST(WorkerOptionsTest, ARankOfAGroupRunsCasesOfThatManyRanks) {
        "2", "--host", "localhost", "--group-timeout-seconds", "9"});
   ASSERT_TRUE(command.ok()) << command.status();
   ASSERT_TRUE(command->options.group.has_value());
-  const GlooOptions& group = *command->options.group;
+  const GlooFolder& group = *command->options.group;
   EXPECT_EQ(group.folder, folder);
   EXPECT_EQ(group.group, "g");
-  EXPECT_EQ(group.ranks, 3U);
-  EXPECT_EQ(group.rank, 2U);
-  EXPECT_EQ(group.host, "localhost");
-  EXPECT_EQ(group.timeout, std::chrono::seconds(9));
+  EXPECT_EQ(group.options.ranks, 3U);
+  EXPECT_EQ(group.options.rank, 2U);
+  EXPECT_EQ(group.options.host, "localhost");
+  EXPECT_EQ(group.options.connect_timeout, std::chrono::seconds(9));
+  EXPECT_EQ(group.options.exchange_timeout, std::chrono::seconds(9));
   EXPECT_EQ(command->options.selftest_options.min_ranks, 3U);
   EXPECT_EQ(command->options.selftest_options.max_ranks, 3U);
 }

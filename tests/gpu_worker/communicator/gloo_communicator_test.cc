@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/document/invalid_field.h"
+#include "gpu_worker/communicator/gloo_folder.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -26,15 +26,13 @@ using Ranges = std::vector<std::vector<RowRange>>;
 
 class GlooCommunicatorTest : public ::testing::Test {
  protected:
-  GlooOptions OfRank(uint32_t rank, uint32_t ranks,
-                     const std::string& group = "group") const {
-    GlooOptions options;
-    options.rank = rank;
-    options.ranks = ranks;
-    options.folder = scratch_.path();
-    options.group = group;
-    options.timeout = std::chrono::seconds(60);
-    return options;
+  GlooFolder OfRank(uint32_t rank, uint32_t ranks,
+                    const std::string& group = "group") const {
+    GlooFolder folder{{}, scratch_.path(), group};
+    folder.options.rank = rank;
+    folder.options.ranks = ranks;
+    folder.options.exchange_timeout = std::chrono::seconds(60);
+    return folder;
   }
 
   // Runs body(communicator) for every rank, each in a thread with a connection of its
@@ -44,7 +42,7 @@ class GlooCommunicatorTest : public ::testing::Test {
     std::vector<std::thread> threads;
     for (uint32_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        const auto communicator = ConnectGloo(OfRank(rank, ranks, group));
+        const auto communicator = ConnectInFolder(OfRank(rank, ranks, group));
         ASSERT_THAT(communicator.status(), IsOk());
         body(**communicator);
       });
@@ -135,35 +133,6 @@ TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangesOfItsPeers) {
                   StatusIs(absl::StatusCode::kUnavailable, _));
     });
   }
-}
-
-TEST_F(GlooCommunicatorTest, ARankThatDoesNotComeIsToldOf) {
-  GlooOptions options = OfRank(0, 2);
-  options.timeout = std::chrono::milliseconds(50);
-  EXPECT_THAT(ConnectGloo(options).status(),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       HasSubstr("cp_rank 0 of 2 can't join group 'group'")));
-}
-
-TEST_F(GlooCommunicatorTest, RefusesByNameWhatCanBeNoRank) {
-  struct Row {
-    uint32_t rank;
-    uint32_t ranks;
-    std::string field;
-  };
-  for (const Row& row :
-       {Row{0, 0, "ranks"}, Row{0, 1025, "ranks"}, Row{2, 2, "rank"}}) {
-    const absl::Status status = ConnectGloo(OfRank(row.rank, row.ranks)).status();
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, _));
-    EXPECT_EQ(RefusedField(status), row.field);
-  }
-}
-
-TEST_F(GlooCommunicatorTest, AFolderThatIsNoneIsToldOf) {
-  GlooOptions options = OfRank(0, 1);
-  options.folder = "/nowhere/at/all";
-  EXPECT_THAT(ConnectGloo(options).status(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("'/nowhere/at/all'")));
 }
 
 }  // namespace

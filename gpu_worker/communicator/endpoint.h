@@ -1,0 +1,31 @@
+// One rank's end of a group that is to be connected.
+#ifndef EVENPACK_GPU_WORKER_COMMUNICATOR_ENDPOINT_H_
+#define EVENPACK_GPU_WORKER_COMMUNICATOR_ENDPOINT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/communicator/communicator.h"
+
+namespace evenpack::worker {
+
+// Not thread-safe.
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+
+  // What its peers need to connect to it.
+  virtual const std::string& address() const = 0;
+  // Returns when this rank is connected to all others; they may still be connecting to
+  // each other. Once. `addresses` are by rank, this one's among them.
+  // INVALID_ARGUMENT: they are not those of such a group. UNAVAILABLE: a peer did not
+  // come in time.
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> Connect(
+      const std::vector<std::string>& addresses) = 0;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_COMMUNICATOR_ENDPOINT_H_

@@ -1,0 +1,135 @@
+#include "gpu_worker/communicator/gloo_endpoint.h"
+
+#include <gloo/context.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/tcp/device.h>
+#include <netdb.h>
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/gloo_communicator.h"
+#include "gpu_worker/communicator/pipe_signal.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+namespace {
+
+constexpr uint32_t kMostRanks = 1024;
+
+// A pair of ranks has an address for each of them; that of a rank is those of its end
+// of each of its pairs, one after another.
+class MeshContext final : public gloo::Context {
+ public:
+  MeshContext(const GlooOptions& options,
+              std::shared_ptr<gloo::transport::Device> device)
+      : gloo::Context(static_cast<int>(options.rank), static_cast<int>(options.ranks)) {
+    setTimeout(options.exchange_timeout);
+    device_ = std::move(device);
+    transportContext_ = device_->createContext(rank, size);
+    transportContext_->setTimeout(options.connect_timeout);
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      const std::vector<char> bytes =
+          transportContext_->createPair(peer)->address().bytes();
+      address_.append(bytes.begin(), bytes.end());
+    }
+  }
+
+  const std::string& address() const { return address_; }
+
+  void Connect(const std::vector<std::string>& addresses) {
+    const size_t bytes = size > 1 ? address_.size() / static_cast<size_t>(size - 1) : 0;
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      // This rank's place among the pairs of the peer.
+      const auto place = static_cast<size_t>(rank < peer ? rank : rank - 1);
+      const char* const first =
+          addresses[static_cast<size_t>(peer)].data() + place * bytes;
+      getPair(peer)->connect({first, first + bytes});
+    }
+  }
+
+ private:
+  std::string address_;
+};
+
+class GlooEndpoint final : public Endpoint {
+ public:
+  GlooEndpoint(GlooOptions options, std::shared_ptr<MeshContext> context)
+      : options_(std::move(options)),
+        context_(std::move(context)),
+        // A group of one has no pairs, and an address says something.
+        address_(context_->address().empty() ? "alone" : context_->address()) {}
+
+  const std::string& address() const override { return address_; }
+
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(
+      const std::vector<std::string>& addresses) override {
+    if (absl::Status status = Check(addresses); !status.ok()) return status;
+    const PipeSignalBlocked blocked;
+    try {
+      context_->Connect(addresses);
+    } catch (const std::exception& error) {
+      return absl::UnavailableError(absl::StrCat("cp_rank ", options_.rank, " of ",
+                                                 options_.ranks,
+                                                 " can't connect: ", error.what()));
+    }
+    return MakeGlooCommunicator(context_, options_.exchange_timeout);
+  }
+
+ private:
+  absl::Status Check(const std::vector<std::string>& addresses) const {
+    if (addresses.size() != options_.ranks) {
+      return InvalidField("addresses", addresses.size(), absl::StrCat(options_.ranks));
+    }
+    for (uint32_t rank = 0; rank < options_.ranks; ++rank) {
+      if (addresses[rank].size() == address_.size()) continue;
+      return InvalidField(absl::StrCat("addresses[", rank, "]"),
+                          absl::StrCat(addresses[rank].size(), " bytes"),
+                          absl::StrCat(address_.size(), " bytes"));
+    }
+    return absl::OkStatus();
+  }
+
+  const GlooOptions options_;
+  const std::shared_ptr<MeshContext> context_;
+  const std::string address_;
+};
+
+// Gloo frees what it was not given where a host has no address.
+absl::Status CheckHost(const std::string& host) {
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("host: '", host, "' can't be found: ", gai_strerror(error)));
+  }
+  freeaddrinfo(found);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Endpoint>> OpenGlooEndpoint(const GlooOptions& options) {
+  absl::Status status = CheckRange("ranks", options.ranks, 1, kMostRanks);
+  if (status.ok()) status = CheckRange("rank", options.rank, 0, options.ranks - 1);
+  if (status.ok()) status = CheckHost(options.host);
+  if (!status.ok()) return status;
+  const PipeSignalBlocked blocked;
+  try {
+    const gloo::transport::tcp::attr address(options.host.c_str());
+    return std::make_unique<GlooEndpoint>(
+        options, std::make_shared<MeshContext>(
+                     options, gloo::transport::tcp::CreateDevice(address)));
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(absl::StrCat(
+        "host: '", options.host, "' can't be listened on: ", error.what()));
+  }
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,113 @@
+#include "gpu_worker/rendezvous/group_rendezvous.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack::worker {
+
+using client::GroupNews;
+
+GroupRendezvous::GroupRendezvous(std::unique_ptr<client::GroupMember> member,
+                                 OpenEndpoint open)
+    : open_(std::move(open)), member_(std::move(member)), thread_([this] { Run(); }) {}
+
+GroupRendezvous::~GroupRendezvous() {
+  Cancel();
+  thread_.join();
+}
+
+void GroupRendezvous::Cancel() {
+  SetFinal(absl::CancelledError("the group was left"));
+  member_->Cancel();
+}
+
+void GroupRendezvous::SetFinal(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  if (!final_.has_value()) final_ = status;
+  if (communicator_ != nullptr) communicator_->Abort(*final_);
+  communicator_ = nullptr;
+  stands_ = false;
+  changed_.SignalAll();
+}
+
+void GroupRendezvous::Run() {
+  {
+    MutexLock lock(mutex_);
+    ReportLost(absl::OkStatus());
+  }
+  for (;;) {
+    const absl::StatusOr<GroupNews> news = member_->Next();
+    if (!news.ok()) return SetFinal(news.status());
+    if (!Carry(*news)) return;
+  }
+}
+
+bool GroupRendezvous::Carry(const GroupNews& news) {
+  if (news.kind == GroupNews::Kind::kConnect) {
+    Connect(news);
+  } else {
+    MutexLock lock(mutex_);
+    if (news.kind == GroupNews::Kind::kGiveUp) {
+      ReportLost(absl::AbortedError(absl::StrCat("epoch ", news.epoch,
+                                                 " of the group has ended: a rank was "
+                                                 "restarted or lost its connections")));
+    } else if (news.epoch == epoch_ && communicator_ != nullptr) {
+      stands_ = true;
+      changed_.SignalAll();
+    }
+  }
+  MutexLock lock(mutex_);
+  return !final_.has_value();
+}
+
+void GroupRendezvous::Connect(const GroupNews& news) {
+  std::unique_ptr<Endpoint> endpoint;
+  std::string address;
+  {
+    MutexLock lock(mutex_);
+    if (final_.has_value()) return;
+    epoch_ = news.epoch;
+    if (endpoint_ == nullptr) {
+      return ReportLost(absl::InternalError("told to connect without having asked"));
+    }
+    endpoint = std::move(endpoint_);
+    address = endpoint->address();
+  }
+  absl::StatusOr<std::unique_ptr<Communicator>> communicator =
+      endpoint->Connect(news.addresses);
+  MutexLock lock(mutex_);
+  if (final_.has_value()) return;
+  if (!communicator.ok()) return ReportLost(communicator.status());
+  communicator_ = *std::move(communicator);
+  member_->Report({address, epoch_, true});
+}
+
+void GroupRendezvous::ReportLost(const absl::Status& why) {
+  if (final_.has_value()) return;
+  if (communicator_ != nullptr) communicator_->Abort(why);
+  communicator_ = nullptr;
+  stands_ = false;
+  absl::StatusOr<std::unique_ptr<Endpoint>> endpoint = open_();
+  if (!endpoint.ok()) {
+    final_ = endpoint.status();
+    changed_.SignalAll();
+    return;
+  }
+  endpoint_ = *std::move(endpoint);
+  member_->Report({endpoint_->address(), epoch_, false});
+}
+
+absl::StatusOr<GroupEpoch> GroupRendezvous::Await(uint64_t after) {
+  MutexLock lock(mutex_);
+  while (!final_.has_value() && (!stands_ || epoch_ <= after)) changed_.Wait(mutex_);
+  if (final_.has_value()) return *final_;
+  return GroupEpoch{epoch_, communicator_};
+}
+
+void GroupRendezvous::Lose(uint64_t epoch, const absl::Status& why) {
+  MutexLock lock(mutex_);
+  if (epoch == epoch_ && communicator_ != nullptr) ReportLost(why);
+}
+
+}  // namespace evenpack::worker

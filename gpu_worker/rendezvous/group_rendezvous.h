@@ -1,0 +1,78 @@
+// Keeps one rank connected to its context-parallel group: finds the peers through the
+// server, connects, and does so anew where a peer was restarted or an exchange failed.
+#ifndef EVENPACK_GPU_WORKER_RENDEZVOUS_GROUP_RENDEZVOUS_H_
+#define EVENPACK_GPU_WORKER_RENDEZVOUS_GROUP_RENDEZVOUS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/group_member.h"
+#include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/communicator/endpoint.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::worker {
+
+// The group as it is connected in an epoch.
+struct GroupEpoch {
+  uint64_t epoch = 0;
+  std::shared_ptr<Communicator> communicator;
+};
+
+// Thread-safe.
+class GroupRendezvous {
+ public:
+  // A new one for each epoch.
+  using OpenEndpoint = std::function<absl::StatusOr<std::unique_ptr<Endpoint>>()>;
+
+  GroupRendezvous(std::unique_ptr<client::GroupMember> member, OpenEndpoint open);
+  // Leaves the group, and aborts its exchanges. Nobody may be in Await.
+  ~GroupRendezvous();
+  GroupRendezvous(const GroupRendezvous&) = delete;
+  GroupRendezvous& operator=(const GroupRendezvous&) = delete;
+
+  // Blocks until all ranks are connected to each other, in an epoch above `after`. An
+  // error is final: that of the membership, or of an endpoint that can't be opened;
+  // CANCELLED after Cancel().
+  absl::StatusOr<GroupEpoch> Await(uint64_t after = 0);
+  // An exchange of that epoch failed: the group forms anew. Without effect where it has
+  // ended already.
+  void Lose(uint64_t epoch, const absl::Status& why);
+  // Ends the membership and aborts the exchanges: all that block return.
+  void Cancel();
+
+ private:
+  void Run();
+  // False where the membership is over.
+  bool Carry(const client::GroupNews& news);
+  void Connect(const client::GroupNews& news);
+  // Ends what there is of an epoch, and tells peers that nothing stands.
+  void ReportLost(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
+  void SetFinal(const absl::Status& status);
+
+  const OpenEndpoint open_;
+  const std::unique_ptr<client::GroupMember> member_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  // For the next epoch; null while it is being connected, and once it is.
+  std::unique_ptr<Endpoint> endpoint_ EVENPACK_GUARDED_BY(mutex_);
+  // The last that it was told to connect in.
+  uint64_t epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // Of that epoch; null while it isn't connected, or not any more.
+  std::shared_ptr<Communicator> communicator_ EVENPACK_GUARDED_BY(mutex_);
+  // All ranks are connected.
+  bool stands_ EVENPACK_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
+
+  std::thread thread_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_RENDEZVOUS_GROUP_RENDEZVOUS_H_

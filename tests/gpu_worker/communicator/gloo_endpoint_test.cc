@@ -1,0 +1,96 @@
+#include "gpu_worker/communicator/gloo_endpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/core/document/invalid_field.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Endpoint> Open(uint32_t rank, uint32_t ranks) {
+  GlooOptions options;
+  options.rank = rank;
+  options.ranks = ranks;
+  options.connect_timeout = std::chrono::seconds(30);
+  return OpenGlooEndpoint(options).value();
+}
+
+TEST(GlooEndpointTest, RanksThatKnowTheirAddressesConnect) {
+  constexpr uint32_t kRanks = 4;
+  std::vector<std::unique_ptr<Endpoint>> endpoints;
+  std::vector<std::string> addresses;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    endpoints.push_back(Open(rank, kRanks));
+    addresses.push_back(endpoints.back()->address());
+  }
+  std::vector<absl::StatusOr<std::unique_ptr<Communicator>>> connected(kRanks);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back(
+        [&, rank] { connected[rank] = endpoints[rank]->Connect(addresses); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    ASSERT_THAT(connected[rank], IsOk());
+    EXPECT_EQ((*connected[rank])->rank(), rank);
+    EXPECT_EQ((*connected[rank])->size(), kRanks);
+  }
+}
+
+TEST(GlooEndpointTest, EachHasAnAddressOfItsOwn) {
+  EXPECT_NE(Open(0, 2)->address(), Open(0, 2)->address());
+  EXPECT_FALSE(Open(0, 1)->address().empty());
+}
+
+TEST(GlooEndpointTest, RefusesByNameWhatAreNoAddressesOfItsGroup) {
+  const auto endpoint = Open(0, 2);
+  const auto refused = [&endpoint](const std::vector<std::string>& addresses) {
+    const absl::Status status = endpoint->Connect(addresses).status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, _));
+    return RefusedField(status);
+  };
+  EXPECT_EQ(refused({endpoint->address()}), "addresses");
+  EXPECT_EQ(refused({endpoint->address(), ""}), "addresses[1]");
+  EXPECT_EQ(refused({endpoint->address(), endpoint->address() + "x"}), "addresses[1]");
+}
+
+TEST(GlooEndpointTest, RefusesByNameWhatCanBeNoRank) {
+  struct Row {
+    uint32_t rank;
+    uint32_t ranks;
+    std::string field;
+  };
+  for (const Row& row :
+       {Row{0, 0, "ranks"}, Row{0, 1025, "ranks"}, Row{2, 2, "rank"}}) {
+    GlooOptions options;
+    options.rank = row.rank;
+    options.ranks = row.ranks;
+    const absl::Status status = OpenGlooEndpoint(options).status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, _));
+    EXPECT_EQ(RefusedField(status), row.field);
+  }
+}
+
+TEST(GlooEndpointTest, AHostThatIsNoneIsToldOf) {
+  GlooOptions options;
+  options.host = "no.such.host.invalid";
+  EXPECT_THAT(OpenGlooEndpoint(options).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("host: 'no.such.host.invalid'")));
+}
+
+}  // namespace
+}  // namespace evenpack::worker

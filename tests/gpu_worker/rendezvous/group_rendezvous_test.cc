@@ -1,0 +1,251 @@
+#include "gpu_worker/rendezvous/group_rendezvous.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/gloo_endpoint.h"
+#include "tests/gpu_worker/rendezvous/table_member.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::evenpack::testing::TableMember;
+using ::testing::HasSubstr;
+
+// Connected to nobody; remembers why it was aborted.
+class LoneCommunicator final : public Communicator {
+ public:
+  explicit LoneCommunicator(std::shared_ptr<std::vector<absl::Status>> aborts)
+      : aborts_(std::move(aborts)) {}
+  uint32_t rank() const override { return 0; }
+  uint32_t size() const override { return 1; }
+  std::unique_ptr<Transfer> Start(const Exchange&) override { return nullptr; }
+  void Abort(const absl::Status& reason) override { aborts_->push_back(reason); }
+
+ private:
+  const std::shared_ptr<std::vector<absl::Status>> aborts_;
+};
+
+class LoneEndpoint final : public Endpoint {
+ public:
+  LoneEndpoint(std::string address, absl::Status outcome,
+               std::shared_ptr<std::vector<absl::Status>> aborts)
+      : address_(std::move(address)),
+        outcome_(std::move(outcome)),
+        aborts_(std::move(aborts)) {}
+  const std::string& address() const override { return address_; }
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(
+      const std::vector<std::string>&) override {
+    if (!outcome_.ok()) return outcome_;
+    return std::make_unique<LoneCommunicator>(aborts_);
+  }
+
+ private:
+  const std::string address_;
+  const absl::Status outcome_;
+  const std::shared_ptr<std::vector<absl::Status>> aborts_;
+};
+
+// One rank of a group of one, over a table and endpoints that a test can have fail.
+class GroupOfOneTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<GroupRendezvous> Start(const std::string& member = "a") {
+    return std::make_unique<GroupRendezvous>(
+        std::make_unique<TableMember>(table_, GroupSeat{0, 1, 0, member}), [this] {
+          ++opened_;
+          if (opened_ == refused_) {
+            return absl::StatusOr<std::unique_ptr<Endpoint>>(
+                absl::UnavailableError("no port is free"));
+          }
+          absl::Status outcome;
+          if (opened_ == failing_) outcome = absl::UnavailableError("nobody came");
+          return absl::StatusOr<std::unique_ptr<Endpoint>>(
+              std::make_unique<LoneEndpoint>(absl::StrCat("h:", opened_), outcome,
+                                             aborts_));
+        });
+  }
+
+  GroupTable table_;
+  // Endpoints, counted from 1: how many there were, which can't be opened, which can't
+  // connect.
+  int opened_ = 0;
+  int refused_ = 0;
+  int failing_ = 0;
+  const std::shared_ptr<std::vector<absl::Status>> aborts_ =
+      std::make_shared<std::vector<absl::Status>>();
+};
+
+TEST_F(GroupOfOneTest, IsConnectedInTheFirstEpoch) {
+  const auto group = Start();
+  const auto epoch = group->Await();
+  ASSERT_THAT(epoch, IsOk());
+  EXPECT_EQ(epoch->epoch, 1U);
+  EXPECT_EQ(epoch->communicator->size(), 1U);
+  EXPECT_EQ(group->Await()->communicator, epoch->communicator);
+}
+
+TEST_F(GroupOfOneTest, FormsAnewOnceAnExchangeFailed) {
+  const auto group = Start();
+  ASSERT_EQ(group->Await()->epoch, 1U);
+  const absl::Status why = absl::UnavailableError("the peer is gone");
+  group->Lose(1, why);
+  EXPECT_EQ(group->Await(1)->epoch, 2U);
+  EXPECT_THAT(*aborts_, ::testing::ElementsAre(why));
+  // Of an epoch that has ended there is nothing to lose.
+  group->Lose(1, why);
+  EXPECT_EQ(group->Await(1)->epoch, 2U);
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(GroupOfOneTest, FormsAnewWhereAPeerDidNotCome) {
+  failing_ = 1;
+  const auto group = Start();
+  EXPECT_EQ(group->Await()->epoch, 2U);
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(GroupOfOneTest, AnEndpointThatCannotBeOpenedIsFinal) {
+  refused_ = 2;
+  const auto group = Start();
+  ASSERT_THAT(group->Await(), IsOk());
+  group->Lose(1, absl::UnavailableError("x"));
+  EXPECT_THAT(group->Await().status(),
+              StatusIs(absl::StatusCode::kUnavailable, "no port is free"));
+}
+
+TEST_F(GroupOfOneTest, AProcessWhoseRankWasTakenIsTold) {
+  const auto group = Start();
+  ASSERT_THAT(group->Await(), IsOk());
+  const auto newer = Start("b");
+  ASSERT_THAT(newer->Await(), IsOk());
+  EXPECT_THAT(group->Await(1).status(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("taken by a newer call")));
+  EXPECT_EQ(aborts_->size(), 1U);
+}
+
+TEST_F(GroupOfOneTest, CancelEndsWhoWaitsAndTheExchanges) {
+  const auto group = Start();
+  ASSERT_THAT(group->Await(), IsOk());
+  std::thread waiting([&group] {
+    EXPECT_THAT(group->Await(1).status(),
+                StatusIs(absl::StatusCode::kCancelled, "the group was left"));
+  });
+  group->Cancel();
+  waiting.join();
+  ASSERT_EQ(aborts_->size(), 1U);
+  EXPECT_THAT(aborts_->front(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("")));
+}
+
+// Ranks that are connected over Gloo.
+class GlooGroupTest : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kRanks = 3;
+
+  void SetUp() override {
+    for (uint32_t rank = 0; rank < kRanks; ++rank) Start(rank);
+  }
+  void Start(uint32_t rank) {
+    GroupSeat seat{0, kRanks, rank, absl::StrCat("process", started_++)};
+    GlooOptions options;
+    options.rank = rank;
+    options.ranks = kRanks;
+    ranks_[rank] = std::make_unique<GroupRendezvous>(
+        std::make_unique<TableMember>(*table_, std::move(seat)),
+        [options] { return OpenGlooEndpoint(options); });
+  }
+  // Each rank sends the others its number; the epoch, which all agree on. Where
+  // connections break meanwhile they do it again in the next.
+  uint64_t ExchangeNumbers() {
+    std::vector<uint64_t> epochs(kRanks);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      threads.emplace_back([&, rank] { epochs[rank] = ExchangeOnRank(rank); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const uint64_t epoch : epochs) EXPECT_EQ(epoch, epochs[0]);
+    return epochs[0];
+  }
+
+  GroupRendezvous& rank(uint32_t rank) { return *ranks_[rank]; }
+  void Restart(uint32_t rank) {
+    ranks_[rank].reset();
+    Start(rank);
+  }
+
+ private:
+  uint64_t ExchangeOnRank(uint32_t rank) {
+    uint64_t after = 0;
+    for (;;) {
+      const absl::StatusOr<GroupEpoch> group = ranks_[rank]->Await(after);
+      EXPECT_THAT(group, IsOk());
+      if (!group.ok()) return 0;
+      std::vector<uint32_t> numbers(kRanks, rank);
+      std::vector<std::vector<RowRange>> send(kRanks);
+      std::vector<std::vector<RowRange>> receive(kRanks);
+      for (uint32_t peer = 0; peer < kRanks; ++peer) {
+        if (peer == rank) continue;
+        send[peer] = {{rank, 1}};
+        receive[peer] = {{peer, 1}};
+      }
+      Exchange exchange;
+      exchange.tensors = {
+          {numbers.data(), sizeof(uint32_t), numbers.data(), sizeof(uint32_t)}};
+      exchange.row_bytes = sizeof(uint32_t);
+      exchange.send_rows = &send;
+      exchange.receive_rows = &receive;
+      const absl::Status status = group->communicator->Start(exchange)->Wait();
+      if (!status.ok()) {
+        ranks_[rank]->Lose(group->epoch, status);
+        after = group->epoch;
+        continue;
+      }
+      for (uint32_t peer = 0; peer < kRanks; ++peer) EXPECT_EQ(numbers[peer], peer);
+      return group->epoch;
+    }
+  }
+
+  const std::unique_ptr<GroupTable> table_ = std::make_unique<GroupTable>();
+  std::vector<std::unique_ptr<GroupRendezvous>> ranks_{kRanks};
+  int started_ = 0;
+};
+
+TEST_F(GlooGroupTest, RanksFindEachOtherAndExchange) {
+  EXPECT_EQ(ExchangeNumbers(), 1U);
+  EXPECT_EQ(ExchangeNumbers(), 1U);
+}
+
+TEST_F(GlooGroupTest, AnyRankMayRestart) {
+  ASSERT_EQ(ExchangeNumbers(), 1U);
+  for (uint32_t restarted = 0; restarted < kRanks; ++restarted) {
+    Restart(restarted);
+    // Who noticed is in the next epoch, and waits for the others there.
+    for (uint32_t each = 0; each < kRanks; ++each) {
+      ASSERT_THAT(rank(each).Await(restarted + 1), IsOk());
+    }
+    EXPECT_EQ(ExchangeNumbers(), restarted + 2);
+  }
+}
+
+TEST_F(GlooGroupTest, ConnectionsThatAnyRankLostAreMadeAnew) {
+  ASSERT_EQ(ExchangeNumbers(), 1U);
+  for (uint32_t loser = 0; loser < kRanks; ++loser) {
+    rank(loser).Lose(loser + 1, absl::UnavailableError("a cable"));
+    for (uint32_t each = 0; each < kRanks; ++each) {
+      ASSERT_THAT(rank(each).Await(loser + 1), IsOk());
+    }
+    EXPECT_EQ(ExchangeNumbers(), loser + 2);
+  }
+}
+
+}  // namespace
+}  // namespace evenpack::worker
