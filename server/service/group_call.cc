@@ -118,8 +118,11 @@ class GroupCall final : public Reactor,
                           "state");
     }
     const v1::MemberState& state = request_.state();
-    const absl::StatusOr<GroupTable::Members> woken = job_->groups().Tell(
-        seat_, {state.address(), state.epoch(), state.connected()}, shared_from_this());
+    const MemberState told = {state.address(), state.epoch(), state.connected()};
+    GroupTable& groups = job_->groups();
+    const absl::StatusOr<GroupTable::Members> woken =
+        joined() ? groups.Tell(seat_, told, *this)
+                 : groups.Join(seat_, told, shared_from_this());
     if (!woken.ok()) return Under("state", woken.status());
     {
       MutexLock lock(mutex_);

@@ -36,27 +36,43 @@ GroupTable::Group* GroupTable::FindSeated(const GroupSeat& seat,
   return group.calls[seat.cp_rank].get() == &call ? &group : nullptr;
 }
 
-absl::StatusOr<GroupTable::Members> GroupTable::Tell(
+absl::StatusOr<GroupTable::Members> GroupTable::Tell(Group& group,
+                                                     const GroupSeat& seat,
+                                                     const MemberState& state) {
+  absl::Status status = group.ranks.Join(
+      {seat.cp_rank, seat.member, state.address, state.epoch, state.connected});
+  if (!status.ok()) return status;
+  Members woken;
+  std::copy_if(group.calls.begin(), group.calls.end(), std::back_inserter(woken),
+               [](const auto& each) { return each != nullptr; });
+  return woken;
+}
+
+absl::StatusOr<GroupTable::Members> GroupTable::Join(
     const GroupSeat& seat, const MemberState& state,
     const std::shared_ptr<Subscriber>& call) {
   MutexLock lock(mutex_);
   if (ended_.has_value()) return *ended_;
   const auto [entry, is_new] = groups_.try_emplace(KeyOf(seat), seat.cp_size);
-  Group& group = entry->second;
-  absl::Status status = group.ranks.Join(
-      {seat.cp_rank, seat.member, state.address, state.epoch, state.connected});
-  if (!status.ok()) {
+  absl::StatusOr<Members> woken = Tell(entry->second, seat, state);
+  if (!woken.ok()) {
     if (is_new) groups_.erase(entry);
-    return status;
+    return woken;
   }
-  Members woken;
-  // Whose seat this was ends.
-  std::shared_ptr<Subscriber>& seated = group.calls[seat.cp_rank];
-  if (seated != nullptr && seated != call) woken.push_back(seated);
-  seated = call;
-  std::copy_if(group.calls.begin(), group.calls.end(), std::back_inserter(woken),
-               [](const auto& each) { return each != nullptr; });
+  // Whose seat this was is among the woken, and ends.
+  entry->second.calls[seat.cp_rank] = call;
+  woken->push_back(call);
   return woken;
+}
+
+absl::StatusOr<GroupTable::Members> GroupTable::Tell(const GroupSeat& seat,
+                                                     const MemberState& state,
+                                                     const Subscriber& call) {
+  MutexLock lock(mutex_);
+  if (ended_.has_value()) return *ended_;
+  Group* const group = FindSeated(seat, call);
+  if (group == nullptr) return SeatTaken(seat);
+  return Tell(*group, seat, state);
 }
 
 absl::StatusOr<MemberMessage> GroupTable::Next(const GroupSeat& seat,

@@ -53,15 +53,18 @@ class GroupTable {
  public:
   using Members = std::vector<std::shared_ptr<Subscriber>>;
 
-  // What the member of this call says; its seat has passed CheckSeat. Returns those who
-  // may have news, to be woken under no lock: Next() has it. INVALID_ARGUMENT as
-  // RankGroup::Join; the status of EndAll.
-  absl::StatusOr<Members> Tell(const GroupSeat& seat, const MemberState& state,
+  // What the member of a call says first, by which it takes the seat, which has passed
+  // CheckSeat. Returns those who may have news, to be woken under no lock: Next() has
+  // it. INVALID_ARGUMENT as RankGroup::Join; the status of EndAll.
+  absl::StatusOr<Members> Join(const GroupSeat& seat, const MemberState& state,
                                const std::shared_ptr<Subscriber>& call);
-  // What is news for a call that has told something, or how it ends: ABORTED where a
-  // newer one has its seat.
+  // What it says later. As Join; ABORTED where a newer call has its seat.
+  absl::StatusOr<Members> Tell(const GroupSeat& seat, const MemberState& state,
+                               const Subscriber& call);
+  // What is news for a call that has joined, or how it ends: ABORTED where a newer one
+  // has its seat.
   absl::StatusOr<MemberMessage> Next(const GroupSeat& seat, const Subscriber& call);
-  // The call has ended, whether it told something or not.
+  // The call has ended, whether it joined or not.
   void Leave(const GroupSeat& seat, const Subscriber& call);
   // From here on all calls end with this. Returns as Tell.
   Members EndAll(absl::Status status);
@@ -78,6 +81,8 @@ class GroupTable {
     Members calls;
   };
 
+  static absl::StatusOr<Members> Tell(Group& group, const GroupSeat& seat,
+                                      const MemberState& state);
   static Key KeyOf(const GroupSeat& seat) { return {seat.dp_rank, seat.cp_size}; }
   // Null where another call has the seat, or none.
   Group* FindSeated(const GroupSeat& seat, const Subscriber& call)

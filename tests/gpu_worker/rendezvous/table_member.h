@@ -13,7 +13,7 @@
 
 namespace evenpack::testing {
 
-// Thread-safe.
+// Thread-safe but for Report, which one thread calls at a time.
 class TableMember final : public client::GroupMember {
  public:
   // `table` must outlive it.
@@ -36,8 +36,9 @@ class TableMember final : public client::GroupMember {
   }
 
   void Report(const client::MemberState& state) override {
-    const auto woken =
-        table_.Tell(seat_, {state.address, state.epoch, state.connected}, call_);
+    const MemberState told = {state.address, state.epoch, state.connected};
+    const auto woken = std::exchange(joined_, true) ? table_.Tell(seat_, told, *call_)
+                                                    : table_.Join(seat_, told, call_);
     if (!woken.ok()) return;
     for (const auto& member : *woken) member->Wake();
   }
@@ -86,6 +87,8 @@ class TableMember final : public client::GroupMember {
   GroupTable& table_;
   const GroupSeat seat_;
   const std::shared_ptr<Call> call_;
+  // GroupRendezvous reports under a lock of its own.
+  bool joined_ = false;
 };
 
 }  // namespace evenpack::testing

@@ -37,16 +37,20 @@ class GroupTableTest : public ::testing::Test {
     return std::make_shared<Call>(GroupSeat{dp_rank, cp_size, cp_rank, member});
   }
   // Wakes whoever is to be woken.
-  void Tell(const CallPointer& call, uint64_t epoch = 0, bool connected = false) {
-    const auto woken =
-        table_.Tell(call->seat, {call->seat.member, epoch, connected}, call);
+  static void Wake(const absl::StatusOr<GroupTable::Members>& woken) {
     ASSERT_THAT(woken, IsOk());
     for (const auto& each : *woken) each->Wake();
+  }
+  void Tell(const CallPointer& call, uint64_t epoch, bool connected) {
+    Wake(table_.Tell(call->seat, {call->seat.member, epoch, connected}, *call));
+  }
+  void Join(const CallPointer& call, uint64_t epoch = 0, bool connected = false) {
+    Wake(table_.Join(call->seat, {call->seat.member, epoch, connected}, call));
   }
   CallPointer Join(uint32_t cp_rank, const std::string& member, uint32_t dp_rank = 0,
                    uint32_t cp_size = 2) {
     CallPointer call = Open(cp_rank, member, dp_rank, cp_size);
-    Tell(call);
+    Join(call);
     return call;
   }
   // "wait", "connect 1", "stands 1", "give up 1", or how the call ends.
@@ -101,6 +105,10 @@ TEST_F(GroupTableTest, ANewerCallHasTheSeatWhoeversItIs) {
     const CallPointer peer = Join(1, "b");
     const CallPointer newer = Join(0, member);
     EXPECT_EQ(before->woken, 3) << "it is to end";
+    // Nor does it take the seat back by what it says meanwhile.
+    EXPECT_THAT(
+        table_.Tell(before->seat, {"h:1", 0, false}, *before).status(),
+        StatusIs(absl::StatusCode::kAborted, HasSubstr("taken by a newer call")));
     const auto next = table_.Next(before->seat, *before);
     EXPECT_THAT(next.status(),
                 StatusIs(absl::StatusCode::kAborted,
@@ -120,12 +128,12 @@ TEST_F(GroupTableTest, ANewerCallOfTheSameProcessGoesOn) {
   Next(b);
   Tell(b, 1, true);
   const CallPointer again = Open(0, "a");
-  Tell(again, 1, true);
+  Join(again, 1, true);
   EXPECT_EQ(Next(again), "stands 1");
   EXPECT_EQ(Next(b), "stands 1");
 }
 
-TEST_F(GroupTableTest, ACallThatHasToldNothingHasNoSeat) {
+TEST_F(GroupTableTest, ACallThatHasNotJoinedHasNoSeat) {
   const CallPointer silent = Open(0, "a");
   Leave(silent);
   const CallPointer a = Join(0, "a");
@@ -147,9 +155,9 @@ TEST_F(GroupTableTest, AGroupIsThereWhileAMemberIs) {
   EXPECT_EQ(table_.Figures().groups, 0U);
   // Those who come back tell all that was known.
   const CallPointer a_again = Open(0, "a");
-  Tell(a_again, 7, true);
+  Join(a_again, 7, true);
   const CallPointer b_again = Open(1, "b");
-  Tell(b_again, 7, true);
+  Join(b_again, 7, true);
   EXPECT_EQ(Next(a_again), "stands 7");
   EXPECT_EQ(table_.Figures().standing, 1U);
 }
@@ -162,13 +170,13 @@ TEST_F(GroupTableTest, AfterTheEndAllCallsEnd) {
                                    std::shared_ptr<Subscriber>(other)));
   EXPECT_EQ(Next(a), "gone");
   const CallPointer late = Open(1, "c");
-  EXPECT_THAT(table_.Tell(late->seat, {"h:1", 0, false}, late).status(),
+  EXPECT_THAT(table_.Join(late->seat, {"h:1", 0, false}, late).status(),
               StatusIs(absl::StatusCode::kNotFound, "gone"));
 }
 
 TEST_F(GroupTableTest, WhatIsRefusedLeavesNoGroup) {
   const CallPointer a = Open(0, "a");
-  const auto refused = table_.Tell(a->seat, {"", 0, false}, a);
+  const auto refused = table_.Join(a->seat, {"", 0, false}, a);
   EXPECT_EQ(RefusedField(refused.status()), "address");
   EXPECT_EQ(table_.Figures().groups, 0U);
 }
