@@ -39,7 +39,10 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
 }
 
 absl::Status Executor::AbortUnlessOk(absl::Status status) {
-  if (!status.ok()) communicator_.Abort(status);
+  if (!status.ok()) {
+    communicator_.Abort(absl::AbortedError(
+        absl::StrCat("cp_rank ", communicator_.rank(), " failed: ", status.message())));
+  }
   return status;
 }
 

@@ -39,8 +39,8 @@ class Executor {
   absl::StatusOr<PreparedMicroBatch> Prepare(const ShardPlan& plan,
                                              const AttentionShape& shape) const;
 
-  // Errors of the communicator and the engine, which abort the group; the results are
-  // undefined then.
+  // Errors of the communicator and the engine, which abort the group: peers have
+  // ABORTED. The results are undefined then.
   absl::Status Forward(const PreparedMicroBatch& prepared, const AttentionInput& input,
                        const AttentionOutput& result);
   // `forward`: what Forward gave. Gradients of keys and values are summed over ranks in

@@ -25,7 +25,10 @@ void GroupRendezvous::Cancel() {
 void GroupRendezvous::SetFinal(const absl::Status& status) {
   MutexLock lock(mutex_);
   if (!final_.has_value()) final_ = status;
-  if (communicator_ != nullptr) communicator_->Abort(*final_);
+  if (communicator_ != nullptr) {
+    communicator_->Abort(
+        absl::AbortedError(absl::StrCat("a rank has left: ", final_->message())));
+  }
   communicator_ = nullptr;
   stands_ = false;
   changed_.SignalAll();

@@ -1,0 +1,70 @@
+#include "gpu_worker/rank_worker/prepared_steps.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack::worker {
+
+absl::StatusOr<PreparedStep> PrepareStep(client::RankStep step, const PreparedFor& of) {
+  PreparedStep prepared{std::move(step), {}};
+  prepared.micro_batches.reserve(prepared.step.micro_batches().size());
+  for (const client::MicroBatchView& view : prepared.step.micro_batches()) {
+    if (view.context_parallel() != of.cp_size) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "step ", prepared.step.index(), " is for groups of ", view.context_parallel(),
+          " ranks, and this one has ", of.cp_size, "; the job was reconfigured"));
+    }
+    prepared.micro_batches.push_back(
+        PrepareMicroBatch(view.plan(), of.cp_rank, of.shape));
+  }
+  return prepared;
+}
+
+PreparedSteps::PreparedSteps(client::Consumer& consumer, const PreparedFor& of,
+                             size_t ahead)
+    : consumer_(consumer), of_(of), ahead_(ahead), thread_([this] { Run(); }) {}
+
+PreparedSteps::~PreparedSteps() {
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    changed_.SignalAll();
+  }
+  consumer_.Cancel();
+  thread_.join();
+}
+
+PreparedSteps::Entry PreparedSteps::TakeOne() {
+  absl::StatusOr<std::optional<client::RankStep>> step = consumer_.Next();
+  if (!step.ok()) return step.status();
+  if (!step->has_value()) return std::optional<PreparedStep>();
+  return PrepareStep(**std::move(step), of_);
+}
+
+void PreparedSteps::Run() {
+  while (Add(TakeOne())) {
+  }
+}
+
+bool PreparedSteps::Add(Entry entry) {
+  const bool is_step = entry.ok() && entry->has_value();
+  MutexLock lock(mutex_);
+  while (entries_.size() >= ahead_ && !closing_) changed_.Wait(mutex_);
+  entries_.push_back(std::move(entry));
+  changed_.SignalAll();
+  return is_step && !closing_;
+}
+
+absl::StatusOr<std::optional<PreparedStep>> PreparedSteps::Next() {
+  MutexLock lock(mutex_);
+  while (entries_.empty()) changed_.Wait(mutex_);
+  const Entry& first = entries_.front();
+  if (!first.ok() || !first->has_value()) return first;
+  Entry taken = std::move(entries_.front());
+  entries_.pop_front();
+  changed_.SignalAll();
+  return taken;
+}
+
+}  // namespace evenpack::worker

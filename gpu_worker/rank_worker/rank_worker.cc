@@ -1,0 +1,57 @@
+#include "gpu_worker/rank_worker/rank_worker.h"
+
+#include <utility>
+
+#include "evenpack/v1/job.pb.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+namespace {
+
+GlooOptions OfGroup(GlooOptions options, uint32_t rank, uint32_t ranks) {
+  options.rank = rank;
+  options.ranks = ranks;
+  return options;
+}
+
+}  // namespace
+
+RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
+                       std::unique_ptr<client::GroupMember> member,
+                       const RankWorkerOptions& options, uint32_t cp_size,
+                       AttentionEngine& engine)
+    : consumer_(std::move(consumer)),
+      rendezvous_(std::move(member),
+                  [group = OfGroup(options.group, *options.steps.cp_rank, cp_size)] {
+                    return OpenGlooEndpoint(group);
+                  }),
+      executor_(rendezvous_, engine, options.executor),
+      steps_(*consumer_, {*options.steps.cp_rank, cp_size, options.shape},
+             options.prepared_ahead) {}
+
+absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
+    client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine) {
+  if (!options.steps.cp_rank.has_value()) {
+    return InvalidField("steps.cp_rank", "none", "0 to CP - 1");
+  }
+  if (options.prepared_ahead == 0)
+    return InvalidField("prepared_ahead", 0, "1 or more");
+  if (absl::Status status = Check(options.shape); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<client::Consumer>> consumer =
+      client.OpenConsumer(options.steps);
+  if (!consumer.ok()) return consumer.status();
+  const absl::StatusOr<client::Subscription> job = (*consumer)->AwaitSubscription();
+  if (!job.ok()) return job.status();
+  const uint32_t cp_size = job->spec->parallelism().context();
+  absl::StatusOr<std::unique_ptr<client::GroupMember>> member =
+      client.JoinGroup({.job = options.steps.job,
+                        .dp_rank = options.steps.dp_rank,
+                        .cp_size = cp_size,
+                        .cp_rank = *options.steps.cp_rank,
+                        .member = options.member});
+  if (!member.ok()) return member.status();
+  return std::unique_ptr<RankWorker>(new RankWorker(
+      *std::move(consumer), *std::move(member), options, cp_size, engine));
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,83 @@
+// One rank of a context-parallel group, within its trainer's process: follows the steps
+// of a job, and executes their attention with the other ranks.
+//
+//   auto client = client::Client::Connect({.address = "packer:7654"});
+//   CpuAttention engine(/*threads=*/4);
+//   auto worker = RankWorker::Start(
+//       *client, {.steps = {.job = "run-7", .dp_rank = 3, .cp_rank = 1},
+//                 .member = "host-9/1", .shape = shape}, engine);
+//   for (;;) {
+//     auto step = (*worker)->NextStep();
+//     if (!step.ok()) return step.status();
+//     if (!step->has_value()) break;                       // the job is drained
+//     absl::Status status;
+//     do {
+//       status = Execute((*worker)->executor(), **step);   // BeginStep to EndStep
+//     } while (absl::IsAborted(status));
+//     if (!status.ok()) return status;
+//   }
+#ifndef EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
+#define EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/client.h"
+#include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/communicator/gloo_endpoint.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/rank_worker/prepared_steps.h"
+#include "gpu_worker/rendezvous/group_rendezvous.h"
+#include "gpu_worker/steps/group_executor.h"
+
+namespace evenpack::worker {
+
+struct RankWorkerOptions {
+  // Whose steps; cp_rank must be set.
+  client::ConsumerOptions steps = {};
+  // Names this process, and no other before or after it: 1 to 256 bytes.
+  std::string member = {};
+  AttentionShape shape = {};
+  ExecutorOptions executor = {};
+  // Steps that are prepared before the trainer asks for them; at least 1.
+  size_t prepared_ahead = 2;
+  // How peers reach this rank, and how long they wait for each other; `rank` and
+  // `ranks` are those of the group.
+  GlooOptions group = {};
+};
+
+// Not thread-safe.
+class RankWorker {
+ public:
+  // Returns once the server has said what the job is. `engine` must outlive the worker.
+  // INVALID_ARGUMENT naming the field; errors of Consumer::AwaitSubscription.
+  static absl::StatusOr<std::unique_ptr<RankWorker>> Start(
+      client::Client& client, const RankWorkerOptions& options,
+      AttentionEngine& engine);
+
+  // Blocks until there is a step; none where the job is drained. As PreparedSteps.
+  absl::StatusOr<std::optional<PreparedStep>> NextStep() { return steps_.Next(); }
+  // Executes them; all ranks of the group take part in each.
+  GroupExecutor& executor() { return executor_; }
+  // For durable marks and reports.
+  client::Consumer& consumer() { return *consumer_; }
+
+ private:
+  RankWorker(std::unique_ptr<client::Consumer> consumer,
+             std::unique_ptr<client::GroupMember> member,
+             const RankWorkerOptions& options, uint32_t cp_size,
+             AttentionEngine& engine);
+
+  const std::unique_ptr<client::Consumer> consumer_;
+  GroupRendezvous rendezvous_;
+  GroupExecutor executor_;
+  PreparedSteps steps_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_

@@ -1,0 +1,123 @@
+#include "gpu_worker/steps/group_executor.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack::worker {
+namespace {
+
+// Of an exchange with peers, rather than of this rank's own engine.
+bool IsOfThePeers(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
+         absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace
+
+GroupExecutor::GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
+                             const ExecutorOptions& options)
+    : rendezvous_(group), engine_(engine), options_(options) {}
+
+absl::Status GroupExecutor::AwaitGroup() {
+  absl::StatusOr<GroupEpoch> group = rendezvous_.Await(group_.epoch);
+  // ABORTED would have the trainer begin again, for ever.
+  if (absl::IsAborted(group.status())) {
+    return absl::FailedPreconditionError(group.status().message());
+  }
+  if (!group.ok()) return group.status();
+  executor_.reset();
+  group_ = *std::move(group);
+  executor_.emplace(*group_.communicator, engine_, options_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepVerdict> GroupExecutor::ExchangeAndJudge() {
+  const absl::StatusOr<std::vector<StepProgress>> ranks =
+      ExchangeProgress(*group_.communicator, progress_);
+  if (!ranks.ok()) return ranks.status();
+  return JudgeProgress(group_.communicator->rank(), *ranks);
+}
+
+absl::StatusOr<StepVerdict> GroupExecutor::Agree() {
+  if (apart_) rendezvous_.Lose(group_.epoch, absl::AbortedError("it begins anew"));
+  apart_ = false;
+  for (;;) {
+    if (absl::Status status = AwaitGroup(); !status.ok()) return status;
+    absl::StatusOr<StepVerdict> verdict = ExchangeAndJudge();
+    agreed_ = verdict.ok();
+    // Peers that have not heard of this rank's progress must, to say why they fail.
+    apart_ = !agreed_ && !IsOfThePeers(verdict.status());
+    if (agreed_ || apart_) return verdict;
+    rendezvous_.Lose(group_.epoch, verdict.status());
+  }
+}
+
+absl::Status GroupExecutor::Lost(const absl::Status& why) {
+  agreed_ = false;
+  within_step_ = false;
+  rendezvous_.Lose(group_.epoch, why);
+  return absl::AbortedError(
+      absl::StrCat("step ", progress_.step,
+                   " is to be done again, from its beginning: ", why.message()));
+}
+
+absl::Status GroupExecutor::BeginStep(uint64_t step) {
+  progress_ = {step, false};
+  within_step_ = false;
+  if (!agreed_) {
+    if (absl::Status status = Agree().status(); !status.ok()) return status;
+  }
+  within_step_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status GroupExecutor::CheckWithinStep() const {
+  if (within_step_) return absl::OkStatus();
+  return absl::FailedPreconditionError("no step has begun; accepted: after BeginStep");
+}
+
+absl::Status GroupExecutor::ToTrainer(const absl::Status& status) {
+  if (status.ok()) return status;
+  const absl::Status redo = Lost(status);
+  return IsOfThePeers(status) ? redo : status;
+}
+
+absl::Status GroupExecutor::Forward(const PreparedMicroBatch& prepared,
+                                    const AttentionInput& input,
+                                    const AttentionOutput& result) {
+  if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
+  return ToTrainer(executor_->Forward(prepared, input, result));
+}
+
+absl::Status GroupExecutor::Backward(const PreparedMicroBatch& prepared,
+                                     const AttentionInput& input,
+                                     const AttentionOutput& forward,
+                                     const void* output_gradient,
+                                     const AttentionGradients& result) {
+  if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
+  return ToTrainer(
+      executor_->Backward(prepared, input, forward, output_gradient, result));
+}
+
+absl::Status GroupExecutor::EndStep() {
+  if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
+  within_step_ = false;
+  progress_.executed = true;
+  absl::StatusOr<StepVerdict> verdict = ExchangeAndJudge();
+  if (!verdict.ok() && IsOfThePeers(verdict.status())) {
+    Lost(verdict.status()).IgnoreError();
+    verdict = Agree();
+  } else if (!verdict.ok()) {
+    agreed_ = false;
+    apart_ = true;
+  }
+  if (!verdict.ok()) return verdict.status();
+  if (*verdict == StepVerdict::kLeave) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("step ", progress_.step,
+                                         " is to be done again, from its beginning: a "
+                                         "peer has not executed it"));
+}
+
+}  // namespace evenpack::worker

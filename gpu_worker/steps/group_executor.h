@@ -1,0 +1,86 @@
+// Executes steps in a group that forms anew when a rank is lost.
+//
+//   GroupExecutor executor(rendezvous, engine, {});
+//   for (uint64_t step = first;; ++step) {
+//     do {
+//       status = executor.BeginStep(step);
+//       ... Forward and Backward of each micro-batch and layer ...
+//       if (status.ok()) status = executor.EndStep();
+//     } while (absl::IsAborted(status));      // once more, from its beginning
+//     if (!status.ok()) return status;
+//     ... the optimizer's step ...
+//   }
+#ifndef EVENPACK_GPU_WORKER_STEPS_GROUP_EXECUTOR_H_
+#define EVENPACK_GPU_WORKER_STEPS_GROUP_EXECUTOR_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/rendezvous/group_rendezvous.h"
+#include "gpu_worker/steps/step_agreement.h"
+
+namespace evenpack::worker {
+
+// One rank. Not thread-safe. All ranks execute the same steps, and in them the same
+// calls in the same order.
+//
+// Calls return ABORTED where a peer was lost, was restarted, or did not take part in
+// time: the step is to be done again, from BeginStep on, by all ranks, and what it has
+// computed so far is to be dropped. FAILED_PRECONDITION: a peer is at another step,
+// another process has taken this rank, or the calls come in another order. Other errors
+// are the engine's own, after which the peers have ABORTED, or end the membership
+// (GroupRendezvous::Await).
+class GroupExecutor {
+ public:
+  // Both must outlive it.
+  GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
+                const ExecutorOptions& options);
+
+  // Blocks until all ranks are connected and at this step.
+  absl::Status BeginStep(uint64_t step);
+  // As Executor has them, within a step. `prepared` is for a rank of this group.
+  absl::Status Forward(const PreparedMicroBatch& prepared, const AttentionInput& input,
+                       const AttentionOutput& result);
+  absl::Status Backward(const PreparedMicroBatch& prepared, const AttentionInput& input,
+                        const AttentionOutput& forward, const void* output_gradient,
+                        const AttentionGradients& result);
+  // Blocks until all ranks have executed the step. After that it is not done again:
+  // only then may weights change.
+  absl::Status EndStep();
+
+  // The epoch of the group in which it computes; 0 before the first.
+  uint64_t epoch() const { return group_.epoch; }
+
+ private:
+  // Until the group stands and has agreed on what its ranks do.
+  absl::StatusOr<StepVerdict> Agree();
+  // Of this group's present epoch. An error of the exchange, or as JudgeProgress.
+  absl::StatusOr<StepVerdict> ExchangeAndJudge();
+  absl::Status AwaitGroup();
+  // The epoch can't be used any more.
+  absl::Status Lost(const absl::Status& why);
+  absl::Status CheckWithinStep() const;
+  // Of a pass: what the trainer is to be told.
+  absl::Status ToTrainer(const absl::Status& status);
+
+  GroupRendezvous& rendezvous_;
+  AttentionEngine& engine_;
+  const ExecutorOptions options_;
+
+  GroupEpoch group_;
+  std::optional<Executor> executor_;
+  // The ranks agreed in this epoch, and it is not lost.
+  bool agreed_ = false;
+  // They found in it that they can't go on together: it is lost with the next step.
+  bool apart_ = false;
+  StepProgress progress_;
+  bool within_step_ = false;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_STEPS_GROUP_EXECUTOR_H_

@@ -1,0 +1,49 @@
+// Whether the ranks of a group that has formed anew are at the same step, and whether
+// that is to be done again.
+//
+//   rank 0:  step 7 begins ... EndStep(7) | step 8 begins
+//   rank 1:  step 7 begins ... EndStep(7) x lost its peers before it heard of them
+//
+// Nobody leaves a step before all have executed it (EndStep), so that two ranks are
+// never further apart than rank 0 and rank 1 here: of a rank that is in step 8 rank 1
+// learns that all have executed step 7. A rank that is still within step 7 has all of
+// them do it again.
+#ifndef EVENPACK_GPU_WORKER_STEPS_STEP_AGREEMENT_H_
+#define EVENPACK_GPU_WORKER_STEPS_STEP_AGREEMENT_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/communicator/communicator.h"
+
+namespace evenpack::worker {
+
+struct StepProgress {
+  uint64_t step = 0;
+  // All of it, so that it isn't done again unless a peer has to.
+  bool executed = false;
+
+  friend bool operator==(const StepProgress&, const StepProgress&) = default;
+};
+
+enum class StepVerdict : uint8_t {
+  kExecute,  // the step, or what is left of it
+  kLeave,    // the step: all ranks have executed it
+  kRedo,     // the step from its beginning, which this rank had executed
+};
+
+// What `rank` does, by the progress of all. FAILED_PRECONDITION naming a rank that it
+// can't be together with: it was restarted from another checkpoint.
+absl::StatusOr<StepVerdict> JudgeProgress(uint32_t rank,
+                                          std::span<const StepProgress> ranks);
+
+// The progress of all ranks, this one's among them, once each has told its own. Errors
+// as Transfer::Wait.
+absl::StatusOr<std::vector<StepProgress>> ExchangeProgress(Communicator& communicator,
+                                                           const StepProgress& mine);
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_STEPS_STEP_AGREEMENT_H_

@@ -1,0 +1,146 @@
+// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP]: executes the
+// attention of a rank's steps, forward and backward, to the last of the job, and holds
+// it to the definition. Steps are durable once CP rank 0 has ended them.
+//
+// A line of standard output is an object in JSON: of a step its number, the epoch of
+// the group, how often it was begun, and the largest error.
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "client/cpp/client.h"
+#include "gpu_worker/attention/cpu_attention.h"
+#include "gpu_worker/rank_worker/rank_worker.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
+
+namespace {
+
+namespace client = evenpack::client;
+using evenpack::worker::AttentionShape;
+using evenpack::worker::CpuAttention;
+using evenpack::worker::GroupExecutor;
+using evenpack::worker::MadeMicroBatch;
+using evenpack::worker::PreparedMicroBatch;
+using evenpack::worker::PreparedStep;
+using evenpack::worker::RankTensors;
+using evenpack::worker::RankWorker;
+using evenpack::worker::RankWorkerOptions;
+
+struct Task {
+  std::string address;
+  RankWorkerOptions options;
+};
+
+AttentionShape SmallShape() {
+  AttentionShape shape;
+  shape.query_heads = 4;
+  shape.kv_heads = 2;
+  shape.head_size = 64;
+  return shape;
+}
+
+// Of one micro-batch; the larger error goes to `error`.
+absl::Status ExecuteOne(GroupExecutor& executor, const client::MicroBatchView& view,
+                        const PreparedMicroBatch& prepared, uint32_t cp_rank,
+                        uint64_t seed, double& error) {
+  std::vector<uint32_t> lengths;
+  for (const evenpack::Document& document : view.documents()) {
+    lengths.push_back(document.length);
+  }
+  const MadeMicroBatch made(prepared.shape, lengths, seed);
+  RankTensors tensors = made.OfRank(view.plan(), cp_rank);
+  absl::Status status = executor.Forward(prepared, tensors.input(), tensors.result());
+  if (!status.ok()) return status;
+  status = executor.Backward(prepared, tensors.input(), tensors.result(),
+                             tensors.output_gradient.data(), tensors.gradients());
+  if (!status.ok()) return status;
+  error = std::max(error, made.Compare(view.plan(), cp_rank, tensors).Largest());
+  return absl::OkStatus();
+}
+
+absl::Status ExecuteStep(GroupExecutor& executor, const PreparedStep& step,
+                         uint32_t cp_rank, double& error) {
+  absl::Status status = executor.BeginStep(step.step.index());
+  for (size_t i = 0; status.ok() && i < step.micro_batches.size(); ++i) {
+    status = ExecuteOne(executor, step.step.micro_batches()[i], step.micro_batches[i],
+                        cp_rank, step.step.index() * 100 + i, error);
+  }
+  return status.ok() ? executor.EndStep() : status;
+}
+
+absl::Status ExecuteAll(RankWorker& worker, uint32_t cp_rank) {
+  for (;;) {
+    const absl::StatusOr<std::optional<PreparedStep>> step = worker.NextStep();
+    if (!step.ok()) return step.status();
+    if (!step->has_value()) return absl::OkStatus();
+    absl::Status status;
+    double error = 0;
+    int attempts = 0;
+    do {
+      ++attempts;
+      status = ExecuteStep(worker.executor(), **step, cp_rank, error);
+    } while (absl::IsAborted(status));
+    if (!status.ok()) return status;
+    const uint64_t index = (*step)->step.index();
+    std::cout << R"({"step": )" << index << R"(, "epoch": )"
+              << worker.executor().epoch() << R"(, "attempts": )" << attempts
+              << R"(, "error": )" << error << "}\n"
+              << std::flush;
+    if (cp_rank > 0) continue;
+    if (status = worker.consumer().AcknowledgeDurable(index); !status.ok()) {
+      return status;
+    }
+  }
+}
+
+absl::Status Run(const Task& task) {
+  client::ClientOptions options{.address = task.address};
+  // So that a server that is back is soon found.
+  options.backoff.maximum = std::chrono::milliseconds(500);
+  absl::StatusOr<client::Client> connected = client::Client::Connect(options);
+  if (!connected.ok()) return connected.status();
+  CpuAttention engine(1);
+  const auto worker = RankWorker::Start(*connected, task.options, engine);
+  if (!worker.ok()) return worker.status();
+  const absl::Status status = ExecuteAll(**worker, *task.options.steps.cp_rank);
+  return status.ok() ? (*worker)->consumer().Close() : status;
+}
+
+bool Read(int argc, char** argv, Task& task) {
+  RankWorkerOptions& options = task.options;
+  uint32_t cp_rank = 0;
+  uint64_t from_step = 0;
+  if (argc < 6 || argc > 7 || !absl::SimpleAtoi(argv[3], &options.steps.dp_rank) ||
+      !absl::SimpleAtoi(argv[4], &cp_rank) ||
+      (argc == 7 && !absl::SimpleAtoi(argv[6], &from_step))) {
+    return false;
+  }
+  task.address = argv[1];
+  options.steps.job = argv[2];
+  options.steps.cp_rank = cp_rank;
+  options.steps.subscriber = "trainer";
+  options.steps.sends_durable = cp_rank == 0;
+  if (argc == 7) options.steps.from_step = from_step;
+  options.member = argv[5];
+  options.shape = SmallShape();
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Task task;
+  if (!Read(argc, argv, task)) {
+    std::cerr << "usage: attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER "
+                 "[FROM_STEP]\n";
+    return 2;
+  }
+  const absl::Status status = Run(task);
+  if (!status.ok()) std::cerr << status << '\n';
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,189 @@
+"""Ranks that execute the attention of a job's steps, each in a trainer's process."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import tempfile
+import unittest
+from collections.abc import Mapping
+from pathlib import Path
+
+import job_specs
+import local_client
+from child_process import ChildProcess, wait_until
+from server_process import ServerProcess
+
+TRAINER = os.environ["EVENPACK_ATTENTION_TRAINER"]
+WINDOW = 160
+STEPS = 12
+# Of float32: gpu_worker/selftest has the bound.
+ACCEPTED = 1e-5
+
+
+class Trainer(ChildProcess):
+    """One rank's attention_trainer."""
+
+    def __init__(
+        self,
+        server: ServerProcess,
+        rank: tuple[int, int],
+        member: str,
+        from_step: int | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts it; `rank` is (dp_rank, cp_rank)."""
+        of_rank = [*map(str, rank), member]
+        begin = [] if from_step is None else [str(from_step)]
+        command = [TRAINER, server.grpc_address, "job", *of_rank, *begin]
+        super().__init__(command, variables)
+        self.steps: list[int] = []
+        self.epoch = 0
+        self.attempts = 0
+
+    def take(self) -> bool:
+        """Its next step, whose numbers must be right; False at the end."""
+        line = self.next_line()
+        if line is None:
+            return False
+        said = json.loads(line)
+        if said["error"] > ACCEPTED:
+            raise AssertionError(f"step {said['step']} is wrong by {said['error']}")
+        self.steps.append(said["step"])
+        self.epoch = said["epoch"]
+        self.attempts += said["attempts"]
+        return True
+
+    def take_until(self, step: int) -> None:
+        """Waits until it has executed it."""
+        while not self.steps or self.steps[-1] < step:
+            if not self.take():
+                raise AssertionError(f"it ended early: {self.stderr()}")
+
+    def take_all(self) -> None:
+        """Waits for its good end."""
+        while self.take():
+            pass
+        status = self.wait()
+        if status != 0:
+            raise AssertionError(f"exit status {status}: {self.stderr()}")
+
+
+class RankWorkerTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.store = f"sqlite:{Path(folder) / 'store'}"
+        self.server = ServerProcess("--store", self.store)
+        self.addCleanup(lambda: self.server.__exit__(None, None, None))
+
+    def create(self, context: int, data: int = 1) -> None:
+        """A job whose steps are many enough, and small."""
+        spec = job_specs.small_spec(
+            ["web"], data=data, context=context, window=WINDOW, roomy=True
+        )
+        spec.retention.checkpoints = 1000
+        local_client.create(self.server, "job", spec)
+        lengths: list[int] = []
+        draw = random.Random(7)
+        while sum(lengths) < STEPS * 2 * data * WINDOW:
+            lengths.append(draw.randint(1, 90))
+        sent = local_client.batch(length=lengths)
+        ended = local_client.end_of_stream(len(lengths))
+        opening = local_client.opening("job", "web")
+        local_client.ingest(self.server, opening, sent, ended)
+        self.steps = local_client.get_job(self.server, "job").next_step
+
+    def start(
+        self,
+        rank: tuple[int, int],
+        member: str,
+        from_step: int | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> Trainer:
+        started = Trainer(self.server, rank, member, from_step, variables)
+        return self.enterContext(started)
+
+    def check_all(self, trainers: list[Trainer]) -> None:
+        """Each executes all of the steps, once."""
+        for trainer in trainers:
+            trainer.take_all()
+            self.assertEqual(trainer.steps, [*range(self.steps)])
+
+    def test_groups_of_every_size_compute_what_the_definition_says(self) -> None:
+        for context in (1, 2, 3, 4, 8):
+            with self.subTest(context=context):
+                self.setUp()
+                self.create(context)
+                self.assertGreater(self.steps, STEPS - 3)
+                group = [self.start((0, cp), f"m{cp}") for cp in range(context)]
+                self.check_all(group)
+                for trainer in group:
+                    self.assertEqual((trainer.epoch, trainer.attempts), (1, self.steps))
+
+    def test_each_dp_rank_has_a_group_of_its_own(self) -> None:
+        self.create(2, data=2)
+        ranks = [(dp, cp) for dp in range(2) for cp in range(2)]
+        self.check_all([self.start(rank, f"{rank}") for rank in ranks])
+        job = local_client.get_job(self.server, "job")
+        self.assertEqual(job.durable_steps_per_rank, [self.steps, self.steps])
+
+    def test_a_rank_that_dies_is_restarted_and_the_step_is_done_again(self) -> None:
+        self.create(3)
+        dies = {"EVENPACK_KILL_AT": "exchange.before:100"}
+        lost = self.start((0, 1), "m1", variables=dies)
+        peers = [self.start((0, cp), f"m{cp}") for cp in (0, 2)]
+        self.assertEqual(lost.wait(), -signal.SIGKILL)
+        while lost.take():
+            pass
+        done = len(lost.steps)
+        self.assertGreater(done, 0)
+        self.assertLess(done, self.steps)
+        restarted = self.start((0, 1), "m1 again", from_step=done)
+        self.check_all(peers)
+        restarted.take_all()
+        self.assertEqual([*lost.steps, *restarted.steps], [*range(self.steps)])
+        for trainer in (*peers, restarted):
+            self.assertEqual(trainer.epoch, 2)
+        for peer in peers:
+            self.assertEqual(peer.attempts, self.steps + 1)
+
+    def test_a_rank_of_another_checkpoint_is_told_so_and_so_are_its_peers(self) -> None:
+        self.create(2)
+        dies = {"EVENPACK_KILL_AT": "exchange.before:60"}
+        lost = self.start((0, 1), "m1", variables=dies)
+        peer = self.start((0, 0), "m0")
+        self.assertEqual(lost.wait(), -signal.SIGKILL)
+        restarted = self.start((0, 1), "m1 again", from_step=0)
+        for trainer in (peer, restarted):
+            self.assertEqual(trainer.wait(), 1)
+            self.assertIn("at step 0", trainer.stderr())
+            self.assertIn("accepted: all ranks of the group", trainer.stderr())
+
+    def test_the_server_restarts_and_the_group_computes_on(self) -> None:
+        self.create(2)
+        group = [self.start((0, cp), f"m{cp}") for cp in range(2)]
+        for trainer in group:
+            trainer.take_until(1)
+        address = self.server.grpc_address
+        self.server.kill()
+        self.server.__exit__(None, None, None)
+        self.server = ServerProcess("--store", self.store, listen=address)
+        self.check_all(group)
+        for trainer in group:
+            self.assertEqual((trainer.epoch, trainer.attempts), (1, self.steps))
+
+    def test_a_second_process_takes_the_rank(self) -> None:
+        self.create(2)
+        first = self.start((0, 1), "first")
+        members = 'evenpack_job_group_members{job="job"}'
+        wait_until(lambda: self.server.metric(members) == 1, "the first has joined")
+        second = self.start((0, 1), "second")
+        self.assertEqual(first.wait(), 1)
+        self.assertIn("taken", first.stderr())
+        self.check_all([second, self.start((0, 0), "m0")])
+
+
+if __name__ == "__main__":
+    unittest.main()
