@@ -21,10 +21,12 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
                        const RankWorkerOptions& options, uint32_t cp_size,
                        AttentionEngine& engine)
     : consumer_(std::move(consumer)),
-      rendezvous_(std::move(member),
-                  [group = OfGroup(options.group, *options.steps.cp_rank, cp_size)] {
-                    return OpenGlooEndpoint(group);
-                  }),
+      rendezvous_(
+          std::move(member),
+          [group = OfGroup(options.group, *options.steps.cp_rank, cp_size)] {
+            return OpenGlooEndpoint(group);
+          },
+          options.patience),
       executor_(rendezvous_, engine, options.executor),
       steps_(*consumer_, {*options.steps.cp_rank, cp_size, options.shape},
              options.prepared_ahead) {}

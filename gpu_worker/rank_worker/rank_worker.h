@@ -19,6 +19,7 @@
 #ifndef EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 #define EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +49,8 @@ struct RankWorkerOptions {
   // How peers reach this rank, and how long they wait for each other; `rank` and
   // `ranks` are those of the group.
   GlooOptions group = {};
+  // How long it waits for all ranks to be connected, at first and after one was lost.
+  std::chrono::nanoseconds patience = kDefaultPatience;
 };
 
 // Not thread-safe.

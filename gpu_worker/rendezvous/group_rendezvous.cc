@@ -9,8 +9,11 @@ namespace evenpack::worker {
 using client::GroupNews;
 
 GroupRendezvous::GroupRendezvous(std::unique_ptr<client::GroupMember> member,
-                                 OpenEndpoint open)
-    : open_(std::move(open)), member_(std::move(member)), thread_([this] { Run(); }) {}
+                                 OpenEndpoint open, std::chrono::nanoseconds patience)
+    : open_(std::move(open)),
+      patience_(patience),
+      member_(std::move(member)),
+      thread_([this] { Run(); }) {}
 
 GroupRendezvous::~GroupRendezvous() {
   Cancel();
@@ -102,8 +105,18 @@ void GroupRendezvous::ReportLost(const absl::Status& why) {
 }
 
 absl::StatusOr<GroupEpoch> GroupRendezvous::Await(uint64_t after) {
+  const auto end = std::chrono::steady_clock::now() + patience_;
   MutexLock lock(mutex_);
-  while (!final_.has_value() && (!stands_ || epoch_ <= after)) changed_.Wait(mutex_);
+  while (!final_.has_value() && (!stands_ || epoch_ <= after)) {
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left.count() <= 0) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the ranks of the group were not all connected within ",
+          std::chrono::duration_cast<std::chrono::seconds>(patience_).count(),
+          " s; the last epoch was ", epoch_));
+    }
+    changed_.WaitFor(mutex_, left);
+  }
   if (final_.has_value()) return *final_;
   return GroupEpoch{epoch_, communicator_};
 }

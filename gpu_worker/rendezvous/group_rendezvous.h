@@ -3,6 +3,7 @@
 #ifndef EVENPACK_GPU_WORKER_RENDEZVOUS_GROUP_RENDEZVOUS_H_
 #define EVENPACK_GPU_WORKER_RENDEZVOUS_GROUP_RENDEZVOUS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,9 @@
 
 namespace evenpack::worker {
 
+// Enough for a restart of a peer, wherever a scheduler finds room for it.
+inline constexpr std::chrono::minutes kDefaultPatience{30};
+
 // The group as it is connected in an epoch.
 struct GroupEpoch {
   uint64_t epoch = 0;
@@ -30,15 +34,18 @@ class GroupRendezvous {
   // A new one for each epoch.
   using OpenEndpoint = std::function<absl::StatusOr<std::unique_ptr<Endpoint>>()>;
 
-  GroupRendezvous(std::unique_ptr<client::GroupMember> member, OpenEndpoint open);
+  // `patience`: how long Await waits for the others.
+  GroupRendezvous(std::unique_ptr<client::GroupMember> member, OpenEndpoint open,
+                  std::chrono::nanoseconds patience = kDefaultPatience);
   // Leaves the group, and aborts its exchanges. Nobody may be in Await.
   ~GroupRendezvous();
   GroupRendezvous(const GroupRendezvous&) = delete;
   GroupRendezvous& operator=(const GroupRendezvous&) = delete;
 
-  // Blocks until all ranks are connected to each other, in an epoch above `after`. An
-  // error is final: that of the membership, or of an endpoint that can't be opened;
-  // CANCELLED after Cancel().
+  // Blocks until all ranks are connected to each other, in an epoch above `after`.
+  // DEADLINE_EXCEEDED: they were not in time; one may wait again. Other errors are
+  // final: that of the membership, or of an endpoint that can't be opened; CANCELLED
+  // after Cancel().
   absl::StatusOr<GroupEpoch> Await(uint64_t after = 0);
   // An exchange of that epoch failed: the group forms anew. Without effect where it has
   // ended already.
@@ -56,6 +63,7 @@ class GroupRendezvous {
   void SetFinal(const absl::Status& status);
 
   const OpenEndpoint open_;
+  const std::chrono::nanoseconds patience_;
   const std::unique_ptr<client::GroupMember> member_;
 
   Mutex mutex_;

@@ -32,8 +32,8 @@ namespace evenpack::worker {
 // time: the step is to be done again, from BeginStep on, by all ranks, and what it has
 // computed so far is to be dropped. FAILED_PRECONDITION: a peer is at another step,
 // another process has taken this rank, or the calls come in another order. Other errors
-// are the engine's own, after which the peers have ABORTED, or end the membership
-// (GroupRendezvous::Await).
+// are the engine's own, after which the peers have ABORTED, or those of
+// GroupRendezvous::Await: peers that don't come, or the membership's end.
 class GroupExecutor {
  public:
   // Both must outlive it.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -145,6 +146,31 @@ TEST_F(GroupOfOneTest, CancelEndsWhoWaitsAndTheExchanges) {
   ASSERT_EQ(aborts_->size(), 1U);
   EXPECT_THAT(aborts_->front(), StatusIs(absl::StatusCode::kAborted,
                                          "a rank has left: the group was left"));
+}
+
+TEST(GroupPatienceTest, PeersThatDoNotComeAreToldOfAndMayComeLater) {
+  GroupTable table;
+  const auto aborts = std::make_shared<std::vector<absl::Status>>();
+  const auto start = [&](uint32_t rank) {
+    const std::string name = absl::StrCat("rank", rank);
+    return std::make_unique<GroupRendezvous>(
+        std::make_unique<TableMember>(table, GroupSeat{0, 2, rank, name}),
+        [=] {
+          return absl::StatusOr<std::unique_ptr<Endpoint>>(
+              std::make_unique<LoneEndpoint>(name, absl::OkStatus(), aborts));
+        },
+        std::chrono::milliseconds(1));
+  };
+  const auto group = start(0);
+  EXPECT_THAT(group->Await().status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "the ranks of the group were not all connected within 0 s; the "
+                       "last epoch was 0"));
+  const auto peer = start(1);
+  absl::StatusOr<GroupEpoch> epoch = group->Await();
+  while (absl::IsDeadlineExceeded(epoch.status())) epoch = group->Await();
+  ASSERT_THAT(epoch, IsOk());
+  EXPECT_EQ(epoch->epoch, 1U);
 }
 
 // Ranks that are connected over Gloo.
