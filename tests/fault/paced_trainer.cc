@@ -1,8 +1,10 @@
-// paced_trainer HOST:PORT JOB DP_RANK INTERVAL_MS: takes a step of a rank every so many
-// milliseconds, to the last of the job, and makes every tenth durable.
+// paced_trainer HOST:PORT JOB DP_RANK INTERVAL_MS BUFFERED: takes a step of a rank
+// every so many milliseconds, to the last of the job, and makes every tenth durable. It
+// begins when so many steps wait in its client, which it says, and has been given a
+// line.
 //
 // Each line of standard output is an object in JSON: of a step its number, its digest
-// and how many steps then wait in the client; at the end, how long the trainer waited.
+// and how many steps then wait in the client.
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -26,13 +28,22 @@ struct Task {
   std::string job;
   uint32_t dp_rank = 0;
   milliseconds interval{};
+  uint64_t buffered = 0;
 };
+
+void AwaitStart(const client::Consumer& consumer, uint64_t buffered) {
+  while (consumer.buffered_steps() < buffered) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  std::cout << R"({"filled": )" << consumer.buffered_steps() << "}" << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+}
 
 void PrintStep(const client::RankStep& step, const client::Consumer& consumer) {
   std::cout << R"({"step": )" << step.index() << R"(, "digest": ")"
             << evenpack::ToHex(step.digest()) << R"(", "buffered": )"
-            << consumer.buffered_steps() << R"(, "wait_seconds": )"
-            << consumer.step_wait_seconds() << "}" << std::endl;
+            << consumer.buffered_steps() << "}" << std::endl;
 }
 
 absl::Status TakeSteps(client::Consumer& consumer, milliseconds interval) {
@@ -62,6 +73,7 @@ absl::Status Run(const Task& task) {
                                                  .subscriber = "trainer",
                                                  .sends_durable = true});
   if (!consumer.ok()) return consumer.status();
+  AwaitStart(**consumer, task.buffered);
   const absl::Status status = TakeSteps(**consumer, task.interval);
   return status.ok() ? (*consumer)->Close() : status;
 }
@@ -71,9 +83,10 @@ absl::Status Run(const Task& task) {
 int main(int argc, char** argv) {
   Task task;
   int64_t interval = 0;
-  if (argc != 5 || !absl::SimpleAtoi(argv[3], &task.dp_rank) ||
-      !absl::SimpleAtoi(argv[4], &interval)) {
-    std::cerr << "usage: paced_trainer HOST:PORT JOB DP_RANK INTERVAL_MS\n";
+  if (argc != 6 || !absl::SimpleAtoi(argv[3], &task.dp_rank) ||
+      !absl::SimpleAtoi(argv[4], &interval) ||
+      !absl::SimpleAtoi(argv[5], &task.buffered)) {
+    std::cerr << "usage: paced_trainer HOST:PORT JOB DP_RANK INTERVAL_MS BUFFERED\n";
     return 2;
   }
   task.address = argv[1];
