@@ -28,6 +28,13 @@ absl::Status CheckSeat(const GroupSeat& seat) {
   return CheckBytes("member", seat.member, 1, kMaxMemberBytes);
 }
 
+GroupTable::Members GroupTable::Group::Seated() const {
+  Members seated;
+  std::copy_if(calls.begin(), calls.end(), std::back_inserter(seated),
+               [](const auto& call) { return call != nullptr; });
+  return seated;
+}
+
 GroupTable::Group* GroupTable::FindSeated(const GroupSeat& seat,
                                           const Subscriber& call) {
   const auto found = groups_.find(KeyOf(seat));
@@ -42,10 +49,7 @@ absl::StatusOr<GroupTable::Members> GroupTable::Tell(Group& group,
   absl::Status status = group.ranks.Join(
       {seat.cp_rank, seat.member, state.address, state.epoch, state.connected});
   if (!status.ok()) return status;
-  Members woken;
-  std::copy_if(group.calls.begin(), group.calls.end(), std::back_inserter(woken),
-               [](const auto& each) { return each != nullptr; });
-  return woken;
+  return group.Seated();
 }
 
 absl::StatusOr<GroupTable::Members> GroupTable::Join(
@@ -91,9 +95,7 @@ void GroupTable::Leave(const GroupSeat& seat, const Subscriber& call) {
   if (group == nullptr) return;
   group->ranks.Leave(seat.cp_rank);
   freed = std::exchange(group->calls[seat.cp_rank], nullptr);
-  const bool empty = std::all_of(group->calls.begin(), group->calls.end(),
-                                 [](const auto& each) { return each == nullptr; });
-  if (empty) groups_.erase(KeyOf(seat));
+  if (group->Seated().empty()) groups_.erase(KeyOf(seat));
 }
 
 GroupTable::Members GroupTable::EndAll(absl::Status status) {
@@ -101,8 +103,8 @@ GroupTable::Members GroupTable::EndAll(absl::Status status) {
   ended_ = std::move(status);
   Members woken;
   for (const auto& [key, group] : groups_) {
-    std::copy_if(group.calls.begin(), group.calls.end(), std::back_inserter(woken),
-                 [](const auto& each) { return each != nullptr; });
+    const Members seated = group.Seated();
+    woken.insert(woken.end(), seated.begin(), seated.end());
   }
   return woken;
 }
@@ -113,7 +115,7 @@ GroupFigures GroupTable::Figures() const {
   figures.groups = groups_.size();
   for (const auto& [key, group] : groups_) {
     if (group.ranks.stands()) ++figures.standing;
-    for (const auto& call : group.calls) figures.members += call == nullptr ? 0 : 1;
+    figures.members += group.Seated().size();
   }
   return figures;
 }

@@ -77,6 +77,9 @@ class GroupTable {
   struct Group {
     explicit Group(uint32_t size) : ranks(size), calls(size) {}
     RankGroup ranks;
+    // Those that have a seat.
+    Members Seated() const;
+
     // By rank; null where none has the seat.
     Members calls;
   };
