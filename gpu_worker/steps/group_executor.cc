@@ -101,6 +101,10 @@ absl::Status GroupExecutor::Backward(const PreparedMicroBatch& prepared,
       executor_->Backward(prepared, input, forward, output_gradient, result));
 }
 
+void GroupExecutor::Abandon(const absl::Status& why) {
+  if (within_step_) Lost(absl::AbortedError(why.message())).IgnoreError();
+}
+
 absl::Status GroupExecutor::EndStep() {
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
   within_step_ = false;

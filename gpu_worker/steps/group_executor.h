@@ -51,6 +51,9 @@ class GroupExecutor {
   // Blocks until all ranks have executed the step. After that it is not done again:
   // only then may weights change.
   absl::Status EndStep();
+  // This rank can't do its part of the step, which nobody can end then: its peers have
+  // ABORTED, rather than wait for it.
+  void Abandon(const absl::Status& why);
 
   // The epoch of the group in which it computes; 0 before the first.
   uint64_t epoch() const { return group_.epoch; }

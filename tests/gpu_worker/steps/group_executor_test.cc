@@ -213,6 +213,24 @@ TEST_F(GroupExecutorTest, AnErrorOfTheEngineIsToldOnItsRankAndPeersDoTheStepAgai
   });
 }
 
+TEST_F(GroupExecutorTest, PeersDoNotWaitForARankThatAbandonsTheStep) {
+  const auto a = Start(0);
+  const auto b = Start(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    if (rank == 1) {
+      b->Execute(5, made_, plan_);
+      return;
+    }
+    EXPECT_THAT(a->executor().BeginStep(5), IsOk());
+    a->executor().Abandon(absl::InvalidArgumentError("bad tensors"));
+    EXPECT_THAT(a->executor().EndStep(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                  HasSubstr("BeginStep")));
+    a->Execute(5, made_, plan_);
+  });
+  EXPECT_GT(a->executor().epoch(), 1U);
+  EXPECT_EQ(a->executor().epoch(), b->executor().epoch());
+}
+
 TEST_F(GroupExecutorTest, CallsOutsideAStepAreRefused) {
   const auto a = Start(0);
   const PreparedMicroBatch prepared = PrepareMicroBatch(plan_, 0, SmallShape());

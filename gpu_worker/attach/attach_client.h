@@ -1,0 +1,43 @@
+// A trainer's connection to its worker.
+#ifndef EVENPACK_GPU_WORKER_ATTACH_ATTACH_CLIENT_H_
+#define EVENPACK_GPU_WORKER_ATTACH_ATTACH_CLIENT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/arena/arena.h"
+#include "gpu_worker/attach/attach_message.h"
+#include "gpu_worker/attach/unix_socket.h"
+
+namespace evenpack::worker {
+
+// As long as it lives the worker works for this process, and for no other.
+class Attachment {
+ public:
+  const AttachToken& token() const { return token_; }
+  const Arena& arena() const { return arena_; }
+  // Whether the worker has gone.
+  bool IsGone() const { return HasHungUp(connection_.get()); }
+
+ private:
+  friend absl::StatusOr<Attachment> Attach(const std::string& path,
+                                           uint64_t arena_bytes);
+
+  Attachment(OwnedDescriptor connection, const AttachToken& token, Arena arena)
+      : connection_(std::move(connection)), token_(token), arena_(std::move(arena)) {}
+
+  OwnedDescriptor connection_;
+  AttachToken token_;
+  Arena arena_;
+};
+
+// To the worker that listens at `path`, which makes the arena. UNAVAILABLE: there is
+// none. PERMISSION_DENIED, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, INVALID_ARGUMENT:
+// it refused, for another user's process, while another is attached, for the size.
+absl::StatusOr<Attachment> Attach(const std::string& path, uint64_t arena_bytes);
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_ATTACH_ATTACH_CLIENT_H_

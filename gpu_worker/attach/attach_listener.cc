@@ -1,0 +1,156 @@
+#include "gpu_worker/attach/attach_listener.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/attach/unix_socket.h"
+#include "server/runtime/log.h"
+
+namespace evenpack::worker {
+namespace {
+
+// How long one that connects may take to say what it wants. Nobody else is heard
+// meanwhile.
+constexpr timeval kPatience{1, 0};
+
+absl::StatusOr<ucred> PeerOf(int connection) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return absl::ErrnoToStatus(errno, "SO_PEERCRED of the attach socket");
+  }
+  return peer;
+}
+
+void Refuse(int connection, const absl::Status& why) {
+  AttachReply reply;
+  WriteResult(why, reply.result);
+  SendReply(connection, reply, -1).IgnoreError();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AttachListener>> AttachListener::Start(
+    const AttachOptions& options, AttachHandler& handler) {
+  // Others' processes can reach it only if they are meant to.
+  const mode_t mode = options.user == geteuid() ? 0600 : 0666;
+  absl::StatusOr<OwnedDescriptor> listening = ListenAt(options.path, mode);
+  if (!listening.ok()) return listening.status();
+  OwnedDescriptor stop(eventfd(0, EFD_CLOEXEC));
+  if (stop.get() < 0) return absl::ErrnoToStatus(errno, "eventfd");
+  return std::unique_ptr<AttachListener>(
+      new AttachListener(options, handler, *std::move(listening), std::move(stop)));
+}
+
+AttachListener::AttachListener(AttachOptions options, AttachHandler& handler,
+                               OwnedDescriptor listening, OwnedDescriptor stop)
+    : options_(std::move(options)),
+      handler_(handler),
+      listening_(std::move(listening)),
+      stop_(std::move(stop)),
+      thread_([this] { Run(); }) {}
+
+AttachListener::~AttachListener() {
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
+  unlink(options_.path.c_str());
+}
+
+void AttachListener::Run() {
+  for (;;) {
+    // A descriptor of -1 is passed over.
+    pollfd polled[] = {{stop_.get(), POLLIN, 0},
+                       {connection_.get(), POLLRDHUP, 0},
+                       {listening_.get(), POLLIN, 0}};
+    if (poll(polled, 3, -1) < 0) continue;
+    if (polled[0].revents != 0) break;
+    // One that comes after another has gone finds it gone, whatever poll() saw first.
+    if (connection_.get() >= 0 && HasHungUp(connection_.get())) Detach();
+    if (polled[2].revents != 0) Accept();
+  }
+  Detach();
+}
+
+void AttachListener::Accept() {
+  OwnedDescriptor connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (connection.get() < 0) return;
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+  const absl::Status status = Attach(std::move(connection));
+  if (!status.ok()) {
+    Log(LogLevel::kWarning, "a trainer was refused",
+        {{"reason", std::string(status.message())}});
+  }
+}
+
+absl::StatusOr<AttachedTrainer> AttachListener::Admit(int connection) const {
+  const absl::StatusOr<ucred> peer = PeerOf(connection);
+  if (!peer.ok()) return peer.status();
+  if (peer->uid != options_.user) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("user ", peer->uid, " may not attach; accepted: user ",
+                     options_.user, " (--trainer-user)"));
+  }
+  if (connection_.get() >= 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("process ", trainer_.process,
+                     " is attached to this worker; accepted: one trainer at a time"));
+  }
+  AttachedTrainer trainer{peer->pid, peer->uid, {}};
+  if (getrandom(trainer.token.data(), trainer.token.size(), 0) !=
+      static_cast<ssize_t>(trainer.token.size())) {
+    return absl::ErrnoToStatus(errno, "getrandom");
+  }
+  return trainer;
+}
+
+absl::StatusOr<std::shared_ptr<Arena>> AttachListener::MakeArena(int connection) const {
+  const absl::StatusOr<AttachRequest> request = ReceiveRequest(connection);
+  if (!request.ok()) return request.status();
+  if (request->magic != kArenaMagic || request->version != kArenaVersion) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "version: ", request->version, " is not accepted; accepted: ", kArenaVersion,
+        ", as this worker has it"));
+  }
+  if (request->arena_bytes > options_.max_arena_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "arena_bytes: ", request->arena_bytes, " is not accepted; accepted: up to ",
+        options_.max_arena_bytes, " (--memory of the worker)"));
+  }
+  absl::StatusOr<Arena> arena = Arena::Create(request->arena_bytes);
+  if (!arena.ok()) return arena.status();
+  return std::make_shared<Arena>(*std::move(arena));
+}
+
+absl::Status AttachListener::Attach(OwnedDescriptor connection) {
+  // What it says is read first, so that it is there to read the answer.
+  absl::StatusOr<std::shared_ptr<Arena>> arena = MakeArena(connection.get());
+  const absl::StatusOr<AttachedTrainer> trainer = Admit(connection.get());
+  if (!trainer.ok()) arena = trainer.status();
+  if (!arena.ok()) {
+    Refuse(connection.get(), arena.status());
+    return arena.status();
+  }
+  trainer_ = *trainer;
+  connection_ = std::move(connection);
+  handler_.OnAttached(trainer_, *arena);
+  AttachReply reply;
+  reply.token = trainer_.token;
+  return SendReply(connection_.get(), reply, (*arena)->descriptor());
+}
+
+void AttachListener::Detach() {
+  if (connection_.get() < 0) return;
+  handler_.OnDetached();
+  connection_ = OwnedDescriptor();
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,82 @@
+// Gives the trainer that attaches an arena, and notices when it is gone.
+#ifndef EVENPACK_GPU_WORKER_ATTACH_ATTACH_LISTENER_H_
+#define EVENPACK_GPU_WORKER_ATTACH_ATTACH_LISTENER_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/arena/arena.h"
+#include "gpu_worker/attach/attach_message.h"
+
+namespace evenpack::worker {
+
+// The trainer's process as the system knows it.
+struct AttachedTrainer {
+  pid_t process = 0;
+  uid_t user = 0;
+  AttachToken token = {};
+};
+
+// Called from the listener's thread, one call at a time.
+class AttachHandler {
+ public:
+  virtual ~AttachHandler() = default;
+  // A trainer has this arena. There is none attached before.
+  virtual void OnAttached(const AttachedTrainer& trainer,
+                          std::shared_ptr<Arena> arena) = 0;
+  // Its process is gone, or has let go: what it had under way is to end before this
+  // returns. Others are let in only then.
+  virtual void OnDetached() = 0;
+};
+
+struct AttachOptions {
+  std::string path;
+  // Whose processes may attach.
+  uid_t user = 0;
+  // Largest arena.
+  uint64_t max_arena_bytes = 0;
+};
+
+class AttachListener {
+ public:
+  // One trainer is attached at a time; others are refused while it lives. Errors of
+  // ListenAt. `handler` must outlive the listener.
+  static absl::StatusOr<std::unique_ptr<AttachListener>> Start(
+      const AttachOptions& options, AttachHandler& handler);
+  // Detaches who is attached, and removes the socket's file.
+  ~AttachListener();
+  AttachListener(const AttachListener&) = delete;
+  AttachListener& operator=(const AttachListener&) = delete;
+
+ private:
+  AttachListener(AttachOptions options, AttachHandler& handler,
+                 OwnedDescriptor listening, OwnedDescriptor stop);
+
+  void Run();
+  void Accept();
+  // Of who asks over a new connection.
+  absl::StatusOr<AttachedTrainer> Admit(int connection) const;
+  absl::StatusOr<std::shared_ptr<Arena>> MakeArena(int connection) const;
+  absl::Status Attach(OwnedDescriptor connection);
+  void Detach();
+
+  const AttachOptions options_;
+  AttachHandler& handler_;
+  const OwnedDescriptor listening_;
+  const OwnedDescriptor stop_;
+  // Of the trainer that is attached; none: -1.
+  OwnedDescriptor connection_;
+  AttachedTrainer trainer_;
+
+  std::thread thread_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_ATTACH_ATTACH_LISTENER_H_

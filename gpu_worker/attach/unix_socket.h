@@ -1,0 +1,27 @@
+// Sockets of the file system.
+#ifndef EVENPACK_GPU_WORKER_ATTACH_UNIX_SOCKET_H_
+#define EVENPACK_GPU_WORKER_ATTACH_UNIX_SOCKET_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/arena/shared_memory.h"
+
+namespace evenpack::worker {
+
+// A file that a process which is gone has left is replaced. `mode`: who may connect.
+// INVALID_ARGUMENT: the path is too long. ALREADY_EXISTS: a process listens there, or
+// the file is no socket. PERMISSION_DENIED, NOT_FOUND, UNAVAILABLE: the system refused.
+absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode);
+
+// UNAVAILABLE: nobody listens there (yet).
+absl::StatusOr<OwnedDescriptor> ConnectTo(const std::string& path);
+
+// Whether the other end has gone.
+bool HasHungUp(int connection);
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_ATTACH_UNIX_SOCKET_H_

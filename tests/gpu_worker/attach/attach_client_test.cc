@@ -1,0 +1,55 @@
+#include "gpu_worker/attach/attach_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::ScratchDirectory;
+using evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// What a trainer has of a worker that answers so.
+absl::Status AttachTo(const AttachReply& reply, int descriptor) {
+  const ScratchDirectory folder;
+  const std::string path = folder.File("attach.sock");
+  const auto listening = ListenAt(path, 0600);
+  EXPECT_THAT(listening, IsOk());
+  std::thread worker([&] {
+    const OwnedDescriptor connection(accept(listening->get(), nullptr, nullptr));
+    EXPECT_THAT(ReceiveRequest(connection.get()), IsOk());
+    EXPECT_THAT(SendReply(connection.get(), reply, descriptor), IsOk());
+  });
+  const absl::Status status = Attach(path, 1000).status();
+  worker.join();
+  return status;
+}
+
+TEST(AttachClientTest, ARefusalIsTheWorkersOwn) {
+  AttachReply reply;
+  WriteResult(absl::ResourceExhaustedError("too much"), reply.result);
+  EXPECT_EQ(AttachTo(reply, -1), absl::ResourceExhaustedError("too much"));
+}
+
+TEST(AttachClientTest, AReplyWithoutAnArenaIsRefused) {
+  EXPECT_THAT(AttachTo({}, -1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("arena")));
+  EXPECT_THAT(AttachTo({}, 0),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("arena")));
+}
+
+TEST(AttachClientTest, WithoutAWorkerItIsUnavailable) {
+  EXPECT_THAT(Attach("/nowhere/attach.sock", 1000),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/nowhere")));
+}
+
+}  // namespace
+}  // namespace evenpack::worker

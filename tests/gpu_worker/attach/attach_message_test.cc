@@ -1,0 +1,80 @@
+#include "gpu_worker/attach/attach_message.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gpu_worker/arena/arena.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+
+class AttachMessageTest : public ::testing::Test {
+ protected:
+  AttachMessageTest() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    trainer_ = OwnedDescriptor(ends[0]);
+    worker_ = OwnedDescriptor(ends[1]);
+  }
+
+  OwnedDescriptor trainer_;
+  OwnedDescriptor worker_;
+};
+
+TEST_F(AttachMessageTest, ARequestArrivesAsItWasSent) {
+  AttachRequest request;
+  request.arena_bytes = 77;
+  ASSERT_THAT(SendRequest(trainer_.get(), request), IsOk());
+  const auto received = ReceiveRequest(worker_.get());
+  ASSERT_THAT(received, IsOk());
+  EXPECT_EQ(received->magic, kArenaMagic);
+  EXPECT_EQ(received->arena_bytes, 77U);
+}
+
+TEST_F(AttachMessageTest, AReplyBringsADescriptorOfTheSameFile) {
+  const auto memory = SharedMemory::Create(4096);
+  ASSERT_THAT(memory, IsOk());
+  AttachReply reply;
+  reply.token[15] = 9;
+  ASSERT_THAT(SendReply(worker_.get(), reply, memory->descriptor()), IsOk());
+  auto received = ReceiveReply(trainer_.get());
+  ASSERT_THAT(received, IsOk());
+  EXPECT_EQ(received->reply.token, reply.token);
+  EXPECT_NE(received->descriptor.get(), memory->descriptor());
+  const auto mapped = SharedMemory::Map(std::move(received->descriptor));
+  ASSERT_THAT(mapped, IsOk());
+  memory->data()[7] = 1;
+  EXPECT_EQ(mapped->data()[7], 1);
+}
+
+TEST_F(AttachMessageTest, ARefusalBringsNone) {
+  AttachReply reply;
+  WriteResult(absl::PermissionDeniedError("not you"), reply.result);
+  ASSERT_THAT(SendReply(worker_.get(), reply, -1), IsOk());
+  const auto received = ReceiveReply(trainer_.get());
+  ASSERT_THAT(received, IsOk());
+  EXPECT_EQ(received->descriptor.get(), -1);
+  EXPECT_EQ(ReadResult(received->reply.result), absl::PermissionDeniedError("not you"));
+}
+
+TEST_F(AttachMessageTest, OneThatIsGoneOrSaysTooLittleIsUnavailable) {
+  const timeval patience{0, 1000};
+  setsockopt(worker_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  ASSERT_EQ(write(trainer_.get(), "even", 4), 4);
+  EXPECT_THAT(ReceiveRequest(worker_.get()),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  worker_ = OwnedDescriptor();
+  EXPECT_THAT(ReceiveReply(trainer_.get()),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(SendRequest(trainer_.get(), {}),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+}
+
+}  // namespace
+}  // namespace evenpack::worker

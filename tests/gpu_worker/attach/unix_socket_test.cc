@@ -1,0 +1,79 @@
+#include "gpu_worker/attach/unix_socket.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::ScratchDirectory;
+using evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(UnixSocketTest, ConnectsToWhoListens) {
+  const ScratchDirectory folder;
+  const auto listening = ListenAt(folder.File("a.sock"), 0600);
+  ASSERT_THAT(listening, IsOk());
+  struct stat found {};
+  ASSERT_EQ(stat(folder.File("a.sock").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
+  EXPECT_THAT(ConnectTo(folder.File("a.sock")), IsOk());
+}
+
+TEST(UnixSocketTest, NobodyWhoListensIsUnavailable) {
+  const ScratchDirectory folder;
+  EXPECT_THAT(ConnectTo(folder.File("a.sock")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("a.sock")));
+}
+
+TEST(UnixSocketTest, AFileThatWasLeftIsReplaced) {
+  const ScratchDirectory folder;
+  { ASSERT_THAT(ListenAt(folder.File("a.sock"), 0600), IsOk()); }
+  const auto listening = ListenAt(folder.File("a.sock"), 0600);
+  ASSERT_THAT(listening, IsOk());
+  EXPECT_THAT(ConnectTo(folder.File("a.sock")), IsOk());
+}
+
+TEST(UnixSocketTest, WhatIsInUseOrNoSocketIsLeftAlone) {
+  const ScratchDirectory folder;
+  const auto listening = ListenAt(folder.File("a.sock"), 0600);
+  ASSERT_THAT(listening, IsOk());
+  EXPECT_THAT(ListenAt(folder.File("a.sock"), 0600),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("listens")));
+  std::ofstream(folder.File("notes")) << "mine";
+  EXPECT_THAT(ListenAt(folder.File("notes"), 0600),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("not a socket")));
+}
+
+TEST(UnixSocketTest, PathsThatNoSocketCanHaveAreRefused) {
+  for (const std::string& path : {std::string(), std::string(108, 'x')}) {
+    EXPECT_THAT(ListenAt(path, 0600), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               HasSubstr("1 to 107 bytes")));
+    EXPECT_THAT(ConnectTo(path), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("1 to 107 bytes")));
+  }
+  EXPECT_THAT(ListenAt("/nowhere/at/all", 0600),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/at/all")));
+}
+
+TEST(UnixSocketTest, SeesThatTheOtherEndHasGone) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const OwnedDescriptor own(ends[0]);
+  OwnedDescriptor other(ends[1]);
+  EXPECT_FALSE(HasHungUp(own.get()));
+  other = OwnedDescriptor();
+  EXPECT_TRUE(HasHungUp(own.get()));
+}
+
+}  // namespace
+}  // namespace evenpack::worker
