@@ -10,16 +10,12 @@ absl::Status StoreFailure(absl::string_view what, const absl::Status& cause) {
   const std::string message = absl::StrCat(
       "store: ", what, ": ", absl::StripPrefix(cause.message(), "store: "));
   if (absl::IsResourceExhausted(cause)) {
-    return WithDetail(absl::ResourceExhaustedError(message), {"STORE_FULL", {}});
+    return WithDetail(absl::ResourceExhaustedError(message), {kStoreFull, {}});
   }
   if (absl::IsDataLoss(cause)) {
     return WithDetail(absl::DataLossError(message), {"STORE_DAMAGED", {}});
   }
   return WithDetail(absl::UnavailableError(message), {"STORE_FAILED", {}});
-}
-
-bool IsStoreFull(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) && DetailOf(status).reason == "STORE_FULL";
 }
 
 }  // namespace evenpack

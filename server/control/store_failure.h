@@ -7,13 +7,10 @@
 
 namespace evenpack {
 
-// RESOURCE_EXHAUSTED where the disk is full, DATA_LOSS where what is stored is damaged,
-// UNAVAILABLE for any other cause: trying again may help. The message is "store: WHAT:"
-// and the cause's.
+// RESOURCE_EXHAUSTED with the reason kStoreFull where the disk is full, DATA_LOSS where
+// what is stored is damaged, UNAVAILABLE for any other cause: trying again may help.
+// The message is "store: WHAT:" and the cause's.
 absl::Status StoreFailure(absl::string_view what, const absl::Status& cause);
-
-// Of a full disk: there may be room again.
-bool IsStoreFull(const absl::Status& status);
 
 }  // namespace evenpack
 

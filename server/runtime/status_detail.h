@@ -18,6 +18,9 @@ struct StatusDetail {
   friend bool operator==(const StatusDetail&, const StatusDetail&) = default;
 };
 
+// The reason of a disk that is full: there may be room again.
+inline constexpr char kStoreFull[] = "STORE_FULL";
+
 // `status`, which is not OK, with the detail attached in place of an earlier one.
 absl::Status WithDetail(absl::Status status, const StatusDetail& detail);
 

@@ -7,7 +7,6 @@
 
 #include <string>
 
-#include "server/control/store_failure.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
 
@@ -74,7 +73,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
   to.set_message(Text(status.message()));
   AddErrorInfo(status, to);
   if (absl::IsInvalidArgument(status)) AddBadRequest(status, to);
-  if (absl::IsUnavailable(status) || IsStoreFull(status)) {
+  if (absl::IsUnavailable(status) || DetailOf(status).reason == kStoreFull) {
     AddRetryInfo(to);
   }
   if (absl::IsResourceExhausted(status)) AddQuotaFailure(status, to);

@@ -16,6 +16,8 @@ from refusals import Refusal
 SOURCE = Path(os.environ["EVENPACK_SOURCE_DIR"])
 # {"REASON", values}, in a file that attaches details.
 REASON = re.compile(r'\{\s*"([A-Z]+(?:_[A-Z]+)*)",')
+# One that has a name, since it is asked for too.
+NAMED_REASON = re.compile(r'inline constexpr char k\w+\[\] = "([A-Z_]+)";')
 ROW = re.compile(r"\| `([A-Z_]+)` \| `([A-Z_]+)` \| ([^|]*)\|[^|]+\|[^|]+\|")
 
 
@@ -40,13 +42,14 @@ def documented() -> dict[str, Row]:
 
 def of_sources() -> set[str]:
     """Every reason that the server attaches."""
+    named = (SOURCE / "server/runtime/status_detail.h").read_text(encoding="utf-8")
     return {
         reason
         for path in (SOURCE / "server").rglob("*.cc")
         for text in [path.read_text(encoding="utf-8")]
         if "WithDetail(" in text
         for reason in REASON.findall(text)
-    }
+    } | {*NAMED_REASON.findall(named)}
 
 
 def refusals() -> list[Refusal]:
