@@ -91,7 +91,8 @@ check_style() {
   check "ruff" "$style/check_python_style.sh"
   check "mypy" "$style/check_python_types.sh"
   if prepare "configure clang-tidy" cmake --preset clang-tidy &&
-    prepare "generate sources" cmake --build build-test-tidy --target evenpack_grpc; then
+    prepare "generate sources" cmake --build build-test-tidy \
+      --target evenpack_grpc evenpack_worker_grpc; then
     check "clang-tidy" "$style/check_clang_tidy.sh" build-test-tidy
   fi
 }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/app/selftest_text.h"
+#include "gpu_worker/app/serve_run.h"
 #include "gpu_worker/app/worker_options.h"
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/communicator/gloo_folder.h"
@@ -80,7 +81,9 @@ int main(int argc, char** argv) {
       std::fputs(command->text.c_str(), stdout);
       return 0;
     }
-    return Selftest(command->options);
+    if (command->options.selftest) return Selftest(command->options);
+    const absl::Status status = evenpack::worker::Serve(command->options);
+    return status.ok() ? 0 : Fail(status);
   } catch (const std::exception& error) {
     return Fail(absl::InternalError(absl::StrCat("internal error: ", error.what())));
   }

@@ -27,7 +27,6 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value,
 // Flags of a group, of which the folder tells whether there is one.
 struct GroupFlags {
   GlooFolder group;
-  uint32_t timeout_seconds = 600;
   CLI::Option* folder = nullptr;
 };
 
@@ -45,12 +44,6 @@ void AddGroupFlags(CLI::App& app, GroupFlags& flags) {
           ->capture_default_str(),
       AddNumber(app, "--ranks", options.ranks, 1, 1024, "ranks of the group"),
       AddNumber(app, "--rank", options.rank, 0, 1023, "this process' rank"),
-      app.add_option("--host", options.host,
-                     "the address that peers reach this rank at")
-          ->type_name("HOST")
-          ->capture_default_str(),
-      AddNumber(app, "--group-timeout-seconds", flags.timeout_seconds, 1, 86'400,
-                "how long ranks wait for each other"),
   };
   for (CLI::Option* option : others) option->needs(flags.folder);
 }
@@ -71,6 +64,11 @@ void AddFlags(CLI::App& app, WorkerOptions& options) {
   AddNumber(app, "--max-length", selftest.max_length, 1, kLongest,
             "longest document, in tokens");
   AddNumber(app, "--threads", options.threads, 1, 1024, "threads of each rank");
+  app.add_option("--host", options.host, "the address that peers reach this rank at")
+      ->type_name("HOST")
+      ->capture_default_str();
+  AddNumber(app, "--group-timeout-seconds", options.group_timeout_seconds, 1, 86'400,
+            "how long ranks that are processes wait for each other");
   app.add_flag("--json", options.json, "print one object of JSON");
 }
 
@@ -80,14 +78,15 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
     const std::vector<std::string>& arguments) {
   WorkerCommand command;
   CLI::App app(
-      "Executes the attention of a context-parallel group. So far it tests itself; "
-      "docs/attention.md.",
+      "Executes the attention of a context-parallel group, as a rank beside its "
+      "trainer (--serve), or to test itself (--selftest).",
       "evenpack-worker");
   app.set_version_flag("--version", absl::StrCat("evenpack-worker ", EVENPACK_VERSION));
   AddFlags(app, command.options);
   GroupFlags flags;
   flags.group.group = "group";
   AddGroupFlags(app, flags);
+  AddServeFlags(app, command.options.serve);
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -99,9 +98,15 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
   }
-  if (command.text.empty() && !command.options.selftest) {
+  if (!command.text.empty()) return command;
+  if (command.options.selftest == command.options.serve.serve) {
     return absl::InvalidArgumentError(
-        "no mode was given; accepted: --selftest (see --help)");
+        "not one mode was given; accepted: --selftest or --serve (see --help)");
+  }
+  if (command.options.serve.serve) {
+    if (absl::Status status = CheckServe(command.options.serve); !status.ok()) {
+      return status;
+    }
   }
   if (flags.folder->count() > 0) {
     GlooOptions& options = flags.group.options;
@@ -110,7 +115,9 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
           "--rank: ", options.rank, " is not accepted; accepted: 0 to --ranks - 1, ",
           options.ranks - 1));
     }
-    options.connect_timeout = std::chrono::seconds(flags.timeout_seconds);
+    options.host = command.options.host;
+    options.connect_timeout =
+        std::chrono::seconds(command.options.group_timeout_seconds);
     options.exchange_timeout = options.connect_timeout;
     command.options.selftest_options.min_ranks = options.ranks;
     command.options.selftest_options.max_ranks = options.ranks;

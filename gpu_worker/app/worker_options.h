@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gpu_worker/app/serve_flags.h"
 #include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/selftest/selftest.h"
 
@@ -20,6 +21,10 @@ struct WorkerOptions {
   // Of each rank's engine.
   uint32_t threads = 1;
   bool json = false;
+  // Of a group of processes: how peers reach this rank, and how long they wait.
+  std::string host = "127.0.0.1";
+  uint32_t group_timeout_seconds = 600;
+  ServeOptions serve;
   // The group of processes that this one is a rank of; none: all ranks are its threads.
   std::optional<GlooFolder> group;
 };

@@ -53,6 +53,13 @@ OwnedDescriptor NewSocket() {
 
 }  // namespace
 
+std::string AttachSocketIn(const std::string& folder) {
+  return absl::StrCat(folder, "/attach.sock");
+}
+std::string ServiceSocketIn(const std::string& folder) {
+  return absl::StrCat(folder, "/worker.sock");
+}
+
 absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(path);
   if (!address.ok()) return address.status();

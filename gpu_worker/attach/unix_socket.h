@@ -11,6 +11,11 @@
 
 namespace evenpack::worker {
 
+// A worker's sockets, in the folder that it was given for them: for its arena, and for
+// its gRPC service.
+std::string AttachSocketIn(const std::string& folder);
+std::string ServiceSocketIn(const std::string& folder);
+
 // A file that a process which is gone has left is replaced. `mode`: who may connect.
 // INVALID_ARGUMENT: the path is too long. ALREADY_EXISTS: a process listens there, or
 // the file is no socket. PERMISSION_DENIED, NOT_FOUND, UNAVAILABLE: the system refused.

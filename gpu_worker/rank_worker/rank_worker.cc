@@ -14,13 +14,20 @@ GlooOptions OfGroup(GlooOptions options, uint32_t rank, uint32_t ranks) {
   return options;
 }
 
+absl::StatusOr<client::Subscription> AwaitJob(client::Consumer& consumer,
+                                              const std::stop_token& stop) {
+  const std::stop_callback cancel(stop, [&] { consumer.Cancel(); });
+  return consumer.AwaitSubscription();
+}
+
 }  // namespace
 
 RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
                        std::unique_ptr<client::GroupMember> member,
                        const RankWorkerOptions& options, uint32_t cp_size,
                        AttentionEngine& engine)
-    : consumer_(std::move(consumer)),
+    : cp_size_(cp_size),
+      consumer_(std::move(consumer)),
       rendezvous_(
           std::move(member),
           [group = OfGroup(options.group, *options.steps.cp_rank, cp_size)] {
@@ -32,7 +39,8 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
              options.prepared_ahead) {}
 
 absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
-    client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine) {
+    client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine,
+    const std::stop_token& stop) {
   if (!options.steps.cp_rank.has_value()) {
     return InvalidField("steps.cp_rank", "none", "0 to CP - 1");
   }
@@ -42,7 +50,7 @@ absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
   absl::StatusOr<std::unique_ptr<client::Consumer>> consumer =
       client.OpenConsumer(options.steps);
   if (!consumer.ok()) return consumer.status();
-  const absl::StatusOr<client::Subscription> job = (*consumer)->AwaitSubscription();
+  const absl::StatusOr<client::Subscription> job = AwaitJob(**consumer, stop);
   if (!job.ok()) return job.status();
   const uint32_t cp_size = job->spec->parallelism().context();
   absl::StatusOr<std::unique_ptr<client::GroupMember>> member =
@@ -54,6 +62,11 @@ absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
   if (!member.ok()) return member.status();
   return std::unique_ptr<RankWorker>(new RankWorker(
       *std::move(consumer), *std::move(member), options, cp_size, engine));
+}
+
+void RankWorker::Cancel() {
+  consumer_->Cancel();
+  rendezvous_.Cancel();
 }
 
 }  // namespace evenpack::worker

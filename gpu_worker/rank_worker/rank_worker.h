@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -53,19 +54,24 @@ struct RankWorkerOptions {
   std::chrono::nanoseconds patience = kDefaultPatience;
 };
 
-// Not thread-safe.
+// Not thread-safe, but for Cancel().
 class RankWorker {
  public:
   // Returns once the server has said what the job is. `engine` must outlive the worker.
-  // INVALID_ARGUMENT naming the field; errors of Consumer::AwaitSubscription.
+  // INVALID_ARGUMENT naming the field; errors of Consumer::AwaitSubscription, CANCELLED
+  // where `stop` is requested.
   static absl::StatusOr<std::unique_ptr<RankWorker>> Start(
-      client::Client& client, const RankWorkerOptions& options,
-      AttentionEngine& engine);
+      client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine,
+      const std::stop_token& stop = {});
 
   // Blocks until there is a step; none where the job is drained. As PreparedSteps.
   absl::StatusOr<std::optional<PreparedStep>> NextStep() { return steps_.Next(); }
   // Executes them; all ranks of the group take part in each.
   GroupExecutor& executor() { return executor_; }
+  // Has what blocks return an error, now and later.
+  void Cancel();
+
+  uint32_t cp_size() const { return cp_size_; }
   // For durable marks and reports.
   client::Consumer& consumer() { return *consumer_; }
 
@@ -75,6 +81,7 @@ class RankWorker {
              const RankWorkerOptions& options, uint32_t cp_size,
              AttentionEngine& engine);
 
+  const uint32_t cp_size_;
   const std::unique_ptr<client::Consumer> consumer_;
   GroupRendezvous rendezvous_;
   GroupExecutor executor_;

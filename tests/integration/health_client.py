@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
+import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from server_process import ServerProcess
 
 SERVICE = "evenpack.v1.PackingService"
 SERVING = "SERVING"
 NOT_SERVING = "NOT_SERVING"
 
 
-def _stub(server: ServerProcess) -> Any:  # noqa: ANN401
+class Serves(Protocol):
+    """A program that serves gRPC."""
+
+    channel: grpc.Channel
+
+
+def _stub(server: Serves) -> Any:  # noqa: ANN401
     # Its published types leave its methods out.
     return health_pb2_grpc.HealthStub(server.channel)
 
@@ -26,11 +32,11 @@ def _name(response: health_pb2.HealthCheckResponse) -> str:
     return health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)
 
 
-def check(server: ServerProcess, service: str) -> str:
+def check(server: Serves, service: str) -> str:
     """How the service is; empty for the whole server."""
     return _name(_stub(server).Check(_request(service)))
 
 
-def watch(server: ServerProcess, service: str) -> Iterator[str]:
+def watch(server: Serves, service: str) -> Iterator[str]:
     """How the service is, now and whenever that changes."""
     return map(_name, _stub(server).Watch(_request(service)))

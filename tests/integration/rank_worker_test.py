@@ -2,73 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import random
 import signal
 import tempfile
 import unittest
 from collections.abc import Mapping
 from pathlib import Path
 
-import job_specs
 import local_client
-from child_process import ChildProcess, wait_until
+from attention_trainers import IN_PROCESS_TRAINER, STEPS, AttentionTrainer, create_job
+from child_process import wait_until
 from server_process import ServerProcess
-
-TRAINER = os.environ["EVENPACK_ATTENTION_TRAINER"]
-WINDOW = 160
-STEPS = 12
-# Of float32: gpu_worker/selftest has the bound.
-ACCEPTED = 1e-5
-
-
-class Trainer(ChildProcess):
-    """One rank's attention_trainer."""
-
-    def __init__(
-        self,
-        server: ServerProcess,
-        rank: tuple[int, int],
-        member: str,
-        from_step: int | None = None,
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        """Starts it; `rank` is (dp_rank, cp_rank)."""
-        of_rank = [*map(str, rank), member]
-        begin = [] if from_step is None else [str(from_step)]
-        command = [TRAINER, server.grpc_address, "job", *of_rank, *begin]
-        super().__init__(command, variables)
-        self.steps: list[int] = []
-        self.epoch = 0
-        self.attempts = 0
-
-    def take(self) -> bool:
-        """Its next step, whose numbers must be right; False at the end."""
-        line = self.next_line()
-        if line is None:
-            return False
-        said = json.loads(line)
-        if said["error"] > ACCEPTED:
-            raise AssertionError(f"step {said['step']} is wrong by {said['error']}")
-        self.steps.append(said["step"])
-        self.epoch = said["epoch"]
-        self.attempts += said["attempts"]
-        return True
-
-    def take_until(self, step: int) -> None:
-        """Waits until it has executed it."""
-        while not self.steps or self.steps[-1] < step:
-            if not self.take():
-                raise AssertionError(f"it ended early: {self.stderr()}")
-
-    def take_all(self) -> None:
-        """Waits for its good end."""
-        while self.take():
-            pass
-        status = self.wait()
-        if status != 0:
-            raise AssertionError(f"exit status {status}: {self.stderr()}")
 
 
 class RankWorkerTest(unittest.TestCase):
@@ -79,21 +22,7 @@ class RankWorkerTest(unittest.TestCase):
         self.addCleanup(lambda: self.server.__exit__(None, None, None))
 
     def create(self, context: int, data: int = 1) -> None:
-        """A job whose steps are many enough, and small."""
-        spec = job_specs.small_spec(
-            ["web"], data=data, context=context, window=WINDOW, roomy=True
-        )
-        spec.retention.checkpoints = 1000
-        local_client.create(self.server, "job", spec)
-        lengths: list[int] = []
-        draw = random.Random(7)
-        while sum(lengths) < STEPS * 2 * data * WINDOW:
-            lengths.append(draw.randint(1, 90))
-        sent = local_client.batch(length=lengths)
-        ended = local_client.end_of_stream(len(lengths))
-        opening = local_client.opening("job", "web")
-        local_client.ingest(self.server, opening, sent, ended)
-        self.steps = local_client.get_job(self.server, "job").next_step
+        self.steps = create_job(self.server, context, data)
 
     def start(
         self,
@@ -101,11 +30,14 @@ class RankWorkerTest(unittest.TestCase):
         member: str,
         from_step: int | None = None,
         variables: Mapping[str, str] | None = None,
-    ) -> Trainer:
-        started = Trainer(self.server, rank, member, from_step, variables)
+    ) -> AttentionTrainer:
+        program = [IN_PROCESS_TRAINER]
+        started = AttentionTrainer(
+            program, self.server, rank, member, from_step, variables
+        )
         return self.enterContext(started)
 
-    def check_all(self, trainers: list[Trainer]) -> None:
+    def check_all(self, trainers: list[AttentionTrainer]) -> None:
         """Each executes all of the steps, once."""
         for trainer in trainers:
             trainer.take_all()

@@ -53,6 +53,22 @@ TEST(PassMemoryTest, HoldsTwoGroupsOfHeadsOfWhatTravels) {
   }
 }
 
+// The example of docs/worker.md.
+TEST(PassMemoryTest, ALongDocumentOverEightRanks) {
+  AttentionShape shape;
+  shape.type = ElementType::kBfloat16;
+  shape.query_heads = 32;
+  shape.kv_heads = 8;
+  shape.head_size = 128;
+  const PreparedMicroBatch prepared =
+      PrepareMicroBatch(Planned(Sharding::kPerDocument, {131'072}, 8), 0, shape);
+  EXPECT_EQ(prepared.held_rows, 16'384U);
+  EXPECT_EQ(MemoryOf(prepared, 4).forward, 224U << 20);
+  EXPECT_EQ(MemoryOf(prepared, 4).backward, 1024U << 20);
+  EXPECT_EQ(TensorMemoryOf(shape, prepared.held_rows).forward, 322U << 20);
+  EXPECT_EQ(TensorMemoryOf(shape, prepared.held_rows).backward, 320U << 20);
+}
+
 TEST(PassMemoryTest, TensorsTakeWhatTheirRowsTake) {
   const PassMemory memory = TensorMemoryOf(Shape(ElementType::kBfloat16), 100);
   const uint64_t query = 100 * 10 * 64 * 2;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 
 #include "client/cpp/mocks/mock_connection.h"
 #include "evenpack/v1/job.pb.h"
@@ -81,6 +82,26 @@ TEST_F(RankWorkerTest, JoinsTheGroupOfTheJobsSize) {
   EXPECT_FALSE(step->has_value());
   EXPECT_THAT((*worker)->executor().BeginStep(0),
               StatusIs(absl::StatusCode::kFailedPrecondition, "the seat was taken"));
+}
+
+// A server that is away would have it wait for ever.
+TEST_F(RankWorkerTest, IsNotWaitedForOnceItsStopIsRequested) {
+  std::stop_source stop;
+  EXPECT_CALL(*connection_, OpenConsumer).WillOnce([&stop](const auto&) {
+    auto consumer = std::make_unique<NiceMock<MockConsumer>>();
+    auto cancelled = std::make_shared<bool>(false);
+    ON_CALL(*consumer, Cancel).WillByDefault([cancelled] { *cancelled = true; });
+    ON_CALL(*consumer, AwaitSubscription)
+        .WillByDefault([&stop, cancelled]() -> absl::StatusOr<client::Subscription> {
+          stop.request_stop();
+          EXPECT_TRUE(*cancelled);
+          return absl::CancelledError("cancelled");
+        });
+    return consumer;
+  });
+  client::Client client(connection_);
+  EXPECT_THAT(RankWorker::Start(client, options_, engine_, stop.get_token()),
+              StatusIs(absl::StatusCode::kCancelled, "cancelled"));
 }
 
 TEST_F(RankWorkerTest, RefusesByNameWhatCannotWork) {

@@ -1,0 +1,88 @@
+#include "gpu_worker/app/serve_flags.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/arena/arena.h"
+
+namespace evenpack::worker {
+namespace {
+
+const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
+                                                 {"info", LogLevel::kInfo},
+                                                 {"warning", LogLevel::kWarning},
+                                                 {"error", LogLevel::kError}};
+const std::map<std::string, LogFormat> kFormats = {{"text", LogFormat::kText},
+                                                   {"json", LogFormat::kJson}};
+constexpr uint64_t kMostSeconds = uint64_t{365} * 86'400;
+
+template <typename Value>
+CLI::Option* AddNamed(CLI::App& app, const std::string& flag, Value& value,
+                      const std::map<std::string, Value>& names,
+                      const std::string& unless_given, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          flag, [&value, &names](const std::string& name) { value = names.at(name); },
+          help)
+      ->check(CLI::IsMember(&names))
+      ->default_str(unless_given);
+}
+
+}  // namespace
+
+void AddServeFlags(CLI::App& app, ServeOptions& options) {
+  options.trainer_user = geteuid();
+  CLI::Option* const serve = app.add_flag(
+      "--serve", options.serve,
+      "be a rank for a trainer's process, which attaches through --socket-folder; "
+      "docs/worker.md");
+  const auto number = [&](const std::string& flag, auto& value, uint64_t least,
+                          uint64_t most, const std::string& help) {
+    return app.add_option(flag, value, help)
+        ->check(CLI::Range(least, most))
+        ->type_name("N")
+        ->capture_default_str();
+  };
+  CLI::Option* const others[] = {
+      app.add_option("--server", options.server, "the packing server")
+          ->type_name("HOST:PORT"),
+      app.add_option("--socket-folder", options.socket_folder,
+                     "where the worker makes its two sockets; one worker a folder")
+          ->type_name("FOLDER")
+          ->check(CLI::ExistingDirectory),
+      number("--trainer-user", options.trainer_user, 0,
+             std::numeric_limits<uint32_t>::max(),
+             "the user whose processes may attach, by number; default: this one"),
+      app.add_option("--memory", options.memory_bytes,
+                     "what the trainer's tensors and the passes over them may take "
+                     "together, as 8GB")
+          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+          ->check(CLI::Range(uint64_t{1}, kMaxArenaBytes))
+          ->type_name("BYTES")
+          ->capture_default_str(),
+      number("--patience-seconds", options.patience_seconds, 1, kMostSeconds,
+             "how long a lost rank of the group is waited for"),
+      AddNamed(app, "--log-level", options.log_level, kLevels, "info",
+               "least level that is logged"),
+      AddNamed(app, "--log-format", options.log_format, kFormats, "text",
+               "form of log lines"),
+  };
+  for (CLI::Option* option : others) option->needs(serve);
+}
+
+absl::Status CheckServe(const ServeOptions& options) {
+  for (const auto& [flag, value] : {std::pair{"--server", &options.server},
+                                    {"--socket-folder", &options.socket_folder}}) {
+    if (value->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, ": missing; accepted: one with --serve (see --help)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack::worker

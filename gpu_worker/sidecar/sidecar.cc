@@ -1,0 +1,122 @@
+#include "gpu_worker/sidecar/sidecar.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/runtime/log.h"
+
+namespace evenpack::worker {
+namespace {
+
+RankWorkerOptions OptionsOf(const SessionRequest& request,
+                            const SidecarOptions& options) {
+  RankWorkerOptions of;
+  of.steps = request.steps;
+  of.member = request.member;
+  of.shape = request.shape;
+  of.executor.head_groups = request.head_groups;
+  of.group = options.group;
+  of.patience = options.patience;
+  return of;
+}
+
+}  // namespace
+
+void Sidecar::OnAttached(const AttachedTrainer& trainer, std::shared_ptr<Arena> arena) {
+  Log(LogLevel::kInfo, "a trainer is attached",
+      {{"process", absl::StrCat(trainer.process)},
+       {"arena_bytes", absl::StrCat(arena->data_bytes())}});
+  MutexLock lock(mutex_);
+  trainer_ = trainer;
+  used_ = false;
+  arena_ = std::move(arena);
+}
+
+void Sidecar::OnDetached() {
+  std::unique_ptr<WorkerSession> ended;
+  {
+    MutexLock lock(mutex_);
+    trainer_.reset();
+    if (opening_.has_value()) opening_->request_stop();
+    while (opening_.has_value()) changed_.Wait(mutex_);
+    ended = std::move(session_);
+    arena_.reset();
+  }
+  ended.reset();
+  Log(LogLevel::kInfo, "the trainer is gone");
+}
+
+absl::Status Sidecar::CheckToken(const std::string& token) const {
+  if (trainer_.has_value() &&
+      std::equal(token.begin(), token.end(), trainer_->token.begin(),
+                 trainer_->token.end(),
+                 [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; })) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      "token: it is not accepted; accepted: that which the attach socket gave the "
+      "process that is attached");
+}
+
+uint64_t Sidecar::ScratchBytes() const {
+  return options_.memory_bytes - std::min(options_.memory_bytes, arena_->data_bytes());
+}
+
+absl::StatusOr<Sidecar::Opening> Sidecar::BeginOpening(const std::string& token) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckToken(token); !status.ok()) return status;
+  if (opening_.has_value() || used_) {
+    return absl::FailedPreconditionError(
+        "the arena has, or had, a session; accepted: one for each time that a trainer "
+        "attaches");
+  }
+  opening_.emplace();
+  return Opening{arena_, {options_.threads, ScratchBytes()}, opening_->get_token()};
+}
+
+absl::StatusOr<OpenedSession> Sidecar::EndOpening(
+    absl::StatusOr<std::unique_ptr<WorkerSession>> session) {
+  MutexLock lock(mutex_);
+  const bool unwanted = opening_->stop_requested();
+  opening_.reset();
+  changed_.SignalAll();
+  if (unwanted) return absl::AbortedError("the trainer that asked for it is gone");
+  if (!session.ok()) return session.status();
+  session_ = *std::move(session);
+  used_ = true;
+  return OpenedSession{session_->cp_size(), ScratchBytes()};
+}
+
+absl::StatusOr<OpenedSession> Sidecar::OpenSession(const std::string& token,
+                                                   const SessionRequest& request) {
+  absl::StatusOr<Opening> opening = BeginOpening(token);
+  if (!opening.ok()) return opening.status();
+  return EndOpening(WorkerSession::Open(client_, OptionsOf(request, options_),
+                                        std::move(opening->arena), opening->resources,
+                                        opening->stop));
+}
+
+absl::Status Sidecar::CloseSession(const std::string& token) {
+  // Ends once the lock is given up.
+  std::unique_ptr<WorkerSession> ended;
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckToken(token); !status.ok()) return status;
+  ended = std::move(session_);
+  return absl::OkStatus();
+}
+
+SidecarStatus Sidecar::status() const {
+  MutexLock lock(mutex_);
+  SidecarStatus status;
+  status.trainer = trainer_;
+  status.arena_bytes = arena_ == nullptr ? 0 : arena_->data_bytes();
+  if (session_ != nullptr) {
+    const client::ConsumerOptions& steps = session_->options().steps;
+    status.session = {steps.job, steps.dp_rank, steps.cp_rank.value_or(0),
+                      session_->cp_size(), session_->progress()};
+  }
+  return status;
+}
+
+}  // namespace evenpack::worker

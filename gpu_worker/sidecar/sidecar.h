@@ -1,0 +1,112 @@
+// One trainer's worker, as its sockets see it: who is attached, and the session that it
+// has opened.
+#ifndef EVENPACK_GPU_WORKER_SIDECAR_SIDECAR_H_
+#define EVENPACK_GPU_WORKER_SIDECAR_SIDECAR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/client.h"
+#include "gpu_worker/attach/attach_listener.h"
+#include "gpu_worker/sidecar/worker_session.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::worker {
+
+struct SidecarOptions {
+  // What each session's group has: how peers reach it, and how long they are waited
+  // for.
+  GlooOptions group = {};
+  std::chrono::nanoseconds patience = kDefaultPatience;
+  // Of the engine.
+  uint32_t threads = 1;
+  // What arena and passes may take together.
+  uint64_t memory_bytes = 0;
+};
+
+// What a trainer asks for.
+struct SessionRequest {
+  // RankWorkerOptions' other members are the sidecar's.
+  client::ConsumerOptions steps = {};
+  std::string member = {};
+  AttentionShape shape = {};
+  uint32_t head_groups = 4;
+};
+
+struct OpenedSession {
+  uint32_t cp_size = 0;
+  uint64_t scratch_bytes = 0;
+};
+
+struct SidecarStatus {
+  std::optional<AttachedTrainer> trainer;
+  uint64_t arena_bytes = 0;
+  // Of the session that is open, as it was opened.
+  struct Session {
+    std::string job;
+    uint32_t dp_rank = 0;
+    uint32_t cp_rank = 0;
+    uint32_t cp_size = 0;
+    RingProgress progress;
+  };
+  std::optional<Session> session;
+};
+
+// Thread-safe.
+class Sidecar final : public AttachHandler {
+ public:
+  // `client` is of the packing server.
+  Sidecar(client::Client client, SidecarOptions options)
+      : client_(std::move(client)), options_(std::move(options)) {}
+
+  void OnAttached(const AttachedTrainer& trainer,
+                  std::shared_ptr<Arena> arena) override;
+  void OnDetached() override;
+
+  // Once for an arena. PERMISSION_DENIED: the token is not that of the trainer that is
+  // attached. FAILED_PRECONDITION: the arena has a session, or had one. ABORTED: the
+  // trainer has gone meanwhile. Errors of WorkerSession::Open, after which one may try
+  // again.
+  absl::StatusOr<OpenedSession> OpenSession(const std::string& token,
+                                            const SessionRequest& request);
+  // PERMISSION_DENIED likewise.
+  absl::Status CloseSession(const std::string& token);
+
+  const SidecarOptions& options() const { return options_; }
+  SidecarStatus status() const;
+
+ private:
+  absl::Status CheckToken(const std::string& token) const EVENPACK_REQUIRES(mutex_);
+  struct Opening {
+    std::shared_ptr<Arena> arena;
+    SessionResources resources;
+    std::stop_token stop;
+  };
+  absl::StatusOr<Opening> BeginOpening(const std::string& token);
+  absl::StatusOr<OpenedSession> EndOpening(
+      absl::StatusOr<std::unique_ptr<WorkerSession>> session);
+  uint64_t ScratchBytes() const EVENPACK_REQUIRES(mutex_);
+
+  client::Client client_;
+  const SidecarOptions options_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::optional<AttachedTrainer> trainer_ EVENPACK_GUARDED_BY(mutex_);
+  std::shared_ptr<Arena> arena_ EVENPACK_GUARDED_BY(mutex_);
+  // While a session is being opened: its end is asked for by it.
+  std::optional<std::stop_source> opening_ EVENPACK_GUARDED_BY(mutex_);
+  std::unique_ptr<WorkerSession> session_ EVENPACK_GUARDED_BY(mutex_);
+  // The arena has a session, or had one: what is submitted in it counts on.
+  bool used_ EVENPACK_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_SIDECAR_SIDECAR_H_

@@ -1,0 +1,65 @@
+#include "gpu_worker/sidecar/worker_session.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/runtime/log.h"
+
+namespace evenpack::worker {
+namespace {
+
+absl::StatusOr<std::optional<ExecutableStep>> NextOf(RankWorker& worker) {
+  absl::StatusOr<std::optional<PreparedStep>> next = worker.NextStep();
+  if (!next.ok()) return next.status();
+  if (!next->has_value()) return std::optional<ExecutableStep>();
+  PreparedStep& step = **next;
+  const auto views = step.step.micro_batches();
+  return std::optional<ExecutableStep>(
+      ExecutableStep{step.step.index(), views.empty() ? 0 : views.front().index(),
+                     std::move(step.micro_batches)});
+}
+
+}  // namespace
+
+WorkerSession::WorkerSession(RankWorkerOptions options, std::shared_ptr<Arena> arena,
+                             const SessionResources& resources)
+    : options_(std::move(options)),
+      arena_(std::move(arena)),
+      resources_(resources),
+      engine_(resources.threads),
+      reader_(*arena_) {}
+
+absl::StatusOr<std::unique_ptr<WorkerSession>> WorkerSession::Open(
+    client::Client& client, const RankWorkerOptions& options,
+    std::shared_ptr<Arena> arena, const SessionResources& resources,
+    const std::stop_token& stop) {
+  std::unique_ptr<WorkerSession> session(
+      new WorkerSession(options, std::move(arena), resources));
+  absl::StatusOr<std::unique_ptr<RankWorker>> worker =
+      RankWorker::Start(client, options, session->engine_, stop);
+  if (!worker.ok()) return worker.status();
+  session->worker_ = *std::move(worker);
+  session->executor_ = std::make_unique<RingExecutor>(
+      *session->arena_, session->reader_, session->worker_->executor(),
+      [own = session->worker_.get()] { return NextOf(*own); },
+      RingExecutorOptions{options.executor.head_groups, resources.scratch_bytes});
+  session->thread_ = std::thread([own = session.get()] { own->Execute(); });
+  return session;
+}
+
+WorkerSession::~WorkerSession() {
+  if (!thread_.joinable()) return;
+  reader_.Cancel();
+  worker_->Cancel();
+  thread_.join();
+}
+
+void WorkerSession::Execute() {
+  const absl::Status status = executor_->Run();
+  if (absl::IsCancelled(status)) return;
+  Log(LogLevel::kWarning, "the session has ended",
+      {{"job", options_.steps.job}, {"reason", std::string(status.message())}});
+}
+
+}  // namespace evenpack::worker

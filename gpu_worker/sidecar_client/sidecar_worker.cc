@@ -1,0 +1,136 @@
+#include "gpu_worker/sidecar_client/sidecar_worker.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/grpc_status.h"
+#include "evenpack/v1/worker_service.grpc.pb.h"
+#include "gpu_worker/service/shape_messages.h"
+#include "server/core/digest/digest_bytes.h"
+
+namespace evenpack::worker {
+namespace {
+
+constexpr std::chrono::seconds kCloseTimeout{10};
+
+std::unique_ptr<v1::WorkerService::Stub> StubOf(const std::string& socket_folder) {
+  return v1::WorkerService::NewStub(
+      grpc::CreateChannel(absl::StrCat("unix:", ServiceSocketIn(socket_folder)),
+                          grpc::InsecureChannelCredentials()));
+}
+
+std::string BytesOf(const AttachToken& token) { return {token.begin(), token.end()}; }
+
+v1::OpenSessionRequest RequestOf(const SidecarWorkerOptions& options,
+                                 const AttachToken& token) {
+  v1::OpenSessionRequest request;
+  request.set_token(BytesOf(token));
+  request.set_job(options.job);
+  request.set_dp_rank(options.dp_rank);
+  request.set_cp_rank(options.cp_rank);
+  request.set_from_step(options.from_step);
+  if (options.last_digest.has_value()) {
+    request.set_last_digest(DigestBytes(*options.last_digest));
+  }
+  request.set_member(options.member);
+  ToMessage(options.shape, *request.mutable_shape());
+  request.set_head_groups(options.head_groups);
+  return request;
+}
+
+}  // namespace
+
+SidecarWorker::SidecarWorker(Attachment attachment, std::string socket_folder)
+    : socket_folder_(std::move(socket_folder)),
+      attachment_(std::move(attachment)),
+      allocator_(attachment_.arena().data_bytes()),
+      writer_(attachment_.arena(), [this] { return attachment_.IsGone(); }) {}
+
+absl::StatusOr<std::unique_ptr<SidecarWorker>> SidecarWorker::Open(
+    const SidecarWorkerOptions& options) {
+  absl::StatusOr<Attachment> attachment =
+      Attach(AttachSocketIn(options.socket_folder), options.arena_bytes);
+  if (!attachment.ok()) return attachment.status();
+  std::unique_ptr<SidecarWorker> worker(
+      new SidecarWorker(*std::move(attachment), options.socket_folder));
+  if (absl::Status status = worker->OpenSession(options); !status.ok()) return status;
+  return worker;
+}
+
+absl::Status SidecarWorker::OpenSession(const SidecarWorkerOptions& options) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + options.open_timeout);
+  v1::OpenSessionResponse response;
+  const grpc::Status status =
+      StubOf(socket_folder_)
+          ->OpenSession(&context, RequestOf(options, attachment_.token()), &response);
+  cp_size_ = response.cp_size();
+  return client::FromGrpcStatus(status);
+}
+
+SidecarWorker::~SidecarWorker() {
+  if (cp_size_ == 0 || attachment_.IsGone()) return;
+  // So that the rank has left its group when this returns; the worker also notices that
+  // the connection ends.
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCloseTimeout);
+  v1::CloseSessionRequest request;
+  request.set_token(BytesOf(attachment_.token()));
+  v1::CloseSessionResponse response;
+  StubOf(socket_folder_)->CloseSession(&context, request, &response);
+}
+
+absl::StatusOr<ArenaBlock> SidecarWorker::Allocate(uint64_t bytes) {
+  const absl::StatusOr<uint64_t> offset = allocator_.Allocate(bytes);
+  if (!offset.ok()) return offset.status();
+  return ArenaBlock{*offset, attachment_.arena().data() + *offset};
+}
+
+absl::StatusOr<uint64_t> SidecarWorker::Submit(SubmissionKind kind, uint64_t step) {
+  Submission submission;
+  submission.kind = kind;
+  submission.step = step;
+  return writer_.Submit(submission);
+}
+
+absl::StatusOr<uint64_t> SidecarWorker::BeginStep(uint64_t step) {
+  return Submit(SubmissionKind::kBeginStep, step);
+}
+
+absl::StatusOr<uint64_t> SidecarWorker::EndStep(uint64_t step) {
+  return Submit(SubmissionKind::kEndStep, step);
+}
+
+absl::StatusOr<uint64_t> SidecarWorker::SubmitPass(Submission submission,
+                                                   const ArenaTensors& tensors) {
+  submission.tensors[kQuery] = tensors.query;
+  submission.tensors[kKey] = tensors.key;
+  submission.tensors[kValue] = tensors.value;
+  submission.tensors[kOutput] = tensors.output;
+  submission.tensors[kLogSumExp] = tensors.log_sum_exp;
+  submission.tensors[kOutputGradient] = tensors.output_gradient;
+  submission.tensors[kQueryGradient] = tensors.query_gradient;
+  submission.tensors[kKeyGradient] = tensors.key_gradient;
+  submission.tensors[kValueGradient] = tensors.value_gradient;
+  return writer_.Submit(submission);
+}
+
+absl::StatusOr<uint64_t> SidecarWorker::Forward(uint64_t step, uint32_t micro_batch,
+                                                uint64_t rows,
+                                                const ArenaTensors& tensors,
+                                                uint64_t ready) {
+  return SubmitPass({SubmissionKind::kForward, micro_batch, step, rows, ready, {}},
+                    tensors);
+}
+
+absl::StatusOr<uint64_t> SidecarWorker::Backward(uint64_t step, uint32_t micro_batch,
+                                                 uint64_t rows,
+                                                 const ArenaTensors& tensors,
+                                                 uint64_t ready) {
+  return SubmitPass({SubmissionKind::kBackward, micro_batch, step, rows, ready, {}},
+                    tensors);
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,128 @@
+#include "gpu_worker/sidecar/sidecar.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/gpu_worker/sidecar/pretended_job.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::PretendedJob;
+using evenpack::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kMemory = 1 << 20;
+constexpr uint64_t kArena = 1 << 18;
+
+class SidecarTest : public ::testing::Test {
+ protected:
+  SidecarTest() {
+    SidecarOptions options;
+    options.memory_bytes = kMemory;
+    sidecar_.emplace(job_.client(), options);
+    request_.steps.job = "job";
+    request_.steps.dp_rank = 1;
+    request_.steps.cp_rank = 0;
+    request_.member = "m";
+  }
+
+  void Attach(uint8_t token) {
+    AttachedTrainer trainer{77, 0, {}};
+    trainer.token.fill(token);
+    sidecar_->OnAttached(trainer, std::make_shared<Arena>(*Arena::Create(kArena)));
+  }
+  absl::StatusOr<OpenedSession> Open(uint8_t token) {
+    return sidecar_->OpenSession(Token(token), request_);
+  }
+  static std::string Token(uint8_t token) {
+    return std::string(16, static_cast<char>(token));
+  }
+
+  PretendedJob job_{3};
+  std::optional<Sidecar> sidecar_;
+  SessionRequest request_;
+};
+
+TEST_F(SidecarTest, OpensASessionForWhoIsAttached) {
+  Attach(200);
+  const auto opened = Open(200);
+  ASSERT_THAT(opened, IsOk());
+  EXPECT_EQ(opened->cp_size, 2U);
+  EXPECT_EQ(opened->scratch_bytes, kMemory - kArena);
+  const SidecarStatus status = sidecar_->status();
+  ASSERT_TRUE(status.trainer.has_value());
+  EXPECT_EQ(status.trainer->process, 77);
+  EXPECT_EQ(status.arena_bytes, kArena);
+  ASSERT_TRUE(status.session.has_value());
+  EXPECT_EQ(status.session->job, "job");
+  EXPECT_EQ(status.session->dp_rank, 1U);
+  EXPECT_EQ(status.session->cp_size, 2U);
+  EXPECT_EQ(status.session->progress.submissions, 0U);
+  EXPECT_FALSE(status.session->progress.step.has_value());
+  sidecar_->OnDetached();
+  EXPECT_FALSE(sidecar_->status().trainer.has_value());
+  EXPECT_FALSE(sidecar_->status().session.has_value());
+  EXPECT_EQ(sidecar_->status().arena_bytes, 0U);
+}
+
+TEST_F(SidecarTest, AnotherTokenIsRefused) {
+  const auto refused =
+      StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("token"));
+  EXPECT_THAT(Open(0), refused);
+  Attach(7);
+  EXPECT_THAT(Open(8), refused);
+  EXPECT_THAT(sidecar_->OpenSession("", request_), refused);
+  EXPECT_THAT(sidecar_->OpenSession(Token(7) + "x", request_), refused);
+  EXPECT_THAT(sidecar_->CloseSession(Token(8)), refused);
+  EXPECT_THAT(Open(7), IsOk());
+  sidecar_->OnDetached();
+  EXPECT_THAT(Open(7), refused);
+}
+
+TEST_F(SidecarTest, AnArenaHasOneSession) {
+  Attach(7);
+  ASSERT_THAT(Open(7), IsOk());
+  const auto refused =
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("one for each time"));
+  EXPECT_THAT(Open(7), refused);
+  EXPECT_THAT(sidecar_->CloseSession(Token(7)), IsOk());
+  EXPECT_FALSE(sidecar_->status().session.has_value());
+  EXPECT_THAT(Open(7), refused);
+  EXPECT_THAT(sidecar_->CloseSession(Token(7)), IsOk());
+  sidecar_->OnDetached();
+  Attach(8);
+  EXPECT_THAT(Open(8), IsOk());
+  sidecar_->OnDetached();
+}
+
+TEST_F(SidecarTest, ASessionThatWasRefusedMayBeTriedAgain) {
+  Attach(7);
+  request_.steps.job = "other";
+  EXPECT_THAT(Open(7), StatusIs(absl::StatusCode::kNotFound, _));
+  request_.steps.job = "job";
+  EXPECT_THAT(Open(7), IsOk());
+  sidecar_->OnDetached();
+}
+
+TEST_F(SidecarTest, WhoIsGoneWhileTheServerIsAwayIsNotWaitedFor) {
+  job_.GoAway();
+  Attach(7);
+  std::thread opening([&] {
+    EXPECT_THAT(Open(7), StatusIs(absl::StatusCode::kAborted, HasSubstr("gone")));
+  });
+  job_.AwaitSomebodyWaiting();
+  EXPECT_THAT(Open(7), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  sidecar_->OnDetached();
+  opening.join();
+  EXPECT_FALSE(sidecar_->status().session.has_value());
+}
+
+}  // namespace
+}  // namespace evenpack::worker

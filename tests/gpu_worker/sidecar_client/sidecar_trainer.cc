@@ -1,0 +1,202 @@
+// sidecar_trainer SOCKET_FOLDER HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP]: as
+// attention_trainer, with the attention executed by the worker at SOCKET_FOLDER. The
+// trainer follows the rank's steps for itself, and enqueues all of a step at once.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "client/cpp/client.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
+#include "gpu_worker/sidecar_client/sidecar_worker.h"
+
+namespace {
+
+namespace client = evenpack::client;
+using evenpack::worker::ArenaBlock;
+using evenpack::worker::ArenaTensors;
+using evenpack::worker::MadeMicroBatch;
+using evenpack::worker::RankTensors;
+using evenpack::worker::SidecarWorker;
+using evenpack::worker::SidecarWorkerOptions;
+
+struct Task {
+  std::string address;
+  client::ConsumerOptions steps;
+  SidecarWorkerOptions worker;
+};
+
+// The tensors of a micro-batch in the arena.
+class PlacedMicroBatch {
+ public:
+  PlacedMicroBatch(SidecarWorker& worker, const client::MicroBatchView& view,
+                   uint32_t cp_rank, const MadeMicroBatch& made)
+      : worker_(worker), view_(view), cp_rank_(cp_rank), made_(made) {
+    values_ = made_.OfRank(view.plan(), cp_rank);
+    Place(values_.query, tensors_.query);
+    Place(values_.key, tensors_.key);
+    Place(values_.value, tensors_.value);
+    Place(values_.output, tensors_.output);
+    Place(values_.log_sum_exp, tensors_.log_sum_exp);
+    Place(values_.output_gradient, tensors_.output_gradient);
+    Place(values_.query_gradient, tensors_.query_gradient);
+    Place(values_.key_gradient, tensors_.key_gradient);
+    Place(values_.value_gradient, tensors_.value_gradient);
+  }
+  ~PlacedMicroBatch() {
+    for (const ArenaBlock& block : blocks_) worker_.Free(block);
+  }
+  PlacedMicroBatch(const PlacedMicroBatch&) = delete;
+  PlacedMicroBatch& operator=(const PlacedMicroBatch&) = delete;
+
+  absl::Status Submit(uint64_t step) {
+    const uint64_t rows = HeldTokens(view_.plan(), cp_rank_);
+    auto number = worker_.Forward(step, view_.index(), rows, tensors_);
+    if (number.ok()) number = worker_.Backward(step, view_.index(), rows, tensors_);
+    return number.status();
+  }
+  double Error() {
+    Fetch(3, values_.output);
+    Fetch(4, values_.log_sum_exp);
+    Fetch(6, values_.query_gradient);
+    Fetch(7, values_.key_gradient);
+    Fetch(8, values_.value_gradient);
+    return made_.Compare(view_.plan(), cp_rank_, values_).Largest();
+  }
+
+ private:
+  template <typename Value>
+  void Place(const std::vector<Value>& values, uint64_t& offset) {
+    const size_t bytes = values.size() * sizeof(Value);
+    blocks_.push_back(worker_.Allocate(bytes).value());
+    offset = blocks_.back().offset;
+    if (bytes > 0) std::memcpy(blocks_.back().data, values.data(), bytes);
+  }
+  template <typename Value>
+  void Fetch(size_t block, std::vector<Value>& values) {
+    if (values.empty()) return;
+    std::memcpy(values.data(), blocks_[block].data, values.size() * sizeof(Value));
+  }
+
+  SidecarWorker& worker_;
+  const client::MicroBatchView& view_;
+  const uint32_t cp_rank_;
+  const MadeMicroBatch& made_;
+  RankTensors values_;
+  std::vector<ArenaBlock> blocks_;
+  ArenaTensors tensors_;
+};
+
+class Trainer {
+ public:
+  Trainer(const Task& task, client::Consumer& consumer, SidecarWorker& worker)
+      : task_(task), consumer_(consumer), worker_(worker) {}
+
+  absl::Status ExecuteAll() {
+    for (;;) {
+      const absl::StatusOr<std::optional<client::RankStep>> step = consumer_.Next();
+      if (!step.ok()) return step.status();
+      if (!step->has_value()) return absl::OkStatus();
+      int attempts = 0;
+      double error = 0;
+      absl::Status status;
+      do {
+        ++attempts;
+        status = ExecuteStep(**step, error);
+      } while (absl::IsAborted(status));
+      if (!status.ok()) return status;
+      const uint64_t index = (*step)->index();
+      std::cout << R"({"step": )" << index << R"(, "attempts": )" << attempts
+                << R"(, "error": )" << error << "}\n"
+                << std::flush;
+      if (!task_.steps.sends_durable) continue;
+      if (status = consumer_.AcknowledgeDurable(index); !status.ok()) return status;
+    }
+  }
+
+ private:
+  absl::Status ExecuteStep(const client::RankStep& step, double& error) {
+    std::vector<std::unique_ptr<MadeMicroBatch>> made;
+    std::vector<std::unique_ptr<PlacedMicroBatch>> placed;
+    absl::Status status = worker_.BeginStep(step.index()).status();
+    for (const client::MicroBatchView& view : step.micro_batches()) {
+      std::vector<uint32_t> lengths;
+      for (const evenpack::Document& document : view.documents()) {
+        lengths.push_back(document.length);
+      }
+      made.push_back(std::make_unique<MadeMicroBatch>(
+          task_.worker.shape, lengths, step.index() * 100 + view.index()));
+      placed.push_back(std::make_unique<PlacedMicroBatch>(
+          worker_, view, task_.worker.cp_rank, *made.back()));
+      if (status.ok()) status = placed.back()->Submit(step.index());
+    }
+    if (!status.ok()) return status;
+    const absl::StatusOr<uint64_t> end = worker_.EndStep(step.index());
+    if (!end.ok()) return end.status();
+    status = worker_.Wait(*end);
+    for (const auto& micro_batch : placed) {
+      if (status.ok()) error = std::max(error, micro_batch->Error());
+    }
+    return status;
+  }
+
+  const Task& task_;
+  client::Consumer& consumer_;
+  SidecarWorker& worker_;
+};
+
+absl::Status Run(const Task& task) {
+  client::ClientOptions options{.address = task.address};
+  // So that a server that is back is soon found.
+  options.backoff.maximum = std::chrono::milliseconds(500);
+  absl::StatusOr<client::Client> connected = client::Client::Connect(options);
+  if (!connected.ok()) return connected.status();
+  const auto consumer = connected->OpenConsumer(task.steps);
+  if (!consumer.ok()) return consumer.status();
+  const auto worker = SidecarWorker::Open(task.worker);
+  if (!worker.ok()) return worker.status();
+  const absl::Status status = Trainer(task, **consumer, **worker).ExecuteAll();
+  return status.ok() ? (*consumer)->Close() : status;
+}
+
+bool Read(int argc, char** argv, Task& task) {
+  SidecarWorkerOptions& worker = task.worker;
+  if (argc < 7 || argc > 8 || !absl::SimpleAtoi(argv[4], &worker.dp_rank) ||
+      !absl::SimpleAtoi(argv[5], &worker.cp_rank) ||
+      (argc == 8 && !absl::SimpleAtoi(argv[7], &worker.from_step))) {
+    return false;
+  }
+  worker.socket_folder = argv[1];
+  worker.arena_bytes = 64 << 20;
+  worker.job = argv[3];
+  worker.member = argv[6];
+  worker.shape.query_heads = 4;
+  worker.shape.kv_heads = 2;
+  worker.shape.head_size = 64;
+  task.address = argv[2];
+  task.steps.job = worker.job;
+  task.steps.dp_rank = worker.dp_rank;
+  task.steps.subscriber = argv[6];
+  task.steps.sends_durable = worker.cp_rank == 0;
+  task.steps.from_step = worker.from_step;
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Task task;
+  if (!Read(argc, argv, task)) {
+    std::cerr << "usage: sidecar_trainer SOCKET_FOLDER HOST:PORT JOB DP_RANK CP_RANK "
+                 "MEMBER [FROM_STEP]\n";
+    return 2;
+  }
+  const absl::Status status = Run(task);
+  if (!status.ok()) std::cerr << status << '\n';
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,88 @@
+"""Trainers that execute the attention of a job's steps, and jobs for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Mapping, Sequence
+
+import job_specs
+import local_client
+from child_process import ChildProcess
+from server_process import ServerProcess
+
+IN_PROCESS_TRAINER = os.environ["EVENPACK_ATTENTION_TRAINER"]
+SIDECAR_TRAINER = os.environ["EVENPACK_SIDECAR_TRAINER"]
+WINDOW = 160
+# A job's steps are about as many.
+STEPS = 12
+# Of float32: gpu_worker/selftest has the bound.
+ACCEPTED = 1e-5
+
+
+def create_job(server: ServerProcess, context: int, data: int = 1) -> int:
+    """The job "job", whose steps are many enough, and small; how many."""
+    spec = job_specs.small_spec(
+        ["web"], data=data, context=context, window=WINDOW, roomy=True
+    )
+    spec.retention.checkpoints = 1000
+    local_client.create(server, "job", spec)
+    lengths: list[int] = []
+    draw = random.Random(7)
+    while sum(lengths) < STEPS * 2 * data * WINDOW:
+        lengths.append(draw.randint(1, 90))
+    sent = local_client.batch(length=lengths)
+    ended = local_client.end_of_stream(len(lengths))
+    opening = local_client.opening("job", "web")
+    local_client.ingest(server, opening, sent, ended)
+    return local_client.get_job(server, "job").next_step
+
+
+class AttentionTrainer(ChildProcess):
+    """A trainer of one rank, which says of each step what came of it."""
+
+    def __init__(
+        self,
+        program: Sequence[str],
+        server: ServerProcess,
+        rank: tuple[int, int],
+        member: str,
+        from_step: int | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts it; `rank` is (dp_rank, cp_rank)."""
+        of_rank = [*map(str, rank), member]
+        begin = [] if from_step is None else [str(from_step)]
+        command = [*program, server.grpc_address, "job", *of_rank, *begin]
+        super().__init__(command, variables)
+        self.steps: list[int] = []
+        self.epoch = 0
+        self.attempts = 0
+
+    def take(self) -> bool:
+        """Its next step, whose numbers must be right; False at the end."""
+        line = self.next_line()
+        if line is None:
+            return False
+        said = json.loads(line)
+        if said["error"] > ACCEPTED:
+            raise AssertionError(f"step {said['step']} is wrong by {said['error']}")
+        self.steps.append(said["step"])
+        self.epoch = said.get("epoch", 0)
+        self.attempts += said["attempts"]
+        return True
+
+    def take_until(self, step: int) -> None:
+        """Waits until it has executed it."""
+        while not self.steps or self.steps[-1] < step:
+            if not self.take():
+                raise AssertionError(f"it ended early: {self.stderr()}")
+
+    def take_all(self) -> None:
+        """Waits for its good end."""
+        while self.take():
+            pass
+        status = self.wait()
+        if status != 0:
+            raise AssertionError(f"exit status {status}: {self.stderr()}")
