@@ -52,11 +52,43 @@ JobReport Verify(SqliteStore& store, const std::string& name) {
   return report;
 }
 
-std::string Json(const std::vector<JobReport>& jobs, bool ok) {
+struct ProfileReport {
+  std::string name;
+  // Empty where the profile is whole.
+  std::string error;
+  uint64_t bytes = 0;
+};
+
+struct StoreReport {
+  std::vector<JobReport> jobs;
+  std::vector<ProfileReport> profiles;
+};
+
+std::vector<ProfileReport> ReportsOf(const StoredProfiles& stored) {
+  std::vector<ProfileReport> profiles;
+  for (const auto& [name, bytes] : stored) {
+    ProfileReport& report = profiles.emplace_back();
+    report.name = name;
+    if (bytes.ok()) {
+      report.bytes = bytes->size();
+    } else {
+      report.error = std::string(bytes.status().message());
+    }
+  }
+  return profiles;
+}
+
+bool IsWhole(const StoreReport& report) {
+  const auto is_whole = [](const auto& each) { return each.error.empty(); };
+  return std::all_of(report.jobs.begin(), report.jobs.end(), is_whole) &&
+         std::all_of(report.profiles.begin(), report.profiles.end(), is_whole);
+}
+
+std::string Json(const StoreReport& report) {
   nlohmann::ordered_json json;
-  json["ok"] = ok;
+  json["ok"] = IsWhole(report);
   json["jobs"] = nlohmann::ordered_json::array();
-  for (const JobReport& job : jobs) {
+  for (const JobReport& job : report.jobs) {
     nlohmann::ordered_json& row = json["jobs"].emplace_back();
     row["name"] = job.name;
     row["ok"] = job.error.empty();
@@ -68,12 +100,20 @@ std::string Json(const std::vector<JobReport>& jobs, bool ok) {
     row["digest"] = job.digest;
     row["error"] = job.error;
   }
+  json["profiles"] = nlohmann::ordered_json::array();
+  for (const ProfileReport& profile : report.profiles) {
+    nlohmann::ordered_json& row = json["profiles"].emplace_back();
+    row["name"] = profile.name;
+    row["ok"] = profile.error.empty();
+    row["bytes"] = profile.bytes;
+    row["error"] = profile.error;
+  }
   return json.dump(2) + "\n";
 }
 
-std::string Text(const std::vector<JobReport>& jobs) {
+std::string Text(const StoreReport& report) {
   std::string text;
-  for (const JobReport& job : jobs) {
+  for (const JobReport& job : report.jobs) {
     if (job.error.empty()) {
       absl::StrAppend(&text, job.name, ": whole, ", job.records, " records, ",
                       job.snapshot_records, " of them in the snapshot, ", job.next_step,
@@ -83,7 +123,20 @@ std::string Text(const std::vector<JobReport>& jobs) {
       absl::StrAppend(&text, job.name, ": DAMAGED: ", job.error, "\n");
     }
   }
-  absl::StrAppend(&text, jobs.size(), jobs.size() == 1 ? " job\n" : " jobs\n");
+  for (const ProfileReport& profile : report.profiles) {
+    absl::StrAppend(&text, "profile ", profile.name,
+                    profile.error.empty()
+                        ? absl::StrCat(": whole, ", profile.bytes, " bytes\n")
+                        : absl::StrCat(": DAMAGED: ", profile.error, "\n"));
+  }
+  const size_t jobs = report.jobs.size();
+  absl::StrAppend(&text, jobs, jobs == 1 ? " job" : " jobs");
+  const size_t profiles = report.profiles.size();
+  if (profiles > 0) {
+    absl::StrAppend(&text, ", ", profiles,
+                    profiles == 1 ? " cost profile" : " cost profiles");
+  }
+  text += "\n";
   return text;
 }
 
@@ -99,15 +152,16 @@ absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values) {
   }
   const absl::StatusOr<std::vector<std::string>> names = (*store)->Jobs();
   if (!names.ok()) return names.status();
-  std::vector<JobReport> jobs;
-  jobs.reserve(names->size());
-  for (const std::string& name : *names) jobs.push_back(Verify(**store, name));
-  const bool ok = std::all_of(jobs.begin(), jobs.end(),
-                              [](const JobReport& job) { return job.error.empty(); });
+  StoreReport report;
+  report.jobs.reserve(names->size());
+  for (const std::string& name : *names) report.jobs.push_back(Verify(**store, name));
+  const absl::StatusOr<StoredProfiles> profiles = (*store)->Profiles();
+  if (!profiles.ok()) return profiles.status();
+  report.profiles = ReportsOf(*profiles);
   CommandOutput output;
-  output.text = IsGiven(values, "--json") ? Json(jobs, ok) : Text(jobs);
-  output.failed = !ok;
-  if (!ok) output.note = absl::StrCat("evenpackctl: ", path, " is damaged\n");
+  output.text = IsGiven(values, "--json") ? Json(report) : Text(report);
+  output.failed = !IsWhole(report);
+  if (output.failed) output.note = absl::StrCat("evenpackctl: ", path, " is damaged\n");
   return output;
 }
 

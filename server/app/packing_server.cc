@@ -18,9 +18,11 @@
 #include "absl/strings/strip.h"
 #include "server/app/figures.h"
 #include "server/control/committer.h"
+#include "server/control/cost_profile_registry.h"
 #include "server/control/job_registry.h"
 #include "server/metrics/figures_collector.h"
 #include "server/runtime/worker_pool.h"
+#include "server/service/cost_profile_service.h"
 #include "server/service/field_path.h"
 #include "server/service/packing_service.h"
 #include "server/store/open_store.h"
@@ -34,7 +36,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr char kServiceName[] = "evenpack.v1.PackingService";
+constexpr const char* kServiceNames[] = {"evenpack.v1.PackingService",
+                                         "evenpack.v1.CostProfileService"};
 // For calls that end by themselves, once the streams are gone.
 constexpr milliseconds kLastCalls{500};
 // For connections that close, once their calls are gone.
@@ -84,16 +87,21 @@ class PackingServer::Rooms {
         store_(std::move(store)),
         pool_(WakeThreads(options)),
         committer_(*store_),
+        profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
+                                                        Clock::Steady())),
         jobs_({committer_, *store_, pool_, Clock::Steady()}, options.max_jobs),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),
                LiveCalls(options.max_group_streams)},
         messages_(options.step_cache_bytes),
-        service_(MakePackingService({jobs_, calls_, messages_, errors_})),
+        service_(MakePackingService({jobs_, calls_, messages_, errors_, *profiles_})),
+        profile_service_(
+            MakeCostProfileService({jobs_, calls_, messages_, errors_, *profiles_})),
         figures_(jobs_, committer_, calls_, errors_),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
   absl::Status Start() {
+    if (absl::Status status = profiles_->Recover(); !status.ok()) return status;
     if (absl::Status status = jobs_.Recover(); !status.ok()) return status;
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
     if (absl::Status status = StartHttp(); !status.ok()) return status;
@@ -149,6 +157,7 @@ class PackingServer::Rooms {
     int port = 0;
     builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(service_.get());
+    builder.RegisterService(profile_service_.get());
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port == 0) {
       grpc_.reset();
@@ -176,18 +185,20 @@ class PackingServer::Rooms {
     serving_ = serving;
     grpc::HealthCheckServiceInterface* health = grpc_->GetHealthCheckService();
     health->SetServingStatus(serving);
-    health->SetServingStatus(kServiceName, serving);
+    for (const char* name : kServiceNames) health->SetServingStatus(name, serving);
   }
 
   const ServerOptions options_;
   const std::unique_ptr<StateStore> store_;
   WorkerPool pool_;
   Committer committer_;
+  const std::shared_ptr<CostProfileRegistry> profiles_;
   JobRegistry jobs_;
   StreamCalls calls_;
   StepMessages messages_;
   ErrorCounts errors_;
   const std::unique_ptr<grpc::Service> service_;
+  const std::unique_ptr<grpc::Service> profile_service_;
   const Figures figures_;
   const FiguresCollector collector_;
   std::atomic<bool> serving_ = false;

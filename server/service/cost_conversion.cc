@@ -38,11 +38,6 @@ ModelSpec FromShape(const v1::ModelShape& shape) {
   return model;
 }
 
-absl::StatusOr<ModelSpec> ReadModel(const v1::Model& model) {
-  if (model.has_shape()) return FromShape(model.shape());
-  return NamedModel(model.name());
-}
-
 absl::StatusOr<HardwareSpec> ReadHardware(const v1::Hardware& hardware) {
   if (!hardware.has_figures()) return NamedHardware(hardware.name());
   const v1::HardwareFigures& figures = hardware.figures();
@@ -81,19 +76,6 @@ absl::StatusOr<AnalyticCost> ReadAnalytic(const v1::AnalyticCost& from,
   cost.context_parallel = shape.context_parallel;
   if (absl::Status status = Validate(cost); !status.ok()) return InApiNames(status);
   return cost;
-}
-
-absl::StatusOr<KernelLatencyTable> ReadMeasured(const v1::KernelLatency& from) {
-  const auto cells = static_cast<size_t>(from.q_lens_size()) *
-                     static_cast<size_t>(from.kv_lens_size());
-  if (static_cast<size_t>(from.slice_ns_size()) != cells) {
-    return InvalidField("slice_ns", absl::StrCat(from.slice_ns_size(), " values"),
-                        absl::StrCat(cells, " values, q_lens times kv_lens"));
-  }
-  return KernelLatencyTable::FromMeasurements(
-      {from.q_lens().begin(), from.q_lens().end()},
-      {from.kv_lens().begin(), from.kv_lens().end()},
-      {from.slice_ns().begin(), from.slice_ns().end()}, from.launch_ns());
 }
 
 // A function given by its values at some token counts: lines between them, the last
@@ -186,7 +168,7 @@ absl::StatusOr<WorkloadTable> Resolve(const v1::Cost& cost, const CostShape& sha
     case v1::Cost::kProfiled: {
       const auto linear = ReadAnalytic(cost.profiled().linear(), shape);
       if (!linear.ok()) return Under("profiled.linear", linear.status());
-      const auto attention = ReadMeasured(cost.kernel_latency());
+      const auto attention = ReadKernelLatency(cost.kernel_latency());
       if (!attention.ok()) return Under("kernel_latency", attention.status());
       return InField("profiled", resolve(ProfiledCost{*linear, *attention}));
     }
@@ -200,7 +182,7 @@ absl::StatusOr<WorkloadTable> Resolve(const v1::Cost& cost, const CostShape& sha
 absl::StatusOr<KernelLatencyTable> ResolveLatency(const v1::Cost& cost,
                                                   const CostShape& shape) {
   if (cost.kernel_latency().q_lens_size() > 0) {
-    return InField("kernel_latency", ReadMeasured(cost.kernel_latency()));
+    return InField("kernel_latency", ReadKernelLatency(cost.kernel_latency()));
   }
   v1::AnalyticCost analytic;
   if (cost.has_analytic()) {
@@ -225,6 +207,24 @@ absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
 absl::StatusOr<KernelLatencyTable> ResolveKernelLatency(const v1::Cost& cost,
                                                         const CostShape& shape) {
   return InField("cost", ResolveLatency(cost, shape));
+}
+
+absl::StatusOr<KernelLatencyTable> ReadKernelLatency(const v1::KernelLatency& from) {
+  const auto cells = static_cast<size_t>(from.q_lens_size()) *
+                     static_cast<size_t>(from.kv_lens_size());
+  if (static_cast<size_t>(from.slice_ns_size()) != cells) {
+    return InvalidField("slice_ns", absl::StrCat(from.slice_ns_size(), " values"),
+                        absl::StrCat(cells, " values, q_lens times kv_lens"));
+  }
+  return KernelLatencyTable::FromMeasurements(
+      {from.q_lens().begin(), from.q_lens().end()},
+      {from.kv_lens().begin(), from.kv_lens().end()},
+      {from.slice_ns().begin(), from.slice_ns().end()}, from.launch_ns());
+}
+
+absl::StatusOr<ModelSpec> ReadModel(const v1::Model& model) {
+  if (model.has_shape()) return FromShape(model.shape());
+  return NamedModel(model.name());
 }
 
 }  // namespace evenpack

@@ -6,11 +6,14 @@
 
 #include "absl/status/statusor.h"
 #include "server/core/cost/kernel_latency_table.h"
+#include "server/core/cost/model_spec.h"
 #include "server/core/cost/workload_table.h"
 
 namespace evenpack::v1 {
 class Cost;
-}
+class KernelLatency;
+class Model;
+}  // namespace evenpack::v1
 
 namespace evenpack {
 
@@ -22,13 +25,20 @@ struct CostShape {
   uint32_t context_parallel = 1;
 };
 
-// INVALID_ARGUMENT naming the field, as "cost.analytic.model.name".
+// INVALID_ARGUMENT naming the field, as "cost.analytic.model.name". A profile that the
+// cost names is not looked up: ResolveProfile has been there before.
 absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
                                               const CostShape& shape);
 
 // Of cost.kernel_latency or, where it is empty, of the kernel's tiles.
 absl::StatusOr<KernelLatencyTable> ResolveKernelLatency(const v1::Cost& cost,
                                                         const CostShape& shape);
+
+// INVALID_ARGUMENT naming the field, as "slice_ns[3]".
+absl::StatusOr<KernelLatencyTable> ReadKernelLatency(const v1::KernelLatency& from);
+
+// By name or by shape, which is not validated. INVALID_ARGUMENT: there is no such name.
+absl::StatusOr<ModelSpec> ReadModel(const v1::Model& model);
 
 }  // namespace evenpack
 

@@ -54,7 +54,7 @@ void Handle(const ServiceEnvironment& environment, const v1::RewindJobRequest& r
             v1::RewindJobResponse& response, const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
   if (!job.ok()) return answer(job.status());
-  absl::StatusOr<Command> command = FromProto(request);
+  absl::StatusOr<Command> command = FromProto(request, FindProfileIn(environment));
   if (!command.ok()) return answer(command.status());
   (*job)->Reconfigure([&command](uint64_t) { return *std::move(command); },
                       ExpectedEpoch(request),

@@ -107,7 +107,7 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
   if (absl::Status status = CheckJobName(request.name()); !status.ok()) {
     return answer(status);
   }
-  absl::StatusOr<JobSpec> spec = FromProto(request.spec());
+  absl::StatusOr<JobSpec> spec = FromProto(request.spec(), FindProfileIn(environment));
   if (!spec.ok()) return answer(spec.status());
   environment.jobs.Create(request.name(), CreateJob{*std::move(spec)},
                           [&jobs = environment.jobs, &request, &response,
@@ -144,7 +144,7 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
             v1::UpdateJobResponse& response, const Answer& answer) {
   const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.name());
   if (!job.ok()) return answer(job.status());
-  absl::StatusOr<JobSpec> spec = FromProto(request.spec());
+  absl::StatusOr<JobSpec> spec = FromProto(request.spec(), FindProfileIn(environment));
   if (!spec.ok()) return answer(spec.status());
   std::optional<uint64_t> epoch;
   if (request.has_expected_epoch()) epoch = request.expected_epoch();

@@ -7,8 +7,8 @@
 #include "server/service/history_calls.h"
 #include "server/service/ingest_call.h"
 #include "server/service/job_calls.h"
-#include "server/service/status_conversion.h"
 #include "server/service/steps_call.h"
+#include "server/service/unary_answer.h"
 
 namespace evenpack {
 namespace {
@@ -36,55 +36,55 @@ class PackingService final : public Base {
 
   Unary* CreateJob(Context* context, const v1::CreateJobRequest* request,
                    v1::CreateJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* GetJob(Context* context, const v1::GetJobRequest* request,
                 v1::GetJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* ListJobs(Context* context, const v1::ListJobsRequest* request,
                   v1::ListJobsResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* UpdateJob(Context* context, const v1::UpdateJobRequest* request,
                    v1::UpdateJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* CheckpointJob(Context* context, const v1::CheckpointJobRequest* request,
                        v1::CheckpointJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* RestoreJob(Context* context, const v1::RestoreJobRequest* request,
                     v1::RestoreJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* RewindJob(Context* context, const v1::RewindJobRequest* request,
                    v1::RewindJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* ForkJob(Context* context, const v1::ForkJobRequest* request,
                  v1::ForkJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* SkipDocuments(Context* context, const v1::SkipDocumentsRequest* request,
                        v1::SkipDocumentsResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* DeleteJob(Context* context, const v1::DeleteJobRequest* request,
                    v1::DeleteJobResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* GetStep(Context* context, const v1::GetStepRequest* request,
                  v1::GetStepResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* Acknowledge(Context* context, const v1::AcknowledgeRequest* request,
                      v1::AcknowledgeResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   Unary* ReportLatency(Context* context, const v1::ReportLatencyRequest* request,
                        v1::ReportLatencyResponse* response) override {
-    return Answered(context, *request, *response);
+    return Answered(environment_, context, *request, *response);
   }
   grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Ingest(
       Context*) override {
@@ -100,17 +100,6 @@ class PackingService final : public Base {
   }
 
  private:
-  template <typename Request, typename Response>
-  Unary* Answered(Context* context, const Request& request, Response& response) {
-    Unary* reactor = context->DefaultReactor();
-    Handle(environment_, request, response,
-           [reactor, &errors = environment_.errors](const absl::Status& status) {
-             errors.Count(status);
-             reactor->Finish(ToGrpc(status));
-           });
-    return reactor;
-  }
-
   const ServiceEnvironment environment_;
 };
 

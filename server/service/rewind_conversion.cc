@@ -24,12 +24,13 @@ std::vector<DocumentRange> RangesOf(const Ranges& from) {
 
 }  // namespace
 
-absl::StatusOr<Command> FromProto(const v1::RewindJobRequest& from) {
+absl::StatusOr<Command> FromProto(const v1::RewindJobRequest& from,
+                                  const ProfileFinder& profiles) {
   switch (from.target_case()) {
     case v1::RewindJobRequest::kFromStep: {
       RewindJob command{from.from_step(), std::nullopt, RangesOf(from.skip())};
       if (!from.has_spec()) return command;
-      absl::StatusOr<JobSpec> spec = FromProto(from.spec());
+      absl::StatusOr<JobSpec> spec = FromProto(from.spec(), profiles);
       if (!spec.ok()) return spec.status();
       command.spec = *std::move(spec);
       return command;

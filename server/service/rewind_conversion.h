@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/engine/command.h"
+#include "server/service/cost_profile_conversion.h"
 
 namespace evenpack::v1 {
 class RewindJobRequest;
@@ -16,8 +17,9 @@ class SkipDocumentsRequest;
 namespace evenpack {
 
 // RewindJob or RewindToCheckpoint. INVALID_ARGUMENT: neither, both a checkpoint and a
-// spec, or a spec that is none.
-absl::StatusOr<Command> FromProto(const v1::RewindJobRequest& from);
+// spec, or a spec that is none. `profiles`: as for a spec.
+absl::StatusOr<Command> FromProto(const v1::RewindJobRequest& from,
+                                  const ProfileFinder& profiles = nullptr);
 
 // `next_step`: what a step that is not set stands for.
 SkipDocuments FromProto(const v1::SkipDocumentsRequest& from, uint64_t next_step);

@@ -5,6 +5,12 @@
 
 namespace evenpack {
 
+ProfileFinder FindProfileIn(const ServiceEnvironment& environment) {
+  return [&profiles = environment.profiles](const std::string& name) {
+    return profiles.Find(name);
+  };
+}
+
 absl::Status Draining() {
   return WithDetail(
       absl::UnavailableError("server: it is shutting down; connect to another, or "

@@ -8,7 +8,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "server/control/cost_profile_registry.h"
 #include "server/control/job_registry.h"
+#include "server/service/cost_profile_conversion.h"
 #include "server/service/live_calls.h"
 #include "server/service/step_messages.h"
 
@@ -37,7 +39,11 @@ struct ServiceEnvironment {
   StreamCalls& calls;
   StepMessages& messages;
   ErrorCounts& errors;
+  CostProfileRegistry& profiles;
 };
+
+// Looks in the server's profiles, which must outlive it.
+ProfileFinder FindProfileIn(const ServiceEnvironment& environment);
 
 // UNAVAILABLE: what a call ends with that the server drains.
 absl::Status Draining();

@@ -190,9 +190,14 @@ void ReadLimits(const v1::JobSpec& from, JobSpec& to) {
   to.max_buffered_bytes = from.buffer_limits().max_bytes();
 }
 
-absl::Status ReadCost(const v1::Cost& from, JobSpec& to) {
+absl::Status ReadCost(const v1::Cost& given, const ProfileFinder& profiles,
+                      JobSpec& to) {
   const CostShape shape = {to.max_length, to.micro_batches, to.tensor_parallel,
                            to.context_parallel};
+  v1::Cost from = given;
+  if (absl::Status status = ResolveProfile(profiles, shape, from); !status.ok()) {
+    return Under("spec", status);
+  }
   absl::StatusOr<WorkloadTable> workload = ResolveWorkload(from, shape);
   if (!workload.ok()) {
     const bool too_long =
@@ -247,7 +252,8 @@ void FillDefaults(v1::JobSpec& spec) {
   }
 }
 
-absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given) {
+absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
+                                  const ProfileFinder& profiles) {
   v1::JobSpec from = given;
   FillDefaults(from);
   JobSpec spec;
@@ -261,7 +267,7 @@ absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given) {
   if (status.ok()) status = ReadParallelism(from.parallelism(), spec);
   if (status.ok()) status = ReadLayout(from, spec);
   if (status.ok()) status = CheckLengths(spec);
-  if (status.ok()) status = ReadCost(from.cost(), spec);
+  if (status.ok()) status = ReadCost(from.cost(), profiles, spec);
   if (!status.ok()) return status;
   spec.description = from.SerializeAsString();
   if (status = Validate(spec); !status.ok()) return InSpecNames(status);

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/core/engine/job_spec.h"
+#include "server/service/cost_profile_conversion.h"
 
 namespace evenpack::v1 {
 class JobSpec;
@@ -16,8 +17,10 @@ void FillDefaults(v1::JobSpec& spec);
 
 // With defaults filled in and costs resolved, validated; JobSpec::description is the
 // spec with its defaults. INVALID_ARGUMENT naming the field as "spec.parallelism.data";
-// UNIMPLEMENTED for payload by value.
-absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given);
+// UNIMPLEMENTED for payload by value; as ResolveProfile with `profiles` of a cost that
+// names one.
+absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
+                                  const ProfileFinder& profiles = nullptr);
 
 // The spec that `spec` was made from, with its defaults.
 v1::JobSpec DescriptionOf(const JobSpec& spec);

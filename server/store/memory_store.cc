@@ -7,38 +7,43 @@
 #include "server/store/write_check.h"
 
 namespace evenpack {
-namespace {
 
-using JobMap = std::map<std::string, StoredJob>;
-
-void Write(const AppendRecord& write, JobMap& jobs) {
-  jobs[write.job].records.push_back(write.bytes);
+void MemoryStore::Write(const AppendRecord& write, Content& content) {
+  content.jobs[write.job].records.push_back(write.bytes);
 }
 
-void Write(const WriteSnapshot& write, JobMap& jobs) {
-  StoredJob& job = jobs[write.job];
+void MemoryStore::Write(const WriteSnapshot& write, Content& content) {
+  StoredJob& job = content.jobs[write.job];
   job.snapshot = write.bytes;
   job.snapshot_records = write.records;
   job.records.clear();
 }
 
-void Write(const RemoveJob& write, JobMap& jobs) { jobs.erase(write.job); }
+void MemoryStore::Write(const RemoveJob& write, Content& content) {
+  content.jobs.erase(write.job);
+}
 
-}  // namespace
+void MemoryStore::Write(const WriteProfile& write, Content& content) {
+  content.profiles.insert_or_assign(write.profile, write.bytes);
+}
+
+void MemoryStore::Write(const RemoveProfile& write, Content& content) {
+  content.profiles.erase(write.profile);
+}
 
 absl::Status MemoryStore::Commit(std::span<const StoreWrite> writes) {
   MutexLock lock(mutex_);
   // The lock is held while the functions below run, which the compiler can't see.
-  JobMap* const jobs = &jobs_;
-  absl::Status status =
-      CheckWrites(writes, [jobs](const std::string& name) -> std::optional<uint64_t> {
-        const auto found = jobs->find(name);
-        if (found == jobs->end()) return std::nullopt;
+  Content* const content = &content_;
+  absl::Status status = CheckWrites(
+      writes, [content](const std::string& name) -> std::optional<uint64_t> {
+        const auto found = content->jobs.find(name);
+        if (found == content->jobs.end()) return std::nullopt;
         return found->second.snapshot_records + found->second.records.size();
       });
   if (!status.ok()) return status;
   for (const StoreWrite& write : writes) {
-    std::visit([jobs](const auto& held) { Write(held, *jobs); }, write);
+    std::visit([content](const auto& held) { Write(held, *content); }, write);
   }
   return absl::OkStatus();
 }
@@ -46,17 +51,22 @@ absl::Status MemoryStore::Commit(std::span<const StoreWrite> writes) {
 absl::StatusOr<std::vector<std::string>> MemoryStore::Jobs() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, job] : jobs_) names.push_back(name);
+  for (const auto& [name, job] : content_.jobs) names.push_back(name);
   return names;
 }
 
 absl::StatusOr<StoredJob> MemoryStore::Load(const std::string& job) {
   MutexLock lock(mutex_);
-  const auto found = jobs_.find(job);
-  if (found == jobs_.end()) {
+  const auto found = content_.jobs.find(job);
+  if (found == content_.jobs.end()) {
     return absl::NotFoundError(absl::StrCat("job: '", job, "' is not in the store"));
   }
   return found->second;
+}
+
+absl::StatusOr<StoredProfiles> MemoryStore::Profiles() {
+  MutexLock lock(mutex_);
+  return content_.profiles;
 }
 
 }  // namespace evenpack

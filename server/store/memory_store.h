@@ -19,12 +19,22 @@ class MemoryStore final : public StateStore {
   bool CommitWaits() const override { return false; }
   absl::StatusOr<std::vector<std::string>> Jobs() override;
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
+  absl::StatusOr<StoredProfiles> Profiles() override;
 
  private:
-  using JobMap = std::map<std::string, StoredJob>;
+  struct Content {
+    std::map<std::string, StoredJob> jobs;
+    StoredProfiles profiles;
+  };
+
+  static void Write(const AppendRecord& write, Content& content);
+  static void Write(const WriteSnapshot& write, Content& content);
+  static void Write(const RemoveJob& write, Content& content);
+  static void Write(const WriteProfile& write, Content& content);
+  static void Write(const RemoveProfile& write, Content& content);
 
   Mutex mutex_;
-  JobMap jobs_ EVENPACK_GUARDED_BY(mutex_);
+  Content content_ EVENPACK_GUARDED_BY(mutex_);
 };
 
 }  // namespace evenpack

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kApplicationId = 0x4576506b;
 
 // Each takes a file from the version of its index to the next.
-constexpr std::array<std::string_view, 1> kMigrations = {R"(
+constexpr std::array<std::string_view, 2> kMigrations = {R"(
     CREATE TABLE jobs (
       id INTEGER PRIMARY KEY,
       name TEXT NOT NULL UNIQUE,
@@ -27,6 +27,13 @@ constexpr std::array<std::string_view, 1> kMigrations = {R"(
     ) STRICT;
     CREATE TABLE records (
       place INTEGER PRIMARY KEY,
+      bytes BLOB NOT NULL,
+      checksum BLOB NOT NULL
+    ) STRICT;
+)",
+                                                         R"(
+    CREATE TABLE profiles (
+      name TEXT PRIMARY KEY NOT NULL,
       bytes BLOB NOT NULL,
       checksum BLOB NOT NULL
     ) STRICT;

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kJobs = "jobs";
 constexpr std::string_view kSnapshots = "snapshots";
 constexpr std::string_view kRecords = "records";
+constexpr std::string_view kProfiles = "profiles";
 
 absl::Status Damaged(std::string_view what) {
   return absl::DataLossError(absl::StrCat("store: ", std::string(what),
@@ -28,6 +29,12 @@ absl::Status Of(std::string_view what, const absl::Status& status) {
   if (!absl::IsDataLoss(status)) return status;
   return absl::DataLossError(
       absl::StrCat(status.message(), ", reading ", std::string(what)));
+}
+
+// The key is how much of the bytes is the name.
+std::string ProfileChecksum(const std::string& name, std::string_view bytes) {
+  return RowChecksum(kProfiles, static_cast<int64_t>(name.size()), 0,
+                     name + std::string(bytes));
 }
 
 }  // namespace
@@ -51,7 +58,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
 }
 
 absl::Status SqliteStore::PrepareStatements() {
-  const std::initializer_list<std::pair<SqliteStatement*, std::string_view>> texts = {
+  absl::Status status = PrepareAll({
       {&statements_.begin, "BEGIN IMMEDIATE"},
       {&statements_.commit, "COMMIT"},
       {&statements_.rollback, "ROLLBACK"},
@@ -67,7 +74,22 @@ absl::Status SqliteStore::PrepareStatements() {
       {&statements_.get_records,
        "SELECT place, bytes, checksum FROM records "
        "WHERE place >= ?1 AND place < ?2 ORDER BY place"},
-  };
+  });
+  if (!status.ok()) return status;
+  const absl::StatusOr<int64_t> tables =
+      database_.Number("SELECT count(*) FROM sqlite_schema WHERE name = 'profiles'");
+  if (!tables.ok()) return tables.status();
+  has_profiles_ = *tables > 0;
+  if (!has_profiles_) return absl::OkStatus();
+  return PrepareAll({
+      {&statements_.put_profile, "REPLACE INTO profiles VALUES (?1, ?2, ?3)"},
+      {&statements_.remove_profile, "DELETE FROM profiles WHERE name = ?1"},
+      {&statements_.get_profile,
+       "SELECT bytes, checksum FROM profiles WHERE name = ?1"},
+  });
+}
+
+absl::Status SqliteStore::PrepareAll(const StatementTexts& texts) {
   for (const auto& [statement, text] : texts) {
     absl::StatusOr<SqliteStatement> prepared = database_.Prepare(text);
     if (!prepared.ok()) return prepared.status();
@@ -156,14 +178,10 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
 absl::Status SqliteStore::WriteAll(std::span<const StoreWrite> writes,
                                    WrittenJobs& written) {
   for (const StoreWrite& write : writes) {
-    absl::Status status;
-    if (const auto* record = std::get_if<AppendRecord>(&write)) {
-      status = Write(*record, written);
-    } else if (const auto* snapshot = std::get_if<WriteSnapshot>(&write)) {
-      status = Write(*snapshot, written);
-    } else {
-      status = Write(std::get<RemoveJob>(write), written);
-    }
+    absl::Status status =
+        std::visit([this, &written](const auto& held)
+                       EVENPACK_REQUIRES(mutex_) { return Write(held, written); },
+                   write);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -234,6 +252,18 @@ absl::Status SqliteStore::Write(const RemoveJob& write, WrittenJobs& written) {
   return status;
 }
 
+absl::Status SqliteStore::Write(const WriteProfile& write, WrittenJobs&) {
+  const std::string checksum = ProfileChecksum(write.profile, write.bytes);
+  return statements_.put_profile.BindText(1, write.profile)
+      .Bind(2, write.bytes)
+      .Bind(3, checksum)
+      .Run();
+}
+
+absl::Status SqliteStore::Write(const RemoveProfile& write, WrittenJobs&) {
+  return statements_.remove_profile.BindText(1, write.profile).Run();
+}
+
 absl::StatusOr<std::vector<std::string>> SqliteStore::Jobs() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
@@ -288,6 +318,38 @@ absl::Status SqliteStore::LoadRecords(int64_t job, StoredJob& stored) {
       return Damaged(absl::StrCat(name, " is damaged"));
     }
   }
+}
+
+absl::StatusOr<StoredProfiles> SqliteStore::Profiles() {
+  MutexLock lock(mutex_);
+  StoredProfiles profiles;
+  if (!has_profiles_) return profiles;
+  absl::StatusOr<SqliteStatement> list =
+      database_.Prepare("SELECT name FROM profiles ORDER BY name");
+  if (!list.ok()) return list.status();
+  while (true) {
+    const absl::StatusOr<bool> row = list->Next();
+    if (!row.ok()) return Of("the list of profiles", row.status());
+    if (!*row) break;
+    profiles.emplace(list->Bytes(0), "");
+  }
+  for (auto& [name, bytes] : profiles) {
+    bytes = LoadProfile(name);
+    if (!bytes.ok() && !absl::IsDataLoss(bytes.status())) return bytes.status();
+  }
+  return profiles;
+}
+
+absl::StatusOr<std::string> SqliteStore::LoadProfile(const std::string& name) {
+  SqliteStatement& get = statements_.get_profile;
+  const std::string what = absl::StrCat("profile '", name, "'");
+  const absl::StatusOr<bool> row = get.BindText(1, name).Next();
+  if (!row.ok()) return Of(what, row.status());
+  std::string bytes(*row ? get.Bytes(0) : "");
+  const bool whole = *row && get.Bytes(1) == ProfileChecksum(name, bytes);
+  get.Reset();
+  if (whole) return bytes;
+  return Damaged(absl::StrCat(what, " is damaged"));
 }
 
 }  // namespace evenpack

@@ -1,14 +1,17 @@
-// Jobs in a file, by SQLite: what Commit returned OK for survives a crash of the
-// process and of the machine. docs/reliability.md says against what else.
+// Jobs and cost profiles in a file, by SQLite: what Commit returned OK for survives a
+// crash of the process and of the machine. docs/reliability.md says against what else.
 #ifndef EVENPACK_SERVER_STORE_SQLITE_STORE_H_
 #define EVENPACK_SERVER_STORE_SQLITE_STORE_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,6 +40,7 @@ class SqliteStore final : public StateStore {
   absl::StatusOr<std::vector<std::string>> Jobs() override;
   // DATA_LOSS names the snapshot or the record.
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
+  absl::StatusOr<StoredProfiles> Profiles() override;
 
  private:
   struct Statements {
@@ -52,6 +56,10 @@ class SqliteStore final : public StateStore {
     // From a place on, before another.
     SqliteStatement remove_records;
     SqliteStatement get_records;
+    // Those below are of a file that has the table.
+    SqliteStatement put_profile;
+    SqliteStatement remove_profile;
+    SqliteStatement get_profile;
   };
   struct KnownJob {
     int64_t id = 0;
@@ -65,7 +73,11 @@ class SqliteStore final : public StateStore {
 
   explicit SqliteStore(SqliteDatabase database) : database_(std::move(database)) {}
 
+  using StatementTexts =
+      std::initializer_list<std::pair<SqliteStatement*, std::string_view>>;
+
   absl::Status PrepareStatements() EVENPACK_REQUIRES(mutex_);
+  absl::Status PrepareAll(const StatementTexts& texts) EVENPACK_REQUIRES(mutex_);
   absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<uint64_t> CountRecords(int64_t job) EVENPACK_REQUIRES(mutex_);
   absl::Status WriteAll(std::span<const StoreWrite> writes, WrittenJobs& written)
@@ -76,16 +88,24 @@ class SqliteStore final : public StateStore {
       EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const RemoveJob& write, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const WriteProfile& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const RemoveProfile& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
   std::optional<KnownJob>& ToWrite(const std::string& job, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
   absl::Status LoadSnapshot(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
   absl::Status LoadRecords(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
+  absl::StatusOr<std::string> LoadProfile(const std::string& name)
+      EVENPACK_REQUIRES(mutex_);
 
   Mutex mutex_;
   SqliteDatabase database_ EVENPACK_GUARDED_BY(mutex_);
   // Ends before its database.
   Statements statements_ EVENPACK_GUARDED_BY(mutex_);
   KnownJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
+  // A file of version 1 that is only read has no table of them.
+  bool has_profiles_ EVENPACK_GUARDED_BY(mutex_) = false;
   int64_t next_id_ EVENPACK_GUARDED_BY(mutex_) = 1;
 };
 

@@ -1,9 +1,10 @@
 // Where jobs live when the server doesn't: for each job a snapshot and the records
-// since.
+// since; and beside them cost profiles.
 #ifndef EVENPACK_SERVER_STORE_STATE_STORE_H_
 #define EVENPACK_SERVER_STORE_STATE_STORE_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <variant>
@@ -32,7 +33,19 @@ struct RemoveJob {
   std::string job;
 };
 
-using StoreWrite = std::variant<AppendRecord, WriteSnapshot, RemoveJob>;
+// In place of the one of its name.
+struct WriteProfile {
+  std::string profile;
+  std::string bytes;
+};
+
+// Where there is none, nothing.
+struct RemoveProfile {
+  std::string profile;
+};
+
+using StoreWrite =
+    std::variant<AppendRecord, WriteSnapshot, RemoveJob, WriteProfile, RemoveProfile>;
 
 struct StoredJob {
   // Empty where no snapshot was written; covers the first `snapshot_records` records.
@@ -41,6 +54,9 @@ struct StoredJob {
   // From record snapshot_records on.
   std::vector<std::string> records;
 };
+
+// By name: the bytes, or DATA_LOSS where they are damaged.
+using StoredProfiles = std::map<std::string, absl::StatusOr<std::string>>;
 
 // Thread-safe.
 class StateStore {
@@ -62,6 +78,8 @@ class StateStore {
 
   // NOT_FOUND: no such job. DATA_LOSS: what is stored is damaged.
   virtual absl::StatusOr<StoredJob> Load(const std::string& job) = 0;
+
+  virtual absl::StatusOr<StoredProfiles> Profiles() = 0;
 };
 
 }  // namespace evenpack

@@ -66,10 +66,18 @@ std::vector<size_t> FaultStore::commits() const {
 }
 
 bool FaultStore::Fails(std::span<const StoreWrite> writes) {
-  const auto is_of_failing_job = [this](const StoreWrite& write) EVENPACK_REQUIRES(
-                                     mutex_) {
-    return std::visit([](const auto& held) { return held.job; }, write) == failing_job_;
-  };
+  const auto is_of_failing_job =
+      [this](const StoreWrite& write) EVENPACK_REQUIRES(mutex_) {
+        return std::visit(
+                   [](const auto& held) {
+                     if constexpr (requires { held.job; }) {
+                       return held.job;
+                     } else {
+                       return held.profile;
+                     }
+                   },
+                   write) == failing_job_;
+      };
   if (!failing_job_.empty() &&
       std::any_of(writes.begin(), writes.end(), is_of_failing_job)) {
     return true;

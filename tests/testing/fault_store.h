@@ -22,10 +22,11 @@ class FaultStore final : public StateStore {
   bool CommitWaits() const override { return commit_waits_; }
   absl::StatusOr<std::vector<std::string>> Jobs() override { return store_.Jobs(); }
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
+  absl::StatusOr<StoredProfiles> Profiles() override { return store_.Profiles(); }
 
   // After the next `skip` commits, `count` fail: INTERNAL "the disk is full".
   void FailCommits(int count, int skip = 0);
-  // So does each with a write of this job; of none where it is empty.
+  // So does each with a write of this job or profile; of none where it is empty.
   void FailCommitsOf(const std::string& job);
   // The next `count` loads fail: INTERNAL "the disk is gone".
   void FailLoads(int count);

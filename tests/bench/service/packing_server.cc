@@ -43,13 +43,15 @@ struct PackingServer::Rooms {
   const std::unique_ptr<StateStore> store;
   WorkerPool pool{static_cast<int>(std::thread::hardware_concurrency())};
   Committer committer{*store};
+  const std::shared_ptr<CostProfileRegistry> profiles =
+      std::make_shared<CostProfileRegistry>(committer, *store, Clock::Steady());
   JobRegistry jobs{{committer, *store, pool, Clock::Steady()}, 10};
   StreamCalls calls{LiveCalls(kManyCalls), LiveCalls(kManyCalls),
                     LiveCalls(kManyCalls)};
   StepMessages messages{16 << 20};
   ErrorCounts errors;
   std::unique_ptr<grpc::Service> service =
-      MakePackingService({jobs, calls, messages, errors});
+      MakePackingService({jobs, calls, messages, errors, *profiles});
   std::unique_ptr<grpc::Server> server;
   int port = 0;
 };

@@ -94,6 +94,25 @@ TEST_F(VerifyCommandTest, NamesTheJobAndWhatIsDamaged) {
   EXPECT_THAT(text->note, HasSubstr("is damaged\n"));
 }
 
+TEST_F(VerifyCommandTest, TellsOfProfiles) {
+  EXPECT_EQ(VerifyJson()["profiles"].size(), 0U);
+  ASSERT_THAT(SqliteStore::Open(path_).value()->Commit(
+                  std::vector<StoreWrite>{WriteProfile{"h100", "bytes"}}),
+              testing::IsOk());
+  nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["ok"], true);
+  EXPECT_EQ(json["profiles"][0]["name"], "h100");
+  EXPECT_EQ(json["profiles"][0]["bytes"], 5);
+  EXPECT_THAT(RunVerifyCommand({{"FILE", path_}})->text,
+              HasSubstr("profile h100: whole, 5 bytes\n2 jobs, 1 cost profile\n"));
+  Change("UPDATE profiles SET bytes = x'00'");
+  json = VerifyJson();
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_THAT(json["profiles"][0]["error"].get<std::string>(), HasSubstr("damaged"));
+  EXPECT_THAT(RunVerifyCommand({{"FILE", path_}})->text,
+              HasSubstr("profile h100: DAMAGED: "));
+}
+
 TEST_F(VerifyCommandTest, AFileThatIsNoStoreIsRefused) {
   EXPECT_THAT(RunVerifyCommand({{"FILE", directory_.File("none")}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none: ")));

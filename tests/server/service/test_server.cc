@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/service/cost_profile_service.h"
 #include "server/service/packing_service.h"
 
 namespace evenpack::testing {
@@ -9,12 +10,15 @@ namespace evenpack::testing {
 TestServer::TestServer(bool commit_waits, size_t max_calls)
     : room_(commit_waits),
       calls_{LiveCalls(max_calls), LiveCalls(max_calls), LiveCalls(max_calls)},
-      service_(MakePackingService({jobs_, calls_, messages_, errors_})) {
+      service_(MakePackingService(environment())),
+      profile_service_(MakeCostProfileService(environment())) {
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
+  builder.RegisterService(profile_service_.get());
   server_ = builder.BuildAndStart();
-  stub_ =
-      v1::PackingService::NewStub(server_->InProcessChannel(grpc::ChannelArguments()));
+  const auto channel = server_->InProcessChannel(grpc::ChannelArguments());
+  stub_ = v1::PackingService::NewStub(channel);
+  profile_stub_ = v1::CostProfileService::NewStub(channel);
 }
 
 TestServer::~TestServer() {

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_TESTS_SERVER_SERVICE_TEST_SERVER_H_
 #define EVENPACK_TESTS_SERVER_SERVICE_TEST_SERVER_H_
 
+#include <evenpack/v1/cost_profile.grpc.pb.h>
 #include <evenpack/v1/packing_service.grpc.pb.h>
 #include <grpcpp/grpcpp.h>
 
@@ -28,9 +29,11 @@ class TestServer {
   ~TestServer();
 
   v1::PackingService::Stub& stub() { return *stub_; }
+  v1::CostProfileService::Stub& profile_stub() { return *profile_stub_; }
   ControlRoom& room() { return room_; }
   JobRegistry& jobs() { return jobs_; }
   StreamCalls& calls() { return calls_; }
+  CostProfileRegistry& profiles() { return *profiles_; }
   const ErrorCounts& errors() const { return errors_; }
 
   // The unary calls; `response` may be left out.
@@ -45,14 +48,23 @@ class TestServer {
   void WaitUntilNoCalls();
 
  private:
+  ServiceEnvironment environment() {
+    return {jobs_, calls_, messages_, errors_, *profiles_};
+  }
+
   ControlRoom room_;
+  const std::shared_ptr<CostProfileRegistry> profiles_ =
+      std::make_shared<CostProfileRegistry>(room_.committer(), room_.store(),
+                                            room_.clock());
   JobRegistry jobs_{room_.environment(), kMaxJobs};
   StreamCalls calls_;
   StepMessages messages_{1 << 20};
   ErrorCounts errors_;
   std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<grpc::Service> profile_service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::PackingService::Stub> stub_;
+  std::unique_ptr<v1::CostProfileService::Stub> profile_stub_;
 };
 
 // A call of Ingest. Cancelled where it isn't finished.

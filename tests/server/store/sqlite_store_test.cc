@@ -41,6 +41,7 @@ class ScratchStore final : public StateStore {
   absl::StatusOr<StoredJob> Load(const std::string& job) override {
     return store_->Load(job);
   }
+  absl::StatusOr<StoredProfiles> Profiles() override { return store_->Profiles(); }
 
  private:
   ScratchDirectory directory_;
@@ -121,11 +122,11 @@ TEST_F(SqliteStoreTest, FilesThatAreNotItsOwnAreRefusedAndLeftAlone) {
 
 TEST_F(SqliteStoreTest, ANewerFormatIsRefused) {
   Open();
-  RunInFile("PRAGMA user_version = 2");
+  RunInFile("PRAGMA user_version = 3");
   EXPECT_THAT(OpenStatus(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "store: format version 2 is newer than this program; accepted: "
-                       "up to 1"));
+                       "store: format version 3 is newer than this program; accepted: "
+                       "up to 2"));
 }
 
 TEST_F(SqliteStoreTest, ADirectoryThatIsNotThereIsNamed) {
@@ -192,6 +193,9 @@ TEST_F(SqliteStoreTest, AFlippedBitIsFoundOrDoesNoHarm) {
                       AppendRecord{name, 61, std::string(9000, 'x')}}),
                   IsOk());
     }
+    ASSERT_THAT(store->Commit(std::vector<StoreWrite>{
+                    WriteProfile{"p", std::string(20'000, 'p')}}),
+                IsOk());
   }
   const std::string whole = ReadFile(path_);
   ASSERT_FALSE(std::filesystem::exists(path_ + "-wal")) << "closed in good order";
@@ -219,6 +223,16 @@ TEST_F(SqliteStoreTest, AFlippedBitIsFoundOrDoesNoHarm) {
       } else {
         ++found;
       }
+    }
+    const auto profiles = (*store)->Profiles();
+    if (!profiles.ok()) {
+      ++found;
+      continue;
+    }
+    for (const auto& [name, bytes] : *profiles) {
+      if (!bytes.ok()) continue;
+      EXPECT_EQ(name, "p") << at;
+      EXPECT_EQ(*bytes, std::string(20'000, 'p')) << at;
     }
   }
   EXPECT_GT(found, 20);

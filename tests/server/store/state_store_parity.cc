@@ -5,6 +5,7 @@
 #include <latch>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 TEST_P(StateStoreParityTest, HasNothingAtFirst) {
   EXPECT_THAT(store_->Jobs().value(), IsEmpty());
@@ -127,6 +129,47 @@ TEST_P(StateStoreParityTest, ARefusedCommitChangesNothingOfAnyJob) {
   EXPECT_THAT(a.records, ElementsAre("a0"));
   EXPECT_EQ(a.snapshot, "");
   EXPECT_THAT(store_->Load("b").value().records, ElementsAre("b0"));
+}
+
+// Each must be whole.
+std::vector<std::pair<std::string, std::string>> ProfilesOf(StateStore& store) {
+  std::vector<std::pair<std::string, std::string>> profiles;
+  const StoredProfiles stored = store.Profiles().value();
+  for (const auto& [name, bytes] : stored) {
+    profiles.emplace_back(name, bytes.value());
+  }
+  return profiles;
+}
+
+TEST_P(StateStoreParityTest, KeepsProfilesBesideJobs) {
+  EXPECT_THAT(ProfilesOf(*store_), IsEmpty());
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
+  ASSERT_THAT(Commit({WriteProfile{"p", bytes}, AppendRecord{"p", 0, "a job"},
+                      WriteProfile{"a", ""}}),
+              IsOk());
+  EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("a", ""), Pair("p", bytes)));
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("p"));
+  ASSERT_THAT(Commit({RemoveJob{"p"}}), IsOk());
+  EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("a", ""), Pair("p", bytes)));
+}
+
+TEST_P(StateStoreParityTest, AProfileIsReplacedAndRemoved) {
+  const std::string large(1 << 20, 'x');
+  ASSERT_THAT(Commit({WriteProfile{"p", "old"}, WriteProfile{"q", "q"}}), IsOk());
+  ASSERT_THAT(Commit({WriteProfile{"p", large}}), IsOk());
+  EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("p", large), Pair("q", "q")));
+  ASSERT_THAT(Commit({RemoveProfile{"p"}, RemoveProfile{"none"}}), IsOk());
+  EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("q", "q")));
+  ASSERT_THAT(Commit({RemoveProfile{"q"}, WriteProfile{"q", "new"}}), IsOk());
+  EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("q", "new")));
+}
+
+TEST_P(StateStoreParityTest, ARefusedCommitChangesNoProfile) {
+  ASSERT_THAT(Commit({WriteProfile{"p", "old"}}), IsOk());
+  EXPECT_THAT(Commit({WriteProfile{"p", "new"}, WriteProfile{"q", ""}, RemoveJob{"b"}}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'b'")));
+  EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("p", "old")));
 }
 
 TEST_P(StateStoreParityTest, ThreadsMayCommitAndLoadAtOnce) {

@@ -38,6 +38,12 @@ TEST(WriteCheckTest, AWriteFollowsThoseBeforeItInTheSameCommit) {
   EXPECT_THAT(Check({WriteSnapshot{"a", 2, ""}, WriteSnapshot{"a", 2, ""}}), IsOk());
 }
 
+TEST(WriteCheckTest, ProfilesFollowNothing) {
+  EXPECT_THAT(Check({RemoveProfile{"p"}, WriteProfile{"a", ""}, WriteProfile{"a", ""},
+                     AppendRecord{"a", 2, ""}, RemoveProfile{"a"}}),
+              IsOk());
+}
+
 TEST(WriteCheckTest, RefusesWhatDoesNotFollow) {
   using Code = absl::StatusCode;
   struct {
