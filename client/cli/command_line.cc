@@ -14,7 +14,7 @@ namespace evenpack {
 namespace {
 
 constexpr char kCommands[] =
-    "pack, shard or compare; jobs, ingest, follow or step; --help, --version";
+    "pack, shard or compare; jobs, profiles, ingest, follow or step; --help, --version";
 
 // The CLI11 side of one command; values arrive as text.
 struct BoundCommand {

@@ -26,8 +26,13 @@ const std::vector<CommandDefinition>& CommandDefinitions() {
 }
 
 std::string GroupHelp(const std::string& group) {
-  return group == "jobs" ? "Jobs of a server: create, list, describe, update, delete"
-                         : "";
+  if (group == "jobs") {
+    return "Jobs of a server: create, list, describe, update, delete";
+  }
+  if (group == "profiles") {
+    return "Cost profiles of a server: put, list, describe, delete";
+  }
+  return "";
 }
 
 std::string FlagNames(const CommandDefinition& command) {

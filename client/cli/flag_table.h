@@ -33,7 +33,7 @@ struct CommandDefinition {
 };
 
 // Those that need no server: pack, shard, compare, verify. Those that do: jobs ...,
-// checkpoint, restore, ingest, follow, step.
+// profiles ..., checkpoint, restore, ingest, follow, step.
 const std::vector<CommandDefinition>& CommandDefinitions();
 
 // What the commands are for that begin with the word `group`.

@@ -1,6 +1,6 @@
 // The messages of evenpack.v1 that this library's headers name. Who reads or fills one
 // includes the generated header it comes from ("evenpack/v1/job.pb.h", "step.pb.h",
-// "packing_service.pb.h"), which costs a second of compilation.
+// "cost_profile.pb.h", "packing_service.pb.h"), which costs a second of compilation.
 #ifndef EVENPACK_CLIENT_CPP_API_MESSAGES_H_
 #define EVENPACK_CLIENT_CPP_API_MESSAGES_H_
 
@@ -16,13 +16,18 @@ class Step;
 
 class AcknowledgeRequest;
 class AcknowledgeResponse;
+class CostProfile;
 class CreateJobRequest;
 class CreateJobResponse;
+class DeleteCostProfileRequest;
+class DeleteCostProfileResponse;
 class DeleteJobRequest;
 class DeleteJobResponse;
 class DocumentBatch;
 class ForkJobRequest;
 class ForkJobResponse;
+class GetCostProfileRequest;
+class GetCostProfileResponse;
 class GetJobRequest;
 class GetJobResponse;
 class CheckpointJobRequest;
@@ -39,8 +44,12 @@ class IngestRequest;
 class IngestResponse;
 class JoinGroupRequest;
 class JoinGroupResponse;
+class ListCostProfilesRequest;
+class ListCostProfilesResponse;
 class ListJobsRequest;
 class ListJobsResponse;
+class PutCostProfileRequest;
+class PutCostProfileResponse;
 class ReportLatencyRequest;
 class ReportLatencyResponse;
 class StreamStepsRequest;

@@ -1,5 +1,6 @@
 #include "client/cpp/client.h"
 
+#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::client {
@@ -64,6 +65,22 @@ absl::StatusOr<uint64_t> Client::Acknowledge(const v1::AcknowledgeRequest& reque
 absl::StatusOr<v1::ReportLatencyResponse> Client::ReportLatency(
     const v1::ReportLatencyRequest& request) {
   return connection_->ReportLatency(request);
+}
+
+absl::Status Client::PutCostProfile(const v1::CostProfile& profile) {
+  return connection_->PutCostProfile(profile);
+}
+
+absl::StatusOr<v1::CostProfile> Client::GetCostProfile(const std::string& name) {
+  return connection_->GetCostProfile(name);
+}
+
+absl::StatusOr<v1::ListCostProfilesResponse> Client::ListCostProfiles() {
+  return connection_->ListCostProfiles();
+}
+
+absl::Status Client::DeleteCostProfile(const std::string& name) {
+  return connection_->DeleteCostProfile(name);
 }
 
 absl::StatusOr<std::unique_ptr<Producer>> Client::OpenProducer(

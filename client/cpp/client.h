@@ -79,6 +79,13 @@ class Client {
   // Not retried: a repetition would count waits twice.
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request);
+  // A cost profile, in place of the one of its name. Retried.
+  absl::Status PutCostProfile(const v1::CostProfile& profile);
+  absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name);
+  // All by name, without their tables, and those that the store has damaged.
+  absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles();
+  // Retried; NOT_FOUND of a retry is success.
+  absl::Status DeleteCostProfile(const std::string& name);
 
   // Blocks until the server has said what number is next. Fails as Producer does.
   absl::StatusOr<std::unique_ptr<Producer>> OpenProducer(

@@ -11,12 +11,14 @@
 
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/grpc_stream.h"
+#include "evenpack/v1/cost_profile.grpc.pb.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
 
 namespace evenpack::client {
 namespace {
 
 using Service = v1::PackingService;
+using ProfileService = v1::CostProfileService;
 
 grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
   const auto milliseconds = [](std::chrono::milliseconds duration) {
@@ -45,59 +47,76 @@ grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
 class GrpcStub final : public Stub {
  public:
   explicit GrpcStub(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(Service::NewStub(channel)) {}
+      : stub_(Service::NewStub(channel)), profiles_(ProfileService::NewStub(channel)) {}
 
   absl::StatusOr<v1::CreateJobResponse> CreateJob(const v1::CreateJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(&Service::Stub::CreateJob, request, options);
+    return Call(*stub_, &Service::Stub::CreateJob, request, options);
   }
   absl::StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request,
                                             const CallOptions& options) override {
-    return Call(&Service::Stub::GetJob, request, options);
+    return Call(*stub_, &Service::Stub::GetJob, request, options);
   }
   absl::StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request,
                                                 const CallOptions& options) override {
-    return Call(&Service::Stub::ListJobs, request, options);
+    return Call(*stub_, &Service::Stub::ListJobs, request, options);
   }
   absl::StatusOr<v1::UpdateJobResponse> UpdateJob(const v1::UpdateJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(&Service::Stub::UpdateJob, request, options);
+    return Call(*stub_, &Service::Stub::UpdateJob, request, options);
   }
   absl::StatusOr<v1::DeleteJobResponse> DeleteJob(const v1::DeleteJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(&Service::Stub::DeleteJob, request, options);
+    return Call(*stub_, &Service::Stub::DeleteJob, request, options);
   }
   absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
       const v1::CheckpointJobRequest& request, const CallOptions& options) override {
-    return Call(&Service::Stub::CheckpointJob, request, options);
+    return Call(*stub_, &Service::Stub::CheckpointJob, request, options);
   }
   absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
       const v1::RestoreJobRequest& request, const CallOptions& options) override {
-    return Call(&Service::Stub::RestoreJob, request, options);
+    return Call(*stub_, &Service::Stub::RestoreJob, request, options);
   }
   absl::StatusOr<v1::RewindJobResponse> RewindJob(const v1::RewindJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(&Service::Stub::RewindJob, request, options);
+    return Call(*stub_, &Service::Stub::RewindJob, request, options);
   }
   absl::StatusOr<v1::ForkJobResponse> ForkJob(const v1::ForkJobRequest& request,
                                               const CallOptions& options) override {
-    return Call(&Service::Stub::ForkJob, request, options);
+    return Call(*stub_, &Service::Stub::ForkJob, request, options);
   }
   absl::StatusOr<v1::SkipDocumentsResponse> SkipDocuments(
       const v1::SkipDocumentsRequest& request, const CallOptions& options) override {
-    return Call(&Service::Stub::SkipDocuments, request, options);
+    return Call(*stub_, &Service::Stub::SkipDocuments, request, options);
   }
   absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                               const CallOptions& options) override {
-    return Call(&Service::Stub::GetStep, request, options);
+    return Call(*stub_, &Service::Stub::GetStep, request, options);
   }
   absl::StatusOr<v1::AcknowledgeResponse> Acknowledge(
       const v1::AcknowledgeRequest& request, const CallOptions& options) override {
-    return Call(&Service::Stub::Acknowledge, request, options);
+    return Call(*stub_, &Service::Stub::Acknowledge, request, options);
   }
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request, const CallOptions& options) override {
-    return Call(&Service::Stub::ReportLatency, request, options);
+    return Call(*stub_, &Service::Stub::ReportLatency, request, options);
+  }
+  absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
+      const v1::PutCostProfileRequest& request, const CallOptions& options) override {
+    return Call(*profiles_, &ProfileService::Stub::PutCostProfile, request, options);
+  }
+  absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(
+      const v1::GetCostProfileRequest& request, const CallOptions& options) override {
+    return Call(*profiles_, &ProfileService::Stub::GetCostProfile, request, options);
+  }
+  absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles(
+      const v1::ListCostProfilesRequest& request, const CallOptions& options) override {
+    return Call(*profiles_, &ProfileService::Stub::ListCostProfiles, request, options);
+  }
+  absl::StatusOr<v1::DeleteCostProfileResponse> DeleteCostProfile(
+      const v1::DeleteCostProfileRequest& request,
+      const CallOptions& options) override {
+    return Call(*profiles_, &ProfileService::Stub::DeleteCostProfile, request, options);
   }
 
   std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) override {
@@ -128,23 +147,26 @@ class GrpcStub final : public Stub {
   }
 
  private:
-  template <typename Request, typename Response>
-  using Method = grpc::Status (Service::Stub::*)(grpc::ClientContext*, const Request&,
-                                                 Response*);
+  template <typename ServiceStub, typename Request, typename Response>
+  using Method = grpc::Status (ServiceStub::*)(grpc::ClientContext*, const Request&,
+                                               Response*);
 
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(Method<Request, Response> method,
-                                const Request& request, const CallOptions& options) {
+  template <typename ServiceStub, typename Request, typename Response>
+  static absl::StatusOr<Response> Call(ServiceStub& stub,
+                                       Method<ServiceStub, Request, Response> method,
+                                       const Request& request,
+                                       const CallOptions& options) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + options.timeout);
     const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
     Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    const grpc::Status status = (stub.*method)(&context, request, &response);
     if (!status.ok()) return FromGrpcStatus(status);
     return response;
   }
 
   const std::unique_ptr<Service::Stub> stub_;
+  const std::unique_ptr<ProfileService::Stub> profiles_;
 };
 
 }  // namespace

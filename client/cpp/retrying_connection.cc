@@ -11,6 +11,7 @@
 #include "client/cpp/group_session.h"
 #include "client/cpp/producer_session.h"
 #include "client/cpp/retry.h"
+#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/runtime/mutex.h"
 
@@ -65,6 +66,10 @@ class RetryingConnection final : public Connection {
   absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request) override;
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request) override;
+  absl::Status PutCostProfile(const v1::CostProfile& profile) override;
+  absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name) override;
+  absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles() override;
+  absl::Status DeleteCostProfile(const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Producer>> OpenProducer(
       const ProducerOptions& options) override;
   absl::StatusOr<std::unique_ptr<Consumer>> OpenConsumer(
@@ -97,6 +102,34 @@ class RetryingConnection final : public Connection {
         return {GaveUp(status, backoff), true};
       }
     }
+  }
+
+  // The pages of a list as one.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> AllPages(Method<Request, Response> method) {
+    Response all;
+    Request request;
+    do {
+      Outcome<Response> outcome = Retry(method, request);
+      if (!outcome.response.ok()) return outcome.response.status();
+      request.set_page_token(outcome.response->next_page_token());
+      outcome.response->clear_next_page_token();
+      all.MergeFrom(*outcome.response);
+    } while (!request.page_token().empty());
+    return all;
+  }
+
+  // What a retry does not find, an attempt before it deleted.
+  template <typename Request, typename Response>
+  absl::Status Delete(Method<Request, Response> method, const std::string& name) {
+    Request request;
+    request.set_name(name);
+    const Outcome<Response> outcome = Retry(method, request);
+    const absl::Status& status = outcome.response.status();
+    if (outcome.repeated && status.code() == absl::StatusCode::kNotFound) {
+      return absl::OkStatus();
+    }
+    return status;
   }
 
   template <typename Request, typename Response>
@@ -142,16 +175,7 @@ absl::StatusOr<v1::Job> RetryingConnection::GetJob(const std::string& name) {
 }
 
 absl::StatusOr<v1::ListJobsResponse> RetryingConnection::ListJobs() {
-  v1::ListJobsResponse all;
-  v1::ListJobsRequest request;
-  do {
-    Outcome<v1::ListJobsResponse> outcome = Retry(&Stub::ListJobs, request);
-    if (!outcome.response.ok()) return outcome.response.status();
-    request.set_page_token(outcome.response->next_page_token());
-    outcome.response->clear_next_page_token();
-    all.MergeFrom(*outcome.response);
-  } while (!request.page_token().empty());
-  return all;
+  return AllPages(&Stub::ListJobs);
 }
 
 absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(
@@ -172,14 +196,7 @@ absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(
 }
 
 absl::Status RetryingConnection::DeleteJob(const std::string& name) {
-  v1::DeleteJobRequest request;
-  request.set_name(name);
-  Outcome<v1::DeleteJobResponse> outcome = Retry(&Stub::DeleteJob, request);
-  const absl::Status& status = outcome.response.status();
-  if (outcome.repeated && status.code() == absl::StatusCode::kNotFound) {
-    return absl::OkStatus();
-  }
-  return status;
+  return Delete(&Stub::DeleteJob, name);
 }
 
 absl::StatusOr<v1::CheckpointJobResponse> RetryingConnection::CheckpointJob(
@@ -231,6 +248,29 @@ absl::StatusOr<uint64_t> RetryingConnection::Acknowledge(
 absl::StatusOr<v1::ReportLatencyResponse> RetryingConnection::ReportLatency(
     const v1::ReportLatencyRequest& request) {
   return stub_->ReportLatency(request, attempt_);
+}
+
+absl::Status RetryingConnection::PutCostProfile(const v1::CostProfile& profile) {
+  v1::PutCostProfileRequest request;
+  *request.mutable_profile() = profile;
+  return Retry(&Stub::PutCostProfile, request).response.status();
+}
+
+absl::StatusOr<v1::CostProfile> RetryingConnection::GetCostProfile(
+    const std::string& name) {
+  v1::GetCostProfileRequest request;
+  request.set_name(name);
+  Outcome<v1::GetCostProfileResponse> outcome = Retry(&Stub::GetCostProfile, request);
+  if (!outcome.response.ok()) return outcome.response.status();
+  return std::move(*outcome.response->mutable_profile());
+}
+
+absl::StatusOr<v1::ListCostProfilesResponse> RetryingConnection::ListCostProfiles() {
+  return AllPages(&Stub::ListCostProfiles);
+}
+
+absl::Status RetryingConnection::DeleteCostProfile(const std::string& name) {
+  return Delete(&Stub::DeleteCostProfile, name);
 }
 
 absl::StatusOr<std::unique_ptr<Producer>> RetryingConnection::OpenProducer(

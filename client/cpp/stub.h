@@ -1,5 +1,5 @@
-// evenpack.v1.PackingService without gRPC: one method for each RPC, one attempt each.
-// grpc_stub.h has the real one; tests script their own.
+// evenpack.v1.PackingService and CostProfileService without gRPC: one method for each
+// RPC, one attempt each. grpc_stub.h has the real one; tests script their own.
 #ifndef EVENPACK_CLIENT_CPP_STUB_H_
 #define EVENPACK_CLIENT_CPP_STUB_H_
 
@@ -80,6 +80,14 @@ class Stub {
       const v1::AcknowledgeRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
+      const v1::PutCostProfileRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(
+      const v1::GetCostProfileRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles(
+      const v1::ListCostProfilesRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::DeleteCostProfileResponse> DeleteCostProfile(
+      const v1::DeleteCostProfileRequest& request, const CallOptions& options) = 0;
 
   // A call that is cancelled when `stop` is requested.
   virtual std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack {
@@ -94,6 +95,23 @@ class CreditlessStub : public Stub {
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request, const CallOptions& options) override {
     return stub_->ReportLatency(request, options);
+  }
+  absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
+      const v1::PutCostProfileRequest& request, const CallOptions& options) override {
+    return stub_->PutCostProfile(request, options);
+  }
+  absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(
+      const v1::GetCostProfileRequest& request, const CallOptions& options) override {
+    return stub_->GetCostProfile(request, options);
+  }
+  absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles(
+      const v1::ListCostProfilesRequest& request, const CallOptions& options) override {
+    return stub_->ListCostProfiles(request, options);
+  }
+  absl::StatusOr<v1::DeleteCostProfileResponse> DeleteCostProfile(
+      const v1::DeleteCostProfileRequest& request,
+      const CallOptions& options) override {
+    return stub_->DeleteCostProfile(request, options);
   }
   std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) override {
     return stub_->Ingest(stop);

@@ -63,6 +63,24 @@ std::vector<CommandDefinition> JobsCommands() {
   };
 }
 
+std::vector<CommandDefinition> ProfilesCommands() {
+  constexpr FlagDefinition kProfile = {"NAME", kArgument, "", "the profile's name"};
+  return {
+      {"profiles put",
+       "Give the server a cost profile, in place of the one of its name",
+       Joined({{{"FILE", kArgument, "",
+                 "evenpack.v1.CostProfile as JSON, YAML or textproto, as "
+                 "evenpack-worker --profile --output writes it; - reads stdin"},
+                {"--name", kValue, "NAME", "the profile's name (that of the file)"}},
+               ServerFlags()})},
+      {"profiles list", "List the server's cost profiles", ServerFlags()},
+      {"profiles describe", "Show a cost profile: what was measured, and its tables",
+       Joined({{kProfile}, ServerFlags()})},
+      {"profiles delete", "Delete a cost profile; jobs that name it go on",
+       Joined({{kProfile}, ServerFlags()})},
+  };
+}
+
 CommandDefinition CheckpointDefinition() {
   return {"checkpoint", "Write a job as it was after a step into a file",
           Joined({{kName,
@@ -170,6 +188,9 @@ CommandDefinition StepDefinition() {
 
 std::vector<CommandDefinition> OnlineCommands() {
   std::vector<CommandDefinition> commands = JobsCommands();
+  for (CommandDefinition& each : ProfilesCommands()) {
+    commands.push_back(std::move(each));
+  }
   commands.push_back(CheckpointDefinition());
   commands.push_back(RestoreDefinition());
   for (CommandDefinition& each : RewindCommands()) commands.push_back(std::move(each));

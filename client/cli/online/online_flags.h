@@ -1,4 +1,4 @@
-// The commands that talk to a server: jobs ..., ingest, follow, step.
+// The commands that talk to a server: jobs ..., profiles ..., ingest, follow, step.
 #ifndef EVENPACK_CLIENT_CLI_ONLINE_ONLINE_FLAGS_H_
 #define EVENPACK_CLIENT_CLI_ONLINE_ONLINE_FLAGS_H_
 

@@ -13,11 +13,8 @@ class JobSpec;
 
 namespace evenpack {
 
-// The form is told by the path: .json; .yaml or .yml; .textproto, .txtpb or .pbtxt.
-// With any other name, a text that begins with '{' is JSON, one that is a textproto is
-// that, and the rest is YAML. Fields have the names of the API, or in JSON and YAML
-// their lowerCamelCase forms.
-// INVALID_ARGUMENT naming `path` and the line or the field.
+// As message_file.h reads any message. INVALID_ARGUMENT naming `path` and the line or
+// the field.
 absl::Status ParseSpec(const std::string& path, std::string_view text,
                        v1::JobSpec& spec);
 

@@ -59,6 +59,10 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
       In(kCost, kNsPerTokenFlag),
       In(kCost, kModelFlag),
       In(kCost, kHardwareFlag),
+      {"--cost-profile", kValue, "NAME",
+       "attention as the server's cost profile of this name was measured: for adaptive "
+       "sharding, and with --model for the workload",
+       kCost},
       {"--sharding", kValue, "per_sequence|per_document|adaptive|contiguous",
        "how micro-batches are cut over CP ranks (by layout)", kConsumer},
       {"--layout", kValue, "native|megatron_thd|te_thd|pytorch_cp|ring_llama3|hf_flat",

@@ -217,6 +217,15 @@ std::string ReadName(const std::string& flag,
   return name;
 }
 
+// Where the model of a workload stands. With a profile only the part that is linear in
+// tokens is the model's.
+v1::AnalyticCost& ModelCost(const FlagValues& values, v1::Cost& cost) {
+  const bool profiled = cost.has_profiled() || (IsGiven(values, "--model") &&
+                                                IsGiven(values, "--cost-profile"));
+  return profiled ? *cost.mutable_profiled()->mutable_linear()
+                  : *cost.mutable_analytic();
+}
+
 void ApplyModel(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
                 Unused& unused) {
   const bool model = IsGiven(values, "--model");
@@ -224,16 +233,23 @@ void ApplyModel(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
                                    ? ReadName("--hardware", HardwareNames(), reader)
                                    : "";
   if (model) {
-    v1::AnalyticCost& analytic = *spec.mutable_cost()->mutable_analytic();
+    v1::AnalyticCost& analytic = ModelCost(values, *spec.mutable_cost());
     analytic.mutable_model()->set_name(ReadName("--model", ModelNames(), reader));
     if (!analytic.has_hardware()) analytic.mutable_hardware()->set_name("H100");
   }
   if (hardware.empty()) return;
-  if (spec.cost().has_analytic()) {
-    spec.mutable_cost()->mutable_analytic()->mutable_hardware()->set_name(hardware);
+  if (spec.cost().has_analytic() || spec.cost().has_profiled()) {
+    ModelCost(values, *spec.mutable_cost()).mutable_hardware()->set_name(hardware);
   } else {
     unused.emplace_back("--hardware");
   }
+}
+
+void ApplyProfile(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
+  if (!IsGiven(values, "--cost-profile")) return;
+  v1::Cost& cost = *spec.mutable_cost();
+  cost.set_profile(reader.Text("--cost-profile", "the name of a cost profile"));
+  cost.clear_kernel_latency();
 }
 
 void ApplyCost(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
@@ -250,6 +266,7 @@ void ApplyCost(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
         "one of the two"));
   }
   ApplyModel(values, spec, reader, unused);
+  ApplyProfile(values, spec, reader);
   if (crossover) {
     spec.mutable_cost()->mutable_quadratic()->set_crossover_tokens(tokens);
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "client/cpp/connection.h"
+#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::client {
@@ -46,6 +47,12 @@ class MockConnection : public Connection {
               (override));
   MOCK_METHOD(absl::StatusOr<v1::ReportLatencyResponse>, ReportLatency,
               (const v1::ReportLatencyRequest&), (override));
+  MOCK_METHOD(absl::Status, PutCostProfile, (const v1::CostProfile&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::CostProfile>, GetCostProfile, (const std::string&),
+              (override));
+  MOCK_METHOD(absl::StatusOr<v1::ListCostProfilesResponse>, ListCostProfiles, (),
+              (override));
+  MOCK_METHOD(absl::Status, DeleteCostProfile, (const std::string&), (override));
   MOCK_METHOD(absl::StatusOr<std::unique_ptr<Producer>>, OpenProducer,
               (const ProducerOptions&), (override));
   MOCK_METHOD(absl::StatusOr<std::unique_ptr<Consumer>>, OpenConsumer,

@@ -98,7 +98,8 @@ TEST(CommandLineTest, RefusesWhatIsNoCommandLine) {
   };
   const std::vector<Case> cases = {
       {{},
-       "command is missing; accepted: pack, shard or compare; jobs, ingest, follow or "
+       "command is missing; accepted: pack, shard or compare; jobs, profiles, ingest, "
+       "follow or "
        "step; --help, --version"},
       {{"jobs"},
        "jobs command is missing; accepted: create, list, describe, update, delete"},

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/stub.h"
+#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/runtime/mutex.h"
 
@@ -186,6 +187,14 @@ class FakeStub : public client::Stub {
               (const v1::AcknowledgeRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::ReportLatencyResponse>, ReportLatency,
               (const v1::ReportLatencyRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::PutCostProfileResponse>, PutCostProfile,
+              (const v1::PutCostProfileRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::GetCostProfileResponse>, GetCostProfile,
+              (const v1::GetCostProfileRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ListCostProfilesResponse>, ListCostProfiles,
+              (const v1::ListCostProfilesRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::DeleteCostProfileResponse>, DeleteCostProfile,
+              (const v1::DeleteCostProfileRequest&, const CallOptions&), (override));
 
   std::unique_ptr<client::IngestStream> Ingest(const std::stop_token& stop) override {
     return Open(ingest_calls_, stop);

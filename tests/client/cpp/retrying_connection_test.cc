@@ -117,6 +117,47 @@ TEST_F(RetryingConnectionTest, AcknowledgingSaysHowManyStepsAreDurable) {
   EXPECT_EQ(*steps, 8U);
 }
 
+TEST_F(RetryingConnectionTest, ProfilesArePutGotAndListedWithRetries) {
+  v1::CostProfile profile;
+  profile.set_name("p");
+  EXPECT_CALL(*stub_, PutCostProfile)
+      .WillOnce(Return(kGone))
+      .WillOnce([](const v1::PutCostProfileRequest& request, const CallOptions&) {
+        EXPECT_EQ(request.profile().name(), "p");
+        return v1::PutCostProfileResponse();
+      });
+  EXPECT_THAT(connection_->PutCostProfile(profile), IsOk());
+  v1::GetCostProfileResponse got;
+  *got.mutable_profile() = profile;
+  EXPECT_CALL(*stub_,
+              GetCostProfile(Property(&v1::GetCostProfileRequest::name, "p"), _))
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(got));
+  EXPECT_EQ(connection_->GetCostProfile("p")->name(), "p");
+  v1::ListCostProfilesResponse first;
+  *first.add_profiles() = profile;
+  first.set_next_page_token("p");
+  v1::ListCostProfilesResponse last;
+  last.add_broken_profiles()->set_name("q");
+  EXPECT_CALL(*stub_, ListCostProfiles)
+      .WillOnce(Return(first))
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(last));
+  const absl::StatusOr<v1::ListCostProfilesResponse> all =
+      connection_->ListCostProfiles();
+  ASSERT_THAT(all, IsOk());
+  EXPECT_THAT(all->profiles(), SizeIs(1));
+  EXPECT_EQ(all->broken_profiles(0).name(), "q");
+}
+
+TEST_F(RetryingConnectionTest, AProfileThatARetryDoesNotFindIsDeleted) {
+  const absl::Status none = absl::NotFoundError("none");
+  EXPECT_CALL(*stub_, DeleteCostProfile).WillOnce(Return(kGone)).WillOnce(Return(none));
+  EXPECT_THAT(connection_->DeleteCostProfile("p"), IsOk());
+  EXPECT_CALL(*stub_, DeleteCostProfile).WillOnce(Return(none));
+  EXPECT_EQ(connection_->DeleteCostProfile("p"), none);
+}
+
 TEST_F(RetryingConnectionTest, ListsTheJobsOfAllPages) {
   v1::ListJobsResponse first;
   first.add_jobs()->set_name("a");

@@ -78,6 +78,7 @@ TEST(SpecFlagsTest, EachFlagSetsItsField) {
       {"--pad-tokens-to", "128", "consumer_layout { pad_tokens_to: 128 }"},
       {"--shape-ladder", "64,128", "consumer_layout { shape_ladder: [64, 128] }"},
       {"--sequence-parallel", "true", "consumer_layout { sequence_parallel: true }"},
+      {"--cost-profile", "h100", "cost { profile: 'h100' }"},
       {"--retain-checkpoints", "2", "retention { checkpoints: 2 }"},
       {"--max-steps-ahead", "4294967296", "retention { max_steps_ahead: 4294967296 }"},
       {"--max-buffered-tokens", "9", "buffer_limits { max_tokens: 9 }"},
@@ -128,6 +129,29 @@ TEST(SpecFlagsTest, AnotherPolicyOrModelReplacesTheOneBefore) {
   ExpectApplied({{"--model", "7B"}, {"--hardware", "H200"}},
                 "cost { quadratic { crossover_tokens: 9 } }",
                 "cost { analytic { model { name: '7B' } hardware { name: 'H200' } } }");
+}
+
+TEST(SpecFlagsTest, AProfileTakesThePlaceOfLatenciesAndOfAModelsAttention) {
+  ExpectApplied({{"--cost-profile", "h100"}},
+                "cost { quadratic { crossover_tokens: 9 } kernel_latency { "
+                "launch_ns: 5 } }",
+                "cost { quadratic { crossover_tokens: 9 } profile: 'h100' }");
+  ExpectApplied({{"--cost-profile", "h100"}, {"--model", "7B"}, {"--hardware", "H200"}},
+                "",
+                "cost { profiled { linear { model { name: '7B' } "
+                "hardware { name: 'H200' } } } profile: 'h100' }");
+  const std::string profiled =
+      "cost { profiled { linear { model { name: '7B' } hardware { name: 'H100' } } } "
+      "profile: 'a' }";
+  ExpectApplied({{"--cost-profile", "b"}}, profiled,
+                "cost { profiled { linear { model { name: '7B' } "
+                "hardware { name: 'H100' } } } profile: 'b' }");
+  ExpectApplied({{"--model", "70B"}}, profiled,
+                "cost { profiled { linear { model { name: '70B' } "
+                "hardware { name: 'H100' } } } profile: 'a' }");
+  ExpectApplied({{"--hardware", "H200"}}, profiled,
+                "cost { profiled { linear { model { name: '7B' } "
+                "hardware { name: 'H200' } } } profile: 'a' }");
 }
 
 TEST(SpecFlagsTest, GivesThoseWithoutEffectAndLeavesThemOut) {

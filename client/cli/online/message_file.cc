@@ -1,0 +1,135 @@
+#include "client/cli/online/message_file.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/input_file.h"
+#include "client/cli/online/yaml_json.h"
+#include "client/cli/quoted_value.h"
+
+namespace evenpack {
+namespace {
+
+using google::protobuf::Message;
+
+constexpr size_t kMostBytes = 16U << 20U;
+enum class Form { kJson, kYaml, kTextproto, kUnknown };
+
+Form FormOf(const std::string& path, std::string_view text) {
+  const auto ends = [&path](const char* suffix) {
+    return absl::EndsWithIgnoreCase(path, suffix);
+  };
+  if (ends(".json")) return Form::kJson;
+  if (ends(".yaml") || ends(".yml")) return Form::kYaml;
+  if (ends(".textproto") || ends(".txtpb") || ends(".pbtxt")) return Form::kTextproto;
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool brace = first != std::string_view::npos && text[first] == '{';
+  return brace ? Form::kJson : Form::kUnknown;
+}
+
+// protobuf's parser reports a syntax error without its line: the text is read by
+// another before.
+absl::Status CheckJson(std::string_view json) {
+  try {
+    if (!nlohmann::json::parse(json).is_object()) {
+      return absl::InvalidArgumentError("a JSON object is expected");
+    }
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 3: ...", or, of a
+    // number beyond a double's, "[json.exception.out_of_range.406] number overflow ..."
+    const std::string_view message = error.what();
+    const size_t line = message.find("at line ");
+    const std::string_view place =
+        message.substr(line != std::string_view::npos ? line : message.find(' ') + 1);
+    return absl::InvalidArgumentError(absl::string_view(place.data(), place.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FromJson(std::string_view json, Message& message) {
+  const auto status =
+      google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &message);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::string_view(status.message().data(), status.message().size()));
+}
+
+absl::Status FromYaml(std::string_view yaml, Message& message) {
+  const absl::StatusOr<std::string> json = YamlToJson(yaml);
+  if (!json.ok()) return json.status();
+  // A file without a value is a message without a field.
+  if (*json == "null") return absl::OkStatus();
+  return FromJson(*json, message);
+}
+
+// Keeps the first error.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    if (status_.ok()) {
+      status_ = absl::InvalidArgumentError(
+          absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message));
+    }
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+absl::Status FromTextproto(std::string_view text, Message& message) {
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (parser.ParseFromString(std::string(text), &message)) return absl::OkStatus();
+  return error.status();
+}
+
+absl::Status Parse(Form form, std::string_view text, Message& message) {
+  switch (form) {
+    case Form::kJson:
+      if (absl::Status status = CheckJson(text); !status.ok()) return status;
+      return FromJson(text, message);
+    case Form::kYaml:
+      return FromYaml(text, message);
+    case Form::kTextproto:
+      return FromTextproto(text, message);
+    case Form::kUnknown:
+      break;
+  }
+  if (FromTextproto(text, message).ok()) return absl::OkStatus();
+  message.Clear();
+  return FromYaml(text, message);
+}
+
+}  // namespace
+
+absl::Status ParseMessage(const std::string& flag, const std::string& path,
+                          std::string_view text, Message& message) {
+  message.Clear();
+  absl::Status status = Parse(FormOf(path, text), text, message);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " ", QuotedValue(path), ": ", status.message()));
+}
+
+absl::Status ReadMessageFile(const std::string& flag, const std::string& path,
+                             Message& message) {
+  const absl::StatusOr<std::string> text = ReadWholeFile(
+      flag, path,
+      absl::StrCat("a readable file with an ", message.GetTypeName(),
+                   " as JSON, YAML or textproto, or - for standard input"),
+      kMostBytes);
+  if (!text.ok()) return text.status();
+  return ParseMessage(flag, path, *text, message);
+}
+
+}  // namespace evenpack

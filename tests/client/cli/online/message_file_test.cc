@@ -1,0 +1,62 @@
+#include "client/cli/online/message_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "evenpack/v1/cost_profile.pb.h"
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ScratchDirectory;
+using testing::StatusIs;
+
+TEST(MessageFileTest, ReadsAnyMessageInEachForm) {
+  struct Case {
+    std::string path;
+    std::string text;
+  };
+  const Case cases[] = {
+      {"p.json", R"({"name": "a", "heads": {"query_heads": 4}})"},
+      {"p.json", R"({"name": "a", "heads": {"queryHeads": 4}})"},
+      {"p.yaml", "name: a\nheads:\n  query_heads: 4\n"},
+      {"p.textproto", "name: 'a' heads { query_heads: 4 }"},
+      {"p", R"({"name": "a", "heads": {"query_heads": 4}})"},
+      {"p", "name: 'a' heads { query_heads: 4 }"},
+      {"p", "name: a\nheads: {query_heads: 4}\n"},
+  };
+  for (const Case& each : cases) {
+    v1::CostProfile profile;
+    profile.set_kernel("of before");
+    ASSERT_THAT(ParseMessage("FILE", each.path, each.text, profile), IsOk());
+    EXPECT_EQ(profile.name(), "a") << each.text;
+    EXPECT_EQ(profile.heads().query_heads(), 4U) << each.text;
+    EXPECT_EQ(profile.kernel(), "");
+  }
+}
+
+TEST(MessageFileTest, NamesTheFlagTheFileAndThePlace) {
+  v1::CostProfile profile;
+  EXPECT_THAT(ParseMessage("FILE", "p.textproto", "nam: 'a'", profile),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("FILE 'p.textproto': line 1, column 4"))));
+  EXPECT_THAT(ReadMessageFile("FILE", "none", profile),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("FILE"), HasSubstr("'none'"),
+                             HasSubstr("an evenpack.v1.CostProfile as JSON"))));
+  ScratchDirectory directory;
+  std::ofstream(directory.File("p.json")) << R"({"name": "b"})";
+  ASSERT_THAT(ReadMessageFile("FILE", directory.File("p.json"), profile), IsOk());
+  EXPECT_EQ(profile.name(), "b");
+}
+
+}  // namespace
+}  // namespace evenpack
