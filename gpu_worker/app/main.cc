@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/app/profile_run.h"
+#include "gpu_worker/app/profile_upload.h"
 #include "gpu_worker/app/selftest_text.h"
 #include "gpu_worker/app/serve_run.h"
 #include "gpu_worker/app/worker_options.h"
@@ -22,11 +24,13 @@ using evenpack::worker::CpuAttention;
 using evenpack::worker::OnRank;
 using evenpack::worker::OnThreads;
 using evenpack::worker::ReadWorkerCommand;
+using evenpack::worker::RunProfile;
 using evenpack::worker::RunSelftest;
 using evenpack::worker::SelftestJson;
 using evenpack::worker::SelftestOptions;
 using evenpack::worker::SelftestReport;
 using evenpack::worker::SelftestText;
+using evenpack::worker::UploadProfile;
 using evenpack::worker::WorkerOptions;
 
 constexpr int kBadInput = 2;
@@ -70,6 +74,16 @@ int Selftest(const WorkerOptions& options) {
   return 0;
 }
 
+int Profile(const WorkerOptions& options) {
+  const absl::Status status = RunProfile(options, evenpack::Clock::Steady(),
+                                         {[](const std::string& text) {
+                                            std::fputs(text.c_str(), stdout);
+                                            std::fflush(stdout);
+                                          },
+                                          UploadProfile});
+  return status.ok() ? 0 : Fail(status);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,6 +96,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (command->options.selftest) return Selftest(command->options);
+    if (command->options.profile.profile) return Profile(command->options);
     const absl::Status status = evenpack::worker::Serve(command->options);
     return status.ok() ? 0 : Fail(status);
   } catch (const std::exception& error) {

@@ -75,6 +75,7 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
 }
 
 absl::Status CheckServe(const ServeOptions& options) {
+  if (!options.serve) return absl::OkStatus();
   for (const auto& [flag, value] : {std::pair{"--server", &options.server},
                                     {"--socket-folder", &options.socket_folder}}) {
     if (value->empty()) {

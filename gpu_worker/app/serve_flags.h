@@ -31,7 +31,7 @@ struct ServeOptions {
 
 void AddServeFlags(CLI::App& app, ServeOptions& options);
 
-// Of options that were read: INVALID_ARGUMENT naming the flag that is missing.
+// What single flags can't tell. INVALID_ARGUMENT naming the flag that is missing.
 absl::Status CheckServe(const ServeOptions& options);
 
 }  // namespace evenpack::worker

@@ -72,6 +72,21 @@ void AddFlags(CLI::App& app, WorkerOptions& options) {
   app.add_flag("--json", options.json, "print one object of JSON");
 }
 
+// What single flags can't tell.
+absl::Status CheckModes(const WorkerOptions& options) {
+  const int modes = static_cast<int>(options.selftest) +
+                    static_cast<int>(options.profile.profile) +
+                    static_cast<int>(options.serve.serve);
+  if (modes != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(modes,
+                     " modes were given; accepted: --selftest, --profile or "
+                     "--serve (see --help)"));
+  }
+  absl::Status status = CheckProfileFlags(options.profile);
+  return status.ok() ? CheckServe(options.serve) : status;
+}
+
 }  // namespace
 
 absl::StatusOr<WorkerCommand> ReadWorkerCommand(
@@ -79,10 +94,12 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   WorkerCommand command;
   CLI::App app(
       "Executes the attention of a context-parallel group, as a rank beside its "
-      "trainer (--serve), or to test itself (--selftest).",
+      "trainer (--serve), to test itself (--selftest), or to measure what it takes "
+      "(--profile).",
       "evenpack-worker");
   app.set_version_flag("--version", absl::StrCat("evenpack-worker ", EVENPACK_VERSION));
   AddFlags(app, command.options);
+  AddProfileFlags(app, command.options.profile);
   GroupFlags flags;
   flags.group.group = "group";
   AddGroupFlags(app, flags);
@@ -99,15 +116,7 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
     return absl::InvalidArgumentError(error.what());
   }
   if (!command.text.empty()) return command;
-  if (command.options.selftest == command.options.serve.serve) {
-    return absl::InvalidArgumentError(
-        "not one mode was given; accepted: --selftest or --serve (see --help)");
-  }
-  if (command.options.serve.serve) {
-    if (absl::Status status = CheckServe(command.options.serve); !status.ok()) {
-      return status;
-    }
-  }
+  if (absl::Status status = CheckModes(command.options); !status.ok()) return status;
   if (flags.folder->count() > 0) {
     GlooOptions& options = flags.group.options;
     if (options.rank >= options.ranks) {

@@ -266,10 +266,10 @@ class RefusalTest(unittest.TestCase):
         folder = ["--socket-folder", self.worker.folder]
         server = ["--server", self.server.grpc_address]
         cases = [
-            ([], BAD_INPUT, "accepted: --selftest or --serve"),
+            ([], BAD_INPUT, "0 modes were given; accepted: --selftest"),
             (["--serve", *folder], BAD_INPUT, "--server: missing"),
             (["--serve", *server], BAD_INPUT, "--socket-folder: missing"),
-            (["--serve", "--selftest", *folder, *server], BAD_INPUT, "not one mode"),
+            (["--serve", "--selftest", *folder, *server], BAD_INPUT, "2 modes"),
             (["--serve", *server, "--socket-folder", "/nowhere"], BAD_INPUT, "nowhere"),
             (["--serve", *server, *folder, "--memory", "much"], BAD_INPUT, "--memory"),
             (["--serve", *server, *folder], FAILED, "a process listens at"),

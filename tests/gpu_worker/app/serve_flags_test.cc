@@ -68,7 +68,7 @@ TEST(ServeFlagsTest, RefuseByNameWhatTheyDoNotTake) {
            Row{Serving({"--patience-seconds", "0"}), "--patience-seconds"},
            Row{Serving({"--log-level", "loud"}), "--log-level"},
            Row{{"--server", "a:1"}, "--serve"},
-           Row{Serving({"--selftest"}), "not one mode"},
+           Row{Serving({"--selftest"}), "2 modes"},
        }) {
     EXPECT_THAT(ReadWorkerCommand(row.arguments),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.message)));

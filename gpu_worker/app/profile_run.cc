@@ -1,0 +1,138 @@
+#include "gpu_worker/app/profile_run.h"
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/app/profile_text.h"
+#include "gpu_worker/attention/cpu_attention.h"
+#include "gpu_worker/communicator/gloo_folder.h"
+#include "gpu_worker/communicator/local_group.h"
+
+namespace evenpack::worker {
+namespace {
+
+using Print = std::function<void(const std::string&)>;
+using Profile = absl::StatusOr<MeasuredProfile>;
+
+// Prints on rank 0.
+class Shown final : public ProfileListener {
+ public:
+  Shown(const AttentionShape& shape, bool prints, const Print& print)
+      : table_(shape), prints_(prints), print_(print) {}
+
+  void OnSlice(const MeasuredSlice& slice) override {
+    if (prints_) print_(table_.Row(slice));
+  }
+  void OnExchange(const MeasuredExchange& exchange) override {
+    if (prints_) print_(table_.Row(exchange));
+  }
+
+ private:
+  ProfileTable table_;
+  const bool prints_;
+  const Print& print_;
+};
+
+Profile MeasureRank(const WorkerOptions& options, const Clock& clock,
+                    const Print& print, Communicator& communicator) {
+  const ProfileOptions& profile = options.profile.options;
+  CpuAttention engine(options.threads);
+  Shown shown(profile.shape, communicator.rank() == 0 && !options.json, print);
+  return MeasureProfile(profile, clock, engine, communicator, shown);
+}
+
+// Ranks as threads; of the first.
+Profile MeasureThreads(const WorkerOptions& options, const Clock& clock,
+                       const Print& print) {
+  const uint32_t ranks = options.profile.ranks;
+  LocalGroup group(ranks);
+  std::vector<Profile> profiles(ranks);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      profiles[rank] = MeasureRank(options, clock, print, group.OfRank(rank));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return std::move(profiles.front());
+}
+
+// As Linux tells it.
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!absl::StartsWith(line, "model name")) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) break;
+    return std::string(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  }
+  return "unknown processor";
+}
+
+ProfileLabel LabelOf(const WorkerOptions& options) {
+  const ProfileFlags& flags = options.profile;
+  ProfileLabel label;
+  label.name = flags.name;
+  label.hardware = flags.hardware.empty() ? ProcessorName() : flags.hardware;
+  label.kernel = absl::StrCat("CpuAttention ", EVENPACK_VERSION, ", ", options.threads,
+                              options.threads == 1 ? " thread" : " threads");
+  label.measured_unix_seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                                    std::chrono::system_clock::now().time_since_epoch())
+                                    .count();
+  return label;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file.good()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--output: '", path,
+      "' can't be written; accepted: a file in a directory that may be written"));
+}
+
+absl::Status Deliver(const WorkerOptions& options, const MeasuredProfile& profile,
+                     const ProfileOutlets& outlets) {
+  const ProfileFlags& flags = options.profile;
+  const std::string json = ProfileJson(profile, LabelOf(options));
+  if (options.json) outlets.print(json);
+  if (!flags.output.empty()) {
+    if (absl::Status status = WriteFile(flags.output, json); !status.ok()) {
+      return status;
+    }
+  }
+  if (flags.upload.empty()) return absl::OkStatus();
+  absl::Status status = outlets.upload(flags.upload, json);
+  if (status.ok() && !options.json) {
+    outlets.print(
+        absl::StrCat("\nprofile ", flags.name, " is on ", flags.upload, "\n"));
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::Status RunProfile(const WorkerOptions& options, const Clock& clock,
+                        const ProfileOutlets& outlets) {
+  if (!options.group.has_value()) {
+    const Profile profile = MeasureThreads(options, clock, outlets.print);
+    return profile.ok() ? Deliver(options, *profile, outlets) : profile.status();
+  }
+  const auto communicator = ConnectInFolder(*options.group);
+  if (!communicator.ok()) return communicator.status();
+  const Profile profile = MeasureRank(options, clock, outlets.print, **communicator);
+  if (!profile.ok()) return profile.status();
+  const bool first = (*communicator)->rank() == 0;
+  return first ? Deliver(options, *profile, outlets) : absl::OkStatus();
+}
+
+}  // namespace evenpack::worker
