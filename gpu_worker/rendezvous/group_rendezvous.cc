@@ -55,6 +55,8 @@ bool GroupRendezvous::Carry(const GroupNews& news) {
   } else {
     MutexLock lock(mutex_);
     if (news.kind == GroupNews::Kind::kGiveUp) {
+      // Peers may be connecting to an endpoint that was told of already.
+      if (endpoint_ != nullptr) return !final_.has_value();
       ReportLost(absl::AbortedError(absl::StrCat("epoch ", news.epoch,
                                                  " of the group has ended: a rank was "
                                                  "restarted or lost its connections")));

@@ -148,6 +148,63 @@ TEST_F(GroupOfOneTest, CancelEndsWhoWaitsAndTheExchanges) {
                                          "a rank has left: the group was left"));
 }
 
+// Gives the news of a test, one for each report.
+class ScriptedMember final : public client::GroupMember {
+ public:
+  using Reports = std::vector<client::MemberState>;
+
+  ScriptedMember(std::vector<client::GroupNews> news, std::shared_ptr<Reports> reports)
+      : news_(std::move(news)), reports_(std::move(reports)) {}
+  absl::StatusOr<client::GroupNews> Next() override {
+    MutexLock lock(mutex_);
+    while (next_ < news_.size() && next_ >= reported_) changed_.Wait(mutex_);
+    if (next_ == news_.size()) return absl::CancelledError("the end");
+    return news_[next_++];
+  }
+  void Report(const client::MemberState& state) override {
+    MutexLock lock(mutex_);
+    reports_->push_back(state);
+    ++reported_;
+    changed_.SignalAll();
+  }
+  void Cancel() override {}
+
+ private:
+  const std::vector<client::GroupNews> news_;
+  const std::shared_ptr<Reports> reports_;
+  Mutex mutex_;
+  CondVar changed_;
+  size_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  size_t reported_ EVENPACK_GUARDED_BY(mutex_) = 0;
+};
+
+// Peers would connect to an endpoint that is gone.
+TEST_F(GroupOfOneTest, AnEpochThatItHasReportedLostIsNotReportedTwice) {
+  using Kind = client::GroupNews::Kind;
+  failing_ = 1;
+  const auto reports = std::make_shared<ScriptedMember::Reports>();
+  {
+    GroupRendezvous group(
+        std::make_unique<ScriptedMember>(
+            std::vector<client::GroupNews>{{Kind::kConnect, 1, {"h:1"}},
+                                           {Kind::kGiveUp, 1, {}}},
+            reports),
+        [this] {
+          ++opened_;
+          return absl::StatusOr<std::unique_ptr<Endpoint>>(
+              std::make_unique<LoneEndpoint>(absl::StrCat("h:", opened_),
+                                             opened_ == failing_
+                                                 ? absl::UnavailableError("nobody came")
+                                                 : absl::OkStatus(),
+                                             aborts_));
+        });
+    EXPECT_THAT(group.Await().status(),
+                StatusIs(absl::StatusCode::kCancelled, "the end"));
+  }
+  EXPECT_EQ(opened_, 2);
+  EXPECT_EQ(reports->size(), 2U);
+}
+
 TEST(GroupPatienceTest, PeersThatDoNotComeAreToldOfAndMayComeLater) {
   GroupTable table;
   const auto aborts = std::make_shared<std::vector<absl::Status>>();
