@@ -1,0 +1,130 @@
+// What is used of the CUDA driver's binary interface, as cuda.h declares it: enough to
+// call it without that header. cuda_abi_check.cc compares the two wherever the toolkit
+// is found.
+#ifndef EVENPACK_GPU_WORKER_CUDA_CUDA_ABI_H_
+#define EVENPACK_GPU_WORKER_CUDA_CUDA_ABI_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace evenpack::worker::cuda {
+
+// CUresult.
+using Result = int;
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kInvalidValue = 1;
+inline constexpr Result kOutOfMemory = 2;
+inline constexpr Result kInvalidContext = 201;
+inline constexpr Result kInvalidHandle = 400;
+inline constexpr Result kNotFound = 500;
+inline constexpr Result kNotReady = 600;
+inline constexpr Result kLaunchFailed = 719;
+
+// CUdevice: its number among those that the process sees.
+using DeviceNumber = int;
+// CUdeviceptr.
+using DevicePointer = uint64_t;
+
+// CUcontext, CUstream, CUevent, CUmemoryPool, CUlibrary and CUkernel.
+using Context = struct ContextObject*;
+using Stream = struct StreamObject*;
+using Event = struct EventObject*;
+using MemoryPool = struct MemoryPoolObject*;
+using Library = struct LibraryObject*;
+using Kernel = struct KernelObject*;
+using HostFunction = void (*)(void* argument);
+
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr int kMemoryTypeUnified = 4;
+inline constexpr int kAllocationPinned = 1;
+inline constexpr int kLocationDevice = 1;
+inline constexpr int kPoolReleaseThreshold = 4;
+
+// CUmemPoolProps.
+struct PoolProperties {
+  int allocation_type = kAllocationPinned;
+  int handle_types = 0;
+  int location_type = kLocationDevice;
+  int location_id = 0;
+  void* security_attributes = nullptr;
+  size_t max_size = 0;
+  unsigned char reserved[56] = {};
+};
+
+// CUDA_MEMCPY2D.
+struct Copy2D {
+  size_t from_x = 0;
+  size_t from_y = 0;
+  int from_type = kMemoryTypeUnified;
+  const void* from_host = nullptr;
+  DevicePointer from_device = 0;
+  void* from_array = nullptr;
+  size_t from_pitch = 0;
+  size_t to_x = 0;
+  size_t to_y = 0;
+  int to_type = kMemoryTypeUnified;
+  void* to_host = nullptr;
+  DevicePointer to_device = 0;
+  void* to_array = nullptr;
+  size_t to_pitch = 0;
+  size_t width = 0;
+  size_t height = 0;
+};
+
+// X(symbol, parameters): all return a Result. Streams take what is put into them in
+// order; a context must be current, but for the first six.
+#define EVENPACK_CUDA_FUNCTIONS(X)                                                     \
+  X(cuInit, (unsigned flags))                                                          \
+  X(cuDriverGetVersion, (int* version))                                                \
+  X(cuGetErrorName, (Result result, const char** name))                                \
+  X(cuDeviceGet, (DeviceNumber * device, int number))                                  \
+  X(cuDevicePrimaryCtxRetain, (Context * context, DeviceNumber device))                \
+  X(cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                               \
+  X(cuCtxPushCurrent_v2, (Context context))                                            \
+  X(cuCtxPopCurrent_v2, (Context * context))                                           \
+  X(cuCtxGetStreamPriorityRange, (int* least, int* greatest))                          \
+  X(cuStreamCreateWithPriority, (Stream * stream, unsigned flags, int priority))       \
+  X(cuStreamDestroy_v2, (Stream stream))                                               \
+  X(cuStreamSynchronize, (Stream stream))                                              \
+  X(cuStreamWaitEvent, (Stream stream, Event event, unsigned flags))                   \
+  X(cuEventCreate, (Event * event, unsigned flags))                                    \
+  X(cuEventDestroy_v2, (Event event))                                                  \
+  X(cuEventRecord, (Event event, Stream stream))                                       \
+  X(cuEventQuery, (Event event))                                                       \
+  X(cuEventSynchronize, (Event event))                                                 \
+  X(cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))            \
+  X(cuMemPoolDestroy, (MemoryPool pool))                                               \
+  X(cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))              \
+  X(cuMemAllocFromPoolAsync,                                                           \
+    (DevicePointer * pointer, size_t bytes, MemoryPool pool, Stream stream))           \
+  X(cuMemFreeAsync, (DevicePointer pointer, Stream stream))                            \
+  X(cuMemcpyHtoDAsync_v2,                                                              \
+    (DevicePointer to, const void* from, size_t bytes, Stream stream))                 \
+  X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, size_t bytes, Stream stream)) \
+  X(cuMemcpy2DAsync_v2, (const Copy2D* copy, Stream stream))                           \
+  X(cuMemsetD8Async,                                                                   \
+    (DevicePointer to, unsigned char value, size_t bytes, Stream stream))              \
+  X(cuMemsetD2D8Async, (DevicePointer to, size_t pitch, unsigned char value,           \
+                        size_t width, size_t height, Stream stream))                   \
+  X(cuLaunchHostFunc, (Stream stream, HostFunction function, void* argument))          \
+  X(cuLibraryLoadData,                                                                 \
+    (Library * library, const void* code, int* jit_options, void** jit_values,         \
+     unsigned jit_count, int* options, void** values, unsigned count))                 \
+  X(cuLibraryUnload, (Library library))                                                \
+  X(cuLibraryGetKernel, (Kernel * kernel, Library library, const char* name))          \
+  X(cuLaunchKernel,                                                                    \
+    (Kernel kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,                 \
+     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,      \
+     Stream stream, void** parameters, void** extra))
+
+struct Functions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses)
+#define EVENPACK_DECLARE(symbol, parameters) Result(*symbol) parameters = nullptr;
+  EVENPACK_CUDA_FUNCTIONS(EVENPACK_DECLARE)
+#undef EVENPACK_DECLARE
+};
+
+}  // namespace evenpack::worker::cuda
+
+#endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_ABI_H_

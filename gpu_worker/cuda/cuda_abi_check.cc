@@ -1,0 +1,48 @@
+// Compares cuda_abi.h with the toolkit's cuda.h; compiled wherever that is found.
+//
+// So that it declares all that ever was, whatever the newest is.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <cstddef>
+
+#include "gpu_worker/cuda/cuda_abi.h"
+#include "gpu_worker/cuda/same_abi.h"
+
+namespace evenpack::worker::cuda {
+
+#define EVENPACK_CHECK(symbol, parameters) \
+  static_assert(kSameAbi<decltype(Functions::symbol), decltype(&::symbol)>, #symbol);
+EVENPACK_CUDA_FUNCTIONS(EVENPACK_CHECK)
+#undef EVENPACK_CHECK
+
+static_assert(kSuccess == CUDA_SUCCESS);
+static_assert(kInvalidValue == CUDA_ERROR_INVALID_VALUE);
+static_assert(kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(kInvalidContext == CUDA_ERROR_INVALID_CONTEXT);
+static_assert(kInvalidHandle == CUDA_ERROR_INVALID_HANDLE);
+static_assert(kNotFound == CUDA_ERROR_NOT_FOUND);
+static_assert(kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(kLaunchFailed == CUDA_ERROR_LAUNCH_FAILED);
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(kMemoryTypeUnified == CU_MEMORYTYPE_UNIFIED);
+static_assert(kAllocationPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+
+static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
+static_assert(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
+static_assert(offsetof(PoolProperties, location_type) ==
+              offsetof(CUmemPoolProps, location));
+static_assert(offsetof(PoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
+static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D));
+static_assert(offsetof(Copy2D, from_device) == offsetof(CUDA_MEMCPY2D, srcDevice));
+static_assert(offsetof(Copy2D, from_pitch) == offsetof(CUDA_MEMCPY2D, srcPitch));
+static_assert(offsetof(Copy2D, to_type) == offsetof(CUDA_MEMCPY2D, dstMemoryType));
+static_assert(offsetof(Copy2D, to_device) == offsetof(CUDA_MEMCPY2D, dstDevice));
+static_assert(offsetof(Copy2D, to_pitch) == offsetof(CUDA_MEMCPY2D, dstPitch));
+static_assert(offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
+
+}  // namespace evenpack::worker::cuda

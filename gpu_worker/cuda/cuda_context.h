@@ -1,0 +1,61 @@
+// A device of this process.
+#ifndef EVENPACK_GPU_WORKER_CUDA_CUDA_CONTEXT_H_
+#define EVENPACK_GPU_WORKER_CUDA_CUDA_CONTEXT_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gpu_worker/cuda/cuda_driver.h"
+
+namespace evenpack::worker {
+
+// The primary context, which the process's other users of the device share.
+// Thread-safe.
+class CudaContext {
+ public:
+  // `number`: of the device, among those that the process sees. INTERNAL: there is
+  // none.
+  static absl::StatusOr<std::shared_ptr<const CudaContext>> Open(
+      std::shared_ptr<const CudaDriver> driver, int number);
+  ~CudaContext();
+  CudaContext(const CudaContext&) = delete;
+  CudaContext& operator=(const CudaContext&) = delete;
+
+  const cuda::Functions& functions() const { return driver_->functions(); }
+  int device() const { return device_; }
+  cuda::Context handle() const { return handle_; }
+  absl::Status Check(cuda::Result result, absl::string_view what) const {
+    return driver_->Check(result, what);
+  }
+
+ private:
+  CudaContext(std::shared_ptr<const CudaDriver> driver, cuda::DeviceNumber device,
+              cuda::Context handle);
+
+  const std::shared_ptr<const CudaDriver> driver_;
+  const cuda::DeviceNumber device_;
+  cuda::Context handle_;
+};
+
+// While it lives, what the calling thread asks of the driver is for that context.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const CudaContext& context) : context_(context) {
+    context_.functions().cuCtxPushCurrent_v2(context_.handle());
+  }
+  ~CurrentContext() {
+    cuda::Context popped = nullptr;
+    context_.functions().cuCtxPopCurrent_v2(&popped);
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const CudaContext& context_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_CONTEXT_H_

@@ -1,0 +1,45 @@
+// The CUDA driver, found when the program runs.
+#ifndef EVENPACK_GPU_WORKER_CUDA_CUDA_DRIVER_H_
+#define EVENPACK_GPU_WORKER_CUDA_CUDA_DRIVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gpu_worker/cuda/cuda_abi.h"
+
+namespace evenpack::worker {
+
+// The oldest version of CUDA whose driver has all that is used, as it counts them.
+inline constexpr int kOldestCudaDriver = 12000;
+
+// Thread-safe.
+class CudaDriver {
+ public:
+  // `path`: empty: what EVENPACK_CUDA_DRIVER names, or libcuda.so.1.
+  // FAILED_PRECONDITION: there is none, it is older than kOldestCudaDriver, or it finds
+  // no device.
+  static absl::StatusOr<std::shared_ptr<const CudaDriver>> Load(
+      const std::string& path = "");
+
+  const cuda::Functions& functions() const { return functions_; }
+  int version() const { return version_; }
+
+  // OK, or INTERNAL with the driver's name for the error (RESOURCE_EXHAUSTED where
+  // memory ran out). `what` was not done: "to copy rows".
+  absl::Status Check(cuda::Result result, absl::string_view what) const;
+
+ private:
+  CudaDriver() = default;
+
+  absl::Status Begin(const std::string& path);
+
+  cuda::Functions functions_;
+  int version_ = 0;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_DRIVER_H_

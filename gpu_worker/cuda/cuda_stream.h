@@ -1,0 +1,67 @@
+// What a device does in order, and points in it.
+#ifndef EVENPACK_GPU_WORKER_CUDA_CUDA_STREAM_H_
+#define EVENPACK_GPU_WORKER_CUDA_CUDA_STREAM_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/cuda/cuda_context.h"
+
+namespace evenpack::worker {
+
+// A point in a stream. Thread-safe but for Record, which comes before all else.
+class CudaEvent {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaEvent>> Create(
+      std::shared_ptr<const CudaContext> context);
+  ~CudaEvent();
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+
+  // It is reached when all is done that the stream has been given so far.
+  absl::Status Record(cuda::Stream stream);
+  // What the stream is given from now on comes after it.
+  absl::Status Precede(cuda::Stream stream) const;
+  // INTERNAL: what came before it failed.
+  absl::StatusOr<bool> IsReached() const;
+  // Blocks until it is. Errors likewise.
+  absl::Status Await() const;
+
+ private:
+  CudaEvent(std::shared_ptr<const CudaContext> context, cuda::Event handle);
+
+  const std::shared_ptr<const CudaContext> context_;
+  cuda::Event handle_;
+};
+
+// Goes on beside other streams. Thread-safe.
+class CudaStream {
+ public:
+  enum class Priority { kLeast, kGreatest };
+
+  static absl::StatusOr<std::unique_ptr<CudaStream>> Create(
+      std::shared_ptr<const CudaContext> context, Priority priority);
+  // What it has been given is still done.
+  ~CudaStream();
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  cuda::Stream handle() const { return handle_; }
+  // Blocks until all is done that it has been given. INTERNAL: some of it failed.
+  absl::Status Synchronize() const;
+
+ private:
+  CudaStream(std::shared_ptr<const CudaContext> context, cuda::Stream handle);
+
+  const std::shared_ptr<const CudaContext> context_;
+  cuda::Stream handle_;
+};
+
+// What `later` is given from now on comes after what `earlier` has been given.
+absl::Status OrderStreams(const std::shared_ptr<const CudaContext>& context,
+                          cuda::Stream earlier, cuda::Stream later);
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_STREAM_H_

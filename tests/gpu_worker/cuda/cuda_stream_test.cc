@@ -1,0 +1,59 @@
+#include "gpu_worker/cuda/cuda_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/gpu_worker/cuda/fake_device.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::FakeDevice;
+using evenpack::testing::IsOk;
+using evenpack::testing::StreamGate;
+
+class CudaStreamTest : public evenpack::testing::FakeDeviceTest {
+ protected:
+  std::unique_ptr<CudaStream> Make() {
+    return CudaStream::Create(device_.context(), CudaStream::Priority::kGreatest)
+        .value();
+  }
+  std::unique_ptr<CudaEvent> Event() {
+    return CudaEvent::Create(device_.context()).value();
+  }
+
+  FakeDevice device_;
+};
+
+TEST_F(CudaStreamTest, AnEventIsReachedWhenWhatCameBeforeIsDone) {
+  const auto stream = Make();
+  const auto event = Event();
+  StreamGate gate;
+  gate.Close(*device_.context(), stream->handle());
+  ASSERT_THAT(event->Record(stream->handle()), IsOk());
+  EXPECT_FALSE(event->IsReached().value());
+  gate.Open();
+  EXPECT_THAT(event->Await(), IsOk());
+  EXPECT_TRUE(event->IsReached().value());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+}
+
+TEST_F(CudaStreamTest, StreamsGoOnBesideEachOtherUnlessOrdered) {
+  const auto slow = Make();
+  const auto fast = Make();
+  StreamGate gate;
+  gate.Close(*device_.context(), slow->handle());
+  EXPECT_THAT(fast->Synchronize(), IsOk());
+  ASSERT_THAT(OrderStreams(device_.context(), slow->handle(), fast->handle()), IsOk());
+  const auto event = Event();
+  ASSERT_THAT(event->Record(fast->handle()), IsOk());
+  EXPECT_FALSE(event->IsReached().value());
+  gate.Open();
+  EXPECT_THAT(fast->Synchronize(), IsOk());
+}
+
+}  // namespace
+}  // namespace evenpack::worker

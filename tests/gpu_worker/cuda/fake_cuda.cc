@@ -1,0 +1,422 @@
+// The double's functions, as the driver exports them.
+#include "tests/gpu_worker/cuda/fake_cuda.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu_worker/cuda/cuda_abi.h"
+#include "tests/gpu_worker/cuda/fake_kernels.h"
+#include "tests/gpu_worker/cuda/fake_state.h"
+#include "tests/gpu_worker/cuda/fake_stream.h"
+
+namespace cuda = evenpack::worker::cuda;
+
+namespace evenpack::worker::cuda {
+
+// All four live as long as their handles.
+struct ContextObject {};
+struct StreamObject : evenpack::testing::FakeStream {};
+struct EventObject {
+  std::shared_ptr<evenpack::testing::FakeEvent> event =
+      std::make_shared<evenpack::testing::FakeEvent>();
+};
+struct MemoryPoolObject {};
+struct LibraryObject {};
+struct KernelObject {
+  const evenpack::testing::FakeKernel* kernel = nullptr;
+};
+
+}  // namespace evenpack::worker::cuda
+
+namespace {
+
+using cuda::Result;
+using evenpack::testing::FakeState;
+
+FakeState& State() { return FakeState::Get(); }
+
+// The one device's primary context.
+cuda::ContextObject primary;
+
+std::vector<cuda::Context>& Current() {
+  thread_local std::vector<cuda::Context> stack;
+  return stack;
+}
+
+// What a call needs before it may do anything.
+struct Need {
+  Result result = cuda::kSuccess;
+
+  bool IsMet() const { return result == cuda::kSuccess; }
+};
+
+Need NeedContext(const std::string& call) {
+  if (Current().empty()) {
+    State().Note(call + ": no context is current");
+    return {cuda::kInvalidContext};
+  }
+  return {State().Check("context", Current().back(), call) ? cuda::kSuccess
+                                                           : cuda::kInvalidContext};
+}
+
+Need NeedStream(cuda::Stream stream, const std::string& call) {
+  const Need need = NeedContext(call);
+  if (!need.IsMet()) return need;
+  return {State().Check("stream", stream, call) ? cuda::kSuccess
+                                                : cuda::kInvalidHandle};
+}
+
+Need NeedEvent(cuda::Event event, const std::string& call) {
+  const Need need = NeedContext(call);
+  if (!need.IsMet()) return need;
+  return {State().Check("event", event, call) ? cuda::kSuccess : cuda::kInvalidHandle};
+}
+
+char* At(cuda::DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
+
+// At this point of a stream.
+bool Owned(const void* data, size_t bytes, const std::string& call) {
+  if (State().memory().Owns(data, bytes)) return true;
+  State().Note(call + ": memory that is not in use at this point of the stream");
+  return false;
+}
+
+size_t Span(size_t pitch, size_t width, size_t height) {
+  return height == 0 ? 0 : (height - 1) * pitch + width;
+}
+
+}  // namespace
+
+extern "C" {
+
+char* fakeCudaMisuse() { return strdup(State().misuse().c_str()); }
+void fakeCudaNote(const char* misuse) { State().Note(misuse); }
+size_t fakeCudaLive() { return State().live(); }
+bool fakeCudaOwns(const void* data, size_t bytes) {
+  return State().memory().Owns(data, bytes);
+}
+void fakeCudaReset() { State().Reset(); }
+void fakeCudaSetVersion(int version) { State().SetVersion(version); }
+void fakeCudaSetMemory(size_t bytes) { State().memory().SetCapacity(bytes); }
+
+Result cuInit(unsigned flags) {
+  return flags == 0 ? cuda::kSuccess : cuda::kInvalidValue;
+}
+
+Result cuDriverGetVersion(int* version) {
+  *version = State().version();
+  return cuda::kSuccess;
+}
+
+Result cuGetErrorName(Result result, const char** name) {
+  switch (result) {
+    case cuda::kOutOfMemory:
+      *name = "CUDA_ERROR_OUT_OF_MEMORY";
+      return cuda::kSuccess;
+    case cuda::kInvalidContext:
+      *name = "CUDA_ERROR_INVALID_CONTEXT";
+      return cuda::kSuccess;
+    case cuda::kInvalidHandle:
+      *name = "CUDA_ERROR_INVALID_HANDLE";
+      return cuda::kSuccess;
+    default:
+      return cuda::kInvalidValue;
+  }
+}
+
+Result cuDeviceGet(cuda::DeviceNumber* device, int number) {
+  if (number != 0) return cuda::kInvalidValue;
+  *device = number;
+  return cuda::kSuccess;
+}
+
+Result cuDevicePrimaryCtxRetain(cuda::Context* context, cuda::DeviceNumber) {
+  State().Add("context", &primary);
+  *context = &primary;
+  return cuda::kSuccess;
+}
+
+Result cuDevicePrimaryCtxRelease_v2(cuda::DeviceNumber) {
+  return State().Remove("context", &primary, "cuDevicePrimaryCtxRelease")
+             ? cuda::kSuccess
+             : cuda::kInvalidContext;
+}
+
+Result cuCtxPushCurrent_v2(cuda::Context context) {
+  Current().push_back(context);
+  return State().Check("context", context, "cuCtxPushCurrent") ? cuda::kSuccess
+                                                               : cuda::kInvalidContext;
+}
+
+Result cuCtxPopCurrent_v2(cuda::Context* context) {
+  if (Current().empty()) {
+    State().Note("cuCtxPopCurrent: no context is current");
+    return cuda::kInvalidContext;
+  }
+  *context = Current().back();
+  Current().pop_back();
+  return cuda::kSuccess;
+}
+
+Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return NeedContext("cuCtxGetStreamPriorityRange").result;
+}
+
+Result cuStreamCreateWithPriority(cuda::Stream* stream, unsigned, int) {
+  const Need need = NeedContext("cuStreamCreateWithPriority");
+  if (!need.IsMet()) return need.result;
+  *stream = new cuda::StreamObject;
+  State().Add("stream", *stream);
+  return cuda::kSuccess;
+}
+
+Result cuStreamDestroy_v2(cuda::Stream stream) {
+  const Need need = NeedContext("cuStreamDestroy");
+  if (!need.IsMet()) return need.result;
+  if (!State().Remove("stream", stream, "cuStreamDestroy")) return cuda::kInvalidHandle;
+  delete stream;
+  return cuda::kSuccess;
+}
+
+Result cuStreamSynchronize(cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuStreamSynchronize");
+  if (need.IsMet()) stream->Synchronize();
+  return need.result;
+}
+
+Result cuStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
+  Need need = NeedStream(stream, "cuStreamWaitEvent");
+  if (need.IsMet()) need = NeedEvent(event, "cuStreamWaitEvent");
+  if (!need.IsMet()) return need.result;
+  const auto point = event->event;
+  stream->Put([point, number = point->recorded()] { point->Await(number); });
+  return cuda::kSuccess;
+}
+
+Result cuEventCreate(cuda::Event* event, unsigned) {
+  const Need need = NeedContext("cuEventCreate");
+  if (!need.IsMet()) return need.result;
+  *event = new cuda::EventObject;
+  State().Add("event", *event);
+  return cuda::kSuccess;
+}
+
+Result cuEventDestroy_v2(cuda::Event event) {
+  const Need need = NeedContext("cuEventDestroy");
+  if (!need.IsMet()) return need.result;
+  if (!State().Remove("event", event, "cuEventDestroy")) return cuda::kInvalidHandle;
+  delete event;
+  return cuda::kSuccess;
+}
+
+Result cuEventRecord(cuda::Event event, cuda::Stream stream) {
+  Need need = NeedStream(stream, "cuEventRecord");
+  if (need.IsMet()) need = NeedEvent(event, "cuEventRecord");
+  if (!need.IsMet()) return need.result;
+  const auto point = event->event;
+  stream->Put([point, number = point->Record()] { point->Reach(number); });
+  return cuda::kSuccess;
+}
+
+Result cuEventQuery(cuda::Event event) {
+  const Need need = NeedEvent(event, "cuEventQuery");
+  if (!need.IsMet()) return need.result;
+  return event->event->IsReached() ? cuda::kSuccess : cuda::kNotReady;
+}
+
+Result cuEventSynchronize(cuda::Event event) {
+  const Need need = NeedEvent(event, "cuEventSynchronize");
+  if (need.IsMet()) event->event->Await(event->event->recorded());
+  return need.result;
+}
+
+Result cuMemPoolCreate(cuda::MemoryPool* pool, const cuda::PoolProperties* properties) {
+  const Need need = NeedContext("cuMemPoolCreate");
+  if (!need.IsMet()) return need.result;
+  if (properties->allocation_type != cuda::kAllocationPinned ||
+      properties->location_type != cuda::kLocationDevice) {
+    return cuda::kInvalidValue;
+  }
+  *pool = new cuda::MemoryPoolObject;
+  State().Add("pool", *pool);
+  return cuda::kSuccess;
+}
+
+Result cuMemPoolDestroy(cuda::MemoryPool pool) {
+  if (!State().Remove("pool", pool, "cuMemPoolDestroy")) return cuda::kInvalidHandle;
+  delete pool;
+  return cuda::kSuccess;
+}
+
+Result cuMemPoolSetAttribute(cuda::MemoryPool pool, int, void*) {
+  return State().Check("pool", pool, "cuMemPoolSetAttribute") ? cuda::kSuccess
+                                                              : cuda::kInvalidHandle;
+}
+
+Result cuMemAllocFromPoolAsync(cuda::DevicePointer* pointer, size_t bytes,
+                               cuda::MemoryPool pool, cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemAllocFromPoolAsync");
+  if (!need.IsMet()) return need.result;
+  if (bytes == 0 || !State().Check("pool", pool, "cuMemAllocFromPoolAsync")) {
+    return cuda::kInvalidValue;
+  }
+  char* const data = State().memory().Take(bytes);
+  if (data == nullptr) return cuda::kOutOfMemory;
+  *pointer = reinterpret_cast<cuda::DevicePointer>(data);
+  stream->Put([data] { State().memory().Begin(data); });
+  return cuda::kSuccess;
+}
+
+Result cuMemFreeAsync(cuda::DevicePointer pointer, cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemFreeAsync");
+  if (!need.IsMet()) return need.result;
+  char* const data = At(pointer);
+  if (!State().memory().IsTaken(data)) {
+    State().Note("cuMemFreeAsync: memory that was not taken");
+    return cuda::kInvalidValue;
+  }
+  stream->Put([data] {
+    if (Owned(data, 1, "cuMemFreeAsync")) State().memory().End(data);
+  });
+  return cuda::kSuccess;
+}
+
+Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t bytes,
+                            cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemcpyHtoDAsync");
+  if (!need.IsMet()) return need.result;
+  stream->Put([=] {
+    if (Owned(At(to), bytes, "cuMemcpyHtoDAsync")) std::memcpy(At(to), from, bytes);
+  });
+  return cuda::kSuccess;
+}
+
+Result cuMemcpyDtoHAsync_v2(void* to, cuda::DevicePointer from, size_t bytes,
+                            cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemcpyDtoHAsync");
+  if (!need.IsMet()) return need.result;
+  stream->Put([=] {
+    if (Owned(At(from), bytes, "cuMemcpyDtoHAsync")) std::memcpy(to, At(from), bytes);
+  });
+  return cuda::kSuccess;
+}
+
+Result cuMemcpy2DAsync_v2(const cuda::Copy2D* given, cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemcpy2DAsync");
+  if (!need.IsMet()) return need.result;
+  const cuda::Copy2D copy = *given;
+  const bool is_flat = copy.from_type == cuda::kMemoryTypeUnified &&
+                       copy.to_type == cuda::kMemoryTypeUnified && copy.from_x == 0 &&
+                       copy.from_y == 0 && copy.to_x == 0 && copy.to_y == 0;
+  if (!is_flat || copy.width > copy.from_pitch || copy.width > copy.to_pitch) {
+    State().Note("cuMemcpy2DAsync: rows that overlap, or an array");
+    return cuda::kInvalidValue;
+  }
+  stream->Put([copy] {
+    const char* const from = At(copy.from_device);
+    char* const to = At(copy.to_device);
+    if (!Owned(from, Span(copy.from_pitch, copy.width, copy.height),
+               "cuMemcpy2DAsync") ||
+        !Owned(to, Span(copy.to_pitch, copy.width, copy.height), "cuMemcpy2DAsync")) {
+      return;
+    }
+    for (size_t row = 0; row < copy.height; ++row) {
+      std::memcpy(to + row * copy.to_pitch, from + row * copy.from_pitch, copy.width);
+    }
+  });
+  return cuda::kSuccess;
+}
+
+Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t bytes,
+                       cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemsetD8Async");
+  if (!need.IsMet()) return need.result;
+  stream->Put([=] {
+    if (Owned(At(to), bytes, "cuMemsetD8Async")) std::memset(At(to), value, bytes);
+  });
+  return cuda::kSuccess;
+}
+
+Result cuMemsetD2D8Async(cuda::DevicePointer to, size_t pitch, unsigned char value,
+                         size_t width, size_t height, cuda::Stream stream) {
+  const Need need = NeedStream(stream, "cuMemsetD2D8Async");
+  if (!need.IsMet()) return need.result;
+  stream->Put([=] {
+    if (!Owned(At(to), Span(pitch, width, height), "cuMemsetD2D8Async")) return;
+    for (size_t row = 0; row < height; ++row) {
+      std::memset(At(to) + row * pitch, value, width);
+    }
+  });
+  return cuda::kSuccess;
+}
+
+Result cuLaunchHostFunc(cuda::Stream stream, cuda::HostFunction function,
+                        void* argument) {
+  const Need need = NeedStream(stream, "cuLaunchHostFunc");
+  if (need.IsMet()) stream->Put([=] { function(argument); });
+  return need.result;
+}
+
+Result cuLibraryLoadData(cuda::Library* library, const void* code, int*, void**,
+                         unsigned, int*, void**, unsigned) {
+  const Need need = NeedContext("cuLibraryLoadData");
+  if (!need.IsMet()) return need.result;
+  if (code == nullptr) return cuda::kInvalidValue;
+  *library = new cuda::LibraryObject;
+  State().Add("library", *library);
+  return cuda::kSuccess;
+}
+
+Result cuLibraryUnload(cuda::Library library) {
+  if (!State().Remove("library", library, "cuLibraryUnload")) {
+    return cuda::kInvalidHandle;
+  }
+  delete library;
+  return cuda::kSuccess;
+}
+
+Result cuLibraryGetKernel(cuda::Kernel* kernel, cuda::Library library,
+                          const char* name) {
+  if (!State().Check("library", library, "cuLibraryGetKernel")) {
+    return cuda::kInvalidHandle;
+  }
+  static std::vector<cuda::KernelObject>& kernels = *[] {
+    auto* const all = new std::vector<cuda::KernelObject>;
+    for (const auto& each : evenpack::testing::FakeKernels()) all->push_back({&each});
+    return all;
+  }();
+  for (cuda::KernelObject& each : kernels) {
+    if (std::strcmp(each.kernel->name, name) != 0) continue;
+    *kernel = &each;
+    return cuda::kSuccess;
+  }
+  return cuda::kNotFound;
+}
+
+Result cuLaunchKernel(cuda::Kernel kernel, unsigned grid_x, unsigned grid_y,
+                      unsigned grid_z, unsigned block_x, unsigned block_y,
+                      unsigned block_z, unsigned, cuda::Stream stream,
+                      void** parameters, void**) {
+  const Need need = NeedStream(stream, "cuLaunchKernel");
+  if (!need.IsMet()) return need.result;
+  const bool is_valid = grid_x > 0 && grid_y > 0 && grid_z > 0 && grid_y < 65536 &&
+                        grid_z < 65536 && block_x > 0 && block_y > 0 && block_z > 0 &&
+                        block_x * block_y * block_z <= 1024;
+  if (!is_valid) {
+    State().Note("cuLaunchKernel: a grid that no device has");
+    return cuda::kInvalidValue;
+  }
+  const evenpack::testing::FakeKernel& form = *kernel->kernel;
+  const char* const first = static_cast<const char*>(parameters[0]);
+  stream->Put(
+      [&form, argument = std::vector<char>(first, first + form.argument_bytes)] {
+        form.run(argument.data());
+      });
+  return cuda::kSuccess;
+}
+
+}  // extern "C"

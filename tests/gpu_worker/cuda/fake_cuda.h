@@ -1,0 +1,33 @@
+// What tests ask of libfake_cuda.so, a double of the CUDA driver: device memory is host
+// memory, poisoned when it is taken and when it is given back; streams are queues that
+// a thread each carries out in order. Code under test loads it as it loads the driver,
+// by EVENPACK_FAKE_CUDA, its path.
+//
+// It notes what no device would forgive: handles that are none, a context that is not
+// current, memory used before it is taken in the order of its stream, after it is given
+// back, or beyond its end. Under the thread sanitizer streams that are not ordered show
+// as races.
+#ifndef EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_CUDA_H_
+#define EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_CUDA_H_
+
+#include <cstddef>
+
+extern "C" {
+// What was misused since the last reset, a line each; empty: nothing. The caller's, to
+// free().
+char* fakeCudaMisuse();
+// Notes a misuse that another double found.
+void fakeCudaNote(const char* misuse);
+// How many contexts, streams, events, pools, libraries and pieces of memory there are.
+size_t fakeCudaLive();
+// Whether these bytes are device memory that is in use, at this point of a stream.
+bool fakeCudaOwns(const void* data, size_t bytes);
+// Forgets misuses and settings.
+void fakeCudaReset();
+// What cuDriverGetVersion tells; at first 13000.
+void fakeCudaSetVersion(int version);
+// The device's memory; at first 1 GiB.
+void fakeCudaSetMemory(size_t bytes);
+}
+
+#endif  // EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_CUDA_H_

@@ -1,0 +1,106 @@
+// A device of the double of the driver, and what a test asks of it in the end.
+#ifndef EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_DEVICE_H_
+#define EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_DEVICE_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/cuda/cuda_memory.h"
+#include "gpu_worker/cuda/cuda_stream.h"
+#include "tests/gpu_worker/cuda/fake_cuda.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::testing {
+
+inline std::string TakeMisuse() {
+  char* const text = fakeCudaMisuse();
+  std::string misuse = text;
+  std::free(text);
+  return misuse;
+}
+
+// Fails where something was misused or is left.
+class FakeDeviceTest : public ::testing::Test {
+ protected:
+  FakeDeviceTest() { fakeCudaReset(); }
+  ~FakeDeviceTest() override {
+    EXPECT_EQ(TakeMisuse(), "");
+    EXPECT_EQ(fakeCudaLive(), 0U);
+  }
+};
+
+// Holds a stream until it is opened.
+class StreamGate {
+ public:
+  // It must outlive what the stream does.
+  void Close(const worker::CudaContext& context, worker::cuda::Stream stream) {
+    const worker::CurrentContext current(context);
+    context.functions().cuLaunchHostFunc(
+        stream, [](void* gate) { static_cast<StreamGate*>(gate)->open_.wait(false); },
+        this);
+  }
+  void Open() {
+    open_ = true;
+    open_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> open_ = false;
+};
+
+// What a rank has of the device. Not thread-safe.
+class FakeDevice {
+ public:
+  explicit FakeDevice(size_t budget = size_t{1} << 28)
+      : context_(worker::CudaContext::Open(
+                     worker::CudaDriver::Load(EVENPACK_FAKE_CUDA).value(), 0)
+                     .value()),
+        memory_(worker::CudaMemory::Create(context_, budget).value()),
+        compute_(
+            worker::CudaStream::Create(context_, worker::CudaStream::Priority::kLeast)
+                .value()) {}
+
+  const std::shared_ptr<const worker::CudaContext>& context() const { return context_; }
+  const std::shared_ptr<worker::CudaMemory>& memory() const { return memory_; }
+  worker::cuda::Stream compute() const { return compute_->handle(); }
+  void Synchronize() { EXPECT_THAT(compute_->Synchronize(), IsOk()); }
+
+  worker::CudaBuffer Take(size_t bytes) {
+    return memory_->Take(bytes, compute()).value();
+  }
+  // Both in the order of the compute stream.
+  template <typename T>
+  void Write(const std::vector<T>& from, const worker::CudaBuffer& to) {
+    const worker::CurrentContext current(*context_);
+    context_->functions().cuMemcpyHtoDAsync_v2(
+        reinterpret_cast<worker::cuda::DevicePointer>(to.data()), from.data(),
+        from.size() * sizeof(T), compute());
+    Synchronize();
+  }
+  template <typename T>
+  std::vector<T> Read(const worker::CudaBuffer& from) {
+    std::vector<T> read(from.size() / sizeof(T));
+    const worker::CurrentContext current(*context_);
+    context_->functions().cuMemcpyDtoHAsync_v2(
+        read.data(), reinterpret_cast<worker::cuda::DevicePointer>(from.data()),
+        from.size(), compute());
+    Synchronize();
+    return read;
+  }
+
+ private:
+  const std::shared_ptr<const worker::CudaContext> context_;
+  const std::shared_ptr<worker::CudaMemory> memory_;
+  const std::unique_ptr<worker::CudaStream> compute_;
+};
+
+}  // namespace evenpack::testing
+
+#endif  // EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_DEVICE_H_

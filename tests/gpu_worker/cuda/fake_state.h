@@ -1,0 +1,74 @@
+// What the double of the driver keeps.
+#ifndef EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_STATE_H_
+#define EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "gpu_worker/cuda/cuda_abi.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::testing {
+
+// What lies where on the device. Thread-safe.
+class FakeMemory {
+ public:
+  void SetCapacity(size_t bytes);
+  // Null where there is not enough.
+  char* Take(size_t bytes);
+  // In the order of a stream: poisoned and ready, then poisoned and gone.
+  void Begin(char* data);
+  void End(char* data);
+  bool Owns(const void* data, size_t bytes);
+  bool IsTaken(const void* data);
+  size_t pieces();
+
+ private:
+  struct Piece {
+    size_t bytes = 0;
+    bool in_use = false;
+  };
+
+  Mutex mutex_;
+  size_t capacity_ EVENPACK_GUARDED_BY(mutex_) = size_t{1} << 30;
+  size_t taken_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // By address.
+  std::map<const char*, Piece> pieces_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+// Thread-safe.
+class FakeState {
+ public:
+  static FakeState& Get();
+
+  FakeMemory& memory() { return memory_; }
+
+  void Note(const std::string& misuse);
+  std::string misuse();
+  void Reset();
+
+  int version();
+  void SetVersion(int version);
+
+  // Handles that were given out; `kind`: "stream".
+  void Add(const std::string& kind, const void* handle);
+  // False, and notes it, where it is none.
+  bool Check(const std::string& kind, const void* handle, const std::string& call);
+  bool Remove(const std::string& kind, const void* handle, const std::string& call);
+  size_t live();
+
+ private:
+  FakeMemory memory_;
+  Mutex mutex_;
+  int version_ EVENPACK_GUARDED_BY(mutex_) = 13000;
+  std::string misuse_ EVENPACK_GUARDED_BY(mutex_);
+  std::multiset<std::pair<std::string, const void*>> handles_
+      EVENPACK_GUARDED_BY(mutex_);
+};
+
+}  // namespace evenpack::testing
+
+#endif  // EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_STATE_H_

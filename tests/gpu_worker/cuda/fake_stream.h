@@ -1,0 +1,113 @@
+// Streams and events of the double: a queue that a thread carries out in order, and
+// points in it.
+#ifndef EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_STREAM_H_
+#define EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_STREAM_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "server/runtime/mutex.h"
+
+namespace evenpack::testing {
+
+// Thread-safe.
+class FakeStream {
+ public:
+  FakeStream() : thread_([this] { Run(); }) {}
+  // Carries out what it has been given.
+  ~FakeStream() {
+    {
+      MutexLock lock(mutex_);
+      ending_ = true;
+    }
+    changed_.SignalAll();
+    thread_.join();
+  }
+  FakeStream(const FakeStream&) = delete;
+  FakeStream& operator=(const FakeStream&) = delete;
+
+  void Put(std::function<void()> work) {
+    {
+      MutexLock lock(mutex_);
+      work_.push_back(std::move(work));
+      ++given_;
+    }
+    changed_.SignalAll();
+  }
+  void Synchronize() {
+    MutexLock lock(mutex_);
+    const uint64_t given = given_;
+    while (done_ < given) changed_.Wait(mutex_);
+  }
+
+ private:
+  void Run() {
+    for (;;) {
+      std::function<void()> work;
+      {
+        MutexLock lock(mutex_);
+        while (work_.empty() && !ending_) changed_.Wait(mutex_);
+        if (work_.empty()) return;
+        work = std::move(work_.front());
+        work_.pop_front();
+      }
+      work();
+      {
+        MutexLock lock(mutex_);
+        ++done_;
+      }
+      changed_.SignalAll();
+    }
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::function<void()>> work_ EVENPACK_GUARDED_BY(mutex_);
+  uint64_t given_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  uint64_t done_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last, since it uses the others
+};
+
+// Thread-safe. Streams share it, since it may be destroyed before it is reached.
+class FakeEvent {
+ public:
+  // Its number, by which the point in the stream is reached.
+  uint64_t Record() {
+    MutexLock lock(mutex_);
+    return ++recorded_;
+  }
+  void Reach(uint64_t number) {
+    {
+      MutexLock lock(mutex_);
+      if (number > reached_) reached_ = number;
+    }
+    changed_.SignalAll();
+  }
+  uint64_t recorded() {
+    MutexLock lock(mutex_);
+    return recorded_;
+  }
+  bool IsReached() {
+    MutexLock lock(mutex_);
+    return reached_ >= recorded_;
+  }
+  void Await(uint64_t number) {
+    MutexLock lock(mutex_);
+    while (reached_ < number) changed_.Wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  uint64_t recorded_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  uint64_t reached_ EVENPACK_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace evenpack::testing
+
+#endif  // EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_STREAM_H_
