@@ -48,14 +48,24 @@ struct Exchange {
 };
 
 // An exchange under way.
+//
+// Where the tensors are in a device's memory, transfers are ordered with what the
+// device computes, and the host goes on: a transfer comes after what the compute stream
+// was given before Start, and what it is given after Wait comes after the transfer.
+// Wait tells the errors that are known by then. A later one shows at the next call, and
+// in WaitForArrival: what was computed meanwhile is undefined then.
 class Transfer {
  public:
   // Waits.
   virtual ~Transfer() = default;
-  // Returns when all rows have arrived and the sent ones may be changed. ABORTED: the
-  // group was aborted. UNAVAILABLE: a peer did not take part in time. What was received
-  // is undefined then.
+  // Returns when all rows have arrived and the sent ones may be changed, or, on a
+  // device, when that is ordered before what it is given next. ABORTED: the group was
+  // aborted. UNAVAILABLE: a peer did not take part in time. What was received is
+  // undefined then.
   virtual absl::Status Wait() = 0;
+  // Returns when all rows have arrived, wherever the tensors are. Errors likewise; OK:
+  // all transfers that were started before have succeeded, too.
+  virtual absl::Status WaitForArrival() { return Wait(); }
 };
 
 // One rank's end. All ranks start the same exchanges in the same order, each from one

@@ -1,0 +1,169 @@
+#include "gpu_worker/nccl/nccl_communicator.h"
+
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/nccl/exchange_plan.h"
+#include "gpu_worker/nccl/nccl_watchdog.h"
+
+namespace evenpack::worker {
+namespace {
+
+// What a device has been given of a transfer.
+class OrderedTransfer final : public Transfer {
+ public:
+  // `under_way`: null where the device was given nothing.
+  OrderedTransfer(NcclConnection& connection, cuda::Stream compute, absl::Status status,
+                  std::shared_ptr<const UnderWay> under_way)
+      : connection_(connection),
+        compute_(compute),
+        status_(std::move(status)),
+        under_way_(std::move(under_way)) {}
+  ~OrderedTransfer() override { Order(); }
+  OrderedTransfer(const OrderedTransfer&) = delete;
+  OrderedTransfer& operator=(const OrderedTransfer&) = delete;
+
+  absl::Status Wait() override {
+    Order();
+    if (status_.ok()) status_ = connection_.Check();
+    return status_;
+  }
+
+  absl::Status WaitForArrival() override {
+    Order();
+    // Also of a transfer that failed: nothing touches its memory after that.
+    if (under_way_ != nullptr) Take(under_way_->done->Await());
+    return Wait();
+  }
+
+ private:
+  void Order() {
+    if (ordered_ || under_way_ == nullptr) return;
+    ordered_ = true;
+    Take(under_way_->done->Precede(compute_));
+  }
+  void Take(absl::Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  NcclConnection& connection_;
+  cuda::Stream compute_;
+  absl::Status status_;
+  const std::shared_ptr<const UnderWay> under_way_;
+  bool ordered_ = false;
+};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(std::unique_ptr<NcclConnection> connection, NcclDevice device,
+                   std::unique_ptr<CudaStream> stream, const NcclTiming& timing)
+      : connection_(std::move(connection)),
+        device_(std::move(device)),
+        stream_(std::move(stream)),
+        watchdog_(*connection_, timing) {}
+  ~NcclCommunicator() override {
+    // The watchdog ends what would wait for ever; an error is as good an end.
+    stream_->Synchronize().IgnoreError();
+    const CurrentContext current(*device_.context);
+    connection_->Close();
+  }
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  uint32_t rank() const override { return connection_->seat().rank; }
+  uint32_t size() const override { return connection_->seat().ranks; }
+
+  std::unique_ptr<Transfer> Start(const Exchange& exchange) override {
+    std::shared_ptr<UnderWay> under_way;
+    absl::Status status = Issue(exchange, under_way);
+    // The peers' next exchange would be another one than this rank's.
+    if (!status.ok()) connection_->Abort(status);
+    return std::make_unique<OrderedTransfer>(*connection_, device_.compute,
+                                             std::move(status), std::move(under_way));
+  }
+
+  void Abort(const absl::Status& reason) override { connection_->Abort(reason); }
+
+ private:
+  // Sets `under_way` where memory of the exchange may be in use.
+  absl::Status Issue(const Exchange& exchange, std::shared_ptr<UnderWay>& under_way) {
+    const uint64_t number = next_++;
+    absl::Status status = connection_->Check();
+    if (!status.ok()) return status;
+    const CurrentContext current(*device_.context);
+    absl::StatusOr<CudaBuffer> staging =
+        device_.memory->Take(StagingBytes(exchange), stream_->handle());
+    if (!staging.ok()) return staging.status();
+    const ExchangePlan plan = PlanExchange(exchange, staging->data());
+    if (plan.sends.empty() && plan.receives.empty()) return status;
+    absl::StatusOr<std::shared_ptr<UnderWay>> made = MakeUnderWay(number);
+    if (!made.ok()) return made.status();
+    status = OrderStreams(device_.context, device_.compute, stream_->handle());
+    if (!status.ok()) return status;
+    status = Carry(plan, **made);
+    // Also after an error: it tells when the memory is no longer in use.
+    const absl::Status recorded = (*made)->done->Record(stream_->handle());
+    if (recorded.ok()) under_way = *made;
+    if (status.ok()) status = recorded;
+    if (status.ok()) watchdog_.Watch(*std::move(made));
+    return status;
+  }
+
+  absl::StatusOr<std::shared_ptr<UnderWay>> MakeUnderWay(uint64_t number) {
+    auto made = std::make_shared<UnderWay>();
+    made->number = number;
+    for (std::unique_ptr<CudaEvent>* event : {&made->begun, &made->done}) {
+      absl::StatusOr<std::unique_ptr<CudaEvent>> created =
+          CudaEvent::Create(device_.context);
+      if (!created.ok()) return created.status();
+      *event = *std::move(created);
+    }
+    return made;
+  }
+
+  absl::Status Carry(const ExchangePlan& plan, UnderWay& under_way) {
+    absl::Status status = Copy(plan.pack);
+    if (status.ok()) status = under_way.begun->Record(stream_->handle());
+    if (status.ok()) status = connection_->Launch(plan, stream_->handle());
+    return status.ok() ? Copy(plan.unpack) : status;
+  }
+
+  absl::Status Copy(const std::vector<RowCopy>& copies) {
+    absl::Status status;
+    for (const RowCopy& copy : copies) {
+      cuda::Copy2D rows;
+      rows.from_device = reinterpret_cast<cuda::DevicePointer>(copy.from);
+      rows.from_pitch = copy.from_stride;
+      rows.to_device = reinterpret_cast<cuda::DevicePointer>(copy.to);
+      rows.to_pitch = copy.to_stride;
+      rows.width = copy.row_bytes;
+      rows.height = copy.rows;
+      status = device_.context->Check(
+          device_.context->functions().cuMemcpy2DAsync_v2(&rows, stream_->handle()),
+          "to copy rows");
+      if (!status.ok()) break;
+    }
+    return status;
+  }
+
+  const std::unique_ptr<NcclConnection> connection_;
+  const NcclDevice device_;
+  const std::unique_ptr<CudaStream> stream_;
+  uint64_t next_ = 0;
+  NcclWatchdog watchdog_;  // last, since it uses the connection
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> MakeNcclCommunicator(
+    std::unique_ptr<NcclConnection> connection, const NcclDevice& device,
+    const NcclTiming& timing) {
+  // So that its kernels start while the compute stream's fill the device.
+  absl::StatusOr<std::unique_ptr<CudaStream>> stream =
+      CudaStream::Create(device.context, CudaStream::Priority::kGreatest);
+  if (!stream.ok()) return stream.status();
+  return std::make_unique<NcclCommunicator>(std::move(connection), device,
+                                            *std::move(stream), timing);
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,105 @@
+// One rank's connection to its group, whose calls can't hang.
+#ifndef EVENPACK_GPU_WORKER_NCCL_NCCL_CONNECTION_H_
+#define EVENPACK_GPU_WORKER_NCCL_NCCL_CONNECTION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gpu_worker/nccl/exchange_plan.h"
+#include "gpu_worker/nccl/nccl_library.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::worker {
+
+// How long ranks wait for each other, and how often they look.
+struct NcclTiming {
+  std::chrono::nanoseconds connect_timeout = std::chrono::minutes(1);
+  std::chrono::nanoseconds exchange_timeout = std::chrono::minutes(10);
+  std::chrono::nanoseconds poll_interval = std::chrono::milliseconds(5);
+  // Of the time-outs. Lives as long as what is timed.
+  const Clock* clock = &Clock::Steady();
+};
+
+struct NcclSeat {
+  uint32_t rank = 0;
+  uint32_t ranks = 1;
+};
+
+// Thread-safe. Its states:
+//
+//   connecting ──> connected <──> launching
+//       │              │              │         Connect, Launch: an error, no answer in
+//       └──────────────┴──────────────┴──> aborted    time; Check: an error that NCCL
+//                      │                              found meanwhile; Abort
+//                      └──> closed              Close
+//
+// NCCL's handle is gone in the last two, and nothing is asked of NCCL any more. An
+// abort ends what the device does for the connection: streams go on, with undefined
+// data.
+class NcclConnection {
+ public:
+  // Returns when all ranks are connected to it. The device's context must be current.
+  // UNAVAILABLE: they were not within connect_timeout, or a peer failed. INTERNAL: NCCL
+  // failed here.
+  static absl::StatusOr<std::unique_ptr<NcclConnection>> Connect(
+      std::shared_ptr<const NcclLibrary> library, const nccl::UniqueId& id,
+      const NcclSeat& seat, const NcclTiming& timing);
+  // Aborts it, unless it was closed.
+  ~NcclConnection();
+  NcclConnection(const NcclConnection&) = delete;
+  NcclConnection& operator=(const NcclConnection&) = delete;
+
+  const NcclSeat& seat() const { return seat_; }
+
+  // Puts an exchange of messages into the stream. Returns when the stream has it, which
+  // takes the peers where they have exchanged nothing before; one call at a time.
+  // Errors, which abort: as Connect, within exchange_timeout; the reason where it is
+  // aborted.
+  absl::Status Launch(const ExchangePlan& plan, cuda::Stream stream);
+  // OK while it is connected, else the reason that it isn't any more. Looks for errors
+  // that NCCL found meanwhile, which abort.
+  absl::Status Check();
+  // The first reason counts. Returns once NCCL has ended what is under way, where this
+  // call is the first.
+  void Abort(const absl::Status& reason);
+  // For a group that is done: waits, for at most connect_timeout, until peers have what
+  // they were sent. Aborts where that fails.
+  void Close();
+
+ private:
+  NcclConnection(std::shared_ptr<const NcclLibrary> library, const NcclSeat& seat,
+                 const NcclTiming& timing);
+
+  absl::Status Begin(const nccl::UniqueId& id);
+  nccl::Result LaunchLocked(const ExchangePlan& plan, cuda::Stream stream)
+      EVENPACK_REQUIRES(mutex_);
+  // Until what was begun is no longer in progress. `what`: "to connect".
+  absl::Status AwaitProgress(std::chrono::nanoseconds timeout, absl::string_view what);
+  // What NCCL says of the connection; as for a call that failed.
+  absl::Status Judge(nccl::Result result, absl::string_view what) const
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status reason();
+
+  const std::shared_ptr<const NcclLibrary> library_;
+  const NcclSeat seat_;
+  const NcclTiming timing_;
+
+  Mutex mutex_;
+  // Once it is aborted or closed.
+  CondVar ended_;
+  // Null in the last two states.
+  nccl::Communicator handle_ EVENPACK_GUARDED_BY(mutex_) = nullptr;
+  // Not OK in the last two states.
+  absl::Status reason_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_NCCL_NCCL_CONNECTION_H_

@@ -1,0 +1,459 @@
+// The double's functions, as NCCL exports them.
+#include "tests/gpu_worker/nccl/fake_nccl.h"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/nccl/nccl_abi.h"
+#include "server/runtime/mutex.h"
+#include "tests/gpu_worker/cuda/fake_cuda.h"
+#include "tests/gpu_worker/nccl/fake_clique.h"
+
+namespace nccl = evenpack::worker::nccl;
+namespace cuda = evenpack::worker::cuda;
+
+using evenpack::CondVar;
+using evenpack::Mutex;
+using evenpack::MutexLock;
+using evenpack::testing::FakeClique;
+using evenpack::testing::FakeMessage;
+using nccl::Result;
+
+// Of the double of the driver, which it is linked with.
+extern "C" cuda::Result cuLaunchHostFunc(cuda::Stream, cuda::HostFunction, void*);
+extern "C" cuda::Result cuCtxPushCurrent_v2(cuda::Context);
+extern "C" cuda::Result cuCtxPopCurrent_v2(cuda::Context*);
+
+namespace evenpack::worker::nccl {
+
+// Stays when it is over, so that its use is found.
+struct CommunicatorObject {
+  std::shared_ptr<FakeClique> clique;
+  int rank = 0;
+  // That was current when it was made.
+  cuda::Context context = nullptr;
+  // A call with it is under way.
+  std::atomic<bool> busy = false;
+  Mutex mutex;
+  bool over EVENPACK_GUARDED_BY(mutex) = false;
+  // Written under the mutex.
+  std::atomic<bool> connected = false;
+  bool finalized EVENPACK_GUARDED_BY(mutex) = false;
+  // Answers still to be given that it is in progress, and what is done then.
+  int polls EVENPACK_GUARDED_BY(mutex) = 0;
+  std::function<Result()> then EVENPACK_GUARDED_BY(mutex);
+  Result error EVENPACK_GUARDED_BY(mutex) = kSuccess;
+  // Groups that are in a stream.
+  std::atomic<int> in_streams = 0;
+};
+
+}  // namespace evenpack::worker::nccl
+
+namespace {
+
+struct World {
+  Mutex mutex;
+  int version EVENPACK_GUARDED_BY(mutex) = 22809;
+  int polls EVENPACK_GUARDED_BY(mutex) = 0;
+  bool tell_peers EVENPACK_GUARDED_BY(mutex) = false;
+  size_t aborts EVENPACK_GUARDED_BY(mutex) = 0;
+  unsigned ids EVENPACK_GUARDED_BY(mutex) = 0;
+  std::map<int, Result> failing EVENPACK_GUARDED_BY(mutex);
+  std::map<int, bool> stalled EVENPACK_GUARDED_BY(mutex);
+  std::map<std::string, std::shared_ptr<FakeClique>> cliques EVENPACK_GUARDED_BY(mutex);
+  std::vector<std::unique_ptr<nccl::CommunicatorObject>> all EVENPACK_GUARDED_BY(mutex);
+};
+
+World& TheWorld() {
+  static World* const world = new World;
+  return *world;
+}
+
+int Polls() {
+  MutexLock lock(TheWorld().mutex);
+  return TheWorld().polls;
+}
+
+void Note(const std::string& call, const std::string& what) {
+  fakeCudaNote((call + ": " + what).c_str());
+}
+
+// A call with a handle, which must be alive and in no other call.
+class Call {
+ public:
+  Call(nccl::Communicator handle, const char* name) : handle_(handle) {
+    bool known = false;
+    {
+      MutexLock lock(TheWorld().mutex);
+      for (const auto& each : TheWorld().all) known = known || each.get() == handle;
+    }
+    if (!known) {
+      Note(name, "no such communicator");
+      return;
+    }
+    if (handle->busy.exchange(true)) {
+      Note(name, "another call with the communicator is under way");
+      return;
+    }
+    is_entered_ = true;
+    MutexLock lock(handle->mutex);
+    if (handle->over) Note(name, "the communicator was aborted or destroyed");
+    is_valid_ = !handle->over;
+  }
+  ~Call() {
+    if (is_entered_) handle_->busy = false;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  bool is_valid() const { return is_valid_; }
+
+ private:
+  const nccl::Communicator handle_;
+  bool is_entered_ = false;
+  bool is_valid_ = false;
+};
+
+// What is to be done after some answers; at once where there are none.
+Result Begin(nccl::CommunicatorObject& of, std::function<Result()> then) {
+  MutexLock lock(of.mutex);
+  of.polls = Polls();
+  of.then = std::move(then);
+  if (of.polls > 0) return nccl::kInProgress;
+  const Result result = of.then();
+  if (result == nccl::kInProgress) return result;
+  of.then = nullptr;
+  of.error = result;
+  return result;
+}
+
+struct Group {
+  int depth = 0;
+  nccl::Communicator handle = nullptr;
+  cuda::Stream stream = nullptr;
+  std::vector<FakeMessage> messages;
+};
+
+Group& CurrentGroup() {
+  thread_local Group group;
+  return group;
+}
+
+// A group on its way through a stream.
+struct InStream {
+  nccl::Communicator handle = nullptr;
+  std::vector<FakeMessage> messages;
+};
+
+void CarryInStream(void* argument) {
+  const std::unique_ptr<InStream> group(static_cast<InStream*>(argument));
+  group->handle->clique->Carry(group->handle->rank, group->messages);
+  --group->handle->in_streams;
+}
+
+Result Launch(nccl::Communicator handle, cuda::Stream stream,
+              std::vector<FakeMessage> messages) {
+  ++handle->in_streams;
+  auto group = std::make_unique<InStream>();
+  *group = {handle, std::move(messages)};
+  // Whichever thread asks.
+  cuCtxPushCurrent_v2(handle->context);
+  const cuda::Result result = cuLaunchHostFunc(stream, CarryInStream, group.get());
+  cuda::Context popped = nullptr;
+  cuCtxPopCurrent_v2(&popped);
+  if (result != cuda::kSuccess) {
+    --handle->in_streams;
+    return nccl::kUnhandledCudaError;
+  }
+  static_cast<void>(group.release());
+  return nccl::kSuccess;
+}
+
+Result Append(const char* call, nccl::Communicator handle, cuda::Stream stream,
+              int type, const FakeMessage& message) {
+  const Call with(handle, call);
+  if (!with.is_valid()) return nccl::kInvalidArgument;
+  Group& group = CurrentGroup();
+  MutexLock lock(handle->mutex);
+  const bool is_ready = handle->connected && handle->then == nullptr;
+  if (group.depth == 0 || !is_ready || handle->finalized) {
+    Note(call, "outside a group, or while another call is in progress");
+    return nccl::kInvalidUsage;
+  }
+  if (type != nccl::kByte || message.peer < 0 || message.peer == handle->rank ||
+      message.peer >= handle->clique->ranks() || message.bytes == 0) {
+    Note(call, "an argument that is not accepted");
+    return nccl::kInvalidArgument;
+  }
+  if (group.handle != nullptr && (group.handle != handle || group.stream != stream)) {
+    Note(call, "two communicators or streams in a group");
+    return nccl::kInvalidUsage;
+  }
+  group.handle = handle;
+  group.stream = stream;
+  group.messages.push_back(message);
+  return nccl::kSuccess;
+}
+
+// The clique of an id, which the first who comes makes.
+std::shared_ptr<FakeClique> Meet(const nccl::UniqueId& id, int ranks) {
+  World& world = TheWorld();
+  MutexLock lock(world.mutex);
+  const auto found = world.cliques.find(id.internal);
+  if (found == world.cliques.end()) return nullptr;
+  if (found->second == nullptr) found->second = std::make_shared<FakeClique>(ranks);
+  return found->second->ranks() == ranks ? found->second : nullptr;
+}
+
+bool IsConfigValid(const nccl::Config& config) {
+  return config.magic == 0xcafebeef && config.size >= sizeof(nccl::Config) &&
+         config.version >= static_cast<unsigned>(nccl::kOldestVersion) &&
+         config.blocking == 0;
+}
+
+nccl::Communicator MakeHandle(std::shared_ptr<FakeClique> clique, int rank) {
+  auto made = std::make_unique<nccl::CommunicatorObject>();
+  made->clique = std::move(clique);
+  made->rank = rank;
+  World& world = TheWorld();
+  MutexLock lock(world.mutex);
+  if (const auto found = world.failing.find(rank); found != world.failing.end()) {
+    made->clique->Raise(rank, found->second);
+    world.failing.erase(found);
+  }
+  if (world.stalled[rank]) made->clique->Stall(rank, true);
+  world.all.push_back(std::move(made));
+  return world.all.back().get();
+}
+
+// Calls visit(handle) for the rank's handles that are alive.
+template <typename Visit>
+void ForEachAlive(int rank, Visit visit) {
+  World& world = TheWorld();
+  MutexLock lock(world.mutex);
+  for (const auto& each : world.all) {
+    MutexLock of_each(each->mutex);
+    if (each->rank == rank && !each->over) visit(*each);
+  }
+}
+
+Result StateOf(nccl::CommunicatorObject& of) {
+  MutexLock lock(of.mutex);
+  if (of.error == nccl::kSuccess) of.error = of.clique->ErrorOf(of.rank);
+  if (of.error != nccl::kSuccess) return of.error;
+  if (of.then == nullptr) return nccl::kSuccess;
+  if (of.polls > 0) {
+    --of.polls;
+    return nccl::kInProgress;
+  }
+  const Result result = of.then();
+  if (result == nccl::kInProgress) return result;
+  of.then = nullptr;
+  of.error = result;
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+size_t fakeNcclLive() {
+  size_t alive = 0;
+  World& world = TheWorld();
+  MutexLock lock(world.mutex);
+  for (const auto& each : world.all) {
+    MutexLock of_each(each->mutex);
+    alive += each->over ? 0 : 1;
+  }
+  return alive;
+}
+
+size_t fakeNcclAborts() {
+  MutexLock lock(TheWorld().mutex);
+  return TheWorld().aborts;
+}
+
+void fakeNcclReset() {
+  World& world = TheWorld();
+  MutexLock lock(world.mutex);
+  world.version = 22809;
+  world.polls = 0;
+  world.tell_peers = false;
+  world.failing.clear();
+  world.stalled.clear();
+}
+
+void fakeNcclSetVersion(int version) {
+  MutexLock lock(TheWorld().mutex);
+  TheWorld().version = version;
+}
+
+void fakeNcclSetPolls(int polls) {
+  MutexLock lock(TheWorld().mutex);
+  TheWorld().polls = polls;
+}
+
+void fakeNcclRaise(int rank, int error) {
+  ForEachAlive(
+      rank, [&](nccl::CommunicatorObject& each) { each.clique->Raise(rank, error); });
+}
+
+void fakeNcclFailInit(int rank, int error) {
+  MutexLock lock(TheWorld().mutex);
+  TheWorld().failing[rank] = error;
+}
+
+void fakeNcclStall(int rank, bool stalls) {
+  {
+    MutexLock lock(TheWorld().mutex);
+    TheWorld().stalled[rank] = stalls;
+  }
+  ForEachAlive(
+      rank, [&](nccl::CommunicatorObject& each) { each.clique->Stall(rank, stalls); });
+}
+
+void fakeNcclTellPeers(bool tell) {
+  MutexLock lock(TheWorld().mutex);
+  TheWorld().tell_peers = tell;
+}
+
+Result ncclGetVersion(int* version) {
+  MutexLock lock(TheWorld().mutex);
+  *version = TheWorld().version;
+  return nccl::kSuccess;
+}
+
+Result ncclGetUniqueId(nccl::UniqueId* id) {
+  World& world = TheWorld();
+  MutexLock lock(world.mutex);
+  *id = {};
+  const std::string name = "fake-" + std::to_string(world.ids++);
+  name.copy(id->internal, name.size());
+  world.cliques[name] = nullptr;
+  return nccl::kSuccess;
+}
+
+Result ncclCommInitRankConfig(nccl::Communicator* handle, int ranks, nccl::UniqueId id,
+                              int rank, nccl::Config* config) {
+  cuda::Context current = nullptr;
+  if (cuCtxPopCurrent_v2(&current) != cuda::kSuccess) return nccl::kUnhandledCudaError;
+  cuCtxPushCurrent_v2(current);
+  const std::shared_ptr<FakeClique> clique = Meet(id, ranks);
+  if (clique == nullptr || rank < 0 || rank >= ranks || !IsConfigValid(*config)) {
+    Note("ncclCommInitRankConfig", "an argument that is not accepted");
+    return nccl::kInvalidArgument;
+  }
+  if (!clique->Join(rank)) return nccl::kInvalidUsage;
+  *handle = MakeHandle(clique, rank);
+  (*handle)->context = current;
+  nccl::CommunicatorObject& of = **handle;
+  const Result result = Begin(of, [&of] {
+    if (!of.clique->IsComplete()) return nccl::kInProgress;
+    of.connected = true;
+    return nccl::kSuccess;
+  });
+  return result;
+}
+
+Result ncclCommFinalize(nccl::Communicator handle) {
+  const Call with(handle, "ncclCommFinalize");
+  if (!with.is_valid()) return nccl::kInvalidArgument;
+  {
+    MutexLock lock(handle->mutex);
+    if (handle->then != nullptr || std::exchange(handle->finalized, true)) {
+      Note("ncclCommFinalize", "while another call is in progress, or twice");
+      return nccl::kInvalidUsage;
+    }
+  }
+  return Begin(*handle, [handle] {
+    return handle->in_streams == 0 ? nccl::kSuccess : nccl::kInProgress;
+  });
+}
+
+Result ncclCommDestroy(nccl::Communicator handle) {
+  const Call with(handle, "ncclCommDestroy");
+  if (!with.is_valid()) return nccl::kInvalidArgument;
+  MutexLock lock(handle->mutex);
+  if (!handle->finalized || handle->then != nullptr) {
+    Note("ncclCommDestroy", "it was not finalized");
+  }
+  handle->over = true;
+  return nccl::kSuccess;
+}
+
+Result ncclCommAbort(nccl::Communicator handle) {
+  const Call with(handle, "ncclCommAbort");
+  if (!with.is_valid()) return nccl::kInvalidArgument;
+  {
+    MutexLock lock(handle->mutex);
+    handle->over = true;
+    handle->then = nullptr;
+  }
+  bool tell = false;
+  {
+    MutexLock lock(TheWorld().mutex);
+    tell = TheWorld().tell_peers;
+    ++TheWorld().aborts;
+  }
+  handle->clique->Abort(handle->rank, tell);
+  return nccl::kSuccess;
+}
+
+Result ncclCommGetAsyncError(nccl::Communicator handle, Result* error) {
+  const Call with(handle, "ncclCommGetAsyncError");
+  if (!with.is_valid()) return nccl::kInvalidArgument;
+  *error = StateOf(*handle);
+  return nccl::kSuccess;
+}
+
+Result ncclGroupStart() {
+  ++CurrentGroup().depth;
+  return nccl::kSuccess;
+}
+
+Result ncclGroupEnd() {
+  if (CurrentGroup().depth != 1) {
+    Note("ncclGroupEnd", "without ncclGroupStart, or within another group");
+    return nccl::kInvalidUsage;
+  }
+  const Group group = std::exchange(CurrentGroup(), {});
+  if (group.handle == nullptr) return nccl::kSuccess;
+  const Call with(group.handle, "ncclGroupEnd");
+  if (!with.is_valid()) return nccl::kInvalidArgument;
+  return Begin(*group.handle,
+               [group] { return Launch(group.handle, group.stream, group.messages); });
+}
+
+Result ncclSend(const void* from, size_t count, int type, int peer,
+                nccl::Communicator handle, cuda::Stream stream) {
+  return Append("ncclSend", handle, stream, type,
+                {peer, const_cast<void*>(from), count, true});
+}
+
+Result ncclRecv(void* to, size_t count, int type, int peer, nccl::Communicator handle,
+                cuda::Stream stream) {
+  return Append("ncclRecv", handle, stream, type, {peer, to, count, false});
+}
+
+const char* ncclGetErrorString(Result result) {
+  switch (result) {
+    case nccl::kSystemError:
+      return "unhandled system error";
+    case nccl::kRemoteError:
+      return "remote process exited or there was a network error";
+    case nccl::kInternalError:
+      return "internal error";
+    default:
+      return "another error";
+  }
+}
+
+const char* ncclGetLastError(nccl::Communicator) { return "the double's last error"; }
+
+}  // extern "C"

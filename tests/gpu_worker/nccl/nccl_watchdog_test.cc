@@ -1,0 +1,93 @@
+#include "gpu_worker/nccl/nccl_watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "tests/gpu_worker/nccl/fake_group.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::FakeDevice;
+using evenpack::testing::IsOk;
+using evenpack::testing::PassingTime;
+using evenpack::testing::StatusIs;
+using evenpack::testing::StreamGate;
+using ::testing::HasSubstr;
+
+// A group of one, whose transfers are what a test puts into its stream.
+class NcclWatchdogTest : public evenpack::testing::FakeNcclTest {
+ protected:
+  NcclWatchdogTest() {
+    const auto library = Library();
+    nccl::UniqueId id;
+    EXPECT_EQ(library->functions().ncclGetUniqueId(&id), nccl::kSuccess);
+    const CurrentContext current(*device_.context());
+    connection_ = NcclConnection::Connect(library, id, {0, 1}, Timing()).value();
+  }
+
+  std::unique_ptr<CudaEvent> Recorded() {
+    auto event = CudaEvent::Create(device_.context()).value();
+    EXPECT_THAT(event->Record(device_.compute()), IsOk());
+    return event;
+  }
+  absl::Status AwaitAbort() {
+    absl::Status status;
+    while (status.ok()) {
+      std::this_thread::yield();
+      status = connection_->Check();
+    }
+    return status;
+  }
+
+  FakeDevice device_;
+  std::unique_ptr<NcclConnection> connection_;
+};
+
+TEST_F(NcclWatchdogTest, AbortsWhereNcclFoundAnError) {
+  const NcclWatchdog watchdog(*connection_, Timing());
+  fakeNcclRaise(0, nccl::kRemoteError);
+  while (fakeNcclLive() > 0) std::this_thread::yield();
+  EXPECT_THAT(connection_->Check(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("remote process")));
+}
+
+TEST_F(NcclWatchdogTest, ATransferHasItsTimeFromWhenItBegan) {
+  StreamGate gate;
+  NcclWatchdog watchdog(*connection_, Timing());
+  const auto transfer = std::make_shared<UnderWay>();
+  transfer->number = 7;
+  transfer->begun = Recorded();
+  gate.Close(*device_.context(), device_.compute());
+  transfer->done = Recorded();
+  watchdog.Watch(transfer);
+  const PassingTime time(clock_);
+  EXPECT_THAT(AwaitAbort(), StatusIs(absl::StatusCode::kUnavailable,
+                                     HasSubstr("exchange 7 did not end within")));
+  gate.Open();
+  device_.Synchronize();
+}
+
+TEST_F(NcclWatchdogTest, WhatIsDoneIsLetGo) {
+  std::weak_ptr<const UnderWay> watched;
+  NcclWatchdog watchdog(*connection_, Timing());
+  {
+    const auto transfer = std::make_shared<UnderWay>();
+    transfer->begun = Recorded();
+    transfer->done = Recorded();
+    watched = transfer;
+    watchdog.Watch(transfer);
+  }
+  while (!watched.expired()) std::this_thread::yield();
+  const PassingTime time(clock_);
+  const Clock::TimePoint begun = clock_.Now();
+  while (clock_.Now() - begun < std::chrono::hours(5)) std::this_thread::yield();
+  EXPECT_THAT(connection_->Check(), IsOk());
+}
+
+}  // namespace
+}  // namespace evenpack::worker
