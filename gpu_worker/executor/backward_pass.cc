@@ -10,7 +10,7 @@ BackwardPass::BackwardPass(const PreparedMicroBatch& prepared,
                            const AttentionInput& input, const AttentionOutput& forward,
                            const void* output_gradient,
                            const AttentionGradients& result, Communicator& communicator,
-                           AttentionEngine& engine)
+                           AttentionEngine& engine, Device& device)
     : prepared_(prepared),
       input_(input),
       forward_(forward),
@@ -18,44 +18,50 @@ BackwardPass::BackwardPass(const PreparedMicroBatch& prepared,
       result_(result),
       communicator_(communicator),
       engine_(engine),
-      own_(prepared.layout.own_rows, prepared.shape.kv_row()) {}
+      device_(device) {}
 
 absl::Status BackwardPass::Run(uint32_t head_groups) {
   const AttentionShape& shape = prepared_.shape;
   const std::vector<HeadRange> groups = HeadGroups(shape, head_groups);
   const auto receive = [&](size_t group) {
-    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_,
-                                        communicator_);
+    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_, communicator_,
+                                        device_);
   };
   if (prepared_.layout.exchanges) next_ = receive(0);
-  ClearPaddingOfResult();
-  GradientSums none(0, shape.kv_row());
-  absl::Status status =
-      Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}), none);
+  absl::Status status = Prepare();
+  GradientSums none;
+  if (status.ok()) {
+    status = Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}),
+                     none);
+  }
   for (size_t g = 0; next_ != nullptr && status.ok(); ++g) {
     const std::unique_ptr<ReceivedKv> received = std::move(next_);
     if (g + 1 < groups.size()) next_ = receive(g + 1);
     status = ComputeReceived(*received);
   }
   if (status.ok() && returning_ != nullptr) status = returning_->AddTo(own_);
-  if (!status.ok()) return status;
-  Store(shape.type, own_.key().data(), own_.key().size(), result_.key);
-  Store(shape.type, own_.value().data(), own_.value().size(), result_.value);
-  return absl::OkStatus();
+  return status.ok() ? StoreResult() : status;
+}
+
+absl::Status BackwardPass::Prepare() {
+  absl::StatusOr<GradientSums> own =
+      GradientSums::Zero(device_, prepared_.layout.own_rows, prepared_.shape.kv_row());
+  if (!own.ok()) return own.status();
+  own_ = *std::move(own);
+  return ClearPaddingOfResult();
 }
 
 absl::Status BackwardPass::ComputeReceived(ReceivedKv& received) {
   if (absl::Status status = received.Wait(); !status.ok()) return status;
-  auto gradients = std::make_unique<ReturnedGradients>(prepared_, received.heads());
-  if (absl::Status status = Compute(received.CallFor(prepared_.remote_tasks, input_),
-                                    received.heads(), gradients->sums());
-      !status.ok()) {
-    return status;
-  }
-  gradients->Start(communicator_);
-  absl::Status status;
+  absl::StatusOr<std::unique_ptr<ReturnedGradients>> gradients =
+      ReturnedGradients::Make(prepared_, received.heads(), device_);
+  if (!gradients.ok()) return gradients.status();
+  absl::Status status = Compute(received.CallFor(prepared_.remote_tasks, input_),
+                                received.heads(), (*gradients)->sums());
+  if (status.ok()) status = (*gradients)->Start(communicator_);
+  if (!status.ok()) return status;
   if (returning_ != nullptr) status = returning_->AddTo(own_);
-  returning_ = std::move(gradients);
+  returning_ = *std::move(gradients);
   return status;
 }
 
@@ -71,12 +77,21 @@ absl::Status BackwardPass::Compute(const AttentionCall& call, const HeadView& he
        own_.Values(heads.kv_column()), others.Keys(0), others.Values(0)});
 }
 
-void BackwardPass::ClearPaddingOfResult() {
+absl::Status BackwardPass::ClearPaddingOfResult() {
   const AttentionShape& shape = prepared_.shape;
-  const size_t element = BytesOf(shape.type);
-  ClearPadding(prepared_, result_.query, shape.query_row() * element);
-  ClearPadding(prepared_, result_.key, shape.kv_row() * element);
-  ClearPadding(prepared_, result_.value, shape.kv_row() * element);
+  const size_t query_row = shape.query_row() * BytesOf(shape.type);
+  const size_t kv_row = shape.kv_row() * BytesOf(shape.type);
+  absl::Status status = ClearPadding(prepared_, device_, result_.query, query_row);
+  if (status.ok()) status = ClearPadding(prepared_, device_, result_.key, kv_row);
+  if (status.ok()) status = ClearPadding(prepared_, device_, result_.value, kv_row);
+  return status;
+}
+
+absl::Status BackwardPass::StoreResult() {
+  const ElementType type = prepared_.shape.type;
+  absl::Status status = device_.Convert(type, own_.key(), own_.size(), result_.key);
+  if (!status.ok()) return status;
+  return device_.Convert(type, own_.value(), own_.size(), result_.value);
 }
 
 }  // namespace evenpack::worker

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/gradient_sums.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "gpu_worker/executor/received_kv.h"
@@ -24,7 +25,7 @@ class BackwardPass {
   BackwardPass(const PreparedMicroBatch& prepared, const AttentionInput& input,
                const AttentionOutput& forward, const void* output_gradient,
                const AttentionGradients& result, Communicator& communicator,
-               AttentionEngine& engine);
+               AttentionEngine& engine, Device& device);
 
   // Once.
   absl::Status Run(uint32_t head_groups);
@@ -34,7 +35,11 @@ class BackwardPass {
   absl::Status Compute(const AttentionCall& call, const HeadView& heads,
                        GradientSums& others);
   absl::Status ComputeReceived(ReceivedKv& received);
-  void ClearPaddingOfResult();
+  // What is there before the first call.
+  absl::Status Prepare();
+  absl::Status ClearPaddingOfResult();
+  // From the sums.
+  absl::Status StoreResult();
 
   const PreparedMicroBatch& prepared_;
   const AttentionInput& input_;
@@ -43,6 +48,7 @@ class BackwardPass {
   const AttentionGradients& result_;
   Communicator& communicator_;
   AttentionEngine& engine_;
+  Device& device_;
   GradientSums own_;
   std::unique_ptr<ReceivedKv> next_;
   // On their way back.

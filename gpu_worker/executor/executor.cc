@@ -24,7 +24,7 @@ absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
 absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
                                const AttentionInput& input,
                                const AttentionOutput& result) {
-  ForwardPass pass(prepared, input, result, communicator_, engine_);
+  ForwardPass pass(prepared, input, result, communicator_, engine_, device());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 
@@ -34,7 +34,7 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
                                 const void* output_gradient,
                                 const AttentionGradients& result) {
   BackwardPass pass(prepared, input, forward, output_gradient, result, communicator_,
-                    engine_);
+                    engine_, device());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "server/core/sharding/shard_plan.h"
 
@@ -24,6 +25,9 @@ struct ExecutorOptions {
   // KV heads are exchanged in as many groups, one while the last is computed with; at
   // least 1, and no more than there are heads counts.
   uint32_t head_groups = 4;
+  // Where tensors are: that of the engine and of the communicator; must outlive the
+  // executor. Null: this process's memory.
+  Device* device = nullptr;
 };
 
 // One rank. Not thread-safe: one call at a time, the same calls in the same order on
@@ -45,11 +49,17 @@ class Executor {
                        const AttentionOutput& result);
   // `forward`: what Forward gave. Gradients of keys and values are summed over ranks in
   // single precision, in rank order.
+  //
+  // Both return when the device has been given the work, which comes in the order of
+  // its stream (device.h, communicator.h).
   absl::Status Backward(const PreparedMicroBatch& prepared, const AttentionInput& input,
                         const AttentionOutput& forward, const void* output_gradient,
                         const AttentionGradients& result);
 
  private:
+  Device& device() const {
+    return options_.device == nullptr ? Device::Host() : *options_.device;
+  }
   // Peers would wait for this rank's part.
   absl::Status AbortUnlessOk(absl::Status status);
 

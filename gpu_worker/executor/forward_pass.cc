@@ -8,16 +8,20 @@ namespace evenpack::worker {
 
 absl::Status ForwardPass::Run(uint32_t head_groups) {
   const AttentionShape& shape = prepared_.shape;
-  ClearPadding(prepared_, result_.output, shape.query_row() * BytesOf(shape.type));
-  ClearPadding(prepared_, result_.log_sum_exp, shape.query_heads * sizeof(float));
+  absl::Status status = ClearPadding(prepared_, device_, result_.output,
+                                     shape.query_row() * BytesOf(shape.type));
+  if (status.ok()) {
+    status = ClearPadding(prepared_, device_, result_.log_sum_exp,
+                          shape.query_heads * sizeof(float));
+  }
+  if (!status.ok()) return status;
   const std::vector<HeadRange> groups = HeadGroups(shape, head_groups);
   const auto receive = [&](size_t group) {
-    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_,
-                                        communicator_);
+    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_, communicator_,
+                                        device_);
   };
   if (prepared_.layout.exchanges) next_ = receive(0);
-  absl::Status status =
-      Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}));
+  status = Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}));
   for (size_t g = 0; next_ != nullptr && status.ok(); ++g) {
     const std::unique_ptr<ReceivedKv> received = std::move(next_);
     if (g + 1 < groups.size()) next_ = receive(g + 1);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "gpu_worker/executor/received_kv.h"
 #include "gpu_worker/executor/tensor_views.h"
@@ -21,12 +22,13 @@ class ForwardPass {
   // All must outlive it; it may wait for exchanges when it goes.
   ForwardPass(const PreparedMicroBatch& prepared, const AttentionInput& input,
               const AttentionOutput& result, Communicator& communicator,
-              AttentionEngine& engine)
+              AttentionEngine& engine, Device& device)
       : prepared_(prepared),
         input_(input),
         result_(result),
         communicator_(communicator),
-        engine_(engine) {}
+        engine_(engine),
+        device_(device) {}
 
   // Once.
   absl::Status Run(uint32_t head_groups);
@@ -39,6 +41,7 @@ class ForwardPass {
   const AttentionOutput& result_;
   Communicator& communicator_;
   AttentionEngine& engine_;
+  Device& device_;
   std::unique_ptr<ReceivedKv> next_;
 };
 

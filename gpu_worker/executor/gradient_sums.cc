@@ -1,50 +1,84 @@
 #include "gpu_worker/executor/gradient_sums.h"
 
-namespace evenpack::worker {
-namespace {
+#include <utility>
+#include <vector>
 
-void AddRow(const float* values, size_t count, float* sums) {
-  for (size_t i = 0; i < count; ++i) sums[i] += values[i];
+namespace evenpack::worker {
+
+absl::StatusOr<GradientSums> GradientSums::Uninitialized(Device& device, uint64_t rows,
+                                                         size_t row) {
+  GradientSums sums;
+  sums.rows_ = rows;
+  sums.row_ = row;
+  for (std::unique_ptr<DeviceMemory>* memory : {&sums.key_, &sums.value_}) {
+    absl::StatusOr<std::unique_ptr<DeviceMemory>> allocated =
+        device.Allocate(sums.size() * sizeof(float));
+    if (!allocated.ok()) return allocated.status();
+    *memory = *std::move(allocated);
+  }
+  return sums;
 }
 
-}  // namespace
+absl::StatusOr<GradientSums> GradientSums::Zero(Device& device, uint64_t rows,
+                                                size_t row) {
+  absl::StatusOr<GradientSums> sums = Uninitialized(device, rows, row);
+  if (!sums.ok()) return sums;
+  const size_t bytes = row * sizeof(float);
+  absl::Status status = device.Zero(sums->key(), bytes, bytes, rows);
+  if (status.ok()) status = device.Zero(sums->value(), bytes, bytes, rows);
+  if (!status.ok()) return status;
+  return sums;
+}
 
 ReturnedGradients::ReturnedGradients(const PreparedMicroBatch& prepared,
-                                     const HeadView& heads)
+                                     const HeadView& heads, Device& device,
+                                     GradientSums sums)
     : prepared_(prepared),
       column_(heads.kv_column()),
-      sums_(prepared.layout.received_rows, heads.kv_row()),
-      arrived_(0, heads.kv_row()) {}
+      device_(device),
+      sums_(std::move(sums)) {}
 
-void ReturnedGradients::Start(Communicator& communicator) {
-  arrived_ = GradientSums(prepared_.returned_rows, sums_.row());
+absl::StatusOr<std::unique_ptr<ReturnedGradients>> ReturnedGradients::Make(
+    const PreparedMicroBatch& prepared, const HeadView& heads, Device& device) {
+  absl::StatusOr<GradientSums> sums =
+      GradientSums::Zero(device, prepared.layout.received_rows, heads.kv_row());
+  if (!sums.ok()) return sums.status();
+  return std::unique_ptr<ReturnedGradients>(
+      new ReturnedGradients(prepared, heads, device, *std::move(sums)));
+}
+
+absl::Status ReturnedGradients::Start(Communicator& communicator) {
+  absl::StatusOr<GradientSums> arrived =
+      GradientSums::Uninitialized(device_, prepared_.returned_rows, sums_.row());
+  if (!arrived.ok()) return arrived.status();
+  arrived_ = *std::move(arrived);
   Exchange exchange;
   exchange.row_bytes = sums_.row() * sizeof(float);
-  const auto tensor = [&](const FloatRows& from, const FloatRows& to) {
-    return ExchangedTensor{from.data, exchange.row_bytes, to.data, exchange.row_bytes};
+  const auto tensor = [&](const float* from, float* to) {
+    return ExchangedTensor{from, exchange.row_bytes, to, exchange.row_bytes};
   };
-  exchange.tensors = {tensor(sums_.Keys(0), arrived_.Keys(0)),
-                      tensor(sums_.Values(0), arrived_.Values(0))};
+  exchange.tensors = {tensor(sums_.key(), arrived_.key()),
+                      tensor(sums_.value(), arrived_.value())};
   exchange.send_rows = &prepared_.layout.receive;
   exchange.receive_rows = &prepared_.returned;
   transfer_ = communicator.Start(exchange);
+  return absl::OkStatus();
 }
 
-absl::Status ReturnedGradients::AddTo(GradientSums& own) {
-  if (absl::Status status = transfer_->Wait(); !status.ok()) return status;
-  const FloatRows key = own.Keys(column_);
-  const FloatRows value = own.Values(column_);
+absl::Status ReturnedGradients::AddTo(const GradientSums& own) {
+  absl::Status status = transfer_->Wait();
   size_t from = 0;
   for (const std::vector<RowRange>& peer : prepared_.layout.send) {
-    for (const RowRange& range : peer) {
-      for (uint64_t row = range.row; row < range.row + range.count; ++row) {
-        AddRow(&arrived_.key()[from], sums_.row(), key.data + row * key.stride);
-        AddRow(&arrived_.value()[from], sums_.row(), value.data + row * value.stride);
-        from += sums_.row();
-      }
-    }
+    if (!status.ok()) break;
+    if (peer.empty()) continue;
+    const auto add = [&](const float* arrived, const FloatRows& sums) {
+      return device_.AddRows(arrived + from, sums_.row(), peer, sums);
+    };
+    status = add(arrived_.key(), own.Keys(column_));
+    if (status.ok()) status = add(arrived_.value(), own.Values(column_));
+    from += RowsIn(peer) * sums_.row();
   }
-  return absl::OkStatus();
+  return status;
 }
 
 }  // namespace evenpack::worker

@@ -5,56 +5,72 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "gpu_worker/executor/tensor_views.h"
 
 namespace evenpack::worker {
 
-// Single-precision sums, which begin at 0; a row for each row of keys.
+// Single-precision numbers in a device's memory, a row for each row of keys.
 class GradientSums {
  public:
-  // `row`: elements of one.
-  GradientSums(uint64_t rows, size_t row)
-      : row_(row), key_(rows * row, 0.0F), value_(rows * row, 0.0F) {}
+  // `row`: elements of one. Errors of the device.
+  static absl::StatusOr<GradientSums> Zero(Device& device, uint64_t rows, size_t row);
+  // Not initialised.
+  static absl::StatusOr<GradientSums> Uninitialized(Device& device, uint64_t rows,
+                                                    size_t row);
+  GradientSums() = default;
 
   size_t row() const { return row_; }
-  const std::vector<float>& key() const { return key_; }
-  const std::vector<float>& value() const { return value_; }
+  // Numbers in key(), and in value().
+  size_t size() const { return rows_ * row_; }
+  float* key() const { return Data(key_); }
+  float* value() const { return Data(value_); }
   // From this column on.
-  FloatRows Keys(size_t column) { return View(key_, column); }
-  FloatRows Values(size_t column) { return View(value_, column); }
+  FloatRows Keys(size_t column) const { return View(key(), column); }
+  FloatRows Values(size_t column) const { return View(value(), column); }
 
  private:
-  FloatRows View(std::vector<float>& sums, size_t column) const {
-    return {sums.empty() ? nullptr : sums.data() + column, row_};
+  static float* Data(const std::unique_ptr<DeviceMemory>& memory) {
+    return memory == nullptr ? nullptr : static_cast<float*>(memory->data());
+  }
+  FloatRows View(float* sums, size_t column) const {
+    return {sums == nullptr ? nullptr : sums + column, row_};
   }
 
-  size_t row_;
-  std::vector<float> key_;
-  std::vector<float> value_;
+  uint64_t rows_ = 0;
+  size_t row_ = 0;
+  std::unique_ptr<DeviceMemory> key_;
+  std::unique_ptr<DeviceMemory> value_;
 };
 
 // Those of received rows, of some heads.
 class ReturnedGradients {
  public:
-  ReturnedGradients(const PreparedMicroBatch& prepared, const HeadView& heads);
+  // All must outlive it. Errors of the device.
+  static absl::StatusOr<std::unique_ptr<ReturnedGradients>> Make(
+      const PreparedMicroBatch& prepared, const HeadView& heads, Device& device);
 
   // What a backward pass adds to.
   GradientSums& sums() { return sums_; }
-  // Once that is complete.
-  void Start(Communicator& communicator);
+  // Once that is complete. Errors of the device, without whose memory nothing is begun.
+  absl::Status Start(Communicator& communicator);
   // Adds what comes back from the peers, in their order, to the rank's own sums over
   // all heads. Waits for it.
-  absl::Status AddTo(GradientSums& own);
+  absl::Status AddTo(const GradientSums& own);
 
  private:
+  ReturnedGradients(const PreparedMicroBatch& prepared, const HeadView& heads,
+                    Device& device, GradientSums sums);
+
   const PreparedMicroBatch& prepared_;
   const size_t column_;
+  Device& device_;
   GradientSums sums_;
   GradientSums arrived_;
   std::unique_ptr<Transfer> transfer_;  // last, since it uses the others

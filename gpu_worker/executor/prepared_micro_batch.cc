@@ -1,7 +1,6 @@
 #include "gpu_worker/executor/prepared_micro_batch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gpu_worker/executor/tensor_views.h"
 
@@ -26,11 +25,11 @@ PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
   return prepared;
 }
 
-void ClearPadding(const PreparedMicroBatch& prepared, void* rows, size_t row_bytes) {
+absl::Status ClearPadding(const PreparedMicroBatch& prepared, Device& device,
+                          void* rows, size_t row_bytes) {
   const uint64_t tokens = prepared.layout.own_rows;
-  const uint64_t padding = prepared.held_rows - tokens;
-  if (padding == 0) return;
-  std::memset(BytesAfter(rows, tokens * row_bytes), 0, padding * row_bytes);
+  return device.Zero(BytesAfter(rows, tokens * row_bytes), row_bytes, row_bytes,
+                     prepared.held_rows - tokens);
 }
 
 }  // namespace evenpack::worker

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/attention_shape.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/kv_layout.h"
 #include "server/core/sharding/shard_plan.h"
 
@@ -54,7 +56,8 @@ struct AttentionGradients {
 };
 
 // Sets the rows of padding to 0.
-void ClearPadding(const PreparedMicroBatch& prepared, void* rows, size_t row_bytes);
+absl::Status ClearPadding(const PreparedMicroBatch& prepared, Device& device,
+                          void* rows, size_t row_bytes);
 
 }  // namespace evenpack::worker
 

@@ -1,5 +1,7 @@
 #include "gpu_worker/executor/received_kv.h"
 
+#include <utility>
+
 namespace evenpack::worker {
 namespace {
 
@@ -17,30 +19,40 @@ AttentionCall CallOf(const HeadView& heads, const std::vector<AttentionTask>& ta
 }  // namespace
 
 ReceivedKv::ReceivedKv(const PreparedMicroBatch& prepared, const HeadRange& heads,
-                       const AttentionInput& input, Communicator& communicator)
-    : heads_(prepared.shape, heads) {
+                       const AttentionInput& input, Communicator& communicator,
+                       Device& device)
+    : heads_(prepared.shape, heads),
+      status_(Start(prepared, input, communicator, device)) {}
+
+absl::Status ReceivedKv::Start(const PreparedMicroBatch& prepared,
+                               const AttentionInput& input, Communicator& communicator,
+                               Device& device) {
   const size_t element = BytesOf(prepared.shape.type);
   Exchange exchange;
   exchange.row_bytes = heads_.kv_row() * element;
   const size_t bytes = prepared.layout.received_rows * exchange.row_bytes;
-  key_ = std::make_unique_for_overwrite<char[]>(bytes);
-  value_ = std::make_unique_for_overwrite<char[]>(bytes);
-  const auto tensor = [&](const void* own, char* received) {
+  for (std::unique_ptr<DeviceMemory>* memory : {&key_, &value_}) {
+    absl::StatusOr<std::unique_ptr<DeviceMemory>> allocated = device.Allocate(bytes);
+    if (!allocated.ok()) return allocated.status();
+    *memory = *std::move(allocated);
+  }
+  const auto tensor = [&](const void* own, const DeviceMemory& received) {
     const Rows rows = heads_.Keys(own);
-    return ExchangedTensor{rows.data, rows.stride * element, received,
+    return ExchangedTensor{rows.data, rows.stride * element, received.data(),
                            exchange.row_bytes};
   };
-  exchange.tensors = {tensor(input.key, key_.get()), tensor(input.value, value_.get())};
+  exchange.tensors = {tensor(input.key, *key_), tensor(input.value, *value_)};
   exchange.send_rows = &prepared.layout.send;
   exchange.receive_rows = &prepared.layout.receive;
   transfer_ = communicator.Start(exchange);
+  return absl::OkStatus();
 }
 
 AttentionCall ReceivedKv::CallFor(const std::vector<AttentionTask>& tasks,
                                   const AttentionInput& input) const {
   AttentionCall call = CallOf(heads_, tasks, input);
-  call.received_key = {key_.get(), heads_.kv_row()};
-  call.received_value = {value_.get(), heads_.kv_row()};
+  call.received_key = {key_->data(), heads_.kv_row()};
+  call.received_value = {value_->data(), heads_.kv_row()};
   return call;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "gpu_worker/executor/tensor_views.h"
 
@@ -17,20 +18,26 @@ namespace evenpack::worker {
 class ReceivedKv {
  public:
   ReceivedKv(const PreparedMicroBatch& prepared, const HeadRange& heads,
-             const AttentionInput& input, Communicator& communicator);
+             const AttentionInput& input, Communicator& communicator, Device& device);
 
   const HeadView& heads() const { return heads_; }
-  // Before anything is computed with it.
-  absl::Status Wait() { return transfer_->Wait(); }
+  // Before anything is computed with it. Errors of the exchange, and of the device,
+  // without whose memory nothing was begun.
+  absl::Status Wait() { return transfer_ == nullptr ? status_ : transfer_->Wait(); }
   // Tasks that see these keys and the rank's own.
   AttentionCall CallFor(const std::vector<AttentionTask>& tasks,
                         const AttentionInput& input) const;
 
  private:
+  // OK where the exchange was begun.
+  absl::Status Start(const PreparedMicroBatch& prepared, const AttentionInput& input,
+                     Communicator& communicator, Device& device);
+
   const HeadView heads_;
-  std::unique_ptr<char[]> key_;
-  std::unique_ptr<char[]> value_;
-  std::unique_ptr<Transfer> transfer_;  // last, since it writes the others
+  std::unique_ptr<DeviceMemory> key_;
+  std::unique_ptr<DeviceMemory> value_;
+  std::unique_ptr<Transfer> transfer_;  // goes before those, since it writes them
+  absl::Status status_;
 };
 
 // Tasks that see the rank's own keys alone, all heads.

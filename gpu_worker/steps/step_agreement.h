@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 
 namespace evenpack::worker {
 
@@ -39,9 +40,11 @@ enum class StepVerdict : uint8_t {
 absl::StatusOr<StepVerdict> JudgeProgress(uint32_t rank,
                                           std::span<const StepProgress> ranks);
 
-// The progress of all ranks, this one's among them, once each has told its own. Errors
-// as Transfer::Wait.
+// The progress of all ranks, this one's among them, once each has told its own, and so
+// has what was exchanged before. Errors as Transfer::WaitForArrival, and those of the
+// communicator's device, which abort the group.
 absl::StatusOr<std::vector<StepProgress>> ExchangeProgress(Communicator& communicator,
+                                                           Device& device,
                                                            const StepProgress& mine);
 
 }  // namespace evenpack::worker

@@ -29,7 +29,7 @@ TEST(BackwardPassTest, GradientsTravelBackWhileTheNextHeadsAreComputed) {
   const AttentionOutput forward = tensors.result();
   const AttentionGradients result = tensors.gradients();
   BackwardPass pass(prepared, input, forward, tensors.output_gradient.data(), result,
-                    group, engine);
+                    group, engine, Device::Host());
   EXPECT_THAT(pass.Run(3), IsOk());
   EXPECT_THAT(
       log, ElementsAre("exchange 0 of 64 floats", "backward 3 heads, 1 tasks",

@@ -31,7 +31,7 @@ testing::WorkLog Forward(const ShardPlan& plan, uint32_t head_groups) {
   testing::RecordedEngine engine(log);
   const AttentionInput input = tensors.input();
   const AttentionOutput result = tensors.result();
-  ForwardPass pass(prepared, input, result, group, engine);
+  ForwardPass pass(prepared, input, result, group, engine, Device::Host());
   EXPECT_THAT(pass.Run(head_groups), IsOk());
   return log;
 }

@@ -26,14 +26,23 @@ AttentionShape TwoHeads() {
   return shape;
 }
 
+GradientSums Zero(uint64_t rows, size_t row) {
+  return GradientSums::Zero(Device::Host(), rows, row).value();
+}
+
+std::vector<float> Numbers(const float* first, const GradientSums& sums) {
+  return {first, first + sums.size()};
+}
+
 TEST(GradientSumsTest, BeginAtNought) {
-  GradientSums sums(3, 64);
+  const GradientSums sums = Zero(3, 64);
   EXPECT_EQ(sums.row(), 64U);
-  EXPECT_EQ(sums.key().size(), 3U * 64);
-  EXPECT_THAT(sums.value(), Each(0.0F));
-  EXPECT_EQ(sums.Keys(5).data, sums.key().data() + 5);
+  EXPECT_EQ(sums.size(), 3U * 64);
+  EXPECT_THAT(Numbers(sums.key(), sums), Each(0.0F));
+  EXPECT_THAT(Numbers(sums.value(), sums), Each(0.0F));
+  EXPECT_EQ(sums.Keys(5).data, sums.key() + 5);
   EXPECT_EQ(sums.Values(0).stride, 64U);
-  EXPECT_EQ(GradientSums(0, 64).Keys(5).data, nullptr);
+  EXPECT_EQ(Zero(0, 64).Keys(5).data, nullptr);
 }
 
 // Each rank gives every row that it received its own number and its rank, and each
@@ -48,16 +57,18 @@ TEST(GradientSumsTest, OwnersGetTheSumOfWhatEachPeerComputed) {
     threads.emplace_back([&, rank] {
       const PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank, shape);
       // The second head alone.
-      ReturnedGradients returned(prepared, HeadView(shape, {1, 1}));
-      const FloatRows key = returned.sums().Keys(0);
-      const FloatRows value = returned.sums().Values(0);
+      const auto returned =
+          ReturnedGradients::Make(prepared, HeadView(shape, {1, 1}), Device::Host())
+              .value();
+      const FloatRows key = returned->sums().Keys(0);
+      const FloatRows value = returned->sums().Values(0);
       for (uint64_t i = 0; i < prepared.layout.received_rows * 64; ++i) {
         key.data[i] = static_cast<float>(1U << rank);
         value.data[i] = static_cast<float>(100U << rank);
       }
-      returned.Start(group.OfRank(rank));
-      GradientSums own(prepared.layout.own_rows, shape.kv_row());
-      EXPECT_THAT(returned.AddTo(own), IsOk());
+      EXPECT_THAT(returned->Start(group.OfRank(rank)), IsOk());
+      const GradientSums own = Zero(prepared.layout.own_rows, shape.kv_row());
+      EXPECT_THAT(returned->AddTo(own), IsOk());
       std::vector<float> expected(prepared.layout.own_rows, 0);
       for (uint32_t peer = 0; peer < kRanks; ++peer) {
         for (const RowRange& range : prepared.layout.send[peer]) {
@@ -83,12 +94,14 @@ TEST(GradientSumsTest, AnAbortedGroupReturnsNothing) {
   const ShardPlan plan = Planned(Sharding::kPerSequence, {60}, 2);
   LocalGroup group(2);
   const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 0, shape);
-  ReturnedGradients returned(prepared, HeadView(shape, {0, 2}));
-  returned.Start(group.OfRank(0));
+  const auto returned =
+      ReturnedGradients::Make(prepared, HeadView(shape, {0, 2}), Device::Host())
+          .value();
+  EXPECT_THAT(returned->Start(group.OfRank(0)), IsOk());
   group.OfRank(1).Abort(absl::AbortedError("a rank is gone"));
-  GradientSums own(prepared.layout.own_rows, shape.kv_row());
-  EXPECT_THAT(returned.AddTo(own), StatusIs(absl::StatusCode::kAborted, _));
-  EXPECT_THAT(own.key(), Each(0.0F));
+  const GradientSums own = Zero(prepared.layout.own_rows, shape.kv_row());
+  EXPECT_THAT(returned->AddTo(own), StatusIs(absl::StatusCode::kAborted, _));
+  EXPECT_THAT(Numbers(own.key(), own), Each(0.0F));
 }
 
 }  // namespace

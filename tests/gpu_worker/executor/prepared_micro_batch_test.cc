@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "gpu_worker/selftest/made_micro_batch.h"
+#include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
 namespace {
 
+using evenpack::testing::IsOk;
 using ::testing::ElementsAre;
 
 // 8 tokens, CP 2, padded to 12: rank 0 owns tokens 0 1 2 and slot 9 to 11 of padding.
@@ -41,7 +43,8 @@ TEST(PreparedMicroBatchTest, PaddingIsWhatIsHeldBehindTheTokens) {
     const PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank, AttentionShape());
     EXPECT_EQ(prepared.held_rows, 6U);
     std::vector<int> rows(6 * 2, 7);
-    ClearPadding(prepared, rows.data(), 2 * sizeof(int));
+    EXPECT_THAT(ClearPadding(prepared, Device::Host(), rows.data(), 2 * sizeof(int)),
+                IsOk());
     for (size_t i = 0; i < rows.size(); ++i) {
       EXPECT_EQ(rows[i], i < 2 * prepared.layout.own_rows ? 7 : 0) << rank << " " << i;
     }

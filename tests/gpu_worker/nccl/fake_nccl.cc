@@ -122,8 +122,9 @@ class Call {
 
 // What is to be done after some answers; at once where there are none.
 Result Begin(nccl::CommunicatorObject& of, std::function<Result()> then) {
+  const int polls = Polls();
   MutexLock lock(of.mutex);
-  of.polls = Polls();
+  of.polls = polls;
   of.then = std::move(then);
   if (of.polls > 0) return nccl::kInProgress;
   const Result result = of.then();

@@ -82,7 +82,8 @@ TEST(ExchangeProgressTest, EachHearsOfAll) {
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < 3; ++rank) {
     threads.emplace_back([&, rank] {
-      const auto heard = ExchangeProgress(group.OfRank(rank), progress[rank]);
+      const auto heard =
+          ExchangeProgress(group.OfRank(rank), Device::Host(), progress[rank]);
       ASSERT_THAT(heard, IsOk());
       EXPECT_EQ(*heard, progress);
     });
@@ -94,7 +95,7 @@ TEST(ExchangeProgressTest, AnAbortedGroupIsAnError) {
   LocalGroup group(2);
   const absl::Status why = absl::AbortedError("epoch 1 has ended");
   group.OfRank(0).Abort(why);
-  EXPECT_EQ(ExchangeProgress(group.OfRank(0), Within(1)).status(), why);
+  EXPECT_EQ(ExchangeProgress(group.OfRank(0), Device::Host(), Within(1)).status(), why);
 }
 
 }  // namespace

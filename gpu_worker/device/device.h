@@ -1,0 +1,68 @@
+// Where a rank's tensors are, and what is done with them there beside attention and
+// exchanges.
+#ifndef EVENPACK_GPU_WORKER_DEVICE_DEVICE_H_
+#define EVENPACK_GPU_WORKER_DEVICE_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/attention/element_type.h"
+#include "gpu_worker/communicator/communicator.h"
+
+namespace evenpack::worker {
+
+// Given back when it goes, in the order in which the device works. It must not outlive
+// its device.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(void* data) : data_(data) {}
+  virtual ~DeviceMemory() = default;
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // Null where it has no bytes.
+  void* data() const { return data_; }
+
+ private:
+  void* const data_;
+};
+
+// A device works in the order of the calls, together with those of the engine and the
+// communicator that it has beside it. The host's has done what a call asks when that
+// returns; others may do it later, and an error of theirs show at any later call.
+// Not thread-safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // This process's memory. Thread-safe; lives as long as the process.
+  static Device& Host();
+
+  // Not initialised, and aligned for any element. RESOURCE_EXHAUSTED naming the sizes.
+  virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(size_t bytes) = 0;
+
+  // `row_bytes` of each of `rows` rows, `stride` bytes apart.
+  virtual absl::Status Zero(void* data, size_t row_bytes, size_t stride,
+                            uint64_t rows) = 0;
+  // Adds rows of `columns` floats that lie one after another to those of `sums` that
+  // the ranges name, in their order. No row is named twice.
+  virtual absl::Status AddRows(const float* from, size_t columns,
+                               std::span<const RowRange> ranges,
+                               const FloatRows& sums) = 0;
+  // As Store (element_type.h).
+  virtual absl::Status Convert(ElementType type, const float* from, size_t count,
+                               void* to) = 0;
+
+  // Both return when it is done.
+  virtual absl::Status CopyFromHost(const void* from, size_t bytes, void* to) = 0;
+  virtual absl::Status CopyToHost(const void* from, size_t bytes, void* to) = 0;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_DEVICE_DEVICE_H_
