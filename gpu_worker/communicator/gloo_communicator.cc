@@ -97,8 +97,12 @@ class GlooCommunicator final : public Communicator {
       MutexLock lock(mutex_);
       if (!reason_.ok()) return;
       reason_ = reason;
+      for (gloo::transport::UnboundBuffer* buffer : posted_) {
+        buffer->abortWaitRecv();
+        buffer->abortWaitSend();
+      }
     }
-    // What waits for a peer, here and there, fails then.
+    // What waits for this rank, at its peers, fails then.
     context_->closeConnections();
   }
 
@@ -109,56 +113,71 @@ class GlooCommunicator final : public Communicator {
   }
 
   absl::Status Run(uint64_t number, const Exchange& exchange) {
-    if (absl::Status status = reason(); !status.ok()) return status;
+    std::vector<Parcel> received;
+    std::vector<Parcel> sent;
+    absl::Status status;
     try {
-      Carry(number, exchange);
-      return absl::OkStatus();
+      status = Carry(number, exchange, received, sent);
     } catch (const std::exception& error) {
       Abort(absl::UnavailableError(
           absl::StrCat("cp_rank ", rank(), ": exchange ", number,
                        " with its group failed: ", error.what())));
-      return reason();
+      status = reason();
     }
+    MutexLock lock(mutex_);
+    posted_.clear();
+    return status;
   }
 
-  void Carry(uint64_t number, const Exchange& exchange) {
+  absl::Status Carry(uint64_t number, const Exchange& exchange,
+                     std::vector<Parcel>& received, std::vector<Parcel>& sent) {
     FaultPoint("exchange.before");
-    std::vector<Parcel> received;
-    std::vector<Parcel> sent;
     // Pointers to them must stay.
     received.reserve(size());
     sent.reserve(size());
     for (uint32_t peer = 0; peer < size(); ++peer) {
       received.emplace_back(RowsIn((*exchange.receive_rows)[peer]), exchange);
-      if (!received.back().empty()) Buffer(received.back()).recv(Int(peer), number);
-    }
-    for (uint32_t peer = 0; peer < size(); ++peer) {
       const std::vector<RowRange>& rows = (*exchange.send_rows)[peer];
       Parcel& parcel = sent.emplace_back(RowsIn(rows), exchange);
-      if (parcel.empty()) continue;
       for (size_t t = 0; t < exchange.tensors.size(); ++t) {
         CopyRows(exchange.tensors[t], rows, parcel.Part(t), parcel.Ranges(),
                  exchange.row_bytes);
       }
-      Buffer(parcel).send(Int(peer), number);
     }
+    if (absl::Status status = Post(number, received, sent); !status.ok()) return status;
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Parcel& parcel = received[peer];
       if (parcel.empty()) continue;
-      parcel.buffer->waitRecv(timeout_);
+      if (!parcel.buffer->waitRecv(timeout_)) return reason();
       for (size_t t = 0; t < exchange.tensors.size(); ++t) {
         CopyRows(parcel.Part(t), parcel.Ranges(), exchange.tensors[t],
                  (*exchange.receive_rows)[peer], exchange.row_bytes);
       }
     }
     for (Parcel& parcel : sent) {
-      if (!parcel.empty()) parcel.buffer->waitSend(timeout_);
+      if (!parcel.empty() && !parcel.buffer->waitSend(timeout_)) return reason();
     }
+    return absl::OkStatus();
   }
 
-  gloo::transport::UnboundBuffer& Buffer(Parcel& parcel) {
+  // Nothing once the group was aborted, for nobody would end it.
+  absl::Status Post(uint64_t number, std::vector<Parcel>& received,
+                    std::vector<Parcel>& sent) {
+    MutexLock lock(mutex_);
+    if (!reason_.ok()) return reason_;
+    for (uint32_t peer = 0; peer < size(); ++peer) {
+      if (!received[peer].empty()) Buffer(received[peer]).recv(Int(peer), number);
+    }
+    for (uint32_t peer = 0; peer < size(); ++peer) {
+      if (!sent[peer].empty()) Buffer(sent[peer]).send(Int(peer), number);
+    }
+    return absl::OkStatus();
+  }
+
+  gloo::transport::UnboundBuffer& Buffer(Parcel& parcel) EVENPACK_REQUIRES(mutex_) {
     parcel.buffer =
         context_->createUnboundBuffer(parcel.bytes.data(), parcel.bytes.size());
+    posted_.push_back(parcel.buffer.get());
     return *parcel.buffer;
   }
 
@@ -170,6 +189,8 @@ class GlooCommunicator final : public Communicator {
   Mutex mutex_;
   // Why the group was aborted.
   absl::Status reason_ EVENPACK_GUARDED_BY(mutex_);
+  // Of the exchange under way.
+  std::vector<gloo::transport::UnboundBuffer*> posted_ EVENPACK_GUARDED_BY(mutex_);
   WorkerPool worker_{1};  // last, since its tasks use the others
 };
 

@@ -14,6 +14,7 @@ from attach_client import Attached, attach
 from attention_trainers import SIDECAR_TRAINER, STEPS, AttentionTrainer, create_job
 from call_error import CallError, error_of
 from child_process import wait_until
+from evenpack.v1 import cost_profile_pb2
 from evenpack.v1 import worker_service_pb2 as pb
 from health_client import SERVING, check
 from server_process import ServerProcess
@@ -161,7 +162,7 @@ def request_of(attached: Attached, **changes: object) -> pb.OpenSessionRequest:
     """A session that is accepted but for the changes; shape's are named shape_*."""
     request = pb.OpenSessionRequest(token=attached.token, job="job", member="m")
     shape = request.shape
-    shape.type = pb.ELEMENT_TYPE_FLOAT32
+    shape.type = cost_profile_pb2.ELEMENT_TYPE_FLOAT32
     shape.query_heads, shape.kv_heads, shape.head_size = 4, 2, 64
     for name, value in changes.items():
         of_shape = name.startswith("shape_")

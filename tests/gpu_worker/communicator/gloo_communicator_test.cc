@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -31,7 +32,7 @@ class GlooCommunicatorTest : public ::testing::Test {
     GlooFolder folder{{}, scratch_.path(), group};
     folder.options.rank = rank;
     folder.options.ranks = ranks;
-    folder.options.exchange_timeout = std::chrono::seconds(60);
+    folder.options.exchange_timeout = std::chrono::hours(1);
     return folder;
   }
 
@@ -131,6 +132,32 @@ TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangesOfItsPeers) {
                            HasSubstr("exchange 0 with its group failed")));
       EXPECT_THAT(communicator.Start(OfNumbers(numbers, to, all, all))->Wait(),
                   StatusIs(absl::StatusCode::kUnavailable, _));
+    });
+  }
+}
+
+// Whenever it comes: before the exchange, while it begins, while it waits. Where one is
+// missed the test takes until its own time-out.
+TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangeThatJustBegins) {
+  const Ranges none(2);
+  const Ranges of_peer = {{}, {{0, 1}}};
+  for (int round = 0; round < 40; ++round) {
+    // The peer's end would end it as well.
+    std::barrier aborted(2);
+    OnEachRank(2, absl::StrCat("group", round), [&](Communicator& communicator) {
+      if (communicator.rank() == 1) return aborted.arrive_and_wait();
+      // Nobody sends what it waits for.
+      std::vector<int> numbers(1);
+      const auto transfer =
+          communicator.Start(OfNumbers(numbers, numbers, none, of_peer));
+      std::thread aborts([&communicator, round] {
+        for (int i = 0; i < round * 50; ++i) std::this_thread::yield();
+        communicator.Abort(absl::AbortedError("the group was left"));
+      });
+      EXPECT_THAT(transfer->Wait(),
+                  StatusIs(absl::StatusCode::kAborted, "the group was left"));
+      aborts.join();
+      aborted.arrive_and_wait();
     });
   }
 }
