@@ -136,7 +136,7 @@ std::string Text(const StoreReport& report) {
     absl::StrAppend(&text, ", ", profiles,
                     profiles == 1 ? " cost profile" : " cost profiles");
   }
-  text += "\n";
+  text += '\n';
   return text;
 }
 

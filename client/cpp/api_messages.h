@@ -32,6 +32,8 @@ class GetJobRequest;
 class GetJobResponse;
 class CheckpointJobRequest;
 class CheckpointJobResponse;
+class GetLatencyRequest;
+class GetLatencyResponse;
 class GetStepRequest;
 class GetStepResponse;
 class RestoreJobRequest;

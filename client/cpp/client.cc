@@ -67,6 +67,11 @@ absl::StatusOr<v1::ReportLatencyResponse> Client::ReportLatency(
   return connection_->ReportLatency(request);
 }
 
+absl::StatusOr<v1::GetLatencyResponse> Client::GetLatency(
+    const v1::GetLatencyRequest& request) {
+  return connection_->GetLatency(request);
+}
+
 absl::Status Client::PutCostProfile(const v1::CostProfile& profile) {
   return connection_->PutCostProfile(profile);
 }

@@ -79,6 +79,10 @@ class Client {
   // Not retried: a repetition would count waits twice.
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request);
+  // What ranks measured of the last steps.
+  absl::StatusOr<v1::GetLatencyResponse> GetLatency(
+      const v1::GetLatencyRequest& request);
+
   // A cost profile, in place of the one of its name. Retried.
   absl::Status PutCostProfile(const v1::CostProfile& profile);
   absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name);

@@ -39,6 +39,8 @@ class Connection {
       const v1::AcknowledgeRequest& request) = 0;
   virtual absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request) = 0;
+  virtual absl::StatusOr<v1::GetLatencyResponse> GetLatency(
+      const v1::GetLatencyRequest& request) = 0;
   virtual absl::Status PutCostProfile(const v1::CostProfile& profile) = 0;
   virtual absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name) = 0;
   virtual absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles() = 0;

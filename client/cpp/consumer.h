@@ -85,6 +85,17 @@ struct StepWait {
   uint64_t steps_taken = 0;
 };
 
+// evenpack.v1.AttentionLatency.
+struct MeasuredAttention {
+  // Passes, one a layer, that the times are of.
+  uint32_t forward_passes = 0;
+  uint32_t backward_passes = 0;
+  // Computing over all of them, and waiting for peers: nanoseconds.
+  int64_t forward_ns = 0;
+  int64_t backward_ns = 0;
+  int64_t waited_ns = 0;
+};
+
 // What the trainer measured of a micro-batch.
 struct MeasuredLatency {
   uint64_t step = 0;
@@ -93,6 +104,9 @@ struct MeasuredLatency {
   // Nanoseconds; 0 where not measured.
   int64_t forward_ns = 0;
   int64_t backward_ns = 0;
+  // Of the attention alone, where the rank's worker measures it. Needs a consumer with
+  // a cp_rank.
+  std::optional<MeasuredAttention> attention = std::nullopt;
 };
 
 // A thread of the consumer's own subscribes, verifies and keeps steps ready. A lost

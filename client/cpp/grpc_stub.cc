@@ -101,6 +101,10 @@ class GrpcStub final : public Stub {
       const v1::ReportLatencyRequest& request, const CallOptions& options) override {
     return Call(*stub_, &Service::Stub::ReportLatency, request, options);
   }
+  absl::StatusOr<v1::GetLatencyResponse> GetLatency(
+      const v1::GetLatencyRequest& request, const CallOptions& options) override {
+    return Call(*stub_, &Service::Stub::GetLatency, request, options);
+  }
   absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) override {
     return Call(*profiles_, &ProfileService::Stub::PutCostProfile, request, options);

@@ -108,6 +108,13 @@ absl::Status LatencyReporter::SendFigures(const Figures& figures,
     message->set_micro_batch(latency.micro_batch);
     message->set_forward_ns(latency.forward_ns);
     message->set_backward_ns(latency.backward_ns);
+    if (!latency.attention.has_value()) continue;
+    v1::AttentionLatency& attention = *message->mutable_attention();
+    attention.set_forward_passes(latency.attention->forward_passes);
+    attention.set_backward_passes(latency.attention->backward_passes);
+    attention.set_forward_ns(latency.attention->forward_ns);
+    attention.set_backward_ns(latency.attention->backward_ns);
+    attention.set_waited_ns(latency.attention->waited_ns);
   }
   return stub_->ReportLatency(request, {client_options_.call_timeout, stop}).status();
 }

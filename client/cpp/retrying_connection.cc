@@ -66,6 +66,8 @@ class RetryingConnection final : public Connection {
   absl::StatusOr<uint64_t> Acknowledge(const v1::AcknowledgeRequest& request) override;
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request) override;
+  absl::StatusOr<v1::GetLatencyResponse> GetLatency(
+      const v1::GetLatencyRequest& request) override;
   absl::Status PutCostProfile(const v1::CostProfile& profile) override;
   absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name) override;
   absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles() override;
@@ -248,6 +250,11 @@ absl::StatusOr<uint64_t> RetryingConnection::Acknowledge(
 absl::StatusOr<v1::ReportLatencyResponse> RetryingConnection::ReportLatency(
     const v1::ReportLatencyRequest& request) {
   return stub_->ReportLatency(request, attempt_);
+}
+
+absl::StatusOr<v1::GetLatencyResponse> RetryingConnection::GetLatency(
+    const v1::GetLatencyRequest& request) {
+  return Retry(&Stub::GetLatency, request).response;
 }
 
 absl::Status RetryingConnection::PutCostProfile(const v1::CostProfile& profile) {

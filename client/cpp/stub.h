@@ -80,6 +80,8 @@ class Stub {
       const v1::AcknowledgeRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::GetLatencyResponse> GetLatency(
+      const v1::GetLatencyRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(

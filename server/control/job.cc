@@ -300,6 +300,7 @@ void Job::EnqueueBarrier(Done done) {
 
 void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
   shown_.Show(change);
+  if (change.reshape.has_value()) latency_.Withdraw(change.reshape->from_step);
   const bool removed = change.removed;
   recorder_.Queue(std::move(change),
                   SecondsBetween(enqueued, environment_.clock.Now()));

@@ -23,6 +23,7 @@
 #include "server/control/job_change.h"
 #include "server/control/job_recorder.h"
 #include "server/control/job_status.h"
+#include "server/control/latency_window.h"
 #include "server/control/room_waiters.h"
 #include "server/control/shown_job.h"
 #include "server/core/engine/command.h"
@@ -120,6 +121,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // The predictions of the micro-batches reported. OUT_OF_RANGE: a step that isn't
   // kept, a micro-batch that isn't the rank's.
   absl::StatusOr<std::vector<int64_t>> ReportLatency(const LatencyReport& report);
+  // What ranks measured of the last `most` steps. NOT_FOUND: the job is not shown.
+  absl::StatusOr<std::vector<StepLatency>> Latency(size_t most) const;
 
   JobFigures Figures();
 
@@ -165,6 +168,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   JobRecorder recorder_;
   // What was committed. Has locks of its own, as the recorder has.
   ShownJob shown_;
+  LatencyWindow latency_;
   GroupTable groups_;
   std::atomic<uint64_t> incarnation_ = 0;
 

@@ -215,12 +215,27 @@ absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {
 
 absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& report) {
   auto predicted = shown_.Predict(report);
-  if (predicted.ok()) recorder_.Add(report, *predicted);
+  if (!predicted.ok()) return predicted;
+  recorder_.Add(report, *predicted);
+  for (const MeasuredMicroBatch& measured : report.micro_batches) {
+    if (!measured.attention.has_value() || !report.cp_rank.has_value()) continue;
+    const auto step = shown_.FindStep(measured.step);
+    // Let go or withdrawn meanwhile.
+    if (!step.ok()) continue;
+    latency_.Add(**step, report.dp_rank, *report.cp_rank, measured.micro_batch,
+                 *measured.attention);
+  }
   return predicted;
+}
+
+absl::StatusOr<std::vector<StepLatency>> Job::Latency(size_t most) const {
+  if (!shown_.IsShown()) return JobNotFound(name_);
+  return latency_.Steps(most);
 }
 
 JobFigures Job::Figures() {
   JobFigures figures = recorder_.Figures();
+  latency_.AddTo(figures);
   MutexLock lock(mutex_);
   if (!state_.created) return figures;
   figures.streams.resize(state_.streams.size());

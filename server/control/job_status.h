@@ -67,12 +67,23 @@ struct Subscribed {
   uint64_t durable_steps = 0;
 };
 
+// evenpack.v1.AttentionLatency, each at least 0.
+struct MeasuredAttention {
+  uint32_t forward_passes = 0;
+  uint32_t backward_passes = 0;
+  int64_t forward_ns = 0;
+  int64_t backward_ns = 0;
+  int64_t waited_ns = 0;
+};
+
 struct MeasuredMicroBatch {
   uint64_t step = 0;
   uint32_t micro_batch = 0;
   // Nanoseconds; 0 where not measured.
   int64_t forward_ns = 0;
   int64_t backward_ns = 0;
+  // Only of a report with a cp_rank.
+  std::optional<MeasuredAttention> attention = std::nullopt;
 };
 
 // evenpack.v1.ReportLatencyRequest.

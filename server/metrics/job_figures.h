@@ -21,6 +21,17 @@ struct BalanceFigures {
   Histogram imbalance{kImbalanceBounds};
 };
 
+// Of steps of whose attention all ranks reported (server/core/balance/step_excess.h):
+// of one layer.
+struct ExcessFigures {
+  uint64_t steps = 0;
+  double even_seconds = 0;
+  // By cause: packing, cp_sharding, communication, machine.
+  std::array<double, 4> seconds{};
+  // Of each rank and step, forward.
+  Histogram attention_over_predicted{kRatioBounds};
+};
+
 struct StreamFigures {
   std::string name;
   uint64_t documents_accepted = 0;
@@ -93,6 +104,7 @@ struct JobFigures {
   double step_wait_seconds = 0;
   uint64_t steps_taken = 0;
   Histogram measured_over_predicted{kRatioBounds};
+  ExcessFigures excess;
 };
 
 struct ServerFigures {

@@ -105,6 +105,17 @@ void AddSteps(const JobFigures& job, MetricFamilies& families) {
   AddBalance(job.job, kPackingOriginal, job.original, families);
 }
 
+void AddExcess(const JobFigures& job, MetricFamilies& families) {
+  const ExcessFigures& excess = job.excess;
+  for (size_t i = 0; i < excess.seconds.size(); ++i) {
+    families.AddValue(Metric::kExcess, {job.job, kCauseNames[i]}, excess.seconds[i]);
+  }
+  families.AddValue(Metric::kEvenSeconds, {job.job}, excess.even_seconds);
+  families.AddCount(Metric::kMeasuredSteps, {job.job}, excess.steps);
+  families.AddHistogram(Metric::kAttentionOverPredicted, {job.job},
+                        excess.attention_over_predicted);
+}
+
 struct CountOfJob {
   Metric metric;
   uint64_t JobFigures::*count;
@@ -152,6 +163,7 @@ void AddJobSeries(const JobFigures& job, MetricFamilies& families) {
   AddStreams(job, families);
   AddQueues(job, families);
   AddSteps(job, families);
+  AddExcess(job, families);
   for (const CountOfJob& entry : kCounts) {
     families.AddCount(entry.metric, {job.job}, job.*entry.count);
   }

@@ -23,6 +23,9 @@ inline constexpr std::string_view kPackingOriginal = "original";
 inline constexpr std::string_view kKindNames[] = {"full_batch", "backlog", "drain"};
 inline constexpr std::string_view kShardingNames[] = {"per_sequence", "per_document",
                                                       "contiguous"};
+// By ExcessFigures::seconds.
+inline constexpr std::string_view kCauseNames[] = {"packing", "cp_sharding",
+                                                   "communication", "machine"};
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 
@@ -84,6 +87,10 @@ enum class Metric : uint8_t {
   kStepWait,
   kStepsTaken,
   kMeasuredOverPredicted,
+  kMeasuredSteps,
+  kEvenSeconds,
+  kExcess,
+  kAttentionOverPredicted,
   kProcessStartTime,
   kProcessCpu,
   kProcessResidentMemory,
@@ -249,6 +256,16 @@ inline constexpr MetricDefinition kTable[] = {
     Histogram(Metric::kMeasuredOverPredicted,
               "evenpack_job_measured_over_predicted_ratio", {"job"},
               "Measured over predicted forward time of each micro-batch reported."),
+    Counter(Metric::kMeasuredSteps, "evenpack_job_measured_steps_total", {"job"},
+            "Steps of whose attention all ranks have reported."),
+    Counter(
+        Metric::kEvenSeconds, "evenpack_job_even_seconds_total", {"job"},
+        "Time of a layer's attention of these steps, were all ranks equal, summed."),
+    Counter(Metric::kExcess, "evenpack_job_excess_seconds_total", {"job", "cause"},
+            "Time of a layer's attention beyond that, by its cause, summed."),
+    Histogram(Metric::kAttentionOverPredicted,
+              "evenpack_job_attention_over_predicted_ratio", {"job"},
+              "Measured over predicted forward attention of each rank and step."),
 
     Gauge(Metric::kProcessStartTime, "process_start_time_seconds", {},
           "When the process started, in seconds since 1970-01-01 UTC."),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -23,7 +22,6 @@ namespace {
 
 constexpr size_t kDefaultPage = 100;
 constexpr size_t kMaxPage = 1000;
-constexpr int kMaxReported = 65536;
 
 using JobPointer = std::shared_ptr<Job>;
 
@@ -69,36 +67,6 @@ class JobList : public std::enable_shared_from_this<JobList> {
   std::vector<absl::StatusOr<JobStatus>> statuses_;
   std::atomic<size_t> left_ = 0;
 };
-
-absl::StatusOr<LatencyReport> Read(const v1::ReportLatencyRequest& request) {
-  if (request.micro_batches_size() > kMaxReported) {
-    return InvalidField("micro_batches",
-                        absl::StrCat(request.micro_batches_size(), " entries"),
-                        absl::StrCat("at most ", kMaxReported));
-  }
-  if (!std::isfinite(request.step_wait_seconds()) || request.step_wait_seconds() < 0) {
-    return InvalidField("step_wait_seconds", request.step_wait_seconds(),
-                        "0 or more seconds");
-  }
-  LatencyReport report;
-  report.dp_rank = request.dp_rank();
-  if (request.has_cp_rank()) report.cp_rank = request.cp_rank();
-  report.step_wait_seconds = request.step_wait_seconds();
-  report.steps_taken = request.steps_taken();
-  for (int i = 0; i < request.micro_batches_size(); ++i) {
-    const v1::MicroBatchLatency& measured = request.micro_batches(i);
-    const bool forward = measured.forward_ns() < 0;
-    if (forward || measured.backward_ns() < 0) {
-      return InvalidField(absl::StrCat("micro_batches[", i, "].",
-                                       forward ? "forward_ns" : "backward_ns"),
-                          forward ? measured.forward_ns() : measured.backward_ns(),
-                          "0 or more nanoseconds");
-    }
-    report.micro_batches.push_back({measured.step(), measured.micro_batch(),
-                                    measured.forward_ns(), measured.backward_ns()});
-  }
-  return report;
-}
 
 }  // namespace
 
@@ -194,20 +162,6 @@ void Handle(const ServiceEnvironment& environment,
                    if (durable.ok()) response.set_durable_steps(*durable);
                    answer(durable.status());
                  });
-}
-
-void Handle(const ServiceEnvironment& environment,
-            const v1::ReportLatencyRequest& request,
-            v1::ReportLatencyResponse& response, const Answer& answer) {
-  const absl::StatusOr<JobPointer> job = environment.jobs.Find(request.job());
-  if (!job.ok()) return answer(job.status());
-  const absl::StatusOr<LatencyReport> report = Read(request);
-  if (!report.ok()) return answer(report.status());
-  const auto predicted = (*job)->ReportLatency(*report);
-  if (predicted.ok()) {
-    response.mutable_predicted_forward_ns()->Add(predicted->begin(), predicted->end());
-  }
-  answer(predicted.status());
 }
 
 }  // namespace evenpack

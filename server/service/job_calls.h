@@ -18,8 +18,6 @@ class GetStepRequest;
 class GetStepResponse;
 class ListJobsRequest;
 class ListJobsResponse;
-class ReportLatencyRequest;
-class ReportLatencyResponse;
 class UpdateJobRequest;
 class UpdateJobResponse;
 }  // namespace evenpack::v1
@@ -42,9 +40,6 @@ void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& req
 void Handle(const ServiceEnvironment& environment,
             const v1::AcknowledgeRequest& request, v1::AcknowledgeResponse& response,
             const Answer& answer);
-void Handle(const ServiceEnvironment& environment,
-            const v1::ReportLatencyRequest& request,
-            v1::ReportLatencyResponse& response, const Answer& answer);
 
 }  // namespace evenpack
 

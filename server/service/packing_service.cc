@@ -7,6 +7,7 @@
 #include "server/service/history_calls.h"
 #include "server/service/ingest_call.h"
 #include "server/service/job_calls.h"
+#include "server/service/latency_calls.h"
 #include "server/service/steps_call.h"
 #include "server/service/unary_answer.h"
 
@@ -19,8 +20,9 @@ using Unary = grpc::ServerUnaryReactor;
 using Rpc = v1::PackingService;
 using Streams = Rpc::WithCallbackMethod_Ingest<Rpc::WithRawCallbackMethod_StreamSteps<
     Rpc::WithCallbackMethod_JoinGroup<Rpc::Service>>>;
-using Steps = Rpc::WithCallbackMethod_GetStep<Rpc::WithCallbackMethod_Acknowledge<
-    Rpc::WithCallbackMethod_ReportLatency<Streams>>>;
+using Steps = Rpc::WithCallbackMethod_GetStep<
+    Rpc::WithCallbackMethod_Acknowledge<Rpc::WithCallbackMethod_ReportLatency<
+        Rpc::WithCallbackMethod_GetLatency<Streams>>>>;
 using Checkpoints =
     Rpc::WithCallbackMethod_CheckpointJob<Rpc::WithCallbackMethod_RestoreJob<Steps>>;
 using History = Rpc::WithCallbackMethod_RewindJob<Rpc::WithCallbackMethod_ForkJob<
@@ -84,6 +86,10 @@ class PackingService final : public Base {
   }
   Unary* ReportLatency(Context* context, const v1::ReportLatencyRequest* request,
                        v1::ReportLatencyResponse* response) override {
+    return Answered(environment_, context, *request, *response);
+  }
+  Unary* GetLatency(Context* context, const v1::GetLatencyRequest* request,
+                    v1::GetLatencyResponse* response) override {
     return Answered(environment_, context, *request, *response);
   }
   grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Ingest(

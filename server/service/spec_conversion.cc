@@ -206,7 +206,7 @@ absl::Status ReadCost(const v1::Cost& given, const ProfileFinder& profiles,
                     : Under("spec", workload.status());
   }
   to.workload = *std::move(workload);
-  if (to.sharding != Sharding::kAdaptive) return absl::OkStatus();
+  // Also where sharding is not adaptive: what ranks measure is held against it.
   absl::StatusOr<KernelLatencyTable> latency = ResolveKernelLatency(from, shape);
   if (!latency.ok()) return Under("spec", latency.status());
   to.kernel_latency = *std::move(latency);

@@ -51,6 +51,7 @@ absl::Status MemoryStore::Commit(std::span<const StoreWrite> writes) {
 absl::StatusOr<std::vector<std::string>> MemoryStore::Jobs() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
+  names.reserve(content_.jobs.size());
   for (const auto& [name, job] : content_.jobs) names.push_back(name);
   return names;
 }

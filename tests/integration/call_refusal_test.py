@@ -45,11 +45,17 @@ STEP_NOT_DECIDED = out_of_range(
 NO_SUCH_RANK = out_of_range("dp_rank: 2 is not accepted; accepted: 0 to 1")
 
 
-def measured(**fields: int) -> api.ReportLatencyRequest:
+def measured(
+    step: int = 0, micro_batch: int = 0, forward_ns: int = 0, backward_ns: int = 0
+) -> api.ReportLatencyRequest:
     """A report of one micro-batch."""
-    return api.ReportLatencyRequest(
-        job="job", micro_batches=[api.MicroBatchLatency(**fields)]
+    latency = api.MicroBatchLatency(
+        step=step,
+        micro_batch=micro_batch,
+        forward_ns=forward_ns,
+        backward_ns=backward_ns,
     )
+    return api.ReportLatencyRequest(job="job", micro_batches=[latency])
 
 
 JOB_CASES: list[tuple[Message, Refusal]] = [

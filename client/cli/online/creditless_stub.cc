@@ -96,6 +96,10 @@ class CreditlessStub : public Stub {
       const v1::ReportLatencyRequest& request, const CallOptions& options) override {
     return stub_->ReportLatency(request, options);
   }
+  absl::StatusOr<v1::GetLatencyResponse> GetLatency(
+      const v1::GetLatencyRequest& request, const CallOptions& options) override {
+    return stub_->GetLatency(request, options);
+  }
   absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) override {
     return stub_->PutCostProfile(request, options);

@@ -6,6 +6,7 @@
 #include "client/cli/online/follow_command.h"
 #include "client/cli/online/ingest_command.h"
 #include "client/cli/online/jobs_commands.h"
+#include "client/cli/online/latency_command.h"
 #include "client/cli/online/profile_commands.h"
 #include "client/cli/online/rewind_commands.h"
 
@@ -29,7 +30,8 @@ OnlineCommand FindOnlineCommand(const std::string& name) {
       {"skip", RunSkip},
       {"ingest", RunIngest},
       {"follow", RunFollow},
-      {"step", RunStep}};
+      {"step", RunStep},
+      {"latency", RunLatency}};
   const auto found = kCommands->find(name);
   return found == kCommands->end() ? nullptr : found->second;
 }

@@ -184,6 +184,16 @@ CommandDefinition StepDefinition() {
                   ServerFlags()})};
 }
 
+CommandDefinition LatencyDefinition() {
+  return {"latency",
+          "Show what ranks measured of the last steps, and why those took so long",
+          Joined({{kJob,
+                   {"--steps", kValue, "N", "the last steps, at most 64 (8)"},
+                   {"--ranks", kValue, "N",
+                    "ranks of each, the latest first, at most 1024 (16)"}},
+                  ServerFlags()})};
+}
+
 }  // namespace
 
 std::vector<CommandDefinition> OnlineCommands() {
@@ -197,6 +207,7 @@ std::vector<CommandDefinition> OnlineCommands() {
   commands.push_back(IngestDefinition());
   commands.push_back(FollowDefinition());
   commands.push_back(StepDefinition());
+  commands.push_back(LatencyDefinition());
   return commands;
 }
 

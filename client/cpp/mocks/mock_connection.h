@@ -47,6 +47,8 @@ class MockConnection : public Connection {
               (override));
   MOCK_METHOD(absl::StatusOr<v1::ReportLatencyResponse>, ReportLatency,
               (const v1::ReportLatencyRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::GetLatencyResponse>, GetLatency,
+              (const v1::GetLatencyRequest&), (override));
   MOCK_METHOD(absl::Status, PutCostProfile, (const v1::CostProfile&), (override));
   MOCK_METHOD(absl::StatusOr<v1::CostProfile>, GetCostProfile, (const std::string&),
               (override));

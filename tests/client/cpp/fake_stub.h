@@ -187,6 +187,8 @@ class FakeStub : public client::Stub {
               (const v1::AcknowledgeRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::ReportLatencyResponse>, ReportLatency,
               (const v1::ReportLatencyRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::GetLatencyResponse>, GetLatency,
+              (const v1::GetLatencyRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::PutCostProfileResponse>, PutCostProfile,
               (const v1::PutCostProfileRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::GetCostProfileResponse>, GetCostProfile,

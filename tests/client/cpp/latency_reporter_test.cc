@@ -220,5 +220,27 @@ TEST_F(LatencyReporterTest, DestroyingItCancelsAReportUnderWay) {
   EXPECT_TRUE(stop.stop_requested());
 }
 
+TEST_F(LatencyReporterTest, WhatTheWorkerMeasuredIsSentWhereItDid) {
+  options_.cp_rank = 1;
+  LatencyReporter reporter(stub_, client_options_, options_);
+  MeasuredLatency latency;
+  latency.step = 4;
+  latency.micro_batch = 2;
+  reporter.AddLatency(latency);
+  latency.attention = {1, 2, 3, 4, 5};
+  reporter.AddLatency(latency);
+  reporter.Finish({});
+  const v1::ReportLatencyRequest report = AwaitReport();
+  EXPECT_EQ(report.cp_rank(), 1U);
+  ASSERT_EQ(report.micro_batches_size(), 2);
+  EXPECT_FALSE(report.micro_batches(0).has_attention());
+  const v1::AttentionLatency& attention = report.micro_batches(1).attention();
+  EXPECT_EQ(attention.forward_passes(), 1U);
+  EXPECT_EQ(attention.backward_passes(), 2U);
+  EXPECT_EQ(attention.forward_ns(), 3);
+  EXPECT_EQ(attention.backward_ns(), 4);
+  EXPECT_EQ(attention.waited_ns(), 5);
+}
+
 }  // namespace
 }  // namespace evenpack::client

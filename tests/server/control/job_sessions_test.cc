@@ -30,6 +30,7 @@ using testing::DoUpdate;
 using ::testing::ElementsAre;
 using testing::Follower;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::Open;
 using testing::SmallJob;
@@ -398,6 +399,28 @@ TEST_F(JobSessionsTest, AReportAboutWhatThereIsNotIsOutOfRangeAndCountsNothing) 
   }
   EXPECT_EQ(job_->Figures().steps_taken, 0U);
   EXPECT_EQ(job_->Figures().measured_over_predicted.count(), 0U);
+}
+
+TEST_F(JobSessionsTest, WhatRanksMeasureIsGatheredUntilTheStepIsWithdrawn) {
+  ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(2)), IsOk());
+  LatencyReport report;
+  report.dp_rank = 1;
+  report.micro_batches = {
+      {.step = 1, .micro_batch = 3, .attention = MeasuredAttention{1, 1, 10, 20, 5}}};
+  ASSERT_THAT(job_->ReportLatency(report), IsOk());
+  EXPECT_THAT(job_->Latency(8).value(), IsEmpty()) << "no cp_rank";
+  report.cp_rank = 0;
+  ASSERT_THAT(job_->ReportLatency(report), IsOk());
+  const auto steps = job_->Latency(8).value();
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].step, 1U);
+  EXPECT_EQ(steps[0].ranks[1].forward_ns, 10);
+  EXPECT_EQ(steps[0].ranks[1].waited_ns, 5);
+  ASSERT_THAT(DoUpdate(*job_, SmallJob(), 1), IsOk());
+  EXPECT_THAT(job_->Latency(8).value(), IsEmpty());
+  ASSERT_THAT(DoRemove(*job_), IsOk());
+  EXPECT_THAT(job_->Latency(8).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
 }
 
 TEST_F(JobSessionsTest, AReportOfAStepOfAnEarlierShapeIsHeldToThatShape) {

@@ -47,6 +47,10 @@ JobFigures FilledJob(std::string name) {
   job.step_wait_seconds = 1101.25;
   job.steps_taken = 1102;
   job.measured_over_predicted.Observe(1.125, 12);
+  job.excess.steps = 1201;
+  job.excess.even_seconds = 1202.5;
+  job.excess.seconds = {1203.5, 1204.5, 1205.5, 1206.5};
+  job.excess.attention_over_predicted.Observe(0.875, 13);
   return job;
 }
 

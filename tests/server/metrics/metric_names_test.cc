@@ -66,6 +66,7 @@ TEST(MetricNamesTest, StepKindsAreNamedAsTheEngineNamesThem) {
     EXPECT_EQ(kKindNames[i], std::string_view(name.data(), name.size()));
   }
   EXPECT_EQ(std::size(kShardingNames), JobFigures().shardings.size());
+  EXPECT_EQ(std::size(kCauseNames), JobFigures().excess.seconds.size());
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -63,12 +62,10 @@ class JobCallsTest : public ::testing::Test {
     if (step != nullptr) *step = response.step();
     return status;
   }
-  grpc::Status Report(const v1::ReportLatencyRequest& request,
-                      v1::ReportLatencyResponse* response = nullptr) {
+  grpc::Status Report(const v1::ReportLatencyRequest& request) {
     ClientContext context;
-    v1::ReportLatencyResponse unused;
-    return server_.stub().ReportLatency(&context, request,
-                                        response == nullptr ? &unused : response);
+    v1::ReportLatencyResponse response;
+    return server_.stub().ReportLatency(&context, request, &response);
   }
 
   TestServer server_;
@@ -306,65 +303,6 @@ TEST_F(JobCallsTest, AcknowledgementsThatAreRefused) {
                            HasSubstr("dp_rank: 2 is not accepted; accepted: 0 to 1")));
   EXPECT_THAT(server_.Acknowledge("job", 0, 0, 1),
               GrpcStatusIs(StatusCode::ABORTED, "EPOCH_ENDED", HasSubstr("epoch: 1")));
-}
-
-TEST_F(JobCallsTest, AReportIsAnsweredWithThePredictions) {
-  MakeJob(2);
-  v1::ReportLatencyRequest request;
-  request.set_job("job");
-  request.set_dp_rank(1);
-  request.set_step_wait_seconds(0.5);
-  request.set_steps_taken(2);
-  v1::MicroBatchLatency& measured = *request.add_micro_batches();
-  measured.set_step(1);
-  measured.set_micro_batch(3);
-  measured.set_forward_ns(1000);
-  v1::ReportLatencyResponse response;
-  ASSERT_THAT(Report(request, &response), IsGrpcOk());
-  const auto job = server_.jobs().Find("job").value();
-  EXPECT_THAT(response.predicted_forward_ns(),
-              ElementsAre(job->FindStep(1).value()->step.micro_batches[3].workload_ns));
-  EXPECT_EQ(job->Figures().steps_taken, 2U);
-  EXPECT_EQ(job->Figures().measured_over_predicted.count(), 1U);
-}
-
-TEST_F(JobCallsTest, ReportsThatAreRefused) {
-  MakeJob(1);
-  const auto refusal =
-      [this](const std::function<void(v1::ReportLatencyRequest&)>& set) {
-        v1::ReportLatencyRequest request;
-        request.set_job("job");
-        set(request);
-        return Report(request);
-      };
-  EXPECT_THAT(refusal([](auto& r) { r.set_step_wait_seconds(-1); }),
-              RefusesField("step_wait_seconds"));
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(refusal([nan](auto& r) { r.set_step_wait_seconds(nan); }),
-              RefusesField("step_wait_seconds"));
-  EXPECT_THAT(refusal([](auto& r) {
-                for (int i = 0; i < 65537; ++i) r.add_micro_batches();
-              }),
-              RefusesField("micro_batches"));
-  EXPECT_THAT(refusal([](auto& r) {
-                r.add_micro_batches();
-                r.add_micro_batches()->set_forward_ns(-1);
-              }),
-              RefusesField("micro_batches[1].forward_ns"));
-  EXPECT_THAT(refusal([](auto& r) { r.add_micro_batches()->set_backward_ns(-1); }),
-              RefusesField("micro_batches[0].backward_ns"));
-  EXPECT_THAT(
-      refusal([](auto& r) { r.set_dp_rank(2); }),
-      GrpcStatusIs(StatusCode::OUT_OF_RANGE, "OUT_OF_RANGE", HasSubstr("dp_rank: 2")));
-  EXPECT_THAT(
-      refusal([](auto& r) { r.set_cp_rank(2); }),
-      GrpcStatusIs(StatusCode::OUT_OF_RANGE, "OUT_OF_RANGE", HasSubstr("cp_rank: 2")));
-  EXPECT_THAT(
-      refusal([](auto& r) { r.add_micro_batches()->set_step(1); }),
-      GrpcStatusIs(StatusCode::OUT_OF_RANGE, "STEP_NOT_DECIDED", HasSubstr("step: 1")));
-  EXPECT_THAT(refusal([](auto& r) { r.add_micro_batches()->set_micro_batch(2); }),
-              GrpcStatusIs(StatusCode::OUT_OF_RANGE, "OUT_OF_RANGE",
-                           HasSubstr("micro_batch: 2")));
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// The attention that ranks measured of the last steps: gathered until all ranks of a
+// step have reported, and split then into why the step took so long.
+#ifndef EVENPACK_SERVER_CONTROL_LATENCY_WINDOW_H_
+#define EVENPACK_SERVER_CONTROL_LATENCY_WINDOW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "server/control/job_status.h"
+#include "server/core/balance/step_excess.h"
+#include "server/metrics/job_figures.h"
+#include "server/runtime/mutex.h"
+#include "server/sessions/published_step.h"
+
+namespace evenpack {
+
+// One rank's share of a step: of one layer, summed over its micro-batches. Nanoseconds.
+struct RankLatency {
+  int64_t predicted_forward_ns = 0;
+  int64_t forward_ns = 0;
+  int64_t backward_ns = 0;
+  int64_t waited_ns = 0;
+};
+
+struct StepLatency {
+  uint64_t step = 0;
+  uint32_t context_parallel = 1;
+  // By dp_rank, then cp_rank.
+  std::vector<RankLatency> ranks;
+  uint64_t ranks_reported = 0;
+  // Once all have, if the job's kernel latencies predict anything.
+  std::optional<StepExcess> excess;
+};
+
+// Thread-safe.
+class LatencyWindow {
+ public:
+  // At most so many steps are gathered at a time, the last ones of which a rank
+  // reported; fewer where a step has more than 2^14 micro-batches and ranks of them.
+  static constexpr size_t kMaxSteps = 64;
+
+  // `micro_batch` is one of the rank's in the step. Nothing where it was reported
+  // before, has no tokens, or the step lies before the window.
+  void Add(const PublishedStep& step, uint32_t dp_rank, uint32_t cp_rank,
+           uint32_t micro_batch, const MeasuredAttention& measured);
+  // Steps from this one on were withdrawn.
+  void Withdraw(uint64_t from_step);
+
+  // The last `most`, in order.
+  std::vector<StepLatency> Steps(size_t most) const;
+  void AddTo(JobFigures& figures) const;
+
+ private:
+  struct Gathered {
+    StepLatency latency;
+    // By micro-batch, then CP rank. Those without tokens need no report.
+    std::vector<bool> reported;
+    // By rank: micro-batches that it has not reported.
+    std::vector<uint32_t> missing;
+  };
+
+  static Gathered Begin(const PublishedStep& step);
+  // Null where the step lies before the window.
+  Gathered* Find(const PublishedStep& step) EVENPACK_REQUIRES(mutex_);
+  void Finish(StepLatency& latency) EVENPACK_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::map<uint64_t, Gathered> steps_ EVENPACK_GUARDED_BY(mutex_);
+  // Steps before it are not gathered any more.
+  uint64_t first_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  ExcessFigures excess_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_LATENCY_WINDOW_H_

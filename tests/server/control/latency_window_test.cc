@@ -1,0 +1,177 @@
+#include "server/control/latency_window.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/cost/kernel_latency_table.h"
+#include "tests/server/sessions/made_steps.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::MakeSteps;
+using testing::SmallSpec;
+using testing::StepPointer;
+
+// 1,000 ns for each slice of up to 128 queries.
+KernelLatencyTable UnitTable() {
+  return KernelLatencyTable::FromGrid({128, 256}, {128, 256},
+                                      std::vector<int64_t>(4, 1'000'000), 0)
+      .value();
+}
+
+// A step of 2 DP ranks with 2 micro-batches each and 2 CP ranks: in each micro-batch
+// every rank has 4 slices.
+StepPointer MakeStep(uint64_t index, const KernelLatencyTable& table = UnitTable(),
+                     bool last_is_empty = false) {
+  JobSpec spec = SmallSpec();
+  spec.kernel_latency = table;
+  Step step = MakeSteps(index, 1).front()->step;
+  if (last_is_empty) step.micro_batches.back() = MicroBatch{};
+  return Publish(std::move(step), GenesisDigest(),
+                 std::make_shared<const JobSpec>(std::move(spec)), {})
+      .value();
+}
+
+// Of two layers, one pass each forward and backward.
+MeasuredAttention Measured(int64_t forward_ns, int64_t waited_ns = 0) {
+  return {2, 2, 2 * forward_ns, 4 * forward_ns, 2 * waited_ns};
+}
+
+class LatencyWindowTest : public ::testing::Test {
+ protected:
+  // A rank's two micro-batches, each so long a layer forward, and twice that backward.
+  void Report(const StepPointer& step, uint32_t dp_rank, uint32_t cp_rank,
+              int64_t forward_ns, int64_t waited_ns = 0) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      window_.Add(*step, dp_rank, cp_rank, 2 * dp_rank + i,
+                  Measured(forward_ns, waited_ns));
+    }
+  }
+  void ReportAll(const StepPointer& step) {
+    for (const uint32_t dp_rank : {0U, 1U}) {
+      for (const uint32_t cp_rank : {0U, 1U}) Report(step, dp_rank, cp_rank, 4000);
+    }
+  }
+  std::vector<uint64_t> Indices() {
+    std::vector<uint64_t> indices;
+    for (const StepLatency& step : window_.Steps(100)) indices.push_back(step.step);
+    return indices;
+  }
+  ExcessFigures Figures() {
+    JobFigures figures;
+    window_.AddTo(figures);
+    return figures.excess;
+  }
+
+  LatencyWindow window_;
+};
+
+TEST_F(LatencyWindowTest, AStepIsSplitOnceAllRanksHaveReported) {
+  const StepPointer step = MakeStep(5);
+  Report(step, 0, 0, 4000);
+  Report(step, 0, 1, 4000);
+  // A straggler: 3 times what the others take, of 24,000 ns.
+  Report(step, 1, 0, 12000);
+  StepLatency latency = window_.Steps(1).front();
+  EXPECT_EQ(latency.step, 5U);
+  EXPECT_EQ(latency.ranks.size(), 4U);
+  EXPECT_EQ(latency.ranks_reported, 3U);
+  EXPECT_FALSE(latency.excess.has_value());
+  EXPECT_EQ(Figures().steps, 0U);
+
+  Report(step, 1, 1, 4000, 500);
+  latency = window_.Steps(1).front();
+  EXPECT_EQ(latency.ranks_reported, 4U);
+  for (const RankLatency& rank : latency.ranks) {
+    EXPECT_EQ(rank.predicted_forward_ns, 2 * 4 * 1000);
+  }
+  EXPECT_EQ(latency.ranks[2].forward_ns, 24000);
+  EXPECT_EQ(latency.ranks[2].backward_ns, 48000);
+  EXPECT_EQ(latency.ranks[3].waited_ns, 1000);
+  ASSERT_TRUE(latency.excess.has_value());
+  EXPECT_EQ(latency.excess->even_ns, 24000);
+  EXPECT_EQ(latency.excess->machine_ns, 48000);
+  EXPECT_EQ(latency.excess->communication_ns, 0);
+  EXPECT_EQ(latency.excess->latest_rank, 2U);
+  EXPECT_EQ(latency.excess->late_ns, 48000);
+  const ExcessFigures figures = Figures();
+  EXPECT_EQ(figures.steps, 1U);
+  EXPECT_DOUBLE_EQ(figures.even_seconds, 24e-6);
+  EXPECT_DOUBLE_EQ(figures.seconds[3], 48e-6);
+  EXPECT_EQ(figures.attention_over_predicted.count(), 4U);
+  EXPECT_DOUBLE_EQ(figures.attention_over_predicted.sum(), 1 + 1 + 3 + 1);
+}
+
+TEST_F(LatencyWindowTest, AMicroBatchCountsOnce) {
+  const StepPointer step = MakeStep(5);
+  for (int i = 0; i < 3; ++i) window_.Add(*step, 0, 0, 0, Measured(4000));
+  EXPECT_EQ(window_.Steps(1)[0].ranks[0].forward_ns, 4000);
+  EXPECT_EQ(window_.Steps(1)[0].ranks_reported, 0U);
+  ReportAll(step);
+  ReportAll(step);
+  EXPECT_EQ(window_.Steps(1)[0].ranks_reported, 4U);
+  EXPECT_EQ(Figures().steps, 1U);
+}
+
+TEST_F(LatencyWindowTest, MicroBatchesWithoutTokensNeedNoReport) {
+  const StepPointer step = MakeStep(5, UnitTable(), /*last_is_empty=*/true);
+  for (const uint32_t cp_rank : {0U, 1U}) {
+    Report(step, 0, cp_rank, 4000);
+    window_.Add(*step, 1, cp_rank, 2, Measured(4000));
+  }
+  EXPECT_EQ(window_.Steps(1)[0].ranks_reported, 4U);
+  EXPECT_TRUE(window_.Steps(1)[0].excess.has_value());
+  EXPECT_EQ(window_.Steps(1)[0].ranks[2].predicted_forward_ns, 4000);
+}
+
+TEST_F(LatencyWindowTest, AJobWithoutLatenciesHasNoSplit) {
+  ReportAll(MakeStep(5, KernelLatencyTable()));
+  EXPECT_EQ(window_.Steps(1)[0].ranks_reported, 4U);
+  EXPECT_EQ(window_.Steps(1)[0].ranks[0].forward_ns, 8000);
+  EXPECT_FALSE(window_.Steps(1)[0].excess.has_value());
+  EXPECT_EQ(Figures().steps, 0U);
+}
+
+TEST_F(LatencyWindowTest, WithoutPassesThereIsNoTime) {
+  const StepPointer step = MakeStep(5);
+  window_.Add(*step, 0, 0, 0, {0, 0, 100, 100, 100});
+  EXPECT_EQ(window_.Steps(1)[0].ranks[0].forward_ns, 0);
+  EXPECT_EQ(window_.Steps(1)[0].ranks[0].waited_ns, 0);
+}
+
+TEST_F(LatencyWindowTest, TheLastStepsAreKeptAndOlderOnesForgotten) {
+  for (uint64_t index = 0; index < LatencyWindow::kMaxSteps + 3; ++index) {
+    window_.Add(*MakeStep(index), 0, 0, 0, Measured(1));
+  }
+  std::vector<uint64_t> indices = Indices();
+  EXPECT_EQ(indices.size(), LatencyWindow::kMaxSteps);
+  EXPECT_EQ(indices.front(), 3U);
+  // A late report of one that was forgotten does not bring it back.
+  window_.Add(*MakeStep(1), 0, 0, 1, Measured(1));
+  EXPECT_EQ(Indices(), indices);
+  EXPECT_EQ(window_.Steps(2).front().step, LatencyWindow::kMaxSteps + 1);
+}
+
+TEST_F(LatencyWindowTest, WithdrawnStepsAreReportedAnew) {
+  for (const uint64_t index : {3U, 4U, 5U}) ReportAll(MakeStep(index));
+  window_.Withdraw(4);
+  EXPECT_THAT(Indices(), ElementsAre(3));
+  window_.Add(*MakeStep(4), 0, 0, 0, Measured(1));
+  EXPECT_EQ(window_.Steps(1)[0].step, 4U);
+  EXPECT_EQ(window_.Steps(1)[0].ranks_reported, 0U);
+  window_.Withdraw(0);
+  EXPECT_THAT(Indices(), IsEmpty());
+  // What was counted stays.
+  EXPECT_EQ(Figures().steps, 3U);
+}
+
+}  // namespace
+}  // namespace evenpack
