@@ -9,7 +9,10 @@ namespace evenpack::worker {
 
 Executor::Executor(Communicator& communicator, AttentionEngine& engine,
                    const ExecutorOptions& options)
-    : communicator_(communicator), engine_(engine), options_(options) {}
+    : communicator_(communicator),
+      options_(options),
+      timed_communicator_(communicator, *options.clock, times_),
+      timed_engine_(engine, *options.clock, times_) {}
 
 absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
     const ShardPlan& plan, const AttentionShape& shape) const {
@@ -24,7 +27,8 @@ absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
 absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
                                const AttentionInput& input,
                                const AttentionOutput& result) {
-  ForwardPass pass(prepared, input, result, communicator_, engine_, device());
+  times_ = {};
+  ForwardPass pass(prepared, input, result, timed_communicator_, timed_engine_, device());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 
@@ -33,8 +37,9 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
                                 const AttentionOutput& forward,
                                 const void* output_gradient,
                                 const AttentionGradients& result) {
-  BackwardPass pass(prepared, input, forward, output_gradient, result, communicator_,
-                    engine_, device());
+  times_ = {};
+  BackwardPass pass(prepared, input, forward, output_gradient, result,
+                    timed_communicator_, timed_engine_, device());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 

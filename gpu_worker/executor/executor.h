@@ -16,8 +16,10 @@
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/device/device.h"
+#include "gpu_worker/executor/pass_times.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "server/core/sharding/shard_plan.h"
+#include "server/runtime/clock.h"
 
 namespace evenpack::worker {
 
@@ -28,6 +30,8 @@ struct ExecutorOptions {
   // Where tensors are: that of the engine and of the communicator; must outlive the
   // executor. Null: this process's memory.
   Device* device = nullptr;
+  // By which passes are timed; must outlive the executor.
+  const Clock* clock = &Clock::Steady();
 };
 
 // One rank. Not thread-safe: one call at a time, the same calls in the same order on
@@ -37,6 +41,9 @@ class Executor {
   // Both must outlive it.
   Executor(Communicator& communicator, AttentionEngine& engine,
            const ExecutorOptions& options);
+  // The timed ends refer to its own times.
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   // INVALID_ARGUMENT: the plan is for another number of ranks, or the shape is refused.
   // The plan comes from a planner or has passed Validate. May run beside a call.
@@ -55,6 +62,8 @@ class Executor {
   absl::Status Backward(const PreparedMicroBatch& prepared, const AttentionInput& input,
                         const AttentionOutput& forward, const void* output_gradient,
                         const AttentionGradients& result);
+  // Of the last Forward or Backward.
+  const PassTimes& times() const { return times_; }
 
  private:
   Device& device() const {
@@ -64,8 +73,10 @@ class Executor {
   absl::Status AbortUnlessOk(absl::Status status);
 
   Communicator& communicator_;
-  AttentionEngine& engine_;
   const ExecutorOptions options_;
+  PassTimes times_;
+  TimedCommunicator timed_communicator_;
+  TimedEngine timed_engine_;
 };
 
 }  // namespace evenpack::worker

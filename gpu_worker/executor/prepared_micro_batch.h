@@ -18,6 +18,9 @@ namespace evenpack::worker {
 // What does not depend on the tensors. Constant, so that it can be made ahead and used
 // again for each layer.
 struct PreparedMicroBatch {
+  // Index within its step, by which times are told apart; 0 unless whoever prepares a
+  // step sets it.
+  uint32_t index = 0;
   AttentionShape shape;
   KvLayout layout;
   // Tokens and padding that the rank holds: rows of its tensors.

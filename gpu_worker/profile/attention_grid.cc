@@ -18,7 +18,7 @@ absl::StatusOr<int64_t> Measure(const Repetitions& repetitions, const Clock& clo
   if (absl::Status status = AwaitRanks(communicator); !status.ok()) return status;
   const absl::StatusOr<int64_t> own = MedianLatencyNs(
       clock, repetitions, [] { return absl::OkStatus(); }, run);
-  if (!own.ok()) return own;
+  if (!own.ok()) return own.status();
   absl::StatusOr<std::vector<int64_t>> all = OfAllRanks(communicator, *own);
   if (!all.ok()) return all.status();
   std::sort(all->begin(), all->end());

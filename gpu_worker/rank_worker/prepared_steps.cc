@@ -17,6 +17,7 @@ absl::StatusOr<PreparedStep> PrepareStep(client::RankStep step, const PreparedFo
     }
     prepared.micro_batches.push_back(
         PrepareMicroBatch(view.plan(), of.cp_rank, of.shape));
+    prepared.micro_batches.back().index = view.index();
   }
   return prepared;
 }

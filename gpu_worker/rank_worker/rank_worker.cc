@@ -20,6 +20,17 @@ absl::StatusOr<client::Subscription> AwaitJob(client::Consumer& consumer,
   return consumer.AwaitSubscription();
 }
 
+void Report(uint64_t step, const StepTimes& times, client::Consumer& consumer) {
+  for (const auto& [index, of] : times) {
+    client::MeasuredLatency latency;
+    latency.step = step;
+    latency.micro_batch = index;
+    latency.attention = {of.forward_passes, of.backward_passes, of.forward_ns,
+                         of.backward_ns, of.waited_ns};
+    consumer.ReportLatency(latency);
+  }
+}
+
 }  // namespace
 
 RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
@@ -34,7 +45,10 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
             return OpenGlooEndpoint(group);
           },
           options.patience),
-      executor_(rendezvous_, engine, options.executor),
+      executor_(rendezvous_, engine, options.executor,
+                [consumer = consumer_.get()](uint64_t step, const StepTimes& times) {
+                  Report(step, times, *consumer);
+                }),
       steps_(*consumer_, {*options.steps.cp_rank, cp_size, options.shape},
              options.prepared_ahead) {}
 

@@ -66,7 +66,8 @@ class RankWorker {
 
   // Blocks until there is a step; none where the job is drained. As PreparedSteps.
   absl::StatusOr<std::optional<PreparedStep>> NextStep() { return steps_.Next(); }
-  // Executes them; all ranks of the group take part in each.
+  // Executes them; all ranks of the group take part in each. What it measures of a step
+  // is reported to the server with the consumer's next report.
   GroupExecutor& executor() { return executor_; }
   // Has what blocks return an error, now and later.
   void Cancel();

@@ -17,8 +17,11 @@ bool IsOfThePeers(const absl::Status& status) {
 }  // namespace
 
 GroupExecutor::GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
-                             const ExecutorOptions& options)
-    : rendezvous_(group), engine_(engine), options_(options) {}
+                             const ExecutorOptions& options, StepListener executed)
+    : rendezvous_(group),
+      engine_(engine),
+      options_(options),
+      executed_(std::move(executed)) {}
 
 absl::Status GroupExecutor::AwaitGroup() {
   absl::StatusOr<GroupEpoch> group = rendezvous_.Await(group_.epoch);
@@ -67,6 +70,7 @@ absl::Status GroupExecutor::Lost(const absl::Status& why) {
 absl::Status GroupExecutor::BeginStep(uint64_t step) {
   progress_ = {step, false};
   within_step_ = false;
+  times_.clear();
   if (!agreed_) {
     if (absl::Status status = Agree().status(); !status.ok()) return status;
   }
@@ -89,7 +93,12 @@ absl::Status GroupExecutor::Forward(const PreparedMicroBatch& prepared,
                                     const AttentionInput& input,
                                     const AttentionOutput& result) {
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
-  return ToTrainer(executor_->Forward(prepared, input, result));
+  const absl::Status status = executor_->Forward(prepared, input, result);
+  MicroBatchTimes& times = times_[prepared.index];
+  ++times.forward_passes;
+  times.forward_ns += executor_->times().computed_ns;
+  times.waited_ns += executor_->times().waited_ns;
+  return ToTrainer(status);
 }
 
 absl::Status GroupExecutor::Backward(const PreparedMicroBatch& prepared,
@@ -98,8 +107,13 @@ absl::Status GroupExecutor::Backward(const PreparedMicroBatch& prepared,
                                      const void* output_gradient,
                                      const AttentionGradients& result) {
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
-  return ToTrainer(
-      executor_->Backward(prepared, input, forward, output_gradient, result));
+  const absl::Status status =
+      executor_->Backward(prepared, input, forward, output_gradient, result);
+  MicroBatchTimes& times = times_[prepared.index];
+  ++times.backward_passes;
+  times.backward_ns += executor_->times().computed_ns;
+  times.waited_ns += executor_->times().waited_ns;
+  return ToTrainer(status);
 }
 
 void GroupExecutor::Abandon(const absl::Status& why) {
@@ -119,7 +133,10 @@ absl::Status GroupExecutor::EndStep() {
     apart_ = true;
   }
   if (!verdict.ok()) return verdict.status();
-  if (*verdict == StepVerdict::kLeave) return absl::OkStatus();
+  if (*verdict == StepVerdict::kLeave) {
+    if (executed_) executed_(progress_.step, times_);
+    return absl::OkStatus();
+  }
   return absl::AbortedError(absl::StrCat("step ", progress_.step,
                                          " is to be done again, from its beginning: a "
                                          "peer has not executed it"));

@@ -22,6 +22,7 @@
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "gpu_worker/steps/step_agreement.h"
+#include "gpu_worker/steps/step_times.h"
 
 namespace evenpack::worker {
 
@@ -36,9 +37,10 @@ namespace evenpack::worker {
 // GroupRendezvous::Await: peers that don't come, or the membership's end.
 class GroupExecutor {
  public:
-  // Both must outlive it.
+  // Group and engine must outlive it. `executed` is told of each step, from EndStep,
+  // once no rank will do it again: of the attempt that counted. It may be null.
   GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
-                const ExecutorOptions& options);
+                const ExecutorOptions& options, StepListener executed = nullptr);
 
   // Blocks until all ranks are connected and at this step.
   absl::Status BeginStep(uint64_t step);
@@ -73,6 +75,7 @@ class GroupExecutor {
   GroupRendezvous& rendezvous_;
   AttentionEngine& engine_;
   const ExecutorOptions options_;
+  const StepListener executed_;
 
   GroupEpoch group_;
   std::optional<Executor> executor_;
@@ -82,6 +85,7 @@ class GroupExecutor {
   bool apart_ = false;
   StepProgress progress_;
   bool within_step_ = false;
+  StepTimes times_;
 };
 
 }  // namespace evenpack::worker

@@ -50,11 +50,12 @@ class AttentionTrainer(ChildProcess):
         member: str,
         from_step: int | None = None,
         variables: Mapping[str, str] | None = None,
+        more: Sequence[str] = (),
     ) -> None:
-        """Starts it; `rank` is (dp_rank, cp_rank)."""
+        """Starts it; `rank` is (dp_rank, cp_rank), `more` what follows from_step."""
         of_rank = [*map(str, rank), member]
         begin = [] if from_step is None else [str(from_step)]
-        command = [*program, server.grpc_address, "job", *of_rank, *begin]
+        command = [*program, server.grpc_address, "job", *of_rank, *begin, *more]
         super().__init__(command, variables)
         self.steps: list[int] = []
         self.epoch = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import tempfile
 import unittest
 from collections.abc import Mapping
@@ -11,7 +13,10 @@ from pathlib import Path
 import local_client
 from attention_trainers import IN_PROCESS_TRAINER, STEPS, AttentionTrainer, create_job
 from child_process import wait_until
+from evenpack.v1 import latency_pb2
 from server_process import ServerProcess
+
+CONTROL = os.environ["EVENPACKCTL"]
 
 
 class RankWorkerTest(unittest.TestCase):
@@ -46,6 +51,7 @@ class RankWorkerTest(unittest.TestCase):
     def test_groups_of_every_size_compute_what_the_definition_says(self) -> None:
         for context in (1, 2, 3, 4, 8):
             with self.subTest(context=context):
+                self.server.__exit__(None, None, None)
                 self.setUp()
                 self.create(context)
                 self.assertGreater(self.steps, STEPS - 3)
@@ -106,6 +112,62 @@ class RankWorkerTest(unittest.TestCase):
         self.check_all(group)
         for trainer in group:
             self.assertEqual((trainer.epoch, trainer.attempts), (1, self.steps))
+
+    def test_a_rank_on_a_slow_machine_is_named(self) -> None:
+        self.create(2, data=2)
+        slow = (1, 0)
+        trainers = []
+        for rank in [(dp, cp) for dp in range(2) for cp in range(2)]:
+            times = ["50"] if rank == slow else []
+            trainer = AttentionTrainer(
+                [IN_PROCESS_TRAINER], self.server, rank, f"{rank}", 0, more=times
+            )
+            trainers.append(self.enterContext(trainer))
+        self.check_all(trainers)
+        asked = latency_pb2.GetLatencyRequest(job="job", steps=64)
+        latency = self.server.stub.GetLatency(asked)
+        self.assertEqual([each.step for each in latency.steps], [*range(self.steps)])
+        for step in latency.steps:
+            excess = step.excess
+            self.assertEqual((step.ranks, step.ranks_reported), (4, 4))
+            self.assertEqual(
+                excess.packing_ns
+                + excess.cp_sharding_ns
+                + excess.communication_ns
+                + excess.machine_ns,
+                excess.step_ns - excess.even_ns,
+            )
+            self.assertEqual(len(step.rank_latencies), 4)
+            for told in step.rank_latencies:
+                # The last steps may have none for a rank.
+                has_tokens = told.predicted_forward_ns > 0
+                self.assertEqual(told.forward_ns > 0, has_tokens)
+                self.assertEqual(told.backward_ns > 0, has_tokens)
+        named = [
+            (step.excess.latest.dp_rank, step.excess.latest.cp_rank)
+            for step in latency.steps
+        ]
+        # A moment without a processor can make another one late, but not in most steps.
+        self.assertGreater(named.count(slow), len(named) / 2, named)
+        machine = sum(step.excess.machine_ns for step in latency.steps)
+        excess_ns = sum(
+            step.excess.step_ns - step.excess.even_ns for step in latency.steps
+        )
+        self.assertGreater(machine, excess_ns / 2)
+        of_cause = 'evenpack_job_excess_seconds_total{{job="job",cause="{}"}}'
+        self.assertAlmostEqual(
+            self.server.metric(of_cause.format("machine")), machine * 1e-9, places=7
+        )
+        steps = self.server.metric('evenpack_job_measured_steps_total{job="job"}')
+        self.assertEqual(steps, self.steps)
+        shown = subprocess.run(
+            [CONTROL, "latency", "--job", "job", "--server", self.server.grpc_address],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        self.assertIn("steps: dp 1 cp 0, by ", shown.stdout)
 
     def test_a_second_process_takes_the_rank(self) -> None:
         self.create(2)

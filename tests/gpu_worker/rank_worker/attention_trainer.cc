@@ -1,6 +1,7 @@
-// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP]: executes the
-// attention of a rank's steps, forward and backward, to the last of the job, and holds
-// it to the definition. Steps are durable once CP rank 0 has ended them.
+// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP [TIMES]]: executes
+// the attention of a rank's steps, forward and backward, to the last of the job, and
+// holds it to the definition. Steps are durable once CP rank 0 has ended them. The
+// forward passes are computed TIMES times: a machine that is slow.
 //
 // A line of standard output is an object in JSON: of a step its number, the epoch of
 // the group, how often it was begun, and the largest error.
@@ -33,7 +34,33 @@ using evenpack::worker::RankWorkerOptions;
 
 struct Task {
   std::string address;
+  uint32_t times = 1;
   RankWorkerOptions options;
+};
+
+// Computes forward passes several times over, which changes no result.
+class RepeatingEngine final : public evenpack::worker::AttentionEngine {
+ public:
+  RepeatingEngine(AttentionEngine& engine, uint32_t times)
+      : engine_(engine), times_(times) {}
+
+  absl::Status Forward(const evenpack::worker::AttentionCall& call,
+                       const evenpack::worker::ForwardResult& result) override {
+    absl::Status status;
+    for (uint32_t i = 0; status.ok() && i < times_; ++i) {
+      status = engine_.Forward(call, result);
+    }
+    return status;
+  }
+  absl::Status Backward(const evenpack::worker::AttentionCall& call,
+                        const evenpack::worker::BackwardInput& input,
+                        const evenpack::worker::BackwardResult& result) override {
+    return engine_.Backward(call, input, result);
+  }
+
+ private:
+  AttentionEngine& engine_;
+  const uint32_t times_;
 };
 
 AttentionShape SmallShape() {
@@ -104,7 +131,8 @@ absl::Status Run(const Task& task) {
   options.backoff.maximum = std::chrono::milliseconds(500);
   absl::StatusOr<client::Client> connected = client::Client::Connect(options);
   if (!connected.ok()) return connected.status();
-  CpuAttention engine(1);
+  CpuAttention processor(1);
+  RepeatingEngine engine(processor, task.times);
   const auto worker = RankWorker::Start(*connected, task.options, engine);
   if (!worker.ok()) return worker.status();
   const absl::Status status = ExecuteAll(**worker, *task.options.steps.cp_rank);
@@ -115,9 +143,10 @@ bool Read(int argc, char** argv, Task& task) {
   RankWorkerOptions& options = task.options;
   uint32_t cp_rank = 0;
   uint64_t from_step = 0;
-  if (argc < 6 || argc > 7 || !absl::SimpleAtoi(argv[3], &options.steps.dp_rank) ||
+  if (argc < 6 || argc > 8 || !absl::SimpleAtoi(argv[3], &options.steps.dp_rank) ||
       !absl::SimpleAtoi(argv[4], &cp_rank) ||
-      (argc == 7 && !absl::SimpleAtoi(argv[6], &from_step))) {
+      (argc >= 7 && !absl::SimpleAtoi(argv[6], &from_step)) ||
+      (argc == 8 && !absl::SimpleAtoi(argv[7], &task.times))) {
     return false;
   }
   task.address = argv[1];
@@ -125,7 +154,7 @@ bool Read(int argc, char** argv, Task& task) {
   options.steps.cp_rank = cp_rank;
   options.steps.subscriber = "trainer";
   options.steps.sends_durable = cp_rank == 0;
-  if (argc == 7) options.steps.from_step = from_step;
+  if (argc >= 7) options.steps.from_step = from_step;
   options.member = argv[5];
   options.shape = SmallShape();
   return true;
@@ -137,7 +166,7 @@ int main(int argc, char** argv) {
   Task task;
   if (!Read(argc, argv, task)) {
     std::cerr << "usage: attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER "
-                 "[FROM_STEP]\n";
+                 "[FROM_STEP [TIMES]]\n";
     return 2;
   }
   const absl::Status status = Run(task);

@@ -52,6 +52,7 @@ TEST_F(PreparedStepsTest, AStepIsPreparedAsItsRankExecutesIt) {
     ASSERT_EQ(prepared->micro_batches.size(), step.micro_batches().size());
     for (size_t i = 0; i < prepared->micro_batches.size(); ++i) {
       const client::MicroBatchView& view = step.micro_batches()[i];
+      EXPECT_EQ(prepared->micro_batches[i].index, view.index());
       EXPECT_EQ(prepared->micro_batches[i].held_rows,
                 view.rank_tokens()[1] + view.rank_padding()[1]);
     }

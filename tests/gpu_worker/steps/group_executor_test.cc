@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -51,13 +52,18 @@ class Rank {
             }) {}
 
   GroupExecutor& executor() { return executor_; }
+  // Of steps that were executed, in order.
+  const std::vector<std::pair<uint64_t, StepTimes>>& executed() const {
+    return executed_;
+  }
   GroupRendezvous& rendezvous() { return rendezvous_; }
 
   // The passes of a step of one micro-batch, and whether they computed what they must.
   absl::Status Compute(uint64_t step, const MadeMicroBatch& made,
                        const ShardPlan& plan) {
     if (absl::Status status = executor_.BeginStep(step); !status.ok()) return status;
-    const PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank_, SmallShape());
+    PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank_, SmallShape());
+    prepared.index = 7;
     RankTensors tensors = made.OfRank(plan, rank_);
     absl::Status status =
         executor_.Forward(prepared, tensors.input(), tensors.result());
@@ -85,7 +91,11 @@ class Rank {
   const uint32_t rank_;
   GroupRendezvous rendezvous_;
   CpuAttention engine_{1};
-  GroupExecutor executor_{rendezvous_, engine_, {}};
+  std::vector<std::pair<uint64_t, StepTimes>> executed_;
+  GroupExecutor executor_{
+      rendezvous_, engine_, {}, [this](uint64_t step, const StepTimes& times) {
+        executed_.emplace_back(step, times);
+      }};
 };
 
 void InThreads(uint32_t ranks, const std::function<void(uint32_t)>& body) {
@@ -133,6 +143,29 @@ TEST_F(GroupExecutorTest, AStepWhoseConnectionsBrokeIsDoneAgainByAll) {
     EXPECT_EQ(own.Execute(5, made_, plan_), 2);
     EXPECT_EQ(own.Execute(6, made_, plan_), 1);
     EXPECT_EQ(own.executor().epoch(), 2U);
+  });
+}
+
+TEST_F(GroupExecutorTest, WhatWasMeasuredIsToldOnceOfTheAttemptThatCounted) {
+  std::atomic<int> exchanges = 0;
+  const auto a = Start(0, [&exchanges] { return ++exchanges == 3; });
+  const auto b = Start(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    Rank& own = rank == 0 ? *a : *b;
+    EXPECT_EQ(own.Execute(5, made_, plan_), 2);
+    EXPECT_EQ(own.Execute(6, made_, plan_), 1);
+    ASSERT_EQ(own.executed().size(), 2U);
+    for (size_t i = 0; i < 2; ++i) {
+      const auto& [step, times] = own.executed()[i];
+      EXPECT_EQ(step, 5 + i);
+      ASSERT_EQ(times.size(), 1U);
+      const MicroBatchTimes& of = times.at(7);
+      EXPECT_EQ(of.forward_passes, 1U);
+      EXPECT_EQ(of.backward_passes, 1U);
+      EXPECT_GT(of.forward_ns, 0);
+      EXPECT_GT(of.backward_ns, 0);
+      EXPECT_GT(of.waited_ns, 0);
+    }
   });
 }
 
