@@ -1,5 +1,6 @@
 # The CUDA toolkit, where there is one: its headers are compared with what gpu_worker
-# declares of them. Nothing is linked with it, and what is built is the same without.
+# declares of them, and nvcc compiles its kernels. Nothing is linked with it, and all but
+# the kernels is the same without.
 find_path(EVENPACK_CUDA_INCLUDE cuda.h
           PATHS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
 find_path(EVENPACK_NCCL_INCLUDE nccl.h
@@ -11,4 +12,19 @@ foreach(name CUDA NCCL)
     message(STATUS "${name} headers: not found; its interface is not checked")
   endif()
 endforeach()
-mark_as_advanced(EVENPACK_CUDA_INCLUDE EVENPACK_NCCL_INCLUDE)
+find_program(EVENPACK_NVCC nvcc PATHS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin)
+mark_as_advanced(EVENPACK_CUDA_INCLUDE EVENPACK_NCCL_INCLUDE EVENPACK_NVCC)
+if(NOT EVENPACK_NVCC)
+  message(STATUS "nvcc: not found; the worker has no kernels for a device")
+  return()
+endif()
+
+# Hopper, and Blackwell where nvcc knows it.
+execute_process(COMMAND "${EVENPACK_NVCC}" --list-gpu-code
+                OUTPUT_VARIABLE known OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(EVENPACK_GENERATIONS -gencode arch=compute_90,code=sm_90
+    -gencode arch=compute_90,code=compute_90)
+if(known MATCHES "sm_100")
+  list(APPEND EVENPACK_GENERATIONS -gencode arch=compute_100,code=sm_100)
+endif()
+message(STATUS "nvcc: ${EVENPACK_NVCC}, ${EVENPACK_GENERATIONS}")

@@ -1,5 +1,6 @@
-// Compares cuda_abi.h with the toolkit's cuda.h; compiled wherever that is found.
-//
+// Compares cuda_abi.h with the toolkit's cuda.h, wherever that is found.
+#if __has_include(<cuda.h>)
+
 // So that it declares all that ever was, whatever the newest is.
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 #define __CUDA_API_VERSION_INTERNAL
@@ -46,3 +47,5 @@ static_assert(offsetof(Copy2D, to_pitch) == offsetof(CUDA_MEMCPY2D, dstPitch));
 static_assert(offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
 
 }  // namespace evenpack::worker::cuda
+
+#endif

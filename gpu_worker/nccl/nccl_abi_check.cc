@@ -1,4 +1,6 @@
-// Compares nccl_abi.h with NCCL's own header; compiled wherever that is found.
+// Compares nccl_abi.h with NCCL's own header, wherever that is found.
+#if __has_include(<nccl.h>)
+
 #include <nccl.h>
 
 #include <cstddef>
@@ -37,3 +39,5 @@ static_assert(offsetof(Config, net_name) == offsetof(ncclConfig_t, netName));
 static_assert(offsetof(Config, split_share) == offsetof(ncclConfig_t, splitShare));
 
 }  // namespace evenpack::worker::nccl
+
+#endif

@@ -19,6 +19,9 @@
 
 namespace evenpack::testing {
 
+// In place of kernels' code, which the double doesn't read.
+inline constexpr unsigned char kFakeImage[] = {0};
+
 inline std::string TakeMisuse() {
   char* const text = fakeCudaMisuse();
   std::string misuse = text;

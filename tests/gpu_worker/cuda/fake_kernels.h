@@ -3,6 +3,7 @@
 #define EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_KERNELS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace evenpack::testing {
@@ -11,8 +12,8 @@ struct FakeKernel {
   const char* name = nullptr;
   // Of its one argument.
   size_t argument_bytes = 0;
-  // The whole grid.
-  void (*run)(const void* argument) = nullptr;
+  // The whole grid, which is of so many blocks.
+  void (*run)(const void* argument, uint64_t blocks) = nullptr;
 };
 
 const std::vector<FakeKernel>& FakeKernels();
