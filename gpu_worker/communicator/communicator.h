@@ -79,6 +79,9 @@ class Communicator {
 
   // The memory must stay until the transfer is waited for.
   virtual std::unique_ptr<Transfer> Start(const Exchange& exchange) = 0;
+  // OK once all transfers that were waited for have arrived, wherever the tensors are.
+  // Errors as Transfer::WaitForArrival.
+  virtual absl::Status Settle() { return absl::OkStatus(); }
   // Ends all exchanges of the group, those to come too. From any thread.
   virtual void Abort(const absl::Status& reason) = 0;
 };

@@ -82,6 +82,11 @@ class NcclCommunicator final : public Communicator {
                                              std::move(status), std::move(under_way));
   }
 
+  absl::Status Settle() override {
+    absl::Status status = stream_->Synchronize();
+    return status.ok() ? connection_->Check() : status;
+  }
+
   void Abort(const absl::Status& reason) override { connection_->Abort(reason); }
 
  private:

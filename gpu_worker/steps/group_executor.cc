@@ -122,6 +122,10 @@ void GroupExecutor::Abandon(const absl::Status& why) {
 
 absl::Status GroupExecutor::EndStep() {
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
+  // Peers are told that it is executed, and may then leave it.
+  if (absl::Status status = group_.communicator->Settle(); !status.ok()) {
+    return ToTrainer(status);
+  }
   within_step_ = false;
   progress_.executed = true;
   absl::StatusOr<StepVerdict> verdict = ExchangeAndJudge();

@@ -249,6 +249,24 @@ TEST_F(NcclPairTest, WhoWaitsForArrivalMayReadAtOnce) {
   group_.LeaveAll();
 }
 
+TEST_F(NcclPairTest, ItIsSettledOnceAllHasArrived) {
+  InThreads(2, [&](uint32_t rank) {
+    EXPECT_THAT(group_.communicator(rank).Settle(), IsOk());
+    Write(rank, static_cast<int>(rank) + 7);
+    EXPECT_THAT(Start(rank)->Wait(), IsOk());
+    EXPECT_THAT(group_.communicator(rank).Settle(), IsOk());
+    EXPECT_EQ(static_cast<const int*>(buffers_[rank].data())[1],
+              8 - static_cast<int>(rank));
+  });
+  fakeNcclStall(1, true);
+  EXPECT_THAT(Start(0)->Wait(), IsOk());
+  const PassingTime time(clock_);
+  EXPECT_THAT(
+      group_.communicator(0).Settle(),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("exchange 1 did not")));
+  group_.communicator(1).Abort(absl::AbortedError("the end"));
+}
+
 TEST_F(NcclPairTest, APeerThatDoesNotTakePartEndsTheExchangeInTime) {
   Write(0, 1);
   const auto transfer = Start(0);
