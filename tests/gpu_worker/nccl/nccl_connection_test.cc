@@ -116,7 +116,8 @@ TEST_F(NcclConnectionTest, AnAsynchronousErrorAborts) {
   EXPECT_THAT(ranks_[0]->Check(), error);
   EXPECT_EQ(fakeNcclLive(), 1U) << "the handle of the rank that failed is gone";
   EXPECT_THAT(ranks_[0]->Check(), error);
-  EXPECT_THAT(ranks_[0]->Launch(PlanOf(CudaBuffer(), 0), device_.compute()), error);
+  const CudaBuffer buffer = device_.Take(16);
+  EXPECT_THAT(ranks_[0]->Launch(PlanOf(buffer, 0), device_.compute()), error);
   EXPECT_THAT(ranks_[1]->Check(), IsOk());
 }
 
