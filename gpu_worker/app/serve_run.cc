@@ -1,8 +1,13 @@
 #include "gpu_worker/app/serve_run.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -35,21 +40,41 @@ WorkerServerOptions OptionsOf(const WorkerOptions& options) {
   return of;
 }
 
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
+// The signal that ends the worker. A handler, since OpenBLAS has begun threads before
+// main() could have had them leave signals alone.
+class EndSignal {
+ public:
+  static absl::Status Expect() {
+    descriptor = eventfd(0, EFD_CLOEXEC);
+    struct sigaction action {};
+    action.sa_handler = [](int signal) {
+      const auto number = static_cast<uint64_t>(signal);
+      // Of several the sum is read, and all mean the same.
+      static_cast<void>(!write(descriptor, &number, sizeof(number)));
+    };
+    if (descriptor < 0 || sigaction(SIGTERM, &action, nullptr) != 0 ||
+        sigaction(SIGINT, &action, nullptr) != 0) {
+      return absl::ErrnoToStatus(errno, "signals can't be handled");
+    }
+    return absl::OkStatus();
+  }
+  static void Await() {
+    uint64_t number = 0;
+    while (read(descriptor, &number, sizeof(number)) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  static int descriptor;
+};
+int EndSignal::descriptor = -1;
 
 }  // namespace
 
 absl::Status Serve(const WorkerOptions& options) {
   // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  const sigset_t signals = BlockSignals();
+  if (absl::Status status = EndSignal::Expect(); !status.ok()) return status;
   StartLog(options.serve.log_level, options.serve.log_format);
   const absl::StatusOr<client::Client> client =
       client::Client::Connect({.address = options.serve.server});
@@ -60,10 +85,8 @@ absl::Status Serve(const WorkerOptions& options) {
   std::fputs(absl::StrCat("serving at ", options.serve.socket_folder, "\n").c_str(),
              stdout);
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
-  Log(LogLevel::kInfo, "ending",
-      {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  EndSignal::Await();
+  Log(LogLevel::kInfo, "ending");
   return absl::OkStatus();
 }
 

@@ -8,7 +8,7 @@
 namespace evenpack::worker {
 
 // Prints "serving at FOLDER" once both sockets are there; returns after SIGTERM or
-// SIGINT. Before any thread starts.
+// SIGINT. Once.
 absl::Status Serve(const WorkerOptions& options);
 
 }  // namespace evenpack::worker

@@ -28,7 +28,8 @@ absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
                                const AttentionInput& input,
                                const AttentionOutput& result) {
   times_ = {};
-  ForwardPass pass(prepared, input, result, timed_communicator_, timed_engine_, device());
+  ForwardPass pass(prepared, input, result, timed_communicator_, timed_engine_,
+                   device());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 

@@ -98,11 +98,13 @@ absl::StatusOr<OpenedSession> Sidecar::OpenSession(const std::string& token,
 }
 
 absl::Status Sidecar::CloseSession(const std::string& token) {
-  // Ends once the lock is given up.
   std::unique_ptr<WorkerSession> ended;
-  MutexLock lock(mutex_);
-  if (absl::Status status = CheckToken(token); !status.ok()) return status;
-  ended = std::move(session_);
+  {
+    MutexLock lock(mutex_);
+    if (absl::Status status = CheckToken(token); !status.ok()) return status;
+    ended = std::move(session_);
+  }
+  if (ended != nullptr) ended->Close();
   return absl::OkStatus();
 }
 

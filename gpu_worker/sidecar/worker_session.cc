@@ -55,6 +55,12 @@ WorkerSession::~WorkerSession() {
   thread_.join();
 }
 
+void WorkerSession::Close() {
+  reader_.Cancel();
+  // There are no durable marks that it could fail for.
+  worker_->consumer().Close().IgnoreError();
+}
+
 void WorkerSession::Execute() {
   const absl::Status status = executor_->Run();
   if (absl::IsCancelled(status)) return;

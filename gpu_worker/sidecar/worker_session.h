@@ -38,6 +38,10 @@ class WorkerSession {
   WorkerSession(const WorkerSession&) = delete;
   WorkerSession& operator=(const WorkerSession&) = delete;
 
+  // Reports what was measured and not yet told, in one attempt, and takes no further
+  // submissions. Once, before it is destroyed; without it that is dropped.
+  void Close();
+
   const RankWorkerOptions& options() const { return options_; }
   uint32_t cp_size() const { return worker_->cp_size(); }
   RingProgress progress() const { return executor_->progress(); }

@@ -14,7 +14,7 @@ from attach_client import Attached, attach
 from attention_trainers import SIDECAR_TRAINER, STEPS, AttentionTrainer, create_job
 from call_error import CallError, error_of
 from child_process import wait_until
-from evenpack.v1 import cost_profile_pb2
+from evenpack.v1 import cost_profile_pb2, latency_pb2
 from evenpack.v1 import worker_service_pb2 as pb
 from health_client import SERVING, check
 from server_process import ServerProcess
@@ -59,6 +59,7 @@ class SidecarTest(unittest.TestCase):
     def test_groups_of_every_size_compute_what_the_definition_says(self) -> None:
         for context in (1, 2, 3, 4, 8):
             with self.subTest(context=context):
+                self.server.__exit__(None, None, None)
                 self.setUp()
                 self.steps = create_job(self.server, context)
                 self.assertGreater(self.steps, STEPS - 3)
@@ -69,6 +70,11 @@ class SidecarTest(unittest.TestCase):
                         for cp, worker in enumerate(workers)
                     ]
                 )
+                asked = latency_pb2.GetLatencyRequest(job="job", steps=64)
+                told = self.server.stub.GetLatency(asked).steps
+                self.assertEqual([each.step for each in told], [*range(self.steps)])
+                for each in told:
+                    self.assertEqual(each.ranks_reported, context)
 
     def test_trainers_go_back_to_a_checkpoint_and_their_workers_stay(self) -> None:
         self.steps = create_job(self.server, 2)

@@ -24,7 +24,7 @@ REFUSED = 3
 WINDOW = 512
 # Of one rank; the model below has as many.
 SHAPE = ("--query-heads", "2", "--kv-heads", "1", "--head-size", "64")
-QUICK = ("--longest", "512", "--repetitions", "1", "--most-exchange-bytes", "8192")
+QUICK = ("--longest", "512", "--repetitions", "5", "--most-exchange-bytes", "8192")
 
 
 def profiled_cost() -> cost_pb2.Cost:

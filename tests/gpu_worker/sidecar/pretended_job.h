@@ -44,6 +44,11 @@ class PretendedJob {
     MutexLock lock(mutex_);
     away_ = true;
   }
+  // Consumers that were closed rather than cancelled.
+  int closed() {
+    MutexLock lock(mutex_);
+    return closed_;
+  }
   void AwaitSomebodyWaiting() {
     MutexLock lock(mutex_);
     while (waiting_ == 0) changed_.Wait(mutex_);
@@ -72,6 +77,13 @@ class PretendedJob {
       if (next_ == job_.history_.size()) return std::optional<client::RankStep>();
       return std::optional<client::RankStep>(job_.Step(next_++, dp_rank_));
     }
+    absl::Status Close() override {
+      MutexLock lock(job_.mutex_);
+      ++job_.closed_;
+      cancelled_ = true;
+      job_.changed_.SignalAll();
+      return absl::OkStatus();
+    }
     void Cancel() override {
       MutexLock lock(job_.mutex_);
       cancelled_ = true;
@@ -95,6 +107,7 @@ class PretendedJob {
   CondVar changed_;
   bool away_ EVENPACK_GUARDED_BY(mutex_) = false;
   int waiting_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  int closed_ EVENPACK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace evenpack::testing

@@ -94,6 +94,15 @@ TEST(WorkerSessionTest, ItsEndDoesNotWaitForPeersThatNeverCome) {
   EXPECT_THAT(alone.Wait(), StatusIs(absl::StatusCode::kCancelled, ::testing::_));
 }
 
+TEST(WorkerSessionTest, ReportsWhatItMeasuredWhenItIsClosed) {
+  PretendedJob job(4);
+  Pair alone(job, 0);
+  alone.session().Close();
+  EXPECT_EQ(job.closed(), 1);
+  alone.End();
+  EXPECT_EQ(job.closed(), 1);
+}
+
 TEST(WorkerSessionTest, AJobThatIsNotThereIsRefused) {
   PretendedJob job(1);
   RankWorkerOptions options;

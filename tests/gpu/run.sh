@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Runs the worker's checks and benches on this machine, those that need a GPU too, and
+# prints one table of them. The last line is `N passed, N failed, N skipped`; the exit
+# status is 1 if one failed.
+#   tests/gpu/run.sh [--gpu-only]
+# in a bundle (deploy/make_worker_bundle.sh), or in a checkout with build-test-gcc/.
+# --gpu-only: nothing that needs no GPU.
+# NCCL is looked for as the loader does, then in Python's packages; EVENPACK_NCCL names
+# another one.
+set -uo pipefail
+
+case "$*" in
+  "") everything=true ;;
+  --gpu-only) everything=false ;;
+  *)
+    sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+results="$(mktemp -d)"
+trap 'rm -rf "$results"' EXIT
+passed=0 failed=0 skipped=0
+
+program() {
+  local folder
+  for folder in "$root/bin" "$root"/build-test-gcc/{bin,tests,bench}; do
+    if [[ -x "$folder/$1" ]]; then
+      echo "$folder/$1"
+      return
+    fi
+  done
+  echo "run.sh: $1 is missing below $root" >&2
+  exit 1
+}
+
+row() {
+  printf '%-8s %-58s %10s  %s\n' "$@"
+}
+
+# The cases of a GoogleTest program, a row each.
+cases() {
+  local name="$1" line seen=0
+  shift
+  "$(program "$name")" --gtest_print_time=1 "$@" >"$results/log" 2>&1
+  local status=$?
+  while read -r line; do
+    [[ "$line" =~ ^\[\ *(OK|SKIPPED|FAILED)\ *\]\ ([A-Za-z0-9_./]+).*\(([0-9]+)\ ms\)$ ]] || continue
+    seen=$((seen + 1))
+    case "${BASH_REMATCH[1]}" in
+      OK) passed=$((passed + 1)) verdict=passed ;;
+      SKIPPED) skipped=$((skipped + 1)) verdict=skipped ;;
+      FAILED) failed=$((failed + 1)) verdict=FAILED ;;
+    esac
+    row "$verdict" "$name ${BASH_REMATCH[2]}" "${BASH_REMATCH[3]} ms" ""
+  done <"$results/log"
+  if ((status != 0)) && ! grep -q '^\[  FAILED  \]' "$results/log" || ((seen == 0)); then
+    failed=$((failed + 1))
+    row FAILED "$name" "" "exit status $status"
+  fi
+  grep -B 12 '^\[  FAILED  \] .*ms)' "$results/log"
+}
+
+# A program whose exit status says whether it passed; its last line is shown.
+command_row() {
+  local title="$1" started=$SECONDS
+  shift
+  if "$@" >"$results/log" 2>&1; then
+    passed=$((passed + 1))
+    row passed "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
+  else
+    failed=$((failed + 1))
+    row FAILED "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
+  fi
+}
+
+if [[ -z "${EVENPACK_NCCL:-}" ]] && ! ldconfig -p 2>/dev/null | grep -q 'libnccl\.so\.2'; then
+  found="$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0])' 2>/dev/null)/lib/libnccl.so.2"
+  [[ -e "$found" ]] && export EVENPACK_NCCL="$found"
+fi
+
+echo "machine: $(uname -m), $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+echo "devices: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | paste -sd ';' || true)"
+echo "NCCL:    ${EVENPACK_NCCL:-where the loader finds it}"
+row result check took detail
+cases gpu_check
+if [[ "$everything" == true ]]; then
+  cases attention_test
+  cases executor_test --gtest_filter='-*Gloo*'
+  command_row "evenpack-worker --selftest" \
+    "$(program evenpack-worker)" --selftest --cases 100
+  command_row "ring_bench" "$(program ring_bench)" 20000
+  echo
+  "$(program attention_bench)" --benchmark_min_time=0.2 2>/dev/null
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
