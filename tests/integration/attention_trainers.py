@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import tempfile
+import unittest
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import job_specs
 import local_client
@@ -87,3 +90,38 @@ class AttentionTrainer(ChildProcess):
         status = self.wait()
         if status != 0:
             raise AssertionError(f"exit status {status}: {self.stderr()}")
+
+
+class AttentionTestCase(unittest.TestCase):
+    """A server, and one job on it."""
+
+    def setUp(self) -> None:
+        """Starts the server."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self._store = f"sqlite:{Path(folder) / 'store'}"
+        self.server = ServerProcess("--store", self._store)
+        self.addCleanup(lambda: self.server.__exit__(None, None, None))
+
+    def create(self, context: int, data: int = 1) -> None:
+        """Makes the job."""
+        self.steps = create_job(self.server, context, data)
+
+    def create_anew(self, context: int) -> None:
+        """On a server of its own, within a test of many."""
+        self.server.__exit__(None, None, None)
+        self.setUp()
+        self.create(context)
+        self.assertGreater(self.steps, STEPS - 3)
+
+    def restart_server(self) -> None:
+        """As a crash would have it."""
+        address = self.server.grpc_address
+        self.server.kill()
+        self.server.__exit__(None, None, None)
+        self.server = ServerProcess("--store", self._store, listen=address)
+
+    def check_all(self, trainers: list[AttentionTrainer], first: int = 0) -> None:
+        """Each executes all of the steps from the first on, once."""
+        for trainer in trainers:
+            trainer.take_all()
+            self.assertEqual(trainer.steps, [*range(first, self.steps)])

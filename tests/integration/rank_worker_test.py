@@ -5,30 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 import unittest
 from collections.abc import Mapping
-from pathlib import Path
 
 import local_client
-from attention_trainers import IN_PROCESS_TRAINER, STEPS, AttentionTrainer, create_job
+from attention_trainers import (
+    IN_PROCESS_TRAINER,
+    AttentionTestCase,
+    AttentionTrainer,
+)
 from child_process import wait_until
 from evenpack.v1 import latency_pb2
-from server_process import ServerProcess
 
 CONTROL = os.environ["EVENPACKCTL"]
 
 
-class RankWorkerTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.store = f"sqlite:{Path(folder) / 'store'}"
-        self.server = ServerProcess("--store", self.store)
-        self.addCleanup(lambda: self.server.__exit__(None, None, None))
-
-    def create(self, context: int, data: int = 1) -> None:
-        self.steps = create_job(self.server, context, data)
-
+class RankWorkerTest(AttentionTestCase):
     def start(
         self,
         rank: tuple[int, int],
@@ -42,19 +34,10 @@ class RankWorkerTest(unittest.TestCase):
         )
         return self.enterContext(started)
 
-    def check_all(self, trainers: list[AttentionTrainer]) -> None:
-        """Each executes all of the steps, once."""
-        for trainer in trainers:
-            trainer.take_all()
-            self.assertEqual(trainer.steps, [*range(self.steps)])
-
     def test_groups_of_every_size_compute_what_the_definition_says(self) -> None:
         for context in (1, 2, 3, 4, 8):
             with self.subTest(context=context):
-                self.server.__exit__(None, None, None)
-                self.setUp()
-                self.create(context)
-                self.assertGreater(self.steps, STEPS - 3)
+                self.create_anew(context)
                 group = [self.start((0, cp), f"m{cp}") for cp in range(context)]
                 self.check_all(group)
                 for trainer in group:
@@ -105,10 +88,7 @@ class RankWorkerTest(unittest.TestCase):
         group = [self.start((0, cp), f"m{cp}") for cp in range(2)]
         for trainer in group:
             trainer.take_until(1)
-        address = self.server.grpc_address
-        self.server.kill()
-        self.server.__exit__(None, None, None)
-        self.server = ServerProcess("--store", self.store, listen=address)
+        self.restart_server()
         self.check_all(group)
         for trainer in group:
             self.assertEqual((trainer.epoch, trainer.attempts), (1, self.steps))

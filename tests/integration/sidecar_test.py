@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
 import grpc
 from attach_client import Attached, attach
-from attention_trainers import SIDECAR_TRAINER, STEPS, AttentionTrainer, create_job
+from attention_trainers import (
+    SIDECAR_TRAINER,
+    AttentionTestCase,
+    AttentionTrainer,
+    create_job,
+)
 from call_error import CallError, error_of
 from child_process import wait_until
 from evenpack.v1 import cost_profile_pb2, latency_pb2
@@ -24,13 +28,7 @@ BAD_INPUT = 2
 FAILED = 1
 
 
-class SidecarTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.store = f"sqlite:{Path(folder) / 'store'}"
-        self.server = ServerProcess("--store", self.store)
-        self.addCleanup(lambda: self.server.__exit__(None, None, None))
-
+class SidecarTest(AttentionTestCase):
     def start_worker(
         self, *flags: str, folder: str | None = None
     ) -> WorkerServiceProcess:
@@ -50,19 +48,10 @@ class SidecarTest(unittest.TestCase):
         )
         return self.enterContext(started)
 
-    def check_all(self, trainers: list[AttentionTrainer]) -> None:
-        """Each executes all of the steps, once."""
-        for trainer in trainers:
-            trainer.take_all()
-            self.assertEqual(trainer.steps, [*range(self.steps)])
-
     def test_groups_of_every_size_compute_what_the_definition_says(self) -> None:
         for context in (1, 2, 3, 4, 8):
             with self.subTest(context=context):
-                self.server.__exit__(None, None, None)
-                self.setUp()
-                self.steps = create_job(self.server, context)
-                self.assertGreater(self.steps, STEPS - 3)
+                self.create_anew(context)
                 workers = [self.start_worker() for _ in range(context)]
                 self.check_all(
                     [
@@ -77,7 +66,7 @@ class SidecarTest(unittest.TestCase):
                     self.assertEqual(each.ranks_reported, context)
 
     def test_trainers_go_back_to_a_checkpoint_and_their_workers_stay(self) -> None:
-        self.steps = create_job(self.server, 2)
+        self.create(2)
         workers = [self.start_worker() for _ in range(2)]
         group = [
             self.start_trainer(worker, cp, f"m{cp}")
@@ -92,12 +81,10 @@ class SidecarTest(unittest.TestCase):
             self.start_trainer(worker, cp, f"m{cp} again", from_step=2)
             for cp, worker in enumerate(workers)
         ]
-        for trainer in again:
-            trainer.take_all()
-            self.assertEqual(trainer.steps, [*range(2, self.steps)])
+        self.check_all(again, first=2)
 
     def test_a_worker_that_dies_is_told_of_and_a_new_one_takes_its_place(self) -> None:
-        self.steps = create_job(self.server, 1)
+        self.create(1)
         worker = self.start_worker()
         trainer = self.start_trainer(worker, 0, "m0")
         trainer.take_until(1)
@@ -113,7 +100,7 @@ class SidecarTest(unittest.TestCase):
         self.assertEqual(trainer.steps, [*range(done, self.steps)])
 
     def test_the_server_restarts_and_the_group_computes_on(self) -> None:
-        self.steps = create_job(self.server, 2)
+        self.create(2)
         workers = [self.start_worker() for _ in range(2)]
         group = [
             self.start_trainer(worker, cp, f"m{cp}")
@@ -121,14 +108,11 @@ class SidecarTest(unittest.TestCase):
         ]
         for trainer in group:
             trainer.take_until(1)
-        address = self.server.grpc_address
-        self.server.kill()
-        self.server.__exit__(None, None, None)
-        self.server = ServerProcess("--store", self.store, listen=address)
+        self.restart_server()
         self.check_all(group)
 
     def test_says_what_it_does(self) -> None:
-        self.steps = create_job(self.server, 1)
+        self.create(1)
         worker = self.start_worker("--memory", "100MB")
         idle = worker.stub.GetWorker(pb.GetWorkerRequest())
         self.assertEqual(idle.memory_bytes, 100 << 20)

@@ -10,6 +10,14 @@
 
 #include "tests/testing/status_matchers.h"
 
+// Sanitizers end a program that asks for too much, unless they are told to refuse it.
+extern "C" const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+extern "C" const char* __tsan_default_options() {
+  return "allocator_may_return_null=1";
+}
+
 namespace evenpack::worker {
 namespace {
 
