@@ -55,6 +55,7 @@ Profile MeasureThreads(const WorkerOptions& options, const Clock& clock,
   LocalGroup group(ranks);
   std::vector<Profile> profiles(ranks);
   std::vector<std::thread> threads;
+  threads.reserve(ranks);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       profiles[rank] = MeasureRank(options, clock, print, group.OfRank(rank));
