@@ -12,12 +12,6 @@
 namespace evenpack::worker {
 namespace {
 
-const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
-                                                 {"info", LogLevel::kInfo},
-                                                 {"warning", LogLevel::kWarning},
-                                                 {"error", LogLevel::kError}};
-const std::map<std::string, LogFormat> kFormats = {{"text", LogFormat::kText},
-                                                   {"json", LogFormat::kJson}};
 constexpr uint64_t kMostSeconds = uint64_t{365} * 86'400;
 
 template <typename Value>
@@ -66,9 +60,9 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
           ->capture_default_str(),
       number("--patience-seconds", options.patience_seconds, 1, kMostSeconds,
              "how long a lost rank of the group is waited for"),
-      AddNamed(app, "--log-level", options.log_level, kLevels, "info",
+      AddNamed(app, "--log-level", options.log_level, LogLevels(), "info",
                "least level that is logged"),
-      AddNamed(app, "--log-format", options.log_format, kFormats, "text",
+      AddNamed(app, "--log-format", options.log_format, LogFormats(), "text",
                "form of log lines"),
   };
   for (CLI::Option* option : others) option->needs(serve);

@@ -29,7 +29,7 @@ absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
                                const AttentionOutput& result) {
   times_ = {};
   ForwardPass pass(prepared, input, result, timed_communicator_, timed_engine_,
-                   device());
+                   options_.Where());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 
@@ -40,7 +40,7 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
                                 const AttentionGradients& result) {
   times_ = {};
   BackwardPass pass(prepared, input, forward, output_gradient, result,
-                    timed_communicator_, timed_engine_, device());
+                    timed_communicator_, timed_engine_, options_.Where());
   return AbortUnlessOk(pass.Run(options_.head_groups));
 }
 

@@ -32,6 +32,8 @@ struct ExecutorOptions {
   Device* device = nullptr;
   // By which passes are timed; must outlive the executor.
   const Clock* clock = &Clock::Steady();
+
+  Device& Where() const { return device == nullptr ? Device::Host() : *device; }
 };
 
 // One rank. Not thread-safe: one call at a time, the same calls in the same order on
@@ -66,9 +68,6 @@ class Executor {
   const PassTimes& times() const { return times_; }
 
  private:
-  Device& device() const {
-    return options_.device == nullptr ? Device::Host() : *options_.device;
-  }
   // Peers would wait for this rank's part.
   absl::Status AbortUnlessOk(absl::Status status);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/functional/function_ref.h"
+#include "gpu_worker/device/rank_values.h"
 #include "gpu_worker/profile/made_slice.h"
-#include "gpu_worker/profile/rank_values.h"
 
 namespace evenpack::worker {
 namespace {
@@ -15,11 +15,13 @@ constexpr uint32_t kTile = 128;
 absl::StatusOr<int64_t> Measure(const Repetitions& repetitions, const Clock& clock,
                                 Communicator& communicator,
                                 absl::FunctionRef<absl::Status()> run) {
-  if (absl::Status status = AwaitRanks(communicator); !status.ok()) return status;
+  if (absl::Status status = AwaitRanks(communicator, Device::Host()); !status.ok())
+    return status;
   const absl::StatusOr<int64_t> own = MedianLatencyNs(
       clock, repetitions, [] { return absl::OkStatus(); }, run);
   if (!own.ok()) return own.status();
-  absl::StatusOr<std::vector<int64_t>> all = OfAllRanks(communicator, *own);
+  absl::StatusOr<std::vector<int64_t>> all =
+      OfAllRanks(communicator, Device::Host(), *own);
   if (!all.ok()) return all.status();
   std::sort(all->begin(), all->end());
   return (*all)[(all->size() - 1) / 2];

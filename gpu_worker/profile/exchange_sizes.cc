@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "gpu_worker/profile/rank_values.h"
+#include "gpu_worker/device/rank_values.h"
 
 namespace evenpack::worker {
 namespace {
@@ -75,10 +75,10 @@ absl::StatusOr<std::vector<MeasuredExchange>> MeasureExchanges(
   for (const uint64_t bytes : sizes) {
     const MadeExchange exchange(bytes, communicator);
     const absl::StatusOr<int64_t> own = MedianLatencyNs(
-        clock, repetitions, [&] { return AwaitRanks(communicator); },
+        clock, repetitions, [&] { return AwaitRanks(communicator, Device::Host()); },
         [&] { return exchange.Run(communicator); });
     if (!own.ok()) return own.status();
-    const auto all = OfAllRanks(communicator, *own);
+    const auto all = OfAllRanks(communicator, Device::Host(), *own);
     if (!all.ok()) return all.status();
     measured.push_back({bytes, *std::max_element(all->begin(), all->end())});
     shown(measured.back());

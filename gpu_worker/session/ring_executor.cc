@@ -78,7 +78,7 @@ absl::Status RingExecutor::Take(uint64_t step) {
 }
 
 absl::Status RingExecutor::BeginStep(uint64_t step) {
-  if (!step_.has_value() || executed_ || step != step_->step) {
+  if (!IsWithin(step)) {
     if (absl::Status status = Take(step); !status.ok()) return status;
   }
   absl::Status status = executor_.BeginStep(step);
@@ -86,12 +86,16 @@ absl::Status RingExecutor::BeginStep(uint64_t step) {
   return status;
 }
 
+absl::Status RingExecutor::CheckWithin(uint64_t step) const {
+  if (IsWithin(step)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("step ", step, " has not begun; accepted: after its BeginStep"));
+}
+
 absl::Status RingExecutor::EndStep(uint64_t step) {
-  if (!step_.has_value() || executed_ || step != step_->step) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("step ", step, " has not begun; accepted: after its BeginStep"));
-  }
-  absl::Status status = executor_.EndStep();
+  absl::Status status = CheckWithin(step);
+  if (!status.ok()) return status;
+  status = executor_.EndStep();
   executed_ = status.ok();
   Note(executed_);
   return status;
@@ -99,10 +103,7 @@ absl::Status RingExecutor::EndStep(uint64_t step) {
 
 absl::StatusOr<const PreparedMicroBatch*> RingExecutor::MicroBatchOf(
     const Submission& submission) const {
-  if (!step_.has_value() || executed_ || submission.step != step_->step) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "step ", submission.step, " has not begun; accepted: after its BeginStep"));
-  }
+  if (absl::Status status = CheckWithin(submission.step); !status.ok()) return status;
   const uint64_t first = step_->first_micro_batch;
   const uint64_t count = step_->micro_batches.size();
   if (submission.micro_batch < first || submission.micro_batch - first >= count) {

@@ -85,6 +85,11 @@ class RingExecutor {
       const Submission& submission) const;
   absl::Status CheckMemory(const PreparedMicroBatch& prepared,
                            SubmissionKind kind) const;
+  // Whether it has begun and was not ended.
+  bool IsWithin(uint64_t step) const {
+    return step_.has_value() && !executed_ && step == step_->step;
+  }
+  absl::Status CheckWithin(uint64_t step) const;
   // Takes the next step, if `step` can be that one.
   absl::Status Take(uint64_t step);
   void Note(bool ended);

@@ -37,9 +37,8 @@ absl::Status GroupExecutor::AwaitGroup() {
 }
 
 absl::StatusOr<StepVerdict> GroupExecutor::ExchangeAndJudge() {
-  Device& device = options_.device == nullptr ? Device::Host() : *options_.device;
   const absl::StatusOr<std::vector<StepProgress>> ranks =
-      ExchangeProgress(*group_.communicator, device, progress_);
+      ExchangeProgress(*group_.communicator, options_.Where(), progress_);
   if (!ranks.ok()) return ranks.status();
   return JudgeProgress(group_.communicator->rank(), *ranks);
 }

@@ -1,9 +1,9 @@
 #include "gpu_worker/steps/step_agreement.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/device/rank_values.h"
 
 namespace evenpack::worker {
 namespace {
@@ -20,32 +20,6 @@ absl::Status Apart(uint32_t rank, const StepProgress& mine, uint32_t peer,
                    " at step ", mine.step,
                    "; accepted: all ranks of the group at one step, as after a restart "
                    "from the same checkpoint"));
-}
-
-// Each rank's number to all others, at its place among `numbers`.
-absl::Status ExchangeNumbers(Communicator& communicator, Device& device,
-                             std::vector<uint64_t>& numbers) {
-  const size_t bytes = numbers.size() * sizeof(uint64_t);
-  const absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = device.Allocate(bytes);
-  if (!memory.ok()) return memory.status();
-  void* const data = (*memory)->data();
-  absl::Status status = device.CopyFromHost(numbers.data(), bytes, data);
-  if (!status.ok()) return status;
-  const uint32_t rank = communicator.rank();
-  std::vector<std::vector<RowRange>> send(communicator.size());
-  std::vector<std::vector<RowRange>> receive(communicator.size());
-  for (uint32_t peer = 0; peer < communicator.size(); ++peer) {
-    if (peer == rank) continue;
-    send[peer] = {{rank, 1}};
-    receive[peer] = {{peer, 1}};
-  }
-  Exchange exchange;
-  exchange.row_bytes = sizeof(uint64_t);
-  exchange.tensors = {{data, sizeof(uint64_t), data, sizeof(uint64_t)}};
-  exchange.send_rows = &send;
-  exchange.receive_rows = &receive;
-  status = communicator.Start(exchange)->WaitForArrival();
-  return status.ok() ? device.CopyToHost(data, bytes, numbers.data()) : status;
 }
 
 }  // namespace
@@ -72,17 +46,17 @@ absl::StatusOr<std::vector<StepProgress>> ExchangeProgress(Communicator& communi
                                                            Device& device,
                                                            const StepProgress& mine) {
   const uint32_t rank = communicator.rank();
-  std::vector<uint64_t> halves(communicator.size());
-  halves[rank] = Halves(mine);
-  if (absl::Status status = ExchangeNumbers(communicator, device, halves);
-      !status.ok()) {
+  const absl::StatusOr<std::vector<int64_t>> halves =
+      OfAllRanks(communicator, device, static_cast<int64_t>(Halves(mine)));
+  if (!halves.ok()) {
     // Peers would wait for this rank's part.
-    communicator.Abort(
-        absl::AbortedError(absl::StrCat("cp_rank ", rank, ": ", status.message())));
-    return status;
+    communicator.Abort(absl::AbortedError(
+        absl::StrCat("cp_rank ", rank, ": ", halves.status().message())));
+    return halves.status();
   }
   std::vector<StepProgress> ranks(communicator.size());
-  std::transform(halves.begin(), halves.end(), ranks.begin(), [](uint64_t each) {
+  std::transform(halves->begin(), halves->end(), ranks.begin(), [](int64_t told) {
+    const auto each = static_cast<uint64_t>(told);
     return StepProgress{each / 2, each % 2 == 1};
   });
   return ranks;

@@ -16,13 +16,6 @@ namespace {
 constexpr uint64_t kMostSeconds = uint64_t{365} * 86'400;
 constexpr uint64_t kMostBytes = std::numeric_limits<int32_t>::max();
 
-const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
-                                                 {"info", LogLevel::kInfo},
-                                                 {"warning", LogLevel::kWarning},
-                                                 {"error", LogLevel::kError}};
-const std::map<std::string, LogFormat> kFormats = {{"text", LogFormat::kText},
-                                                   {"json", LogFormat::kJson}};
-
 void AddAddresses(CLI::App& app, ServerOptions& options) {
   app.add_option("--listen", options.listen,
                  "HOST:PORT of the gRPC service; port 0 takes any that is free")
@@ -100,9 +93,9 @@ void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
         return std::string(CheckStoreName(name).message());
       })
       ->capture_default_str();
-  AddNamed(app, "--log-level", options.log_level, kLevels, "info",
+  AddNamed(app, "--log-level", options.log_level, LogLevels(), "info",
            "what is logged: messages of this level and above");
-  AddNamed(app, "--log-format", options.log_format, kFormats, "text",
+  AddNamed(app, "--log-format", options.log_format, LogFormats(), "text",
            "how messages are logged");
   app.add_option(
          "--config", config,

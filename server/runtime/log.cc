@@ -43,6 +43,21 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
+const std::map<std::string, LogLevel>& LogLevels() {
+  static const std::map<std::string, LogLevel> kLevels = {
+      {"debug", LogLevel::kDebug},
+      {"info", LogLevel::kInfo},
+      {"warning", LogLevel::kWarning},
+      {"error", LogLevel::kError}};
+  return kLevels;
+}
+
+const std::map<std::string, LogFormat>& LogFormats() {
+  static const std::map<std::string, LogFormat> kFormats = {{"text", LogFormat::kText},
+                                                            {"json", LogFormat::kJson}};
+  return kFormats;
+}
+
 void StartLog(LogLevel least, LogFormat format) {
   log_format = format;
   auto logger = std::make_shared<spdlog::logger>(

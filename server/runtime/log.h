@@ -5,6 +5,7 @@
 #define EVENPACK_SERVER_RUNTIME_LOG_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,10 @@ enum class LogFormat : uint8_t {
   kText,  // time level event key=value
   kJson,  // one object a line: time, level, event and the values
 };
+
+// By the names that flags and files have for them.
+const std::map<std::string, LogLevel>& LogLevels();
+const std::map<std::string, LogFormat>& LogFormats();
 
 using LogFields = std::vector<std::pair<std::string, std::string>>;
 

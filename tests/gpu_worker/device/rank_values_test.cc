@@ -1,4 +1,4 @@
-#include "gpu_worker/profile/rank_values.h"
+#include "gpu_worker/device/rank_values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,13 +15,14 @@ using evenpack::testing::StatusIs;
 TEST(RankValuesTest, EachRankHasThoseOfAll) {
   for (const uint32_t ranks : {1U, 2U, 5U}) {
     OnRanks(ranks, [ranks](Communicator& communicator, FakeClock&) {
-      const auto values = OfAllRanks(communicator, 10 + communicator.rank());
+      const auto values =
+          OfAllRanks(communicator, Device::Host(), 10 + communicator.rank());
       ASSERT_THAT(values, IsOk());
       ASSERT_EQ(values->size(), ranks);
       for (uint32_t rank = 0; rank < ranks; ++rank) {
         EXPECT_EQ((*values)[rank], 10 + rank);
       }
-      EXPECT_THAT(AwaitRanks(communicator), IsOk());
+      EXPECT_THAT(AwaitRanks(communicator, Device::Host()), IsOk());
     });
   }
 }
@@ -31,7 +32,7 @@ TEST(RankValuesTest, AnAbortedGroupEndsIt) {
     if (communicator.rank() == 0) {
       communicator.Abort(absl::AbortedError("enough"));
     } else {
-      EXPECT_THAT(AwaitRanks(communicator),
+      EXPECT_THAT(AwaitRanks(communicator, Device::Host()),
                   StatusIs(absl::StatusCode::kAborted, ::testing::_));
     }
   });
