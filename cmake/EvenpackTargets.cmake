@@ -15,8 +15,8 @@ find_program(EVENPACK_CCACHE ccache)
 if(EVENPACK_CCACHE)
   # Or it would keep nothing that is compiled with precompiled headers. No source asks
   # for the time of its compilation.
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros "${EVENPACK_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_SLOPPINESS=pch_defines,time_macros "${EVENPACK_CCACHE}")
 endif()
 
 add_library(evenpack_options INTERFACE)
@@ -51,6 +51,13 @@ function(evenpack_library)
     REUSE_FROM evenpack_precompiled_${ARG_PRECOMPILED})
 endfunction()
 
+# Sources that are never compiled with others as one: g++ takes a class with members of
+# an unnamed namespace's types for a mistake where the class is not in the file that it
+# was given.
+function(evenpack_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # evenpack_program(NAME name SOURCES ... DEPS ...): an executable in bin/.
 function(evenpack_program)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
@@ -61,7 +68,7 @@ endfunction()
 # A test's own code runs once: a third of its compilation, or under sanitizers half, is
 # worth more than its speed. What is tested stays as it is released.
 function(evenpack_compile_as_test TARGET)
-  target_compile_options(${TARGET} PRIVATE "$<IF:$<CONFIG:Release>,-O1,-O0>")
+  target_compile_options(${TARGET} PRIVATE -O0)
   target_compile_definitions(${TARGET} PRIVATE
     EVENPACK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endfunction()

@@ -14,8 +14,9 @@ function(evenpack_precompiled)
   target_link_libraries(${target} PRIVATE
     evenpack_options absl::statusor absl::strings ${ARG_DEPS})
   target_precompile_headers(${target} PRIVATE
-    <absl/status/statusor.h> <absl/strings/str_cat.h> <algorithm> <cstdint>
-    <functional> <map> <memory> <optional> <span> <string> <variant> <vector>
+    <absl/status/statusor.h> <absl/strings/str_cat.h> <algorithm>
+    <condition_variable> <cstdint> <deque> <functional> <map> <memory> <mutex>
+    <numeric> <optional> <span> <string> <thread> <variant> <vector>
     ${ARG_HEADERS})
   # The same bytes whenever they are compiled, or ccache would know none of what uses
   # them.
@@ -28,23 +29,25 @@ function(evenpack_precompiled_for_tests)
   cmake_parse_arguments(ARG "" "NAME" "DEPS;HEADERS" ${ARGN})
   evenpack_precompiled(NAME ${ARG_NAME}
     DEPS GTest::gmock ${ARG_DEPS}
-    HEADERS <gmock/gmock.h> <gtest/gtest.h> ${ARG_HEADERS})
+    HEADERS <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h> <random> ${ARG_HEADERS})
   evenpack_compile_as_test(evenpack_precompiled_${ARG_NAME})
 endfunction()
 
-set(api_header <evenpack/v1/packing_service.pb.h>)
-set(grpc_headers <grpcpp/grpcpp.h> <evenpack/v1/packing_service.grpc.pb.h>)
+set(api_headers <evenpack/v1/cost_profile.pb.h> <evenpack/v1/packing_service.pb.h>
+    <nlohmann/json.hpp>)
+set(grpc_headers <grpcpp/grpcpp.h> <evenpack/v1/cost_profile.grpc.pb.h>
+    <evenpack/v1/packing_service.grpc.pb.h>)
 
 evenpack_precompiled(NAME library)
 if(EVENPACK_GRPC)
-  evenpack_precompiled(NAME api DEPS evenpack::proto HEADERS ${api_header})
+  evenpack_precompiled(NAME api DEPS evenpack::proto HEADERS ${api_headers})
   evenpack_precompiled(NAME grpc DEPS evenpack::grpc HEADERS ${grpc_headers})
 endif()
 if(EVENPACK_TESTS)
   evenpack_precompiled_for_tests(NAME test)
   if(EVENPACK_GRPC)
     evenpack_precompiled_for_tests(NAME api_test
-      DEPS evenpack::proto HEADERS ${api_header})
+      DEPS evenpack::proto HEADERS ${api_headers})
     evenpack_precompiled_for_tests(NAME grpc_test
       DEPS evenpack::grpc HEADERS ${grpc_headers})
   endif()

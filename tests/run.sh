@@ -92,7 +92,7 @@ check_style() {
   check "mypy" "$style/check_python_types.sh"
   if prepare "configure clang-tidy" cmake --preset clang-tidy &&
     prepare "generate sources" cmake --build build-test-tidy \
-      --target evenpack_grpc evenpack_worker_grpc; then
+      --target evenpack_generated; then
     check "clang-tidy" "$style/check_clang_tidy.sh" build-test-tidy
   fi
 }

@@ -88,13 +88,6 @@ absl::Status ReadDocuments(const v1::Documents& message,
   return absl::OkStatus();
 }
 
-std::vector<uint32_t> LengthsOf(std::span<const Document> documents) {
-  std::vector<uint32_t> lengths;
-  lengths.reserve(documents.size());
-  for (const Document& document : documents) lengths.push_back(document.length);
-  return lengths;
-}
-
 std::vector<int32_t> PositionsWithin(const std::vector<int32_t>& starts) {
   std::vector<int32_t> positions(static_cast<size_t>(starts.back()));
   for (size_t i = 0; i + 1 < starts.size(); ++i) {

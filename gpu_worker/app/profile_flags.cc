@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/program_flags.h"
 
 namespace evenpack::worker {
 namespace {
@@ -11,16 +12,6 @@ namespace {
 constexpr char kGroup[] = "Profile";
 constexpr uint64_t kMostTokens = 131'072;
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
-
-template <typename Number>
-void AddNumber(CLI::App& app, const std::string& flag, Number& value, uint64_t least,
-               uint64_t most, const std::string& help) {
-  app.add_option(flag, value, help)
-      ->check(CLI::Range(least, most))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(kGroup);
-}
 
 void AddText(CLI::App& app, const std::string& flag, std::string& value,
              const std::string& type, const std::string& help) {
@@ -46,24 +37,27 @@ void AddProfileFlags(CLI::App& app, ProfileFlags& flags) {
   options.shape.query_heads = 8;
   options.shape.kv_heads = 2;
   options.shape.head_size = 128;
-  AddNumber(app, "--longest", options.longest, 256, kMostTokens,
-            "tokens of the longest slice; the others have 128, 256, 512, ...");
-  AddNumber(app, "--query-heads", options.shape.query_heads, 1, kMaxHeads,
-            "query heads of a rank");
-  AddNumber(app, "--kv-heads", options.shape.kv_heads, 1, kMaxHeads,
-            "KV heads of a rank");
-  AddNumber(app, "--head-size", options.shape.head_size, 64, 256,
-            "elements of a head: 64, 128, 192 or 256");
+  const auto number = [&app](const std::string& flag, auto& value, uint64_t least,
+                             uint64_t most, const std::string& help) {
+    AddNumber(app, flag, value, least, most, help)->group(kGroup);
+  };
+  number("--longest", options.longest, 256, kMostTokens,
+         "tokens of the longest slice; the others have 128, 256, 512, ...");
+  number("--query-heads", options.shape.query_heads, 1, kMaxHeads,
+         "query heads of a rank");
+  number("--kv-heads", options.shape.kv_heads, 1, kMaxHeads, "KV heads of a rank");
+  number("--head-size", options.shape.head_size, 64, 256,
+         "elements of a head: 64, 128, 192 or 256");
   app.add_option("--element-type", options.shape.type, "what tensors hold")
       ->transform(CLI::CheckedTransformer(ElementTypes()))
       ->type_name("float32|bfloat16|float16")
       ->group(kGroup);
-  AddNumber(app, "--repetitions", options.repetitions.counted, 1, 1000,
-            "runs of which the median counts, after one that does not");
-  AddNumber(app, "--most-exchange-bytes", options.most_exchange_bytes, 4096, kMostBytes,
-            "what a rank receives in the largest exchange");
-  AddNumber(app, "--profile-ranks", flags.ranks, 1, 64,
-            "ranks, as threads of this process; --group-folder has its own number");
+  number("--repetitions", options.repetitions.counted, 1, 1000,
+         "runs of which the median counts, after one that does not");
+  number("--most-exchange-bytes", options.most_exchange_bytes, 4096, kMostBytes,
+         "what a rank receives in the largest exchange");
+  number("--profile-ranks", flags.ranks, 1, 64,
+         "ranks, as threads of this process; --group-folder has its own number");
   AddText(app, "--hardware", flags.hardware, "TEXT",
           "what the profile says of the machine (its processor's name)");
   AddText(app, "--output", flags.output, "FILE",

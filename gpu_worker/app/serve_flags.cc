@@ -4,27 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/arena/arena.h"
+#include "server/runtime/program_flags.h"
 
 namespace evenpack::worker {
 namespace {
 
 constexpr uint64_t kMostSeconds = uint64_t{365} * 86'400;
-
-template <typename Value>
-CLI::Option* AddNamed(CLI::App& app, const std::string& flag, Value& value,
-                      const std::map<std::string, Value>& names,
-                      const std::string& unless_given, const std::string& help) {
-  return app
-      .add_option_function<std::string>(
-          flag, [&value, &names](const std::string& name) { value = names.at(name); },
-          help)
-      ->check(CLI::IsMember(&names))
-      ->default_str(unless_given);
-}
 
 }  // namespace
 
@@ -34,13 +22,6 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
       "--serve", options.serve,
       "be a rank for a trainer's process, which attaches through --socket-folder; "
       "docs/worker.md");
-  const auto number = [&](const std::string& flag, auto& value, uint64_t least,
-                          uint64_t most, const std::string& help) {
-    return app.add_option(flag, value, help)
-        ->check(CLI::Range(least, most))
-        ->type_name("N")
-        ->capture_default_str();
-  };
   CLI::Option* const others[] = {
       app.add_option("--server", options.server, "the packing server")
           ->type_name("HOST:PORT"),
@@ -48,9 +29,9 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
                      "where the worker makes its two sockets; one worker a folder")
           ->type_name("FOLDER")
           ->check(CLI::ExistingDirectory),
-      number("--trainer-user", options.trainer_user, 0,
-             std::numeric_limits<uint32_t>::max(),
-             "the user whose processes may attach, by number; default: this one"),
+      AddNumber(app, "--trainer-user", options.trainer_user, 0,
+                std::numeric_limits<uint32_t>::max(),
+                "the user whose processes may attach, by number; default: this one"),
       app.add_option("--memory", options.memory_bytes,
                      "what the trainer's tensors and the passes over them may take "
                      "together, as 8GB")
@@ -58,14 +39,13 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
           ->check(CLI::Range(uint64_t{1}, kMaxArenaBytes))
           ->type_name("BYTES")
           ->capture_default_str(),
-      number("--patience-seconds", options.patience_seconds, 1, kMostSeconds,
-             "how long a lost rank of the group is waited for"),
-      AddNamed(app, "--log-level", options.log_level, LogLevels(), "info",
-               "least level that is logged"),
-      AddNamed(app, "--log-format", options.log_format, LogFormats(), "text",
-               "form of log lines"),
+      AddNumber(app, "--patience-seconds", options.patience_seconds, 1, kMostSeconds,
+                "how long a lost rank of the group is waited for"),
   };
   for (CLI::Option* option : others) option->needs(serve);
+  for (CLI::Option* option : AddLogFlags(app, options.log_level, options.log_format)) {
+    option->needs(serve);
+  }
 }
 
 absl::Status CheckServe(const ServeOptions& options) {

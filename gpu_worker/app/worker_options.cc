@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/program_flags.h"
 
 namespace evenpack::worker {
 namespace {
@@ -14,15 +15,6 @@ namespace {
 constexpr uint32_t kMostRanks = 64;
 // The definition takes time with the square of it.
 constexpr uint32_t kLongest = 4096;
-
-template <typename Number>
-CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value,
-                       uint64_t least, uint64_t most, const std::string& help) {
-  return app.add_option(flag, value, help)
-      ->check(CLI::Range(least, most))
-      ->type_name("N")
-      ->capture_default_str();
-}
 
 // Flags of a group, of which the folder tells whether there is one.
 struct GroupFlags {

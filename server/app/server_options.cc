@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/app/config_file.h"
+#include "server/runtime/program_flags.h"
 #include "server/store/open_store.h"
 
 namespace evenpack {
@@ -29,26 +29,6 @@ void AddAddresses(CLI::App& app, ServerOptions& options) {
                  "gRPC's channelz service; auto: where --listen is on loopback")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
-}
-
-void AddNumber(CLI::App& app, const std::string& flag, uint64_t& value, uint64_t least,
-               uint64_t most, const std::string& help) {
-  app.add_option(flag, value, help)
-      ->check(CLI::Range(least, most))
-      ->type_name("N")
-      ->capture_default_str();
-}
-
-// One of some names, of which `unless_given` is the default.
-template <typename Value>
-void AddNamed(CLI::App& app, const std::string& flag, Value& value,
-              const std::map<std::string, Value>& names,
-              const std::string& unless_given, const std::string& help) {
-  app.add_option_function<std::string>(
-         flag, [&value, &names](const std::string& name) { value = names.at(name); },
-         help)
-      ->check(CLI::IsMember(&names))
-      ->default_str(unless_given);
 }
 
 void AddLimits(CLI::App& app, ServerOptions& options) {
@@ -93,10 +73,7 @@ void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
         return std::string(CheckStoreName(name).message());
       })
       ->capture_default_str();
-  AddNamed(app, "--log-level", options.log_level, LogLevels(), "info",
-           "what is logged: messages of this level and above");
-  AddNamed(app, "--log-format", options.log_format, LogFormats(), "text",
-           "how messages are logged");
+  AddLogFlags(app, options.log_level, options.log_format);
   app.add_option(
          "--config", config,
          "a YAML file with flags as 'flag: value' lines, without dashes; a flag "

@@ -11,14 +11,14 @@
 namespace evenpack {
 namespace {
 
-constexpr double kSecondsPerNanosecond = 1e-9;
+constexpr double kNanosecond = 1e-9;
 
 void AddTo(BalanceFigures& figures, const StepBalance& balance) {
   ++figures.steps;
   figures.max_workload_seconds +=
-      static_cast<double>(balance.max_workload_ns) * kSecondsPerNanosecond;
+      static_cast<double>(balance.max_workload_ns) * kNanosecond;
   figures.mean_workload_seconds += static_cast<double>(balance.total_workload_ns) *
-                                   kSecondsPerNanosecond /
+                                   kNanosecond /
                                    static_cast<double>(balance.micro_batches);
   figures.imbalance.Observe(balance.ImbalanceDegree());
 }

@@ -1,19 +1,15 @@
 #include "server/service/cost_profile_calls.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 
 #include "evenpack/v1/cost_profile.pb.h"
-#include "server/core/document/invalid_field.h"
 #include "server/service/cost_profile_conversion.h"
 #include "server/service/field_path.h"
+#include "server/service/page_size.h"
 
 namespace evenpack {
 namespace {
-
-constexpr size_t kDefaultPage = 100;
-constexpr size_t kMaxPage = 1000;
 
 // What a list tells of a profile.
 v1::CostProfile WithoutTables(v1::CostProfile profile) {
@@ -46,15 +42,12 @@ void Handle(const ServiceEnvironment& environment,
 void Handle(const ServiceEnvironment& environment,
             const v1::ListCostProfilesRequest& request,
             v1::ListCostProfilesResponse& response, const Answer& answer) {
-  if (request.page_size() < 0) {
-    return answer(InvalidField("page_size", request.page_size(), "0 or more"));
-  }
-  const auto asked = static_cast<size_t>(request.page_size());
-  const size_t size = asked == 0 ? kDefaultPage : std::min(asked, kMaxPage);
+  const absl::StatusOr<size_t> size = PageSize(request.page_size());
+  if (!size.ok()) return answer(size.status());
   // A page token is the last name of the page before.
   CostProfileRegistry::Listed listed =
-      environment.profiles.List(request.page_token(), size + 1);
-  if (listed.size() > size) {
+      environment.profiles.List(request.page_token(), *size + 1);
+  if (listed.size() > *size) {
     listed.pop_back();
     response.set_next_page_token(listed.back().first);
   }

@@ -18,7 +18,8 @@
 namespace evenpack {
 namespace {
 
-using Reactor = grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>;
+using GroupReactor =
+    grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>;
 
 // False where there is nothing to tell.
 bool ToProto(const MemberMessage& message, v1::JoinGroupResponse& to) {
@@ -38,7 +39,7 @@ bool ToProto(const MemberMessage& message, v1::JoinGroupResponse& to) {
 
 // The transport's operations are started under no lock, since they may call back before
 // they return.
-class GroupCall final : public Reactor,
+class GroupCall final : public GroupReactor,
                         public Subscriber,
                         public DrainableCall,
                         public std::enable_shared_from_this<GroupCall> {

@@ -18,7 +18,7 @@
 namespace evenpack {
 namespace {
 
-using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
+using IngestReactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
 
 // Batches of one call that are decided and not committed yet; no more is read then.
 constexpr int kMaxUncommitted = 64;
@@ -29,7 +29,7 @@ constexpr int kMaxUntold = 16;
 // Reads are started one after another, each when the batch before it is decided and the
 // stream has room; answers go out as commits come in. The transport's operations are
 // started under no lock, since they may call back before they return.
-class IngestCall final : public Reactor,
+class IngestCall final : public IngestReactor,
                          public DrainableCall,
                          public CommitListener,
                          public std::enable_shared_from_this<IngestCall> {

@@ -1,6 +1,5 @@
 #include "server/service/job_calls.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -12,16 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
-#include "server/core/document/invalid_field.h"
 #include "server/service/job_conversion.h"
+#include "server/service/page_size.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/step_conversion.h"
 
 namespace evenpack {
 namespace {
-
-constexpr size_t kDefaultPage = 100;
-constexpr size_t kMaxPage = 1000;
 
 using JobPointer = std::shared_ptr<Job>;
 
@@ -94,14 +90,11 @@ void Handle(const ServiceEnvironment& environment, const v1::GetJobRequest& requ
 
 void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& request,
             v1::ListJobsResponse& response, const Answer& answer) {
-  if (request.page_size() < 0) {
-    return answer(InvalidField("page_size", request.page_size(), "0 or more"));
-  }
-  const auto asked = static_cast<size_t>(request.page_size());
-  const size_t size = asked == 0 ? kDefaultPage : std::min(asked, kMaxPage);
+  const absl::StatusOr<size_t> size = PageSize(request.page_size());
+  if (!size.ok()) return answer(size.status());
   // A page token is the last name of the page before.
-  std::vector<JobPointer> jobs = environment.jobs.List(request.page_token(), size + 1);
-  if (jobs.size() > size) {
+  std::vector<JobPointer> jobs = environment.jobs.List(request.page_token(), *size + 1);
+  if (jobs.size() > *size) {
     jobs.pop_back();
     response.set_next_page_token(jobs.back()->name());
   }

@@ -23,7 +23,7 @@
 namespace evenpack {
 namespace {
 
-using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+using StepsReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
   to.set_epoch(subscribed.epoch);
@@ -46,7 +46,7 @@ absl::Status Misplaced(absl::string_view what, absl::string_view where) {
 
 // The transport's operations are started under no lock, since they may call back before
 // they return.
-class StepsCall final : public Reactor,
+class StepsCall final : public StepsReactor,
                         public Subscriber,
                         public DrainableCall,
                         public std::enable_shared_from_this<StepsCall> {

@@ -3,8 +3,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 
@@ -20,11 +21,9 @@ constexpr uint32_t kMaxPage = 65536;
 
 uint32_t Word(std::string_view bytes, size_t at, bool big_endian = true) {
   uint32_t word = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[at + i]);
-    word |= uint32_t{byte} << (8 * (big_endian ? 3 - i : i));
-  }
-  return word;
+  std::memcpy(&word, bytes.data() + at, sizeof(word));
+  if (big_endian == (std::endian::native == std::endian::big)) return word;
+  return (word >> 24) | ((word >> 8) & 0xff00) | ((word & 0xff00) << 8) | (word << 24);
 }
 
 struct Checksum {
@@ -115,8 +114,9 @@ absl::Status CheckWal(std::string_view log) {
 absl::Status CheckWalOf(const std::string& path) {
   std::ifstream file(path + "-wal", std::ios::binary);
   if (!file) return absl::OkStatus();
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return CheckWal(bytes);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return CheckWal(bytes.view());
 }
 
 }  // namespace evenpack

@@ -98,9 +98,9 @@ class RankWorkerTest(AttentionTestCase):
         slow = (1, 0)
         trainers = []
         for rank in [(dp, cp) for dp in range(2) for cp in range(2)]:
-            times = ["50"] if rank == slow else []
+            pair_ns = ["50" if rank == slow else "1"]
             trainer = AttentionTrainer(
-                [IN_PROCESS_TRAINER], self.server, rank, f"{rank}", 0, more=times
+                [IN_PROCESS_TRAINER], self.server, rank, f"{rank}", 0, more=pair_ns
             )
             trainers.append(self.enterContext(trainer))
         self.check_all(trainers)
@@ -127,7 +127,7 @@ class RankWorkerTest(AttentionTestCase):
             (step.excess.latest.dp_rank, step.excess.latest.cp_rank)
             for step in latency.steps
         ]
-        # A moment without a processor can make another one late, but not in most steps.
+        # In a step where it has next to nothing to do it is not late.
         self.assertGreater(named.count(slow), len(named) / 2, named)
         machine = sum(step.excess.machine_ns for step in latency.steps)
         excess_ns = sum(

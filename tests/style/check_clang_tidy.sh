@@ -8,8 +8,11 @@ build="$(cd "$1" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mapfile -d '' files < <(tests/style/list_files.sh 'server/*.cc' 'client/*.cc' 'gpu_worker/*.cc')
 [[ ${#files[@]} -gt 0 ]] || { echo "found no C++ source" >&2; exit 1; }
+# The program itself: the script of this name starts Python for every file.
+clang_tidy="$(build-test-venv/bin/python -c \
+  'import clang_tidy; print(clang_tidy.get_executable("clang-tidy"))')"
 # The count of warnings in system headers, which are not shown, is left out.
 printf '%s\0' "${files[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" build-test-venv/bin/clang-tidy --quiet -p "$build" 2>&1 |
+  xargs -0 -n 1 -P "$(nproc)" "$clang_tidy" --quiet -p "$build" 2>&1 |
   sed '/^[0-9]* warnings\{0,1\} generated\.$/d'
 echo "${#files[@]} files"

@@ -4,6 +4,7 @@
   own configuration says where packages come from.
 - No source file is longer than MAX_LINES.
 - No file or folder is named after nothing in particular (utils, helpers, common).
+- No number's name in C++ is a macro, no type's name a typedef.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ REGISTRY_HOST = re.compile(
 )
 
 EMPTY_NAME = re.compile(r"(?:^|[/_.-])(?:utils?|helpers?|common)(?=$|[/_.-])")
+
+CPP_SUFFIXES = (".cc", ".h", ".cu", ".cuh")
+NUMBER_AS_MACRO = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+[-+~( \t]*[0-9]", re.MULTILINE
+)
+TYPEDEF = re.compile(r"^[ \t]*typedef\b", re.MULTILINE)
 
 
 def registry_hosts(path: str, text: str) -> list[str]:
@@ -73,13 +80,32 @@ def empty_name(path: str) -> list[str]:
     return [f"{path}: a name that says nothing; name it after what it holds"]
 
 
+def names_of_c(path: str, text: str) -> list[str]:
+    """One message for each number or type of C++ that is named as C names it."""
+    if not path.endswith(CPP_SUFFIXES):
+        return []
+
+    def at(match: re.Match[str]) -> str:
+        return f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+
+    return [
+        f"{at(match)}: {match.group(1)} is a macro; make the number a constexpr or an "
+        "enum"
+        for match in NUMBER_AS_MACRO.finditer(text)
+    ] + [
+        f"{at(match)}: typedef; name the type by `using`"
+        for match in TYPEDEF.finditer(text)
+    ]
+
+
 def problems_of(path: str, content: bytes) -> list[str]:
     """All messages about one file."""
     found = empty_name(path)
     if b"\0" in content:
         return found
     text = content.decode("utf-8", errors="replace")
-    return found + registry_hosts(path, text) + overlong(path, text)
+    found += registry_hosts(path, text) + overlong(path, text)
+    return found + names_of_c(path, text)
 
 
 def main() -> int:

@@ -70,6 +70,34 @@ class CheckLayoutTest(unittest.TestCase):
             with self.subTest(path=path):
                 self.assertEqual(check_layout.problems_of(path, b""), [])
 
+    def test_names_of_c_are_found_with_their_line(self) -> None:
+        for line in (
+            "#define kMost 8",
+            "# define MASK (1 << 3)",
+            "  #define A -1L",
+            "  typedef int Count;",
+        ):
+            for path in ("server/core/a.h", "gpu_worker/cuda/a.cu"):
+                with self.subTest(line=line, path=path):
+                    text = f"// A\n\n{line}\n"
+                    problems = check_layout.problems_of(path, text.encode())
+                    self.assertEqual(len(problems), 1)
+                    self.assertIn(f"{path}:3:", problems[0])
+
+    def test_other_macros_are_accepted(self) -> None:
+        for text in (
+            b"#define SERVER_A_H_\n",
+            b"#define FIND(x) 1\n",
+            b'#define NAME "8"\n',
+            b"#define LANES [[gnu::always_inline]] inline\n",
+            b"// #define OLD 1\n// typedef int Old;\nint typedefs;\n",
+        ):
+            with self.subTest(text=text):
+                self.assertEqual(check_layout.problems_of("server/a.h", text), [])
+
+    def test_macros_of_other_languages_are_accepted(self) -> None:
+        self.assertEqual(check_layout.problems_of("docs/a.md", b"#define A 1\n"), [])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace evenpack::testing {
@@ -90,7 +91,7 @@ size_t SizeOf(const UnflushedWrite& write) {
 int Sync(sqlite3_file* file, int) {
   if (!TheDisk().flushes) return SQLITE_IOERR_FSYNC;
   FileHistory& history = *Of(file).history;
-  std::string bytes = history.flushed.value_or("");
+  std::string bytes = std::move(history.flushed).value_or("");
   for (const UnflushedWrite& write : history.since) Apply(write, SizeOf(write), bytes);
   history.flushed = std::move(bytes);
   history.since.clear();

@@ -11,6 +11,9 @@
 
 namespace evenpack::testing {
 
+// What most refusals are.
+inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
 inline const absl::Status& StatusOf(const absl::Status& status) { return status; }
 template <typename T>
 const absl::Status& StatusOf(const absl::StatusOr<T>& result) {

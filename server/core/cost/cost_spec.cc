@@ -88,6 +88,13 @@ absl::Status CheckCost(const ProfiledCost& cost) {
   return absl::OkStatus();
 }
 
+absl::Status CheckShape(uint32_t max_tokens, uint32_t micro_batches) {
+  absl::Status status = CheckRange("max_tokens", max_tokens, 1, kMaxDocumentLength);
+  if (!status.ok()) return status;
+  if (micro_batches >= 1) return absl::OkStatus();
+  return InvalidField("micro_batches", micro_batches, "at least 1");
+}
+
 // Operations that the whole group does in a nanosecond.
 double FlopsPerNs(const AnalyticCost& cost, double fraction) {
   return cost.hardware.peak_flops * fraction * cost.tensor_parallel *
@@ -160,14 +167,24 @@ absl::Status Validate(const CostSpec& cost) {
 absl::StatusOr<WorkloadTable> ResolveWorkload(const CostSpec& cost, uint32_t max_tokens,
                                               uint32_t micro_batches) {
   absl::Status status = Validate(cost);
-  status.Update(CheckRange("max_tokens", max_tokens, 1, kMaxDocumentLength));
+  status.Update(CheckShape(max_tokens, micro_batches));
   if (!status.ok()) return status;
-  if (micro_batches < 1) {
-    return InvalidField("micro_batches", micro_batches, "at least 1");
-  }
   const Resolution resolution = {max_tokens, micro_batches};
   return std::visit([&](const auto& model) { return Resolve(model, resolution); },
                     cost);
+}
+
+absl::StatusOr<WorkloadTable> TabulateWorkload(
+    uint32_t max_tokens, uint32_t micro_batches,
+    absl::FunctionRef<double(uint64_t tokens)> attention_ns,
+    absl::FunctionRef<double(uint64_t tokens)> linear_ns) {
+  absl::Status status = CheckShape(max_tokens, micro_batches);
+  if (!status.ok()) return status;
+  const Resolution resolution = {max_tokens, micro_batches};
+  return Tabulate(
+      resolution,
+      [&](uint64_t tokens) { return resolution.Nanoseconds(attention_ns(tokens)); },
+      [&](uint64_t tokens) { return resolution.Nanoseconds(linear_ns(tokens)); });
 }
 
 double CrossoverTokens(const AnalyticCost& cost) {

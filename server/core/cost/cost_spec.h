@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/cost/hardware_spec.h"
@@ -61,6 +62,13 @@ absl::Status Validate(const CostSpec& cost);
 // a table that this function returns, no sum over a step overflows.
 absl::StatusOr<WorkloadTable> ResolveWorkload(const CostSpec& cost, uint32_t max_tokens,
                                               uint32_t micro_batches);
+
+// Likewise of any two functions of a number of tokens, in nanoseconds: at least 0 and
+// never falling. They are asked for rising numbers, from 0.
+absl::StatusOr<WorkloadTable> TabulateWorkload(
+    uint32_t max_tokens, uint32_t micro_batches,
+    absl::FunctionRef<double(uint64_t tokens)> attention_ns,
+    absl::FunctionRef<double(uint64_t tokens)> linear_ns);
 
 // The length at which a document's attention takes as long as its linear part, all
 // layers counted as full attention. `cost` must be valid. Independent of tensor and

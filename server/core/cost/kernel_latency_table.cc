@@ -147,11 +147,15 @@ absl::Status CheckBlocks(const std::vector<uint32_t>& q_lens,
 }
 
 // The tile model's constants; FromTileModel's comment says where they come from.
-constexpr double kQueryBlockUs = 4.35;
-constexpr double kTileUs = 1.547;
+struct TileModel {
+  double query_block_us;
+  double tile_us;
+  int64_t launch_ns;
+};
+constexpr TileModel kForwardTiles = {4.35, 1.547, 1'400};
+constexpr TileModel kBackwardTiles = {15.4, 4.51, 32'000};
 constexpr double kTileHeadSize = 128.0;
 constexpr double kPackedThroughput = 0.8;
-constexpr int64_t kTileLaunchNs = 1'400;
 
 // Query block j of q_len/128 sees kv_blocks - q_blocks + 1 + j tiles; this is the mean
 // over the blocks, linear in both lengths. Below the diagonal it may be negative.
@@ -194,7 +198,8 @@ absl::StatusOr<KernelLatencyTable> KernelLatencyTable::FromMeasurements(
 }
 
 absl::StatusOr<KernelLatencyTable> KernelLatencyTable::FromTileModel(
-    const ModelSpec& model, const HardwareSpec& hardware, uint32_t tensor_parallel) {
+    const ModelSpec& model, const HardwareSpec& hardware, uint32_t tensor_parallel,
+    Pass pass) {
   absl::Status status = Validate(model);
   status.Update(Validate(hardware));
   status.Update(CheckRange("tensor_parallel", tensor_parallel, 1, 1024));
@@ -203,18 +208,20 @@ absl::StatusOr<KernelLatencyTable> KernelLatencyTable::FromTileModel(
       model.query_heads / tensor_parallel + (model.query_heads % tensor_parallel != 0);
   const double ps_per_us =
       1e6 * local_heads / (hardware.multiprocessors * kPackedThroughput);
-  const double tile_us = kTileUs * model.head_size / kTileHeadSize;
+  const TileModel& tiles = pass == Pass::kForward ? kForwardTiles : kBackwardTiles;
+  const double tile_us = tiles.tile_us * model.head_size / kTileHeadSize;
   // The corners of everything that can be asked: the model is bilinear, so four knots
   // are all of it, and far corners keep their rounding out of the slopes.
   const std::vector<uint32_t> knots = {kTile, kMaxKnot};
   std::vector<int64_t> block_ps;
   for (const uint32_t q_len : knots) {
     for (const uint32_t kv_len : knots) {
-      const double block_us = kQueryBlockUs + tile_us * TilesPerBlock(q_len, kv_len);
+      const double block_us =
+          tiles.query_block_us + tile_us * TilesPerBlock(q_len, kv_len);
       block_ps.push_back(std::llround(block_us * ps_per_us));
     }
   }
-  return FromGrid(knots, knots, std::move(block_ps), kTileLaunchNs);
+  return FromGrid(knots, knots, std::move(block_ps), tiles.launch_ns);
 }
 
 absl::StatusOr<KernelLatencyTable> KernelLatencyTable::FromGrid(

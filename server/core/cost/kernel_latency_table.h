@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "server/core/cost/hardware_spec.h"
 #include "server/core/cost/model_spec.h"
+#include "server/core/cost/pass.h"
 
 namespace evenpack {
 
@@ -60,10 +61,12 @@ class KernelLatencyTable {
   // with a = 4.35 us, c = 1.547 us (at head size 128, in proportion to it) and 1.4 us a
   // launch, fitted to cuDNN's dense forward pass on H200 (716 TFLOPS asymptote, within
   // 5%), at 0.8 of that throughput for batches of documents of unequal length
-  // (0.75 to 0.87 by library). docs/cost-models.md compares it with measurements.
+  // (0.75 to 0.87 by library). docs/cost-models.md compares it with measurements. The
+  // backward pass likewise, with a = 15.4 us, c = 4.51 us and 32 us a launch.
   static absl::StatusOr<KernelLatencyTable> FromTileModel(const ModelSpec& model,
                                                           const HardwareSpec& hardware,
-                                                          uint32_t tensor_parallel);
+                                                          uint32_t tensor_parallel,
+                                                          Pass pass = Pass::kForward);
 
   // From what the accessors below return, the empty table included. Cells on and above
   // the diagonal (kv_len >= q_len) are 0 to kMaxBlockPs, the others may be negative.

@@ -2,6 +2,13 @@
 
 namespace evenpack {
 
+std::vector<uint32_t> LengthsOf(std::span<const Document> documents) {
+  std::vector<uint32_t> lengths;
+  lengths.reserve(documents.size());
+  for (const Document& document : documents) lengths.push_back(document.length);
+  return lengths;
+}
+
 Document CutFront(Document& rest, uint32_t length) {
   Document front = rest;
   front.length = length;

@@ -3,6 +3,8 @@
 #define EVENPACK_SERVER_CORE_DOCUMENT_DOCUMENT_H_
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace evenpack {
 
@@ -48,6 +50,9 @@ inline bool IsPiece(const Document& piece) {
          piece.offset <= piece.document_length - piece.length &&
          piece.loss_tokens <= piece.length;
 }
+
+// Of each document, in order.
+std::vector<uint32_t> LengthsOf(std::span<const Document> documents);
 
 // Cuts the first `length` tokens off `rest`, which keeps the others. 0 < length <
 // rest.length. Loss tokens are shared out in proportion and none is lost.

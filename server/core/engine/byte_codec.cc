@@ -4,7 +4,9 @@ namespace evenpack {
 
 void ByteWriter::Word(uint64_t word, int bytes) {
   std::array<char, 8> words;
-  bytes_.append(words.data(), Put(word, static_cast<size_t>(bytes), words.data()));
+  const auto count = static_cast<size_t>(bytes);
+  Put(word, count, words.data());
+  bytes_.append(words.data(), count);
 }
 
 void ByteWriter::Text(std::string_view text) {

@@ -24,11 +24,7 @@ uint32_t PadTo(const JobSpec& spec, Sharding sharding) {
 
 absl::StatusOr<ShardPlan> PlanMicroBatch(const JobSpec& spec,
                                          const MicroBatch& micro_batch) {
-  std::vector<uint32_t> lengths;
-  lengths.reserve(micro_batch.documents.size());
-  for (const Document& document : micro_batch.documents) {
-    lengths.push_back(document.length);
-  }
+  const std::vector<uint32_t> lengths = LengthsOf(micro_batch.documents);
   absl::StatusOr<ShardPlan> plan =
       PlanSharding(micro_batch.sharding, lengths, spec.context_parallel,
                    PadTo(spec, micro_batch.sharding), spec.kernel_latency);

@@ -33,11 +33,7 @@ absl::Status ChooseShardings(const JobSpec& spec, std::vector<MicroBatch>& packe
   for (MicroBatch& micro_batch : packed) {
     micro_batch.sharding = spec.sharding;
     if (spec.sharding != Sharding::kAdaptive) continue;
-    std::vector<uint32_t> lengths;
-    lengths.reserve(micro_batch.documents.size());
-    for (const Document& document : micro_batch.documents) {
-      lengths.push_back(document.length);
-    }
+    const std::vector<uint32_t> lengths = LengthsOf(micro_batch.documents);
     const auto choice = ChooseSharding(lengths, spec.context_parallel, /*pad_to=*/0,
                                        spec.kernel_latency);
     if (!choice.ok()) return choice.status();

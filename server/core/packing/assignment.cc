@@ -35,6 +35,7 @@ Packing Collect(const WorkList& work_list, std::span<const uint32_t> bins,
     packing.micro_batches[b].documents.reserve(counts[b]);
   }
   for (size_t i = 0; i < work_list.size(); ++i) {
+    PrefetchBehind(work_list, i);
     if (bins[i] == kLeftOver) {
       packing.left_over.push_back(work_list[i]);
       continue;

@@ -6,21 +6,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace evenpack {
 
-// A tournament tree over the loads of `size` bins, all 0 at first: Least() is O(1),
-// Set() O(log size). Not thread-safe.
+// A tournament tree over the loads of bins: Least() is O(1), Set() O(log bins). Not
+// thread-safe.
 class LoadTree {
  public:
-  // 1 <= size < 2^32.
-  explicit LoadTree(size_t size) : leaves_(std::bit_ceil(size)), nodes_(2 * leaves_) {
+  // 1 <= bins < 2^32, all of load 0.
+  explicit LoadTree(size_t bins) : LoadTree(std::vector<int64_t>(bins, 0)) {}
+  // loads[i] is that of bin i.
+  explicit LoadTree(std::span<const int64_t> loads)
+      : leaves_(std::bit_ceil(loads.size())), nodes_(2 * leaves_) {
     for (size_t i = 0; i < leaves_; ++i) {
-      nodes_[leaves_ + i] = {.load = i < size ? 0 : std::numeric_limits<int64_t>::max(),
-                             .bin = i};
+      nodes_[leaves_ + i] = {
+          .load = i < loads.size() ? loads[i] : std::numeric_limits<int64_t>::max(),
+          .bin = i};
     }
-    for (size_t node = leaves_ - 1; node > 0; --node) nodes_[node] = nodes_[2 * node];
+    for (size_t node = leaves_ - 1; node > 0; --node) nodes_[node] = Winner(node);
   }
 
   size_t Least() const { return nodes_[1].bin; }
@@ -30,9 +35,7 @@ class LoadTree {
     size_t node = leaves_ + bin;
     nodes_[node].load = load;
     for (node /= 2; node > 0; node /= 2) {
-      const Node& left = nodes_[2 * node];
-      const Node& right = nodes_[2 * node + 1];
-      const Node& winner = right.load < left.load ? right : left;
+      const Node& winner = Winner(node);
       // Above a match that the bin neither won before nor wins now nothing changes.
       if (winner.bin != bin && nodes_[node].bin != bin) return;
       nodes_[node] = winner;
@@ -45,6 +48,12 @@ class LoadTree {
     int64_t load = 0;
     size_t bin = 0;
   };
+
+  const Node& Winner(size_t node) const {
+    const Node& left = nodes_[2 * node];
+    const Node& right = nodes_[2 * node + 1];
+    return right.load < left.load ? right : left;
+  }
 
   size_t leaves_;
   // Node 1 is the root, node i has children 2i and 2i+1.

@@ -12,15 +12,15 @@ uint64_t RoundUp(uint64_t tokens, uint64_t multiple) {
 }
 
 template <typename... Parts>
-absl::Status Broken(const Parts&... parts) {
+absl::Status BrokenSlices(const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat("sharding: ", parts...));
 }
 
 template <typename... Parts>
 absl::Status BrokenAt(uint32_t rank, uint32_t document, uint64_t token,
                       const Parts&... parts) {
-  return Broken("rank ", rank, ", document ", document, ", token ", token, ": ",
-                parts...);
+  return BrokenSlices("rank ", rank, ", document ", document, ", token ", token, ": ",
+                      parts...);
 }
 
 }  // namespace
@@ -82,12 +82,12 @@ absl::Status SliceChecker::CheckNextSlot(const RankSlices& slices) {
 absl::Status SliceChecker::CheckForm(uint32_t rank, const RankSlices& slices) {
   const size_t size = slices.document.size();
   if (slices.begin.size() != size || slices.end.size() != size) {
-    return Broken("rank ", rank, ": columns of ", size, ", ", slices.begin.size(),
-                  " and ", slices.end.size(), " slices");
+    return BrokenSlices("rank ", rank, ": columns of ", size, ", ", slices.begin.size(),
+                        " and ", slices.end.size(), " slices");
   }
   if (slices.front_slices > size) {
-    return Broken("rank ", rank, ": front_slices ", slices.front_slices, " of ", size,
-                  " slices");
+    return BrokenSlices("rank ", rank, ": front_slices ", slices.front_slices, " of ",
+                        size, " slices");
   }
   uint64_t tokens = 0;
   for (size_t i = 0; i < size; ++i) {
@@ -99,8 +99,8 @@ absl::Status SliceChecker::CheckForm(uint32_t rank, const RankSlices& slices) {
     tokens += slices.end[i] - slices.begin[i];
   }
   if (slices.tokens != tokens) {
-    return Broken("rank ", rank, ": tokens ", slices.tokens, ", but its slices have ",
-                  tokens);
+    return BrokenSlices("rank ", rank, ": tokens ", slices.tokens,
+                        ", but its slices have ", tokens);
   }
   return absl::OkStatus();
 }
@@ -158,8 +158,8 @@ absl::Status SliceChecker::CheckCutOfDocument(uint32_t rank, uint32_t document,
 
 absl::Status SliceChecker::Finish() const {
   if (slot_ != slots_) {
-    return Broken(slot_, " slots were given, context_parallel ", context_parallel_,
-                  " has ", slots_);
+    return BrokenSlices(slot_, " slots were given, context_parallel ",
+                        context_parallel_, " has ", slots_);
   }
   if (absl::Status status = CheckCover(); !status.ok()) return status;
   return pad_multiple_ == 0 ? CheckBalance() : CheckPadding();
@@ -168,14 +168,15 @@ absl::Status SliceChecker::Finish() const {
 absl::Status SliceChecker::CheckCover() const {
   for (size_t document = 0; document < covered_.size(); ++document) {
     if (covered_[document] != length(document)) {
-      return Broken("document ", document, ", token ", covered_[document],
-                    ": is on no rank");
+      return BrokenSlices("document ", document, ", token ", covered_[document],
+                          ": is on no rank");
     }
     // Every slice of an even cut has its share; an omitted one would be a share of 0.
     if (sharding_ == Sharding::kPerDocument && pad_multiple_ == 0 &&
         slices_[document] != std::min(slots_, length(document))) {
-      return Broken("document ", document, ", token 0: is cut in ", slices_[document],
-                    " slices, an even cut makes ", std::min(slots_, length(document)));
+      return BrokenSlices("document ", document, ", token 0: is cut in ",
+                          slices_[document], " slices, an even cut makes ",
+                          std::min(slots_, length(document)));
     }
   }
   return absl::OkStatus();
@@ -198,17 +199,18 @@ absl::Status SliceChecker::CheckBalance() const {
   };
   for (uint32_t slot = 0; slot < slots_; ++slot) {
     if (!even(slot_tokens_[slot], slots_)) {
-      return Broken("rank ", RankOf(slot), ": slot ", slot, " has ", slot_tokens_[slot],
-                    " tokens, an even share of ", total, " is ", total / slots_, " to ",
-                    (total + slots_ - 1) / slots_);
+      return BrokenSlices("rank ", RankOf(slot), ": slot ", slot, " has ",
+                          slot_tokens_[slot], " tokens, an even share of ", total,
+                          " is ", total / slots_, " to ",
+                          (total + slots_ - 1) / slots_);
     }
   }
   for (uint32_t rank = 0; rank < context_parallel_; ++rank) {
     const uint64_t tokens = RankTokens(rank);
     if (!even(tokens, context_parallel_)) {
-      return Broken("rank ", rank, ": has ", tokens, " tokens, an even share of ",
-                    total, " is ", total / context_parallel_, " to ",
-                    (total + context_parallel_ - 1) / context_parallel_);
+      return BrokenSlices("rank ", rank, ": has ", tokens, " tokens, an even share of ",
+                          total, " is ", total / context_parallel_, " to ",
+                          (total + context_parallel_ - 1) / context_parallel_);
     }
   }
   return CheckEndPadding();
@@ -223,14 +225,15 @@ absl::Status SliceChecker::CheckEndPadding() const {
     const uint64_t held = RankTokens(rank) + padding;
     if (padding < least_padding || padding > least_padding + 1 || held < least_held ||
         held > least_held + 1) {
-      return Broken("rank ", rank, ": padding ", padding, " beside ", RankTokens(rank),
-                    " tokens, an even share of ", end_padding_, " in ", padded_tokens_);
+      return BrokenSlices("rank ", rank, ": padding ", padding, " beside ",
+                          RankTokens(rank), " tokens, an even share of ", end_padding_,
+                          " in ", padded_tokens_);
     }
     total += padding;
   }
   if (total != end_padding_) {
-    return Broken("padding of all ranks ", total, ", that of the sequence ",
-                  end_padding_);
+    return BrokenSlices("padding of all ranks ", total, ", that of the sequence ",
+                        end_padding_);
   }
   return absl::OkStatus();
 }
@@ -242,16 +245,17 @@ absl::Status SliceChecker::CheckPadding() const {
     const uint64_t before = std::min(slot * slot_share, sequence_covered_);
     const uint64_t share = std::min(slot_share, sequence_covered_ - before);
     if (sharding_ != Sharding::kPerDocument && slot_tokens_[slot] != share) {
-      return Broken("rank ", RankOf(slot), ": slot ", slot, " has ", slot_tokens_[slot],
-                    " tokens, its part of the padded sequence ", share);
+      return BrokenSlices("rank ", RankOf(slot), ": slot ", slot, " has ",
+                          slot_tokens_[slot],
+                          " tokens, its part of the padded sequence ", share);
     }
   }
   for (uint32_t rank = 0; rank < context_parallel_; ++rank) {
     const uint64_t tokens = RankTokens(rank);
     if (tokens + rank_padding_[rank] != 2 * slot_share) {
-      return Broken("rank ", rank, ": ", tokens, " tokens and padding ",
-                    rank_padding_[rank], ", the padded share of a rank is ",
-                    2 * slot_share);
+      return BrokenSlices("rank ", rank, ": ", tokens, " tokens and padding ",
+                          rank_padding_[rank], ", the padded share of a rank is ",
+                          2 * slot_share);
     }
   }
   return absl::OkStatus();

@@ -14,7 +14,7 @@ namespace evenpack {
 namespace {
 
 template <typename... Parts>
-absl::Status Broken(const Parts&... parts) {
+absl::Status BrokenPlan(const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat("shard plan: ", parts...));
 }
 
@@ -27,16 +27,16 @@ bool IsPlanned(Sharding sharding) {
 
 absl::Status CheckKind(const ShardPlan& plan) {
   if (!IsPlanned(plan.sharding)) {
-    return Broken("sharding ", static_cast<uint32_t>(plan.sharding),
-                  "; accepted: ", kPlanned);
+    return BrokenPlan("sharding ", static_cast<uint32_t>(plan.sharding),
+                      "; accepted: ", kPlanned);
   }
   if (plan.context_parallel < 1 || plan.context_parallel > kMaxContextParallel) {
-    return Broken("context_parallel ", plan.context_parallel, "; accepted: 1 to ",
-                  kMaxContextParallel);
+    return BrokenPlan("context_parallel ", plan.context_parallel, "; accepted: 1 to ",
+                      kMaxContextParallel);
   }
   if (plan.pad_multiple > kMaxPadMultiple || plan.pad_multiple % plan.slots() != 0) {
-    return Broken("pad_multiple ", plan.pad_multiple, "; accepted: a multiple of ",
-                  plan.slots(), " up to ", kMaxPadMultiple);
+    return BrokenPlan("pad_multiple ", plan.pad_multiple, "; accepted: a multiple of ",
+                      plan.slots(), " up to ", kMaxPadMultiple);
   }
   return absl::OkStatus();
 }
@@ -52,20 +52,21 @@ absl::Status CheckPaddedTokens(uint64_t padded_tokens,
                                  padded_tokens % multiple == 0)) {
     return absl::OkStatus();
   }
-  return Broken("padded_tokens ", padded_tokens, "; accepted: ", least,
-                ", or a multiple of ", multiple, " above that, up to ", most);
+  return BrokenPlan("padded_tokens ", padded_tokens, "; accepted: ", least,
+                    ", or a multiple of ", multiple, " above that, up to ", most);
 }
 
 absl::Status CheckDocuments(const ShardPlan& plan) {
   const std::vector<uint64_t>& starts = plan.document_starts;
   if (starts.empty() || starts[0] != 0) {
-    return Broken("document_starts does not begin with 0");
+    return BrokenPlan("document_starts does not begin with 0");
   }
   for (size_t i = 0; i < plan.documents(); ++i) {
     const uint64_t length = starts[i + 1] - starts[i];
     if (length < 1 || length > kMaxDocumentLength) {
-      return Broken("document ", i, ": starts at ", starts[i], ", the next at ",
-                    starts[i + 1], "; accepted: lengths of 1 to ", kMaxDocumentLength);
+      return BrokenPlan("document ", i, ": starts at ", starts[i], ", the next at ",
+                        starts[i + 1], "; accepted: lengths of 1 to ",
+                        kMaxDocumentLength);
     }
   }
   return CheckPaddedTokens(plan.padded_tokens, starts, plan.sharding,
@@ -75,7 +76,7 @@ absl::Status CheckDocuments(const ShardPlan& plan) {
 // One column entry per `what`, or none where the sharding does not use the column.
 absl::Status CheckSize(absl::string_view column, size_t size, size_t expected) {
   if (size == expected) return absl::OkStatus();
-  return Broken(column, " has ", size, " entries; accepted: ", expected);
+  return BrokenPlan(column, " has ", size, " entries; accepted: ", expected);
 }
 
 absl::Status CheckSizes(const ShardPlan& plan) {
@@ -92,14 +93,14 @@ absl::Status CheckSizes(const ShardPlan& plan) {
 absl::Status CheckSlotStarts(const ShardPlan& plan) {
   const uint32_t slots = plan.slots();
   if (plan.slot_starts[0] != 0 || plan.slot_starts[slots] != plan.tokens()) {
-    return Broken("slot_starts runs from ", plan.slot_starts[0], " to ",
-                  plan.slot_starts[slots], "; accepted: 0 to ", plan.tokens());
+    return BrokenPlan("slot_starts runs from ", plan.slot_starts[0], " to ",
+                      plan.slot_starts[slots], "; accepted: 0 to ", plan.tokens());
   }
   for (uint32_t slot = 0; slot < slots; ++slot) {
     if (plan.slot_starts[slot] > plan.slot_starts[slot + 1]) {
-      return Broken("slot ", slot, ": starts at ", plan.slot_starts[slot],
-                    ", the next at ", plan.slot_starts[slot + 1],
-                    "; accepted: starts that do not fall");
+      return BrokenPlan("slot ", slot, ": starts at ", plan.slot_starts[slot],
+                        ", the next at ", plan.slot_starts[slot + 1],
+                        "; accepted: starts that do not fall");
     }
   }
   return absl::OkStatus();
@@ -116,8 +117,8 @@ absl::Status CheckDocumentCuts(const ShardPlan& plan) {
     const uint64_t length = plan.length(i);
     const uint64_t cut = plan.slot_tokens[i] * slots + plan.left_over[i];
     if (plan.left_over[i] >= slots || (padded && plan.left_over[i] != 0)) {
-      return Broken("document ", i, ": left_over ", plan.left_over[i],
-                    "; accepted: ", padded ? 0 : length % slots);
+      return BrokenPlan("document ", i, ": left_over ", plan.left_over[i],
+                        "; accepted: ", padded ? 0 : length % slots);
     }
     const bool last = i + 1 == plan.documents();
     // Without what lies behind the last document.
@@ -125,13 +126,13 @@ absl::Status CheckDocumentCuts(const ShardPlan& plan) {
     if (padded ? own < length || own - length >= plan.pad_multiple ||
                      own % plan.pad_multiple != 0
                : cut != length) {
-      return Broken(
+      return BrokenPlan(
           "document ", i, ": is cut as ", cut, " tokens, has ", length,
           padded ? absl::StrCat(" before padding to ", plan.pad_multiple) : "");
     }
     if (plan.cursor[i] != cursor) {
-      return Broken("document ", i, ": cursor ", plan.cursor[i],
-                    "; accepted: ", cursor);
+      return BrokenPlan("document ", i, ": cursor ", plan.cursor[i],
+                        "; accepted: ", cursor);
     }
     cursor = (cursor + plan.left_over[i]) % slots;
   }
@@ -159,7 +160,8 @@ absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding
     return InvalidField("sharding", static_cast<uint32_t>(sharding), kPlanned);
   }
   if (ranks.size() != context_parallel) {
-    return Broken("slices of ", ranks.size(), " ranks; accepted: ", context_parallel);
+    return BrokenPlan("slices of ", ranks.size(),
+                      " ranks; accepted: ", context_parallel);
   }
   const std::vector<uint64_t> starts = DocumentStarts(lengths);
   const uint32_t multiple = *PadMultiple(context_parallel, pad_to);
@@ -198,12 +200,13 @@ absl::Status Validate(const ShardPlan& plan) {
 absl::Status Validate(const ShardPlan& plan, std::span<const uint32_t> lengths) {
   if (absl::Status status = Validate(plan); !status.ok()) return status;
   if (plan.documents() != lengths.size()) {
-    return Broken("is of ", plan.documents(), " documents, not of ", lengths.size());
+    return BrokenPlan("is of ", plan.documents(), " documents, not of ",
+                      lengths.size());
   }
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (plan.length(i) != lengths[i]) {
-      return Broken("document ", i, ": has ", plan.length(i), " tokens in the plan, ",
-                    lengths[i], " in the micro-batch");
+      return BrokenPlan("document ", i, ": has ", plan.length(i),
+                        " tokens in the plan, ", lengths[i], " in the micro-batch");
     }
   }
   return absl::OkStatus();

@@ -12,12 +12,11 @@ namespace {
 using ::evenpack::testing::ConsumerFixture;
 using ::evenpack::testing::FakeStepCall;
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kGone;
 using ::evenpack::testing::ServerError;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestHistory;
 using ::testing::HasSubstr;
-
-const absl::Status kGone = absl::UnavailableError("connection reset");
 
 class ConsumerDurableTest : public ConsumerFixture {
  protected:

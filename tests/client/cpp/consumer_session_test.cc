@@ -15,6 +15,7 @@ namespace {
 using ::evenpack::testing::ConsumerFixture;
 using ::evenpack::testing::FakeStepCall;
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kGone;
 using ::evenpack::testing::ServerError;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestHistory;
@@ -23,8 +24,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using ConsumerSessionTest = ConsumerFixture;
-
-const absl::Status kGone = absl::UnavailableError("connection reset");
 
 TEST_F(ConsumerSessionTest, SubscribesAsAsked) {
   options_.dp_rank = 1;

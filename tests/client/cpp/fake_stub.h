@@ -155,11 +155,19 @@ class FakeCall {
 using FakeIngestCall = FakeCall<v1::IngestRequest, v1::IngestResponse>;
 using FakeStepCall = FakeCall<v1::StreamStepsRequest, v1::StreamStepsResponse>;
 using FakeGroupCall = FakeCall<v1::JoinGroupRequest, v1::JoinGroupResponse>;
+extern template class FakeCall<v1::IngestRequest, v1::IngestResponse>;
+extern template class FakeCall<v1::StreamStepsRequest, v1::StreamStepsResponse>;
+extern template class FakeCall<v1::JoinGroupRequest, v1::JoinGroupResponse>;
 
 // Unary calls are mocked, streams are conversations.
 class FakeStub : public client::Stub {
  public:
   using CallOptions = client::CallOptions;
+
+  // Apart from the class, as the destructor is: what the mocked methods expand to is
+  // compiled once.
+  FakeStub();
+  ~FakeStub() override;
 
   MOCK_METHOD(absl::StatusOr<v1::CreateJobResponse>, CreateJob,
               (const v1::CreateJobRequest&, const CallOptions&), (override));
@@ -198,25 +206,17 @@ class FakeStub : public client::Stub {
   MOCK_METHOD(absl::StatusOr<v1::DeleteCostProfileResponse>, DeleteCostProfile,
               (const v1::DeleteCostProfileRequest&, const CallOptions&), (override));
 
-  std::unique_ptr<client::IngestStream> Ingest(const std::stop_token& stop) override {
-    return Open(ingest_calls_, stop);
-  }
-  std::unique_ptr<client::StepStream> StreamSteps(
-      const std::stop_token& stop) override {
-    return Open(step_calls_, stop);
-  }
-
-  std::unique_ptr<client::GroupStream> JoinGroup(const std::stop_token& stop) override {
-    return Open(group_calls_, stop);
-  }
+  std::unique_ptr<client::IngestStream> Ingest(const std::stop_token& stop) override;
+  std::unique_ptr<client::StepStream> StreamSteps(const std::stop_token& stop) override;
+  std::unique_ptr<client::GroupStream> JoinGroup(const std::stop_token& stop) override;
 
   // The next call that the client opened; blocks until there is one.
-  std::shared_ptr<FakeIngestCall> AwaitIngestCall() { return Await(ingest_calls_); }
-  std::shared_ptr<FakeStepCall> AwaitStepCall() { return Await(step_calls_); }
-  std::shared_ptr<FakeGroupCall> AwaitGroupCall() { return Await(group_calls_); }
+  std::shared_ptr<FakeIngestCall> AwaitIngestCall();
+  std::shared_ptr<FakeStepCall> AwaitStepCall();
+  std::shared_ptr<FakeGroupCall> AwaitGroupCall();
   // Calls that were opened and not taken.
-  size_t ingest_calls() const { return Count(ingest_calls_); }
-  size_t step_calls() const { return Count(step_calls_); }
+  size_t ingest_calls() const;
+  size_t step_calls() const;
 
  private:
   template <typename Call>
@@ -224,30 +224,11 @@ class FakeStub : public client::Stub {
 
   template <typename Call>
   std::unique_ptr<typename Call::Stream> Open(Calls<Call>& calls,
-                                              const std::stop_token& stop) {
-    auto call = std::make_shared<Call>();
-    {
-      MutexLock lock(mutex_);
-      calls.push_back(call);
-      changed_.SignalAll();
-    }
-    return std::make_unique<typename Call::Stream>(std::move(call), stop);
-  }
-
+                                              const std::stop_token& stop);
   template <typename Call>
-  std::shared_ptr<Call> Await(Calls<Call>& calls) {
-    MutexLock lock(mutex_);
-    while (calls.empty()) changed_.Wait(mutex_);
-    auto call = std::move(calls.front());
-    calls.pop_front();
-    return call;
-  }
-
+  std::shared_ptr<Call> Await(Calls<Call>& calls);
   template <typename Call>
-  size_t Count(const Calls<Call>& calls) const {
-    MutexLock lock(mutex_);
-    return calls.size();
-  }
+  size_t Count(const Calls<Call>& calls) const;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -17,6 +17,7 @@ namespace evenpack::client {
 namespace {
 
 using ::evenpack::testing::FakeGroupCall;
+using ::evenpack::testing::kGone;
 using ::evenpack::testing::ServerError;
 using ::evenpack::testing::SessionFixture;
 using ::evenpack::testing::StatusIs;
@@ -44,8 +45,6 @@ v1::JoinGroupResponse GiveUp(uint64_t epoch) {
   response.mutable_give_up()->set_epoch(epoch);
   return response;
 }
-
-const absl::Status kGone = absl::UnavailableError("gone");
 
 class GroupSessionTest : public SessionFixture {
  protected:
@@ -183,8 +182,9 @@ TEST_F(GroupSessionTest, WhileNotConnectedItGivesUpWhenTheBackoffHasEnded) {
   session_->Report({"h:2"});
   AwaitCall()->End(kGone);
   AwaitCall()->End(kGone);
-  EXPECT_THAT(session_->Next().status(), StatusIs(absl::StatusCode::kUnavailable,
-                                                  "gone (gave up after 2 attempts)"));
+  EXPECT_THAT(session_->Next().status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "connection reset (gave up after 2 attempts)"));
 }
 
 TEST_F(GroupSessionTest, AnErrorOfTheServersOwnIsFinal) {

@@ -15,14 +15,13 @@ namespace {
 
 using ::evenpack::testing::FakeIngestCall;
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kGone;
 using ::evenpack::testing::ServerError;
 using ::evenpack::testing::SessionFixture;
 using ::evenpack::testing::StatusIs;
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const absl::Status kGone = absl::UnavailableError("connection reset");
 
 v1::IngestResponse Accepted(uint64_t next_sequence, bool ended = false) {
   v1::IngestResponse response;

@@ -14,6 +14,7 @@ namespace evenpack::client {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kGone;
 using ::evenpack::testing::ServerError;
 using ::evenpack::testing::SessionFixture;
 using ::evenpack::testing::StatusIs;
@@ -25,8 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::Property;
 using ::testing::Return;
 using ::testing::SizeIs;
-
-const absl::Status kGone = absl::UnavailableError("gone");
 
 class RetryingConnectionTest : public SessionFixture {
  protected:
@@ -103,8 +102,9 @@ TEST_F(RetryingConnectionTest, OtherErrorsAreFinalAndKeepTheirDetails) {
 TEST_F(RetryingConnectionTest, GivesUpAfterTenMinutes) {
   EXPECT_CALL(*stub_, Acknowledge).WillRepeatedly(Return(kGone));
   const Clock::TimePoint start = clock_.Now();
-  EXPECT_THAT(connection_->Acknowledge({}), StatusIs(absl::StatusCode::kUnavailable,
-                                                     HasSubstr("gone (gave up after")));
+  EXPECT_THAT(connection_->Acknowledge({}),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("connection reset (gave up after")));
   EXPECT_EQ(SecondsBetween(start, clock_.Now()), 600);
 }
 

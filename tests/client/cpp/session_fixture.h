@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/error_details.h"
 #include "client/cpp/mocks/fake_clock.h"
@@ -15,29 +16,22 @@
 
 namespace evenpack::testing {
 
+// How a call ends whose server went away.
+inline const absl::Status kGone = absl::UnavailableError("connection reset");
+
 // An error as the server words it: with a reason.
-inline absl::Status ServerError(absl::StatusCode code, const std::string& message,
-                                const std::string& reason) {
-  client::ErrorDetails details;
-  details.reason = reason;
-  details.domain = "evenpack";
-  return client::WithDetails(absl::Status(code, message), details);
-}
+absl::Status ServerError(absl::StatusCode code, const std::string& message,
+                         const std::string& reason);
 
 // Waits take no time and have no jitter.
 class SessionFixture : public ::testing::Test {
  protected:
-  SessionFixture() {
-    client_options_.clock = &clock_;
-    client_options_.sleeper = sleeper_;
-    client_options_.random = [] { return 0.5; };
-  }
+  SessionFixture();
+  ~SessionFixture() override;
 
   client::FakeClock clock_;
-  const std::shared_ptr<client::FakeSleeper> sleeper_ =
-      std::make_shared<client::FakeSleeper>(clock_);
-  const std::shared_ptr<::testing::NiceMock<FakeStub>> stub_ =
-      std::make_shared<::testing::NiceMock<FakeStub>>();
+  const std::shared_ptr<client::FakeSleeper> sleeper_;
+  const std::shared_ptr<::testing::NiceMock<FakeStub>> stub_;
   client::ClientOptions client_options_;
 };
 

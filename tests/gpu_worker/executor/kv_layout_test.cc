@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <tuple>
@@ -160,9 +161,8 @@ TEST(KvLayoutTest, EveryTaskSeesItsDocumentsKeysAndNothingElseTravels) {
     for (uint32_t& length : lengths) {
       length = Draw(random, 1, repeat % 2 == 0 ? 6 : 90);
     }
-    constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
-                                       Sharding::kContiguous};
-    const Sharding sharding = kShardings[Draw(random, 0, 2)];
+    const Sharding sharding = std::array{Sharding::kPerSequence, Sharding::kPerDocument,
+                                         Sharding::kContiguous}[Draw(random, 0, 2)];
     const uint32_t cp = Draw(random, 1, 9);
     const uint32_t pad_to = Draw(random, 0, 1) * 4;
     const AttentionShape shape = Window(Draw(random, 0, 1) * Draw(random, 1, 40));

@@ -15,7 +15,7 @@ namespace {
 
 using evenpack::testing::IsOk;
 
-AttentionShape TwoHeads() {
+AttentionShape TwoKvHeads() {
   AttentionShape shape;
   shape.query_heads = 4;
   shape.kv_heads = 2;
@@ -29,7 +29,7 @@ const float* Row(const Rows& rows, uint64_t row) {
 // Each key that a task sees is that of its document and position.
 TEST(ReceivedKvTest, HoldsTheKeysOfItsHeadsThatOthersOwn) {
   constexpr uint64_t kSeed = 4;
-  const AttentionShape shape = TwoHeads();
+  const AttentionShape shape = TwoKvHeads();
   const std::vector<uint32_t> lengths = {30, 11};
   const ShardPlan plan = Planned(Sharding::kPerDocument, lengths, 2);
   const MadeMicroBatch made(shape, lengths, kSeed);
@@ -70,10 +70,10 @@ TEST(ReceivedKvTest, HoldsTheKeysOfItsHeadsThatOthersOwn) {
 
 TEST(ReceivedKvTest, ALocalCallHasAllHeadsAndTheTasksThatNeedNoOthersKeys) {
   const ShardPlan plan = Planned(Sharding::kPerSequence, {40}, 2);
-  const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 0, TwoHeads());
-  const RankTensors tensors = MadeMicroBatch(TwoHeads(), {40}, 1).OfRank(plan, 0);
+  const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 0, TwoKvHeads());
+  const RankTensors tensors = MadeMicroBatch(TwoKvHeads(), {40}, 1).OfRank(plan, 0);
   const AttentionCall call = LocalCall(prepared, tensors.input());
-  EXPECT_EQ(call.shape, TwoHeads());
+  EXPECT_EQ(call.shape, TwoKvHeads());
   EXPECT_EQ(call.tasks.size(), prepared.local_tasks.size());
   EXPECT_EQ(call.query.data, tensors.query.data());
   EXPECT_EQ(call.received_key.data, nullptr);

@@ -1,11 +1,13 @@
-// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP [TIMES]]: executes
-// the attention of a rank's steps, forward and backward, to the last of the job, and
-// holds it to the definition. Steps are durable once CP rank 0 has ended them. The
-// forward passes are computed TIMES times: a machine that is slow.
+// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP [PAIR_NS]]:
+// executes the attention of a rank's steps, forward and backward, to the last of the
+// job, and holds it to the definition. Steps are durable once CP rank 0 has ended them.
+// With PAIR_NS passes are timed by a clock that a query and a key move by so many
+// nanoseconds, and nothing else does.
 //
 // A line of standard output is an object in JSON: of a step its number, the epoch of
 // the group, how often it was begun, and the largest error.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -18,10 +20,13 @@
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/rank_worker/rank_worker.h"
 #include "gpu_worker/selftest/made_micro_batch.h"
+#include "tests/testing/fake_clock.h"
 
 namespace {
 
 namespace client = evenpack::client;
+using evenpack::testing::FakeClock;
+using evenpack::worker::AttentionCall;
 using evenpack::worker::AttentionShape;
 using evenpack::worker::CpuAttention;
 using evenpack::worker::GroupExecutor;
@@ -34,33 +39,41 @@ using evenpack::worker::RankWorkerOptions;
 
 struct Task {
   std::string address;
-  uint32_t times = 1;
+  // 0: passes are timed as they are.
+  int64_t pair_ns = 0;
   RankWorkerOptions options;
 };
 
-// Computes forward passes several times over, which changes no result.
-class RepeatingEngine final : public evenpack::worker::AttentionEngine {
+// A machine of a given speed, whatever else runs on it.
+class PacedEngine final : public evenpack::worker::AttentionEngine {
  public:
-  RepeatingEngine(AttentionEngine& engine, uint32_t times)
-      : engine_(engine), times_(times) {}
+  PacedEngine(AttentionEngine& engine, int64_t pair_ns, FakeClock& clock)
+      : engine_(engine), pair_ns_(pair_ns), clock_(clock) {}
 
-  absl::Status Forward(const evenpack::worker::AttentionCall& call,
+  absl::Status Forward(const AttentionCall& call,
                        const evenpack::worker::ForwardResult& result) override {
-    absl::Status status;
-    for (uint32_t i = 0; status.ok() && i < times_; ++i) {
-      status = engine_.Forward(call, result);
-    }
-    return status;
+    Pass(call);
+    return engine_.Forward(call, result);
   }
-  absl::Status Backward(const evenpack::worker::AttentionCall& call,
+  absl::Status Backward(const AttentionCall& call,
                         const evenpack::worker::BackwardInput& input,
                         const evenpack::worker::BackwardResult& result) override {
+    Pass(call);
     return engine_.Backward(call, input, result);
   }
 
  private:
+  void Pass(const AttentionCall& call) {
+    int64_t pairs = 0;
+    for (const evenpack::worker::AttentionTask& task : call.tasks) {
+      pairs += int64_t{task.end - task.begin} * task.end;
+    }
+    clock_.Advance(std::chrono::nanoseconds(pairs * pair_ns_));
+  }
+
   AttentionEngine& engine_;
-  const uint32_t times_;
+  const int64_t pair_ns_;
+  FakeClock& clock_;
 };
 
 AttentionShape SmallShape() {
@@ -125,15 +138,17 @@ absl::Status ExecuteAll(RankWorker& worker, uint32_t cp_rank) {
   }
 }
 
-absl::Status Run(const Task& task) {
+absl::Status Run(Task task) {
   client::ClientOptions options{.address = task.address};
   // So that a server that is back is soon found.
   options.backoff.maximum = std::chrono::milliseconds(500);
   absl::StatusOr<client::Client> connected = client::Client::Connect(options);
   if (!connected.ok()) return connected.status();
   CpuAttention processor(1);
-  RepeatingEngine engine(processor, task.times);
-  const auto worker = RankWorker::Start(*connected, task.options, engine);
+  FakeClock clock;
+  PacedEngine paced(processor, task.pair_ns, clock);
+  if (task.pair_ns > 0) task.options.executor.clock = &clock;
+  const auto worker = RankWorker::Start(*connected, task.options, paced);
   if (!worker.ok()) return worker.status();
   const absl::Status status = ExecuteAll(**worker, *task.options.steps.cp_rank);
   return status.ok() ? (*worker)->consumer().Close() : status;
@@ -146,7 +161,7 @@ bool Read(int argc, char** argv, Task& task) {
   if (argc < 6 || argc > 8 || !absl::SimpleAtoi(argv[3], &options.steps.dp_rank) ||
       !absl::SimpleAtoi(argv[4], &cp_rank) ||
       (argc >= 7 && !absl::SimpleAtoi(argv[6], &from_step)) ||
-      (argc == 8 && !absl::SimpleAtoi(argv[7], &task.times))) {
+      (argc == 8 && !absl::SimpleAtoi(argv[7], &task.pair_ns))) {
     return false;
   }
   task.address = argv[1];
@@ -166,7 +181,7 @@ int main(int argc, char** argv) {
   Task task;
   if (!Read(argc, argv, task)) {
     std::cerr << "usage: attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER "
-                 "[FROM_STEP [TIMES]]\n";
+                 "[FROM_STEP [PAIR_NS]]\n";
     return 2;
   }
   const absl::Status status = Run(task);

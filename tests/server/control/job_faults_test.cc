@@ -26,15 +26,9 @@ using testing::Do;
 using testing::Draw;
 using testing::Follower;
 using testing::Open;
+using testing::OutlierJob;
 using testing::RandomLengths;
 using testing::TokensOf;
-
-JobSpec OutlierJob() {
-  JobSpec spec = testing::SmallJob();
-  spec.policy.kind = PolicyKind::kWlb;
-  spec.policy.queue_thresholds = {60, 100};
-  return spec;
-}
 
 // Sends all of a stream, several batches under way at a time, from wherever the job
 // stands after each failure.

@@ -30,6 +30,7 @@ using testing::DoUpdate;
 using ::testing::ElementsAre;
 using testing::Follower;
 using testing::IsOk;
+using testing::OutlierJob;
 using testing::RandomLengths;
 using testing::ResolveCosts;
 using testing::SmallJob;
@@ -41,13 +42,6 @@ uint64_t Sum(const std::vector<uint32_t>& lengths) {
 
 double MeanOf(const Histogram& histogram) {
   return histogram.sum() / static_cast<double>(histogram.count());
-}
-
-JobSpec OutlierJob() {
-  JobSpec spec = SmallJob();
-  spec.policy.kind = PolicyKind::kWlb;
-  spec.policy.queue_thresholds = {60, 100};
-  return spec;
 }
 
 class JobRecorderTest : public ::testing::Test {

@@ -21,6 +21,14 @@ inline JobSpec SmallJob() {
   return spec;
 }
 
+// With outlier queues from 60 and 100 tokens.
+inline JobSpec OutlierJob() {
+  JobSpec spec = SmallJob();
+  spec.policy.kind = PolicyKind::kWlb;
+  spec.policy.queue_thresholds = {60, 100};
+  return spec;
+}
+
 // The documents of so many of its steps.
 inline std::vector<uint32_t> StepsOfDocuments(size_t steps) {
   return std::vector<uint32_t>(steps * 8, 50);

@@ -40,8 +40,8 @@ TEST(MetricFamiliesTest, KeepsTheOrderOfTheDefinitionsNotOfTheCalls) {
 }
 
 TEST(MetricFamiliesTest, AHistogramsBucketsAreCumulative) {
-  static constexpr double kBounds[] = {0.005, 0.1};
-  Histogram histogram(kBounds);
+  static constexpr double kDecideBounds[] = {0.005, 0.1};
+  Histogram histogram(kDecideBounds);
   histogram.Observe(0.004);
   histogram.Observe(0.0625, 2);
   histogram.Observe(4, 3);

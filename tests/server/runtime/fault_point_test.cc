@@ -13,7 +13,7 @@ namespace evenpack {
 namespace {
 
 // Each case runs in a process of its own, which reads the variable at its first point.
-class FaultPointDeathTest : public testing::Test {
+class FaultPointDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   void TearDown() override { unsetenv("EVENPACK_KILL_AT"); }
@@ -24,8 +24,8 @@ class FaultPointDeathTest : public testing::Test {
   }
 };
 
-const auto kKilled = testing::KilledBySignal(SIGKILL);
-const auto kEnded = testing::ExitedWithCode(0);
+const auto kKilled = ::testing::KilledBySignal(SIGKILL);
+const auto kEnded = ::testing::ExitedWithCode(0);
 
 TEST_F(FaultPointDeathTest, TheProcessDiesWhenItPassesTheNamedPointForTheNthTime) {
   KillAt("here:3");
@@ -59,7 +59,7 @@ TEST_F(FaultPointDeathTest, AValueOfAnotherFormIsNamedAtTheFirstPoint) {
   for (const char* value : {"", "here", ":1", "here:", "here:0", "here:-1", "here:x"}) {
     KillAt(value);
     EXPECT_EXIT((StartLog(LogLevel::kInfo, LogFormat::kText), FaultPoint("there")),
-                testing::KilledBySignal(SIGABRT), "name=EVENPACK_KILL_AT.*NAME:COUNT")
+                ::testing::KilledBySignal(SIGABRT), "name=EVENPACK_KILL_AT.*NAME:COUNT")
         << value;
   }
 }

@@ -23,7 +23,7 @@ using testing::ServiceSpec;
 using testing::SmallProfile;
 using testing::StatusIs;
 
-constexpr CostShape kShape = {
+constexpr CostShape kSmallShape = {
     .max_length = 512, .micro_batches = 4, .tensor_parallel = 2, .context_parallel = 2};
 
 // Knows "small" alone.
@@ -111,12 +111,12 @@ TEST(CostProfileConversionTest, RefusesAFieldOutOfItsRange) {
 
 TEST(CostProfileConversionTest, AProfileStandsForItsForwardLatencies) {
   v1::Cost named = ProfiledCost();
-  ASSERT_THAT(ResolveProfile(Find, kShape, named), IsOk());
+  ASSERT_THAT(ResolveProfile(Find, kSmallShape, named), IsOk());
   EXPECT_EQ(named.kernel_latency().SerializeAsString(),
             SmallProfile("small").forward().SerializeAsString());
   v1::Cost none = ProfiledCost();
   none.clear_profile();
-  ASSERT_THAT(ResolveProfile(nullptr, kShape, none), IsOk());
+  ASSERT_THAT(ResolveProfile(nullptr, kSmallShape, none), IsOk());
   EXPECT_FALSE(none.has_kernel_latency());
 }
 
@@ -124,7 +124,7 @@ TEST(CostProfileConversionTest, AProfileThatIsNotThereIsNamed) {
   v1::Cost cost;
   cost.set_profile("other");
   for (const ProfileFinder& find : {ProfileFinder(Find), ProfileFinder()}) {
-    const absl::Status status = ResolveProfile(find, kShape, cost);
+    const absl::Status status = ResolveProfile(find, kSmallShape, cost);
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound,
                                  AllOf(HasSubstr("spec.cost.profile: 'other'"),
                                        HasSubstr("accepted: the name"))));
@@ -133,14 +133,14 @@ TEST(CostProfileConversionTest, AProfileThatIsNotThereIsNamed) {
   }
   EXPECT_THAT(
       ResolveProfile([](const std::string&) { return absl::DataLossError("damaged"); },
-                     kShape, cost),
+                     kSmallShape, cost),
       StatusIs(absl::StatusCode::kDataLoss, "damaged"));
 }
 
 TEST(CostProfileConversionTest, AProfileAndInlineLatenciesAreRefusedTogether) {
   v1::Cost cost = ProfiledCost();
   cost.mutable_kernel_latency();
-  const absl::Status status = ResolveProfile(Find, kShape, cost);
+  const absl::Status status = ResolveProfile(Find, kSmallShape, cost);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                HasSubstr("together with cost.kernel_latency")));
   EXPECT_EQ(RefusedField(status), "cost.profile");
@@ -148,7 +148,7 @@ TEST(CostProfileConversionTest, AProfileAndInlineLatenciesAreRefusedTogether) {
 
 TEST(CostProfileConversionTest, OtherHeadsThanTheModelsAreRefused) {
   v1::Cost cost = ProfiledCost();
-  CostShape shape = kShape;
+  CostShape shape = kSmallShape;
   shape.tensor_parallel = 1;
   const absl::Status status = ResolveProfile(Find, shape, cost);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,

@@ -22,7 +22,7 @@ namespace {
 using std::chrono::seconds;
 using testing::RawClient;
 
-constexpr char kRequest[] = "GET /\r\n\r\n";
+constexpr char kShortRequest[] = "GET /\r\n\r\n";
 
 // A loop on a thread of its own, whose requests the test answers. The loop itself knows
 // no HTTP beyond where a request ends.
@@ -64,7 +64,7 @@ class RunningLoop {
   // One request, answered.
   std::string Serve(std::string answer) {
     const RawClient client(port_);
-    client.Send(kRequest);
+    client.Send(kShortRequest);
     loop_->Reply(TakeRequest(), std::move(answer));
     return client.ReceiveAll();
   }
@@ -82,10 +82,10 @@ class RunningLoop {
 TEST(ConnectionLoopTest, AnswersGoToThoseWhoAsked) {
   RunningLoop running(8);
   const RawClient first(running.port());
-  first.Send(kRequest);
+  first.Send(kShortRequest);
   const uint64_t first_id = running.TakeRequest();
   const RawClient second(running.port());
-  second.Send(kRequest);
+  second.Send(kShortRequest);
   const uint64_t second_id = running.TakeRequest();
   running.loop().Reply(second_id, "to the second");
   running.loop().Reply(first_id, "to the first");
@@ -108,7 +108,7 @@ TEST(ConnectionLoopTest, ASilentConnectionIsClosedWhenItsTimeIsUp) {
   EXPECT_EQ(silent.ReceiveAll(), "");
   EXPECT_EQ(half.ReceiveAll(), "");
   // The late one has four seconds left.
-  late.Send(kRequest);
+  late.Send(kShortRequest);
   running.loop().Reply(running.TakeRequest(), "late");
   EXPECT_EQ(late.ReceiveAll(), "late");
 }
@@ -116,7 +116,7 @@ TEST(ConnectionLoopTest, ASilentConnectionIsClosedWhenItsTimeIsUp) {
 TEST(ConnectionLoopTest, AnAnswerThatIsNotTakenIsCutOffWhenItsTimeIsUp) {
   RunningLoop running(8);
   const RawClient client(running.port());
-  client.Send(kRequest);
+  client.Send(kShortRequest);
   const std::string answer(64 << 20, 'a');
   running.loop().Reply(running.TakeRequest(), answer);
   // Part of it has come, so the loop is at it.
@@ -138,7 +138,7 @@ TEST(ConnectionLoopTest, NewConnectionsTakeThePlacesOfSilentOnesOldestFirst) {
   EXPECT_EQ(running.Serve("x"), "x");
   for (size_t i = 0; i < 196; ++i) EXPECT_EQ(silent[i]->ReceiveAll(), "");
   // One of the last four had to go for the request.
-  silent[199]->Send(kRequest);
+  silent[199]->Send(kShortRequest);
   running.loop().Reply(running.TakeRequest(), "still there");
   EXPECT_EQ(silent[199]->ReceiveAll(), "still there");
 }
@@ -146,7 +146,7 @@ TEST(ConnectionLoopTest, NewConnectionsTakeThePlacesOfSilentOnesOldestFirst) {
 TEST(ConnectionLoopTest, AnAnswerThatIsBeingTakenOutlivesSilence) {
   RunningLoop running(2);
   const RawClient taking(running.port());
-  taking.Send(kRequest);
+  taking.Send(kShortRequest);
   const std::string answer(64 << 20, 'a');
   running.loop().Reply(running.TakeRequest(), answer);
   std::string received = taking.Receive(1);
@@ -163,13 +163,13 @@ TEST(ConnectionLoopTest, RequestsThatAreBeingAnsweredKeepTheirPlaces) {
   RunningLoop running(2);
   const RawClient first(running.port());
   const RawClient second(running.port());
-  first.Send(kRequest);
+  first.Send(kShortRequest);
   const uint64_t first_id = running.TakeRequest();
-  second.Send(kRequest);
+  second.Send(kShortRequest);
   const uint64_t second_id = running.TakeRequest();
   // Connects, but is not accepted while both places are taken.
   const RawClient third(running.port());
-  third.Send(kRequest);
+  third.Send(kShortRequest);
   ASSERT_TRUE(third.connected());
   running.clock().Advance(seconds(100));
   running.loop().Reply(first_id, "1");
@@ -183,7 +183,7 @@ TEST(ConnectionLoopTest, RequestsThatAreBeingAnsweredKeepTheirPlaces) {
 TEST(ConnectionLoopTest, AReaderThatDawdlesDelaysNobody) {
   RunningLoop running(8);
   const RawClient slow(running.port());
-  slow.Send(kRequest);
+  slow.Send(kShortRequest);
   const std::string answer(64 << 20, 'a');
   running.loop().Reply(running.TakeRequest(), answer);
   EXPECT_EQ(running.Serve("x"), "x");
@@ -199,7 +199,7 @@ TEST(ConnectionLoopTest, GoesOnWhenThereAreDescriptorsAgain) {
   none_left.rlim_cur = static_cast<rlim_t>(FileDescriptor(dup(0)).get()) + 1;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
   const RawClient client(running.port());
-  client.Send(kRequest);
+  client.Send(kShortRequest);
   const int beyond = dup(0);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &all), 0);
   ASSERT_TRUE(client.connected());
@@ -214,7 +214,7 @@ TEST(ConnectionLoopTest, StopsOnlyWhenRequestsAreAnswered) {
   running.emplace(8);
   const RawClient silent(running->port());
   const RawClient asking(running->port());
-  asking.Send(kRequest);
+  asking.Send(kShortRequest);
   const uint64_t id = running->TakeRequest();
   running->loop().Stop();
   EXPECT_EQ(silent.ReceiveAll(), "");

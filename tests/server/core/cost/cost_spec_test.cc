@@ -144,6 +144,68 @@ TEST(ResolveWorkload, RefusesEachBadCost) {
   EXPECT_THAT(Validate(profiled), RefusesField("model.hidden", "0", "1 to"));
 }
 
+TEST(TabulateWorkload, AsksForRisingLengthsAndRoundsToNanoseconds) {
+  uint64_t next = 0;
+  const auto attention = [&next](uint64_t tokens) {
+    EXPECT_EQ(tokens, next++);
+    return 0.3 * static_cast<double>(tokens * tokens);
+  };
+  const auto linear = [](uint64_t tokens) { return static_cast<double>(tokens) / 4; };
+  const auto table = TabulateWorkload(4096, 8, attention, linear);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->max_tokens(), 4096U);
+  EXPECT_EQ(table->AttentionNs(0), 0);
+  EXPECT_EQ(table->AttentionNs(3), 3);  // 2.7
+  EXPECT_EQ(table->AttentionNs(4), 5);  // 4.8
+  EXPECT_EQ(table->AttentionNs(4096), 5'033'165);
+  EXPECT_EQ(table->LinearNs(1), 0);
+  EXPECT_EQ(table->LinearNs(3), 1);
+  EXPECT_EQ(table->LinearNs(4096), 1024);
+}
+
+TEST(TabulateWorkload, IsWhatTheQuadraticModelResolvesTo) {
+  const WorkloadTable quadratic =
+      Resolved(QuadraticCost{.crossover_tokens = 1024}, 100'000, 4);
+  const auto table = TabulateWorkload(
+      100'000, 4,
+      [](uint64_t tokens) {
+        return static_cast<double>(tokens * tokens * 1000) / 1024;
+      },
+      [](uint64_t tokens) { return 1000.0 * static_cast<double>(tokens); });
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(*table, quadratic);
+}
+
+TEST(TabulateWorkload, RefusesWhatNoTableHolds) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto nothing = [](uint64_t) { return 0.0; };
+  EXPECT_THAT(TabulateWorkload(0, 1, nothing, nothing),
+              RefusesField("max_tokens", "0", "1 to 2147483647"));
+  EXPECT_THAT(TabulateWorkload(kLongest + 1, 1, nothing, nothing),
+              RefusesField("max_tokens", "2147483648", "1 to 2147483647"));
+  EXPECT_THAT(TabulateWorkload(1, 0, nothing, nothing),
+              RefusesField("micro_batches", "0", "at least 1"));
+  for (const double value : {kInfinite, kNan, 1e19}) {
+    const auto bad = [value](uint64_t) { return value; };
+    EXPECT_THAT(TabulateWorkload(64, 1, bad, nothing),
+                RefusesField("max_tokens", "64", "within 2^62 ns"));
+    EXPECT_THAT(TabulateWorkload(64, 1, nothing, bad),
+                RefusesField("max_tokens", "64", "within 2^62 ns"));
+  }
+  // Each fits, a step of them all does not.
+  const auto large = [](uint64_t) { return 1e18; };
+  EXPECT_TRUE(TabulateWorkload(64, 4, nothing, large).ok());
+  EXPECT_THAT(TabulateWorkload(64, 5, nothing, large),
+              RefusesField("max_tokens", "64", "5 micro-batches"));
+  const auto falling = [](uint64_t tokens) { return tokens > 2 ? 1.0 : 2.0; };
+  EXPECT_THAT(TabulateWorkload(64, 1, falling, nothing),
+              RefusesField("values[3]", "1", "at least 2, the value before it"));
+  EXPECT_THAT(TabulateWorkload(
+                  64, 1, [](uint64_t) { return -1.0; }, nothing),
+              RefusesField("values[0]", "-1", "at least 0"));
+}
+
 // WLB-LLM's one calibration point: 7B crosses over at about 47,000 tokens.
 TEST(AnalyticCost, MeetsThePublishedCrossover) {
   EXPECT_NEAR(CrossoverTokens(Analytic("7B")) / 47'000, 1.0, 0.03);

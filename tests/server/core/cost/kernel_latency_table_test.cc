@@ -34,13 +34,14 @@ KernelLatencyTable TileModel(uint32_t tensor_parallel) {
 }
 
 // The tile model summed block by block, in picoseconds.
-double TileByTile(uint32_t q_len, uint32_t kv_len, double heads, double head_size) {
+double TileByTile(uint32_t q_len, uint32_t kv_len, double heads, double head_size,
+                  double block_us = 4.35, double tile_us = 1.547) {
   const int64_t q_blocks = (int64_t{q_len} + 127) / 128;
   const int64_t kv_blocks = (int64_t{kv_len} + 127) / 128;
   double us = 0;
   for (int64_t block = 0; block < q_blocks; ++block) {
     const auto tiles = static_cast<double>(kv_blocks - q_blocks + 1 + block);
-    us += 4.35 + 1.547 * head_size / 128 * tiles;
+    us += block_us + tile_us * head_size / 128 * tiles;
   }
   return us * heads / 132 / 0.8 * 1e6;
 }
@@ -69,6 +70,22 @@ TEST(KernelLatencyTable, FollowsTheTileModelToThePicosecondPerBlock) {
                 blocks * 1.01 + exact * 1e-9)
         << q_len << " queries, " << kv_len << " keys";
   }
+}
+
+TEST(KernelLatencyTable, HasTilesOfItsOwnForTheBackwardPass) {
+  const auto table =
+      KernelLatencyTable::FromTileModel(SeventyB(), H100(), 8, Pass::kBackward);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->launch_ns(), 32'000);
+  for (const auto& [q_len, kv_len] :
+       {std::pair{128U, 128U}, {1024U, 1024U}, {512U, 4096U}, {65'536U, 131'072U}}) {
+    const double exact = TileByTile(q_len, kv_len, 8, 128, 15.4, 4.51);
+    EXPECT_NEAR(static_cast<double>(table->SlicePs(q_len, kv_len)), exact,
+                q_len / 128 * 1.01 + exact * 1e-9);
+  }
+  EXPECT_EQ(
+      KernelLatencyTable::FromTileModel(SeventyB(), H100(), 8, Pass::kForward).value(),
+      TileModel(8));
 }
 
 // Far outside the small grid the rounding of its corners to a picosecond, or to a

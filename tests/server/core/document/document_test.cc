@@ -7,6 +7,13 @@
 namespace evenpack {
 namespace {
 
+TEST(LengthsOfTest, AreThoseOfThePiecesInOrder) {
+  std::vector<Document> documents = testing::MakeDocuments({7, 100, 3});
+  documents[1] = CutFront(documents[1], 30);
+  EXPECT_EQ(LengthsOf(documents), (std::vector<uint32_t>{7, 30, 3}));
+  EXPECT_EQ(LengthsOf({}), std::vector<uint32_t>());
+}
+
 TEST(CutFrontTest, PiecesCarryTheirOffsetAndShareTheIdentity) {
   Document rest = testing::MakeDocuments({7, 100})[1];
   const Document front = CutFront(rest, 30);

@@ -16,6 +16,21 @@ TEST(LoadTreeTest, StartsAtTheLowestIndex) {
   }
 }
 
+TEST(LoadTreeTest, StartsWithTheLoadsGiven) {
+  std::mt19937_64 random(3);
+  for (const uint32_t size : {1U, 2U, 3U, 5U, 8U, 13U, 64U, 100U}) {
+    std::vector<int64_t> loads(size);
+    for (int64_t& load : loads) load = testing::Draw(random, 0, 20);
+    // The least goes up each time, so that each bin wins once.
+    for (LoadTree tree(loads); *std::min_element(loads.begin(), loads.end()) < 100;) {
+      const auto least = std::min_element(loads.begin(), loads.end());
+      ASSERT_EQ(tree.Least(), static_cast<size_t>(least - loads.begin()));
+      *least = 100;
+      tree.Set(tree.Least(), 100);
+    }
+  }
+}
+
 TEST(LoadTreeTest, AgreesWithASearchOverAllBins) {
   std::mt19937_64 random(2);
   for (const uint32_t size : {1U, 2U, 3U, 5U, 8U, 13U, 64U, 100U}) {

@@ -38,13 +38,14 @@ TEST(ContiguousTest, CutsTheSequenceInOneRunForEachRank) {
 }
 
 TEST(ContiguousTest, RanksFollowOneAnotherWithEvenRuns) {
+  RankSlices slices;
   for (const uint32_t context_parallel : ContextParallelSizes()) {
     for (uint32_t left_over = 0; left_over < 2 * context_parallel; ++left_over) {
       const uint32_t tokens = 4 * context_parallel + left_over;
       const ShardPlan plan = PlanOf(Sharding::kContiguous, {tokens}, context_parallel);
       uint32_t at = 0;
       for (uint32_t rank = 0; rank < context_parallel; ++rank) {
-        const RankSlices slices = ExpandRank(plan, rank);
+        ExpandRankInto(plan, rank, slices);
         ASSERT_EQ(slices.begin.front(), at);
         at = slices.end.back();
         ASSERT_GE(slices.tokens, tokens / context_parallel);

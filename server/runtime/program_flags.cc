@@ -1,0 +1,46 @@
+#include "server/runtime/program_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace evenpack {
+namespace {
+
+// One of `names`, of which `unless_given` is the default.
+template <typename Value>
+CLI::Option* AddNamed(CLI::App& app, const std::string& flag, Value& value,
+                      const std::map<std::string, Value>& names,
+                      const std::string& unless_given, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          flag, [&value, &names](const std::string& name) { value = names.at(name); },
+          help)
+      ->check(CLI::IsMember(&names))
+      ->default_str(unless_given);
+}
+
+}  // namespace
+
+template <typename Number>
+CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value,
+                       uint64_t least, uint64_t most, const std::string& help) {
+  return app.add_option(flag, value, help)
+      ->check(CLI::Range(least, most))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+template CLI::Option* AddNumber(CLI::App&, const std::string&, uint32_t&, uint64_t,
+                                uint64_t, const std::string&);
+template CLI::Option* AddNumber(CLI::App&, const std::string&, uint64_t&, uint64_t,
+                                uint64_t, const std::string&);
+
+std::array<CLI::Option*, 2> AddLogFlags(CLI::App& app, LogLevel& level,
+                                        LogFormat& format) {
+  return {AddNamed(app, "--log-level", level, LogLevels(), "info",
+                   "what is logged: messages of this level and above"),
+          AddNamed(app, "--log-format", format, LogFormats(), "text",
+                   "how messages are logged")};
+}
+
+}  // namespace evenpack

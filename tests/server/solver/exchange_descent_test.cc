@@ -1,0 +1,70 @@
+#include "server/solver/exchange_descent.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/server/solver/small_problems.h"
+
+namespace evenpack {
+namespace {
+
+using testing::SquaredProblem;
+using Clock = std::chrono::steady_clock;
+
+constexpr Clock::time_point kNever = Clock::time_point::max();
+
+TEST(ExchangeDescentTest, OneForOneTwoForOneAndThreeForThree) {
+  EXPECT_EQ(
+      HeaviestLoad(SquaredProblem({5, 4}, 2, 100),
+                   DescendByExchanges(SquaredProblem({5, 4}, 2, 100), {0, 0}, kNever)),
+      25);
+  const LoadProblem pair = SquaredProblem({5, 4, 3}, 2, 7);
+  EXPECT_EQ(HeaviestLoad(pair, DescendByExchanges(pair, {0, 1, 1}, kNever)), 25);
+  const LoadProblem tight = SquaredProblem({6, 4, 4, 3, 3, 2, 2}, 2, 12);
+  // Only sets of as many tokens can change places: 36 + 16 + 4 against 16 + 9 + 9 + 4.
+  const Assignment start = {0, 0, 1, 1, 1, 0, 1};
+  EXPECT_EQ(HeaviestLoad(tight, start), 56);
+  EXPECT_EQ(HeaviestLoad(tight, DescendByExchanges(tight, start, kNever)), 54);
+}
+
+TEST(ExchangeDescentTest, StaysWithinTheCapacityAndGetsNoHeavier) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const LoadProblem problem = testing::RandomProblem(seed, seed % 2 == 1);
+    const std::optional<Assignment> start = testing::PackGreedily(problem);
+    if (!start.has_value()) continue;
+    const Assignment end = DescendByExchanges(problem, *start, kNever);
+    EXPECT_TRUE(IsPacking(problem, end)) << seed;
+    EXPECT_LE(HeaviestLoad(problem, end), HeaviestLoad(problem, *start)) << seed;
+    EXPECT_EQ(DescendByExchanges(problem, end, kNever), end) << seed;
+  }
+}
+
+TEST(ExchangeDescentTest, EvensOutBinsBelowTheHeaviest) {
+  // The first bin can't change; the other two can be equal.
+  const LoadProblem problem = SquaredProblem({50, 10, 10, 10, 10}, 3, 50);
+  const Assignment end = DescendByExchanges(problem, {0, 1, 1, 1, 1}, kNever);
+  EXPECT_EQ(FillsOf(problem, end)[1].cost, 200);
+  EXPECT_EQ(FillsOf(problem, end)[2].cost, 200);
+}
+
+TEST(ExchangeDescentTest, DoesNothingPastItsDeadline) {
+  const LoadProblem problem = SquaredProblem({5, 4}, 2, 100);
+  EXPECT_EQ(DescendByExchanges(problem, {0, 0}, Clock::time_point::min()),
+            (Assignment{0, 0}));
+}
+
+TEST(ExchangeDescentTest, FillsTightBinsAlmostEvenly) {
+  const LoadProblem problem = testing::TightProblem(2);
+  const Assignment start = *testing::PackGreedily(problem);
+  const Assignment end = DescendByExchanges(problem, start, kNever);
+  EXPECT_TRUE(IsPacking(problem, end));
+  EXPECT_LT(HeaviestLoad(problem, end), HeaviestLoad(problem, start));
+}
+
+TEST(ExchangeDescentTest, OneBinAndNoDocumentsStayAsTheyAre) {
+  EXPECT_EQ(DescendByExchanges(SquaredProblem({5, 4}, 1, 9), {0, 0}, kNever),
+            (Assignment{0, 0}));
+  EXPECT_EQ(DescendByExchanges(SquaredProblem({}, 3, 9), {}, kNever), Assignment());
+}
+
+}  // namespace
+}  // namespace evenpack
