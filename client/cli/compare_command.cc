@@ -8,8 +8,8 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/document_lengths.h"
 #include "client/cli/document_stream.h"
-#include "client/cli/lengths_file.h"
 #include "client/cli/pack_run.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/report_json.h"
@@ -107,16 +107,17 @@ absl::StatusOr<CommandOutput> RunCompareCommand(const FlagValues& values) {
   if (!flags.ok()) return flags.status();
   const absl::StatusOr<std::vector<ComparedJob>> jobs = MakeJobs(*flags);
   if (!jobs.ok()) return jobs.status();
-  const absl::StatusOr<std::vector<uint32_t>> lengths =
-      ReadLengths(feed->lengths, flags->max_length, flags->split_overlong);
-  if (!lengths.ok()) return lengths.status();
-  const absl::StatusOr<CompareReport> report = Compare(*jobs, *lengths, *feed);
+  const absl::StatusOr<DocumentLengths> documents =
+      ReadDocumentLengths(*feed, flags->max_length, flags->split_overlong);
+  if (!documents.ok()) return documents.status();
+  const absl::StatusOr<CompareReport> report =
+      Compare(*jobs, documents->lengths, *feed);
   if (!report.ok()) return report.status();
   return CommandOutput{
       IsGiven(values, "--json") ? CompareJson(*report) : CompareText(*report),
-      UnusedFlagsNote(UnusedFlags(
-          values,
-          {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}))};
+      documents->note + UnusedFlagsNote(UnusedFlags(
+                            values, {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
+                                     PolicyKind::kWlb}))};
 }
 
 }  // namespace evenpack

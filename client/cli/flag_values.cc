@@ -86,14 +86,15 @@ uint32_t FlagReader::Integer32(const std::string& flag, Range range,
   return static_cast<uint32_t>(Integer(flag, range, fallback));
 }
 
-double FlagReader::Real(const std::string& flag, double most, double fallback) {
+double FlagReader::Real(const std::string& flag, double least, double most,
+                        double fallback) {
   const std::string* text = Find(flag, true, "");
   if (text == nullptr) return fallback;
   double value = 0;
   if (!HasOnly(*text, "0123456789.eE+-") || !absl::SimpleAtod(*text, &value) ||
-      !(value >= 0 && value <= most)) {
+      !(value >= least && value <= most)) {
     Fail(InvalidField(flag, QuotedValue(*text),
-                      absl::StrFormat("a number from 0 to %.0f", most)));
+                      absl::StrFormat("a number from %g to %.0f", least, most)));
   }
   return value;
 }

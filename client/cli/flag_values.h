@@ -49,8 +49,8 @@ class FlagReader {
   // As Integer; range.most is at most 2^32 - 1.
   uint32_t Integer32(const std::string& flag, Range range,
                      std::optional<uint32_t> fallback = std::nullopt);
-  // A decimal number of 0 to `most`, a fraction too.
-  double Real(const std::string& flag, double most, double fallback);
+  // A decimal number of `least` to `most`, a fraction too.
+  double Real(const std::string& flag, double least, double most, double fallback);
   bool Boolean(const std::string& flag, bool fallback);
   // Token counts between commas.
   std::vector<uint32_t> Tokens(const std::string& flag, std::vector<uint32_t> fallback);

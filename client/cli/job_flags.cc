@@ -28,26 +28,7 @@ constexpr FlagReader::Range kSteps = {1, 1'000'000'000'000};
 constexpr double kMostBacklog = 1e6;
 constexpr uint32_t kCompareWindowBatches = 8;
 
-// Defaults that follow from the window.
-struct WindowDefaults {
-  uint32_t max_length;
-  std::vector<uint32_t> queue_thresholds;
-};
-
 WindowDefaults PackDefaults(uint32_t window) { return {window, {}}; }
-
-WindowDefaults CompareDefaults(uint32_t window) {
-  WindowDefaults defaults;
-  defaults.max_length = static_cast<uint32_t>(
-      std::min<uint64_t>(uint64_t{window} * 3 / 2, kMaxDocumentLength));
-  for (const uint64_t eighths : {3U, 6U}) {
-    const auto threshold = static_cast<uint32_t>(eighths * window / 8);
-    const uint32_t previous =
-        defaults.queue_thresholds.empty() ? 0 : defaults.queue_thresholds.back();
-    if (threshold > previous) defaults.queue_thresholds.push_back(threshold);
-  }
-  return defaults;
-}
 
 absl::StatusOr<JobFlags> ReadJobFlags(const FlagValues& values, JobFlags flags,
                                       const WindowDefaults& defaults,
@@ -63,7 +44,7 @@ absl::StatusOr<JobFlags> ReadJobFlags(const FlagValues& values, JobFlags flags,
   if (IsGiven(values, "--max-delay")) {
     flags.max_delay = reader.Integer("--max-delay", kDelay);
   }
-  flags.backlog_limit = reader.Real("--backlog-limit", kMostBacklog, 4);
+  flags.backlog_limit = reader.Real("--backlog-limit", 0, kMostBacklog, 4);
   flags.cost = ReadCost(values, reader);
   if (const auto* analytic = std::get_if<AnalyticCost>(&flags.cost)) {
     flags.context_parallel = analytic->context_parallel;
@@ -104,6 +85,19 @@ PolicySpec MakePolicy(const JobFlags& flags, PolicyKind kind) {
 
 }  // namespace
 
+WindowDefaults VariableLengthDefaults(uint32_t window) {
+  WindowDefaults defaults;
+  defaults.max_length = static_cast<uint32_t>(
+      std::min<uint64_t>(uint64_t{window} * 3 / 2, kMaxDocumentLength));
+  for (const uint64_t eighths : {3U, 6U}) {
+    const auto threshold = static_cast<uint32_t>(eighths * window / 8);
+    const uint32_t previous =
+        defaults.queue_thresholds.empty() ? 0 : defaults.queue_thresholds.back();
+    if (threshold > previous) defaults.queue_thresholds.push_back(threshold);
+  }
+  return defaults;
+}
+
 absl::StatusOr<JobFlags> ReadPackJobFlags(const FlagValues& values) {
   FlagReader reader(values);
   JobFlags flags;
@@ -125,13 +119,22 @@ absl::StatusOr<JobFlags> ReadCompareJobFlags(const FlagValues& values) {
       static_cast<uint32_t>(std::min<uint64_t>(kCompareWindowBatches, most_delay + 1));
   flags.window_batches = reader.Integer32("--window-batches", kWindowBatches, wide);
   if (!reader.status().ok()) return reader.status();
-  return ReadJobFlags(values, flags, CompareDefaults(flags.window), reader);
+  return ReadJobFlags(values, flags, VariableLengthDefaults(flags.window), reader);
 }
 
 absl::StatusOr<FeedFlags> ReadFeedFlags(const FlagValues& values) {
   FlagReader reader(values);
   FeedFlags feed;
-  feed.lengths = reader.Text("--lengths", "a file with one document length a line");
+  const bool by_index = IsGiven(values, "--idx");
+  if (by_index == IsGiven(values, "--lengths")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(by_index ? "--lengths together with --idx is not accepted"
+                              : "--lengths is missing",
+                     "; accepted: one of --lengths FILE and --idx PREFIX"));
+  }
+  std::string& path = by_index ? feed.index : feed.lengths;
+  path = by_index ? reader.Text("--idx", "the path of a Megatron-Core index")
+                  : reader.Text("--lengths", "a file with one document length a line");
   feed.passes = reader.Integer("--repeat", kPasses, 1);
   feed.seed = reader.Integer("--seed", {0, std::numeric_limits<uint64_t>::max()}, 0);
   if (IsGiven(values, "--steps")) feed.steps = reader.Integer("--steps", kSteps);

@@ -18,6 +18,15 @@ namespace evenpack {
 // The one stream of the jobs that evenpackctl makes.
 inline constexpr std::string_view kStreamName = "lengths";
 
+// What follows from the window where it is not given.
+struct WindowDefaults {
+  uint32_t max_length;
+  std::vector<uint32_t> queue_thresholds;
+};
+// Of `wlb`: 3/2 of the window, and outliers from 3/8 and 3/4 of it; all rounded down,
+// no threshold of 0 and none twice.
+WindowDefaults VariableLengthDefaults(uint32_t window);
+
 struct JobFlags {
   uint32_t micro_batches = 1;
   uint32_t window = 1;
@@ -34,7 +43,9 @@ struct JobFlags {
 
 // What is fed to a job, and how long.
 struct FeedFlags {
+  // The values of --lengths and --idx: one of them is empty.
   std::string lengths;
+  std::string index;
   uint64_t passes = 1;
   uint64_t seed = 0;
   // Full steps after which no more documents are taken.
@@ -46,6 +57,7 @@ struct FeedFlags {
 absl::StatusOr<JobFlags> ReadPackJobFlags(const FlagValues& values);
 // `compare`: everything has a default.
 absl::StatusOr<JobFlags> ReadCompareJobFlags(const FlagValues& values);
+// One of --lengths and --idx is required. INVALID_ARGUMENT naming the flag.
 absl::StatusOr<FeedFlags> ReadFeedFlags(const FlagValues& values);
 
 // original, fixed_greedy, wlb.

@@ -64,16 +64,19 @@ absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path) {
   return lengths;
 }
 
+std::string AcceptedLengths(uint32_t max_length) {
+  return absl::StrCat("1 to ", max_length,
+                      " tokens, which is --max-length, or longer with "
+                      "--split-overlong true");
+}
+
 absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_length) {
   const auto found =
       std::find_if(lengths.begin(), lengths.end(),
                    [max_length](uint32_t length) { return length > max_length; });
   if (found == lengths.end()) return absl::OkStatus();
   return InvalidField(absl::StrCat("line ", found - lengths.begin() + 1),
-                      absl::StrCat("'", *found, "'"),
-                      absl::StrCat("1 to ", max_length,
-                                   " tokens, which is --max-length, or longer with "
-                                   "--split-overlong true"));
+                      absl::StrCat("'", *found, "'"), AcceptedLengths(max_length));
 }
 
 absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path,

@@ -1,11 +1,17 @@
 #include "client/cli/offline_flags.h"
 
+#include <string_view>
+#include <vector>
+
 #include "client/cli/shared_flags.h"
 
 namespace evenpack {
 namespace {
 
 using enum FlagKind;
+
+constexpr FlagDefinition kStepsFlag = {
+    "--steps", kValue, "M", "take documents for M full steps, no more (no bound)"};
 
 std::vector<FlagDefinition> JobFlagDefinitions() {
   return {
@@ -14,7 +20,8 @@ std::vector<FlagDefinition> JobFlagDefinitions() {
       {"--max-length", kValue, "S",
        "most tokens of a micro-batch (pack: the window; compare: 3/2 of it)"},
       {"--window-batches", kValue, "G",
-       "fixed_greedy: global batches packed together (pack: 1; compare: 8)"},
+       "fixed_greedy, fixed_solver: global batches packed together (pack: 1; compare: "
+       "8)"},
       {"--queue-thresholds", kValue, "A,B,...",
        "wlb: lengths from which documents wait in a queue (pack: none; compare: 3/8 "
        "and 3/4 of the window)"},
@@ -30,7 +37,7 @@ std::vector<FlagDefinition> JobFlagDefinitions() {
       kSplitOverlongFlag,
       kRepeatFlag,
       kSeedFlag,
-      {"--steps", kValue, "M", "take documents for M full steps, no more (no bound)"},
+      kStepsFlag,
       kJsonFlag,
   };
 }
@@ -39,7 +46,17 @@ CommandDefinition PackDefinition() {
   CommandDefinition pack = {"pack",
                             "Pack documents with one policy and measure the steps",
                             JobFlagDefinitions()};
-  pack.flags.insert(pack.flags.begin(), {kLengthsFlag, kPolicyFlag});
+  pack.flags.insert(
+      pack.flags.begin(),
+      {kLengthsFlag,
+       kIndexFlag,
+       {"--policy", kValue, "original|fixed_greedy|wlb|fixed_solver|varlen_solver",
+        "how documents are packed"},
+       {"--time-limit", kValue, "SECONDS",
+        "fixed_solver, varlen_solver: longest search of a window (10)"},
+       {"--gap", kValue, "G",
+        "the same: how near to the best possible, as a share, is near "
+        "enough (0.0001)"}});
   return pack;
 }
 
@@ -47,7 +64,7 @@ CommandDefinition CompareDefinition() {
   CommandDefinition compare = {
       "compare", "Pack the same documents with every policy, side by side",
       JobFlagDefinitions()};
-  compare.flags.insert(compare.flags.begin(), kLengthsFlag);
+  compare.flags.insert(compare.flags.begin(), {kLengthsFlag, kIndexFlag});
   return compare;
 }
 
@@ -56,6 +73,7 @@ CommandDefinition ShardDefinition() {
           "Cut the documents, as one micro-batch, over context-parallel ranks",
           {
               kLengthsFlag,
+              kIndexFlag,
               {"--cp", kValue, "C", "context-parallel ranks"},
               {"--sharding", kValue, "per_sequence|per_document|adaptive|contiguous",
                "how to cut"},
@@ -70,6 +88,61 @@ CommandDefinition ShardDefinition() {
           }};
 }
 
+// Of simulate and assess alike.
+std::vector<FlagDefinition> SimulationFlagDefinitions() {
+  return {
+      kLengthsFlag,
+      kIndexFlag,
+      kPolicyFlag,
+      {"--sharding", kValue, "per_sequence|per_document|adaptive|contiguous",
+       "how micro-batches are cut over CP ranks"},
+      {"--window-batches", kValue, "G", "fixed_greedy: global batches packed together"},
+      kSplitDocumentsFlag,
+      {"--over-window", kValue, "drop|cut",
+       "what becomes of documents longer than the window (drop)"},
+      {"--virtual-stages", kValue, "V",
+       "runs of layers of each pipeline rank; 1 is 1F1B"},
+      {"--sync-domain", kValue, "step|micro_batch", "where data-parallel ranks meet"},
+      {"--crossover-error", kValue, "X",
+       "decide as if the length at which attention costs as much as the rest were 1 + "
+       "X times what it is (0)"},
+      kRepeatFlag,
+      kSeedFlag,
+      kStepsFlag,
+      kJsonFlag,
+  };
+}
+
+CommandDefinition SimulateDefinition() {
+  CommandDefinition simulate = {
+      "simulate",
+      "Predict what steps take on a cluster, against plain packing and perfect balance",
+      SimulationFlagDefinitions()};
+  simulate.flags.insert(
+      simulate.flags.begin(),
+      {"--config", kValue, "NAME|FILE",
+       "a configuration of the paper (550M-64K, 7B-128K, ...), its tables (paper, "
+       "window-sweep, breakdown, packing-table, cp-figure), or a file: "
+       "evenpack.v1.SimulationConfig as YAML, JSON or textproto"});
+  return simulate;
+}
+
+CommandDefinition AssessDefinition() {
+  CommandDefinition assess = {
+      "assess",
+      "What balanced packing would gain on your documents and your cluster, on a page",
+      SimulationFlagDefinitions()};
+  // Its rows have errors of their own.
+  std::erase_if(assess.flags, [](const FlagDefinition& flag) {
+    return std::string_view(flag.name) == "--crossover-error";
+  });
+  assess.flags.insert(assess.flags.begin(),
+                      {"--config", kValue, "FILE|NAME",
+                       "evenpack.v1.SimulationConfig as YAML, JSON or textproto, or a "
+                       "configuration of the paper (7B-128K, ...)"});
+  return assess;
+}
+
 CommandDefinition VerifyDefinition() {
   return {"verify",
           "Read the file of a server's store whole, while no server has it",
@@ -80,7 +153,8 @@ CommandDefinition VerifyDefinition() {
 }  // namespace
 
 std::vector<CommandDefinition> OfflineCommands() {
-  return {PackDefinition(), ShardDefinition(), CompareDefinition(), VerifyDefinition()};
+  return {PackDefinition(),     ShardDefinition(),  CompareDefinition(),
+          SimulateDefinition(), AssessDefinition(), VerifyDefinition()};
 }
 
 }  // namespace evenpack

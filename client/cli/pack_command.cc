@@ -1,46 +1,74 @@
 #include "client/cli/pack_command.h"
 
 #include <cstdint>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "client/cli/document_lengths.h"
 #include "client/cli/document_stream.h"
+#include "client/cli/exact_repacking.h"
 #include "client/cli/job_flags.h"
-#include "client/cli/lengths_file.h"
 #include "client/cli/pack_run.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/report_json.h"
 #include "client/cli/report_text.h"
 #include "client/cli/reports.h"
+#include "client/cli/solver_flags.h"
 
 namespace evenpack {
+namespace {
+
+// Runs the job, and packs again what `exact` says.
+absl::StatusOr<PackReport> Pack(const JobSpec& spec, const FeedFlags& feed,
+                                const std::vector<uint32_t>& lengths,
+                                std::optional<ExactRepacking>& exact) {
+  ProgressBar progress(TerminalOrNull(), "packing");
+  DocumentStream stream(lengths, feed.passes, feed.seed);
+  StepHooks hooks;
+  if (exact.has_value()) {
+    hooks.change = [&exact](const JobState& state, StepDecided& decided) {
+      exact->Repack(state, decided);
+    };
+  }
+  absl::StatusOr<PackFigures> figures =
+      RunPack(spec, stream, feed.steps, progress, hooks);
+  if (!figures.ok()) return figures.status();
+  PackReport report;
+  report.micro_batches = spec.micro_batches;
+  report.window = spec.window;
+  report.max_length = spec.max_length;
+  report.passes = feed.passes;
+  report.figures = *std::move(figures);
+  if (exact.has_value()) report.solver = exact->Figures();
+  return report;
+}
+
+}  // namespace
 
 absl::StatusOr<CommandOutput> RunPackCommand(const FlagValues& values) {
   const absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
   if (!feed.ok()) return feed.status();
-  const absl::StatusOr<PolicyKind> policy = ReadPolicy(values);
+  const absl::StatusOr<PackPolicy> policy = ReadPackPolicy(values);
   if (!policy.ok()) return policy.status();
+  const absl::StatusOr<SolverOptions> options = ReadSolverOptions(values);
+  if (!options.ok()) return options.status();
   const absl::StatusOr<JobFlags> job = ReadPackJobFlags(values);
   if (!job.ok()) return job.status();
-  const absl::StatusOr<JobSpec> spec = MakeJobSpec(*job, *policy);
+  const absl::StatusOr<JobSpec> spec = MakePackJobSpec(*job, *policy);
   if (!spec.ok()) return spec.status();
-  const absl::StatusOr<std::vector<uint32_t>> lengths =
-      ReadLengths(feed->lengths, job->max_length, job->split_overlong);
-  if (!lengths.ok()) return lengths.status();
+  const absl::StatusOr<DocumentLengths> documents =
+      ReadDocumentLengths(*feed, job->max_length, job->split_overlong);
+  if (!documents.ok()) return documents.status();
 
-  ProgressBar progress(TerminalOrNull(), "packing");
-  DocumentStream stream(*lengths, feed->passes, feed->seed);
-  const absl::StatusOr<PackFigures> figures =
-      RunPack(*spec, stream, feed->steps, progress);
-  if (!figures.ok()) return figures.status();
-  const PackReport report = {std::string(PolicyName(*policy)),
-                             spec->micro_batches,
-                             spec->window,
-                             spec->max_length,
-                             feed->passes,
-                             *figures};
-  return CommandOutput{IsGiven(values, "--json") ? PackJson(report) : PackText(report),
-                       UnusedFlagsNote(UnusedFlags(values, {*policy}))};
+  std::optional<ExactRepacking> exact;
+  if (policy->exact.has_value()) exact.emplace(*policy->exact, *options);
+  absl::StatusOr<PackReport> report = Pack(*spec, *feed, documents->lengths, exact);
+  if (!report.ok()) return report.status();
+  report->policy = policy->name;
+  return CommandOutput{
+      IsGiven(values, "--json") ? PackJson(*report) : PackText(*report),
+      documents->note + UnusedFlagsNote(UnusedPackFlags(values, *policy))};
 }
 
 }  // namespace evenpack

@@ -33,8 +33,8 @@ absl::Status Unexpected(const absl::Status& status) {
 class PackRun {
  public:
   PackRun(DocumentStream& stream, std::optional<uint64_t> max_steps,
-          ProgressBar& progress)
-      : stream_(stream), max_steps_(max_steps), progress_(progress) {}
+          ProgressBar& progress, const StepHooks& hooks)
+      : stream_(stream), max_steps_(max_steps), progress_(progress), hooks_(hooks) {}
 
   absl::StatusOr<PackFigures> Run(const JobSpec& spec) {
     if (absl::Status status = Do(CreateJob{spec}); !status.ok()) return status;
@@ -42,6 +42,9 @@ class PackRun {
     while (!drained) {
       const Clock::time_point start = Clock::now();
       absl::StatusOr<Event> event = Decide(state_, FormStep{});
+      if (event.ok() && hooks_.change) {
+        hooks_.change(state_, std::get<StepDecided>(*event));
+      }
       const double seconds = SecondsSince(start);
       engine_seconds_ += seconds;
       absl::Status status;
@@ -73,7 +76,9 @@ class PackRun {
     const auto& decided = std::get<StepDecided>(event);
     const uint64_t index = decided.step.index;
     const StepKind kind = decided.step.kind;
-    if (absl::Status status = Inspect(decided); !status.ok()) return status;
+    absl::Status status = Inspect(decided);
+    if (status.ok() && hooks_.observe) status = hooks_.observe(decided);
+    if (!status.ok()) return status;
     tally_.AddStep(
         kind, MeasureBalance(decided.step, state_.spec.workload, state_.spec.window),
         decide_seconds);
@@ -178,6 +183,7 @@ class PackRun {
   DocumentStream& stream_;
   const std::optional<uint64_t> max_steps_;
   ProgressBar& progress_;
+  const StepHooks& hooks_;
   JobState state_;
   EmissionCheck check_;
   PackTally tally_;
@@ -190,8 +196,8 @@ class PackRun {
 
 absl::StatusOr<PackFigures> RunPack(const JobSpec& spec, DocumentStream& stream,
                                     std::optional<uint64_t> max_steps,
-                                    ProgressBar& progress) {
-  return PackRun(stream, max_steps, progress).Run(spec);
+                                    ProgressBar& progress, const StepHooks& hooks) {
+  return PackRun(stream, max_steps, progress, hooks).Run(spec);
 }
 
 }  // namespace evenpack

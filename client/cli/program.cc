@@ -12,6 +12,8 @@
 #include "client/cli/pack_command.h"
 #include "client/cli/quoted_value.h"
 #include "client/cli/shard_command.h"
+#include "client/cli/simulation/assess_command.h"
+#include "client/cli/simulation/simulate_command.h"
 #include "client/cli/verify_command.h"
 
 namespace evenpack {
@@ -21,6 +23,8 @@ absl::StatusOr<CommandOutput> RunOffline(const CommandLine& line) {
   if (line.command == "pack") return RunPackCommand(line.flags);
   if (line.command == "shard") return RunShardCommand(line.flags);
   if (line.command == "compare") return RunCompareCommand(line.flags);
+  if (line.command == "assess") return RunAssessCommand(line.flags);
+  if (line.command == "simulate") return RunSimulateCommand(line.flags);
   if (line.command == "verify") return RunVerifyCommand(line.flags);
   return CommandOutput{line.text, ""};
 }

@@ -1,15 +1,13 @@
 #include "client/cli/report_json.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "client/cli/document_stream.h"
+#include "client/cli/json_text.h"
 #include "client/cli/sharding_name.h"
 
 namespace evenpack {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A member of a struct that may not be there.
 template <typename Struct, typename Value>
@@ -56,13 +54,25 @@ void AddCounts(const PackFigures& figures, Json& json) {
   json["left_over"] = figures.left_over;
 }
 
+Json SolverJson(const SolverFigures& solver) {
+  return {{"time_limit", solver.options.time_limit},
+          {"gap", solver.options.gap},
+          {"windows", solver.windows},
+          {"optimal_windows", solver.optimal_windows},
+          {"time_limited_windows", solver.time_limited_windows},
+          {"mean_gap", solver.mean_gap},
+          {"max_gap", solver.max_gap},
+          {"mean_solve_seconds", solver.mean_solve_seconds},
+          {"max_solve_seconds", solver.max_solve_seconds},
+          {"heaviest_mean", OrNull(solver.heaviest_mean)},
+          {"lower_bound_mean", OrNull(solver.lower_bound_mean)}};
+}
+
 void AddPackReport(const PackReport& report, Json& json) {
   const PackFigures& figures = report.figures;
   AddCounts(figures, json);
   json["imbalance_degree"] = ImbalanceJson(figures);
-  json["lower_bound"] = {{"mean", figures.lower_bound_mean.has_value()
-                                      ? Json(*figures.lower_bound_mean)
-                                      : Json(nullptr)}};
+  json["lower_bound"] = {{"mean", OrNull(figures.lower_bound_mean)}};
   json["token_delay_mean"] = figures.token_delay_mean;
   json["document_delay"] = {{"p50", figures.document_delay.p50},
                             {"p99", figures.document_delay.p99},
@@ -81,6 +91,7 @@ void AddPackReport(const PackReport& report, Json& json) {
   json["max_length"] = report.max_length;
   json["predicted_forward_seconds"] = figures.predicted_forward_seconds;
   if (report.passes > 1) json["shuffle"] = kShuffleName;
+  if (report.solver.has_value()) json["solver"] = SolverJson(*report.solver);
 }
 
 Json SlicesJson(const ShardReport& report) {
@@ -97,14 +108,12 @@ Json SlicesJson(const ShardReport& report) {
   return ranks;
 }
 
-std::string Dump(const Json& json) { return json.dump(2) + "\n"; }
-
 }  // namespace
 
 std::string PackJson(const PackReport& report) {
   Json json;
   AddPackReport(report, json);
-  return Dump(json);
+  return JsonText(json);
 }
 
 std::string CompareJson(const CompareReport& report) {
@@ -117,7 +126,7 @@ std::string CompareJson(const CompareReport& report) {
     AddPackReport(row.report, policy);
     json["policies"].push_back(std::move(policy));
   }
-  return Dump(json);
+  return JsonText(json);
 }
 
 std::string ShardJson(const ShardReport& report) {
@@ -140,7 +149,7 @@ std::string ShardJson(const ShardReport& report) {
   json["documents"] = report.documents;
   json["tokens"] = report.tokens;
   if (!report.slices.empty()) json["slices"] = SlicesJson(report);
-  return Dump(json);
+  return JsonText(json);
 }
 
 }  // namespace evenpack

@@ -1,6 +1,7 @@
 #include "client/cli/report_text.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr size_t kMostRanks = 64;
 constexpr size_t kBarWidth = 30;
-constexpr auto kLeft = TextTable::Align::kLeft;
 constexpr auto kRight = TextTable::Align::kRight;
 constexpr char kNoFullStep[] = "no full step";
 
@@ -58,6 +58,28 @@ std::string CountsText(const PackReport& report) {
                            Grouped(figures.documents_out), Grouped(figures.left_over))),
       Line("tokens", absl::StrFormat("%s in, %s out", Grouped(figures.tokens_in),
                                      Grouped(figures.tokens_out))));
+}
+
+// Empty where nothing was solved.
+std::string SolverText(const std::optional<SolverFigures>& solver) {
+  if (!solver.has_value()) return "";
+  std::string heaviest = "no window";
+  if (solver->heaviest_mean.has_value()) {
+    heaviest = absl::StrFormat("mean %.4f, proven bound %.4f (max / mean load)",
+                               *solver->heaviest_mean, *solver->lower_bound_mean);
+  }
+  return absl::StrCat(
+      Line("windows solved",
+           absl::StrFormat("%s, %s within %g of the best, %s out of time",
+                           Grouped(solver->windows), Grouped(solver->optimal_windows),
+                           solver->options.gap, Grouped(solver->time_limited_windows))),
+      Line("heaviest of a window", heaviest),
+      Line("gap to the bound",
+           absl::StrFormat("mean %.6f, max %.6f", solver->mean_gap, solver->max_gap)),
+      Line("search",
+           absl::StrFormat("mean %.3f s, max %.3f s per window, limit %g s",
+                           solver->mean_solve_seconds, solver->max_solve_seconds,
+                           solver->options.time_limit)));
 }
 
 TextTable CompareTable() {
@@ -182,7 +204,7 @@ std::string PackText(const PackReport& report) {
                            figures.decide.p99 * 1e6)),
       Line("engine rate", absl::StrFormat("%.2f million documents/s",
                                           figures.documents_per_second / 1e6)),
-      Line("digest", figures.digest));
+      SolverText(report.solver), Line("digest", figures.digest));
 }
 
 std::string CompareText(const CompareReport& report) {

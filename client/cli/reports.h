@@ -3,10 +3,12 @@
 #define EVENPACK_CLIENT_CLI_REPORTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/cli/pack_figures.h"
+#include "client/cli/solver_figures.h"
 #include "server/core/document/micro_batch.h"
 #include "server/core/sharding/rank_load.h"
 #include "server/core/sharding/shard_plan.h"
@@ -14,13 +16,15 @@
 namespace evenpack {
 
 struct PackReport {
-  // original, fixed_greedy or wlb.
+  // original, fixed_greedy, wlb, fixed_solver or varlen_solver.
   std::string policy;
   uint32_t micro_batches = 0;
   uint32_t window = 0;
   uint32_t max_length = 0;
   uint64_t passes = 1;
   PackFigures figures;
+  // Of the exact policies.
+  std::optional<SolverFigures> solver = std::nullopt;
 };
 
 struct CompareRow {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/document_lengths.h"
 #include "client/cli/job_flags.h"
-#include "client/cli/lengths_file.h"
 #include "client/cli/model_flags.h"
 #include "client/cli/report_json.h"
 #include "client/cli/report_text.h"
@@ -30,7 +30,7 @@ constexpr double kShortSeconds = 0.01;
 constexpr size_t kRepetitions = 9;
 
 struct ShardFlags {
-  std::string lengths;
+  FeedFlags feed;
   uint32_t context_parallel = 1;
   Sharding sharding = Sharding::kPerSequence;
   uint32_t pad_to = 0;
@@ -38,9 +38,11 @@ struct ShardFlags {
 };
 
 absl::StatusOr<ShardFlags> ReadShardFlags(const FlagValues& values) {
+  absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
+  if (!feed.ok()) return feed.status();
   FlagReader reader(values);
   ShardFlags flags;
-  flags.lengths = reader.Text("--lengths", "a file with one document length a line");
+  flags.feed = *std::move(feed);
   flags.context_parallel = reader.Integer32("--cp", {1, kMaxContextParallel});
   flags.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
   flags.pad_to = reader.Integer32("--pad-to", {0, kMaxPadMultiple}, 0);
@@ -98,9 +100,9 @@ double MaxOverMean(std::span<const int64_t> values) {
 absl::StatusOr<CommandOutput> RunShardCommand(const FlagValues& values) {
   const absl::StatusOr<ShardFlags> flags = ReadShardFlags(values);
   if (!flags.ok()) return flags.status();
-  const absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(flags->lengths);
-  if (!lengths.ok()) return lengths.status();
-  const absl::StatusOr<TimedPlan> timed = Plan(*flags, *lengths);
+  const absl::StatusOr<DocumentLengths> documents = ReadDocumentLengths(flags->feed);
+  if (!documents.ok()) return documents.status();
+  const absl::StatusOr<TimedPlan> timed = Plan(*flags, documents->lengths);
   if (!timed.ok()) return timed.status();
   const ShardPlan& plan = timed->plan;
 
@@ -114,7 +116,8 @@ absl::StatusOr<CommandOutput> RunShardCommand(const FlagValues& values) {
   report.plan_seconds = timed->seconds;
   if (IsGiven(values, "--print-slices")) report.slices = ExpandAllRanks(plan);
   return CommandOutput{
-      IsGiven(values, "--json") ? ShardJson(report) : ShardText(report), ""};
+      IsGiven(values, "--json") ? ShardJson(report) : ShardText(report),
+      documents->note};
 }
 
 }  // namespace evenpack

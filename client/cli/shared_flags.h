@@ -9,6 +9,9 @@ namespace evenpack {
 inline constexpr FlagDefinition kLengthsFlag = {
     "--lengths", FlagKind::kValue, "FILE",
     "document lengths in tokens, one a line; - reads stdin"};
+inline constexpr FlagDefinition kIndexFlag = {
+    "--idx", FlagKind::kValue, "PREFIX",
+    "in place of --lengths: the documents of Megatron-Core's PREFIX.idx"};
 inline constexpr FlagDefinition kPolicyFlag = {"--policy", FlagKind::kValue,
                                                "original|fixed_greedy|wlb",
                                                "how documents are packed"};

@@ -37,6 +37,9 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// For columns of names; numbers stand at the right.
+inline constexpr auto kLeft = TextTable::Align::kLeft;
+
 }  // namespace evenpack
 
 #endif  // EVENPACK_CLIENT_CLI_TEXT_TABLE_H_

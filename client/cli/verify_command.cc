@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "client/cli/json_text.h"
 #include "server/core/digest/digest.h"
 #include "server/core/engine/replay.h"
 #include "server/store/sqlite_store.h"
@@ -84,12 +84,12 @@ bool IsWhole(const StoreReport& report) {
          std::all_of(report.profiles.begin(), report.profiles.end(), is_whole);
 }
 
-std::string Json(const StoreReport& report) {
-  nlohmann::ordered_json json;
+std::string ReportJson(const StoreReport& report) {
+  Json json;
   json["ok"] = IsWhole(report);
-  json["jobs"] = nlohmann::ordered_json::array();
+  json["jobs"] = Json::array();
   for (const JobReport& job : report.jobs) {
-    nlohmann::ordered_json& row = json["jobs"].emplace_back();
+    Json& row = json["jobs"].emplace_back();
     row["name"] = job.name;
     row["ok"] = job.error.empty();
     row["records"] = job.records;
@@ -100,15 +100,15 @@ std::string Json(const StoreReport& report) {
     row["digest"] = job.digest;
     row["error"] = job.error;
   }
-  json["profiles"] = nlohmann::ordered_json::array();
+  json["profiles"] = Json::array();
   for (const ProfileReport& profile : report.profiles) {
-    nlohmann::ordered_json& row = json["profiles"].emplace_back();
+    Json& row = json["profiles"].emplace_back();
     row["name"] = profile.name;
     row["ok"] = profile.error.empty();
     row["bytes"] = profile.bytes;
     row["error"] = profile.error;
   }
-  return json.dump(2) + "\n";
+  return JsonText(json);
 }
 
 std::string Text(const StoreReport& report) {
@@ -159,7 +159,7 @@ absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values) {
   if (!profiles.ok()) return profiles.status();
   report.profiles = ReportsOf(*profiles);
   CommandOutput output;
-  output.text = IsGiven(values, "--json") ? Json(report) : Text(report);
+  output.text = IsGiven(values, "--json") ? ReportJson(report) : Text(report);
   output.failed = !IsWhole(report);
   if (output.failed) output.note = absl::StrCat("evenpackctl: ", path, " is damaged\n");
   return output;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/client/cli/index_bytes.h"
 #include "tests/fuzz/seeds.h"
 
 namespace evenpack::fuzz {
@@ -16,6 +17,20 @@ void AddLengths(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) 
   seeds.push_back({"lengths", "blanks", " 12\t\r\n007 \n2147483647\n\n \n"});
   seeds.push_back({"lengths", "gap", "1\n\n2\n"});
   seeds.push_back({"lengths", "too_long", "2147483648"});
+}
+
+void AddIndexes(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) {
+  std::vector<std::vector<int32_t>> documents(4);
+  for (size_t i = 0; i < 6; ++i) {
+    documents[i % 3].push_back(static_cast<int32_t>(lengths[i]));
+  }
+  testing::IndexContent content = testing::IndexContent::Of(documents);
+  seeds.push_back({"index", "given", content.Bytes()});
+  content.has_modes = true;
+  seeds.push_back({"index", "modes", content.Bytes()});
+  content.sequences[1] = -1;
+  seeds.push_back({"index", "negative", content.Bytes()});
+  seeds.push_back({"index", "none", testing::IndexContent::Of({}).Bytes()});
 }
 
 void AddJsonl(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) {
@@ -88,6 +103,7 @@ void AddSpecs(std::vector<Seed>& seeds) {
 
 void AddTextSeeds(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) {
   AddLengths(lengths, seeds);
+  AddIndexes(lengths, seeds);
   AddJsonl(lengths, seeds);
   AddConfig(seeds);
   AddSpecs(seeds);

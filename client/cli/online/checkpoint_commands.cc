@@ -1,12 +1,12 @@
 #include "client/cli/online/checkpoint_commands.h"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/checkpoint_file.h"
 #include "client/cli/online/job_report.h"
 #include "client/cpp/client.h"
@@ -29,12 +29,12 @@ absl::Status RunCheckpoint(const FlagValues& values, const OnlineContext& contex
   if (!status.ok()) return status;
   const std::string digest = absl::BytesToHexString(checkpoint->digest());
   if (IsGiven(values, "--json")) {
-    const nlohmann::ordered_json json = {{"name", name},
-                                         {"step", step},
-                                         {"digest", digest},
-                                         {"bytes", checkpoint->checkpoint().size()},
-                                         {"output", path}};
-    context.out.Write(json.dump(2) + "\n");
+    const Json json = {{"name", name},
+                       {"step", step},
+                       {"digest", digest},
+                       {"bytes", checkpoint->checkpoint().size()},
+                       {"output", path}};
+    context.out.Write(JsonText(json));
   } else {
     context.out.Write(absl::StrCat("job ", name, " after step ", step, ", digest ",
                                    digest, ": ", checkpoint->checkpoint().size(),

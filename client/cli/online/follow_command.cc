@@ -24,7 +24,6 @@ namespace {
 using client::RankStep;
 
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-constexpr FlagReader::Range kNumbers = {0, kMost};
 constexpr FlagReader::Range kDpRanks = {0, 65535};
 constexpr FlagReader::Range kCpRanks = {0, 1023};
 constexpr uint32_t kMostCredits = 65536;
@@ -62,7 +61,7 @@ absl::StatusOr<FollowFlags> ReadFollowFlags(const FlagValues& values) {
   consumer.cp_rank = ReadCpRank(values, reader);
   consumer.subscriber = reader.Text("--subscriber", "a name", SubscriberName());
   if (IsGiven(values, "--from-step")) {
-    consumer.from_step = reader.Integer("--from-step", kNumbers);
+    consumer.from_step = reader.Integer("--from-step", kAnyNumber);
   }
   flags.steps = reader.Integer("--steps", {1, kMost}, kMost);
   if (IsGiven(values, "--ack")) flags.ack = reader.OneOf("--ack", kAcks);
@@ -114,7 +113,7 @@ absl::Status RunStep(const FlagValues& values, const OnlineContext& context) {
   FlagReader reader(values);
   v1::GetStepRequest request;
   request.set_job(reader.Text("--job", "the job's name"));
-  request.set_step(reader.Integer("--step", kNumbers));
+  request.set_step(reader.Integer("--step", kAnyNumber));
   request.set_dp_rank(reader.Integer32("--dp-rank", kDpRanks));
   const std::optional<uint32_t> cp_rank = ReadCpRank(values, reader);
   if (cp_rank.has_value()) request.set_cp_rank(*cp_rank);

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/document_source.h"
 #include "client/cli/online/ingest_run.h"
 #include "client/cli/progress_bar.h"
@@ -18,7 +18,6 @@ namespace evenpack {
 namespace {
 
 constexpr char kDefaultStream[] = "default";
-constexpr FlagReader::Range kNumbers = {0, std::numeric_limits<uint64_t>::max()};
 constexpr FlagReader::Range kBatch = {1, 1U << 20U};
 
 struct IngestFlags {
@@ -34,7 +33,7 @@ absl::StatusOr<IngestFlags> ReadIngestFlags(const FlagValues& values) {
   client::ProducerOptions& producer = flags.producer;
   producer.job = reader.Text("--job", "the job's name");
   producer.stream = reader.Text("--stream", "a stream of the job", kDefaultStream);
-  flags.from_sequence = reader.Integer("--from-sequence", kNumbers, 0);
+  flags.from_sequence = reader.Integer("--from-sequence", kAnyNumber, 0);
   producer.from_sequence = flags.from_sequence;
   producer.batch_documents = reader.Integer("--batch", kBatch, 1024);
   producer.max_unaccepted_documents =
@@ -46,7 +45,6 @@ absl::StatusOr<IngestFlags> ReadIngestFlags(const FlagValues& values) {
 }
 
 std::string ReportJson(const IngestFlags& flags, const IngestReport& report) {
-  using Json = nlohmann::ordered_json;
   const Json json = {{"job", flags.producer.job},
                      {"stream", flags.producer.stream},
                      {"documents", report.documents},

@@ -3,13 +3,13 @@
 #include <google/protobuf/text_format.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/job.pb.h"
@@ -17,10 +17,6 @@
 
 namespace evenpack {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr auto kLeft = TextTable::Align::kLeft;
 
 std::string Line(std::string_view name, const std::string& value) {
   return absl::StrFormat("%-10s %s\n", std::string(name), value);

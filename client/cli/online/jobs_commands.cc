@@ -1,11 +1,11 @@
 #include "client/cli/online/jobs_commands.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/job_flags.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/job_report.h"
 #include "client/cli/online/spec_change.h"
 #include "client/cli/online/spec_file.h"
@@ -17,15 +17,13 @@ namespace {
 
 constexpr char kDefaultStream[] = "default";
 
-bool WantsJson(const FlagValues& values) { return IsGiven(values, "--json"); }
-
 std::string ReadJobName(FlagReader& reader) {
   return reader.Text("NAME", "the job's name");
 }
 
 void WriteJob(const v1::Job& job, const FlagValues& values,
               const OnlineContext& context) {
-  context.out.Write(JobReport(job, WantsJson(values)));
+  context.out.Write(JobReport(job, IsGiven(values, "--json")));
 }
 
 absl::Status ReadNewSpec(const FlagValues& values, const OnlineContext& context,
@@ -77,7 +75,7 @@ absl::Status RunJobsList(const FlagValues& values, const OnlineContext& context)
   if (!client.ok()) return client.status();
   const absl::StatusOr<v1::ListJobsResponse> jobs = client->ListJobs();
   if (!jobs.ok()) return jobs.status();
-  context.out.Write(WantsJson(values) ? JobsJson(*jobs) : JobsText(*jobs));
+  context.out.Write(IsGiven(values, "--json") ? JobsJson(*jobs) : JobsText(*jobs));
   return absl::OkStatus();
 }
 
@@ -131,9 +129,9 @@ absl::Status RunJobsDelete(const FlagValues& values, const OnlineContext& contex
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();
   if (absl::Status status = client->DeleteJob(name); !status.ok()) return status;
-  if (WantsJson(values)) {
-    const nlohmann::ordered_json json = {{"name", name}, {"deleted", true}};
-    context.out.Write(json.dump(2) + "\n");
+  if (IsGiven(values, "--json")) {
+    const Json json = {{"name", name}, {"deleted", true}};
+    context.out.Write(JsonText(json));
   } else {
     context.out.Write(absl::StrCat("deleted job ", name, "\n"));
   }

@@ -16,8 +16,6 @@
 namespace evenpack {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr size_t kLongestLine = 256U << 20U;
 constexpr char kObject[] = "a JSON object";
 
@@ -26,21 +24,23 @@ absl::Status Missing(const std::string& field) {
       absl::StrCat("field ", QuotedValue(field), " is missing"));
 }
 
-absl::StatusOr<uint64_t> WholeNumber(const std::string& field, const Json& value,
-                                     uint64_t least, uint64_t most) {
+absl::StatusOr<uint64_t> WholeNumber(const std::string& field,
+                                     const nlohmann::json& value, uint64_t least,
+                                     uint64_t most) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<uint64_t>();
     if (number >= least && number <= most) return number;
   }
   return InvalidField(
       absl::StrCat("field ", QuotedValue(field)),
-      QuotedValue(value.dump(-1, ' ', false, Json::error_handler_t::replace)),
+      QuotedValue(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)),
       absl::StrCat("a whole number from ", least, " to ", most));
 }
 
 // None where `name` is none.
 absl::StatusOr<std::optional<uint64_t>> NamedNumber(
-    const Json& object, const std::optional<std::string>& name, uint64_t most) {
+    const nlohmann::json& object, const std::optional<std::string>& name,
+    uint64_t most) {
   if (!name.has_value()) return std::nullopt;
   const auto found = object.find(*name);
   if (found == object.end()) return Missing(*name);
@@ -49,7 +49,8 @@ absl::StatusOr<std::optional<uint64_t>> NamedNumber(
   return *number;
 }
 
-absl::StatusOr<uint64_t> BytesOf(const std::string& field, const Json& value) {
+absl::StatusOr<uint64_t> BytesOf(const std::string& field,
+                                 const nlohmann::json& value) {
   const auto* const text = value.get_ptr<const std::string*>();
   if (text == nullptr || text->empty()) {
     return InvalidField(absl::StrCat("field ", QuotedValue(field)),
@@ -59,7 +60,8 @@ absl::StatusOr<uint64_t> BytesOf(const std::string& field, const Json& value) {
   return text->size();
 }
 
-absl::StatusOr<uint64_t> LengthOf(const Json& object, const JsonlFields& fields) {
+absl::StatusOr<uint64_t> LengthOf(const nlohmann::json& object,
+                                  const JsonlFields& fields) {
   const bool guess = !fields.length.has_value() && !fields.text.has_value();
   const std::string length_field = fields.length.value_or("length");
   const std::string text_field = fields.text.value_or("text");
@@ -78,7 +80,7 @@ absl::StatusOr<uint64_t> LengthOf(const Json& object, const JsonlFields& fields)
       "another");
 }
 
-absl::StatusOr<std::optional<uint64_t>> IdOf(const Json& object,
+absl::StatusOr<std::optional<uint64_t>> IdOf(const nlohmann::json& object,
                                              const JsonlFields& fields) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   if (fields.id.has_value()) return NamedNumber(object, fields.id, kMost);
@@ -122,7 +124,8 @@ class JsonlSource : public DocumentSource {
 
 absl::StatusOr<SourceDocument> ParseJsonDocument(std::string_view line,
                                                  const JsonlFields& fields) {
-  const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json object =
+      nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     return absl::InvalidArgumentError(
         absl::StrCat(QuotedValue(line), " is not accepted; accepted: ", kObject));

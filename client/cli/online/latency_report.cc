@@ -2,19 +2,17 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/latency.pb.h"
 
 namespace evenpack {
 namespace {
-
-constexpr auto kLeft = TextTable::Align::kLeft;
 
 std::string Microseconds(int64_t ns) {
   return absl::StrFormat("%.1f", static_cast<double>(ns) / 1000);
@@ -118,7 +116,7 @@ std::string LatencyText(const v1::GetLatencyResponse& latency) {
 }
 
 std::string LatencyJson(const v1::GetLatencyResponse& latency) {
-  return MessageJson(latency).dump(2) + "\n";
+  return JsonText(MessageJson(latency));
 }
 
 }  // namespace evenpack

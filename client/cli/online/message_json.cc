@@ -3,10 +3,10 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "client/cli/json_text.h"
 
 namespace evenpack {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-using Json = nlohmann::ordered_json;
 
 Json TextJson(const FieldDescriptor& field, const std::string& text) {
   return field.type() == FieldDescriptor::TYPE_BYTES ? absl::BytesToHexString(text)

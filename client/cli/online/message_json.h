@@ -2,7 +2,7 @@
 #ifndef EVENPACK_CLIENT_CLI_ONLINE_MESSAGE_JSON_H_
 #define EVENPACK_CLIENT_CLI_ONLINE_MESSAGE_JSON_H_
 
-#include <nlohmann/json_fwd.hpp>
+#include "client/cli/json_text.h"
 
 namespace google::protobuf {
 class Message;
@@ -14,7 +14,7 @@ namespace evenpack {
 // those with it where set. Numbers are numbers, enums their names (or their numbers,
 // where this API has no name for them), bytes (the API has digests alone) hexadecimal.
 // Without bytes protobuf's JSON parser reads it back.
-nlohmann::ordered_json MessageJson(const google::protobuf::Message& message);
+Json MessageJson(const google::protobuf::Message& message);
 
 }  // namespace evenpack
 

@@ -1,10 +1,10 @@
 #include "client/cli/online/profile_commands.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/message_file.h"
 #include "client/cli/online/profile_report.h"
 #include "evenpack/v1/cost_profile.pb.h"
@@ -12,14 +12,12 @@
 namespace evenpack {
 namespace {
 
-bool WantsJson(const FlagValues& values) { return IsGiven(values, "--json"); }
-
 // What was done to the profile of this name.
 void WriteDone(const std::string& name, const std::string& done,
                const FlagValues& values, const OnlineContext& context) {
-  if (WantsJson(values)) {
-    const nlohmann::ordered_json json = {{"name", name}, {done, true}};
-    context.out.Write(json.dump(2) + "\n");
+  if (IsGiven(values, "--json")) {
+    const Json json = {{"name", name}, {done, true}};
+    context.out.Write(JsonText(json));
   } else {
     context.out.Write(absl::StrCat(done, " profile ", name, "\n"));
   }
@@ -49,8 +47,8 @@ absl::Status RunProfilesList(const FlagValues& values, const OnlineContext& cont
   const absl::StatusOr<v1::ListCostProfilesResponse> profiles =
       client->ListCostProfiles();
   if (!profiles.ok()) return profiles.status();
-  context.out.Write(WantsJson(values) ? ProfilesJson(*profiles)
-                                      : ProfilesText(*profiles));
+  context.out.Write(IsGiven(values, "--json") ? ProfilesJson(*profiles)
+                                              : ProfilesText(*profiles));
   return absl::OkStatus();
 }
 
@@ -63,7 +61,8 @@ absl::Status RunProfilesDescribe(const FlagValues& values,
   if (!client.ok()) return client.status();
   const absl::StatusOr<v1::CostProfile> profile = client->GetCostProfile(name);
   if (!profile.ok()) return profile.status();
-  context.out.Write(WantsJson(values) ? ProfileJson(*profile) : ProfileText(*profile));
+  context.out.Write(IsGiven(values, "--json") ? ProfileJson(*profile)
+                                              : ProfileText(*profile));
   return absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "client/cli/online/profile_report.h"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -10,16 +9,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/cost_profile.pb.h"
 
 namespace evenpack {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr auto kLeft = TextTable::Align::kLeft;
 
 std::string Line(const std::string& name, const std::string& value) {
   return absl::StrFormat("%-10s %s\n", name, value);

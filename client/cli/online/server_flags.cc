@@ -33,7 +33,7 @@ absl::StatusOr<ServerFlags> ReadServerFlags(const FlagValues& values,
   FlagReader reader(values);
   ServerFlags flags;
   flags.address = reader.Text("--server", "HOST:PORT", default_server);
-  const double seconds = reader.Real("--timeout", kMostSeconds, kDefaultSeconds);
+  const double seconds = reader.Real("--timeout", 0, kMostSeconds, kDefaultSeconds);
   if (!reader.status().ok()) return reader.status();
   flags.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
   if (!IsAddress(flags.address)) {

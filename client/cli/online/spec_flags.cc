@@ -192,7 +192,7 @@ void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader
   const uint32_t batches = reader.Integer32("--window-batches", {1, 1024}, 1);
   const std::vector<uint32_t> thresholds = reader.Tokens("--queue-thresholds", {});
   const bool split = reader.Boolean("--split-documents", false);
-  const double backlog = reader.Real("--backlog-limit", kMostBacklog, 4);
+  const double backlog = reader.Real("--backlog-limit", 0, kMostBacklog, 4);
   if (applies("--window-batches", policy.has_fixed_greedy())) {
     spec.mutable_policy()->mutable_fixed_greedy()->set_window_batches(batches);
   }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/json_text.h"
 #include "client/cli/sharding_name.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/job.pb.h"
@@ -17,13 +17,10 @@
 namespace evenpack {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using client::MicroBatchView;
 using client::RankStep;
 
 constexpr size_t kBarWidth = 30;
-constexpr auto kLeft = TextTable::Align::kLeft;
-
 // A number that the spec has no stream for stands for itself.
 std::string StreamName(uint32_t stream, const v1::JobSpec& spec) {
   if (stream >= static_cast<uint32_t>(spec.streams_size())) {

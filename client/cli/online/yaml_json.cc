@@ -3,17 +3,15 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/json_text.h"
 #include "client/cli/quoted_value.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Aliases make a short text a large tree.
 constexpr size_t kMostValues = 400'000;

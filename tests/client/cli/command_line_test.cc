@@ -8,13 +8,12 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(CommandLineTest, KeepsValuesAsTyped) {
   const auto line = ParseCommandLine(

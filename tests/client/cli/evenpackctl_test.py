@@ -5,8 +5,11 @@ The environment's EVENPACKCTL names the program, EVENPACK_SOURCE_DIR the reposit
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import signal
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -23,6 +26,10 @@ PACK_KEYS = """
     left_over imbalance_degree lower_bound token_delay_mean document_delay
     tokens_per_step long_token_share longest_micro_batch decide_seconds
     documents_per_second digest
+""".split()
+SOLVER_KEYS = """
+    time_limit gap windows optimal_windows time_limited_windows mean_gap max_gap
+    mean_solve_seconds max_solve_seconds heaviest_mean lower_bound_mean
 """.split()
 SHARD_KEYS = """
     tokens_per_rank padding_per_rank attended_pairs_per_rank predicted_ns_per_rank
@@ -122,6 +129,8 @@ class BadInputTest(unittest.TestCase):
             (*SHAPE, "--model", "7B", "--hardware", "T4"): "--hardware: 'T4'",
             (*SHAPE, "--model", "7B", "--crossover", "47000"): "one of the two",
             (*SHAPE, "--split-overlong", "maybe"): "accepted: true or false",
+            (*SHAPE, "--time-limit", "-1"): "--time-limit: '-1'",
+            (*SHAPE, "--gap", "0"): "accepted: a number from 0.00001 to 1",
         }.items():
             with self.subTest(more):
                 self.assertIn(words, self.refused_pack(*more))
@@ -134,7 +143,7 @@ class BadInputTest(unittest.TestCase):
         self.assertIn("--policy is missing", self.refused("pack", "--lengths", LENGTHS))
         self.assertIn("--lengths is missing", self.refused("compare"))
         self.assertIn(
-            "original, fixed_greedy, wlb",
+            "original, fixed_greedy, wlb, fixed_solver, varlen_solver",
             self.refused("pack", "--lengths", LENGTHS, "--policy", "best", *SHAPE),
         )
 
@@ -236,6 +245,153 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(figures["steps"], 20)
         self.assertLess(figures["documents_in"], 99519)
         self.assertEqual(figures["documents_in"], figures["documents_out"])
+
+
+class ExactPoliciesTest(unittest.TestCase):
+    def solved(self, policy: str, *flags: str) -> dict[str, Any]:
+        """Figures of a short run, whose searches may find all or nothing."""
+        figures = pack(policy, "--steps", "4", *flags)
+        self.assertEqual(list(figures)[: len(PACK_KEYS)], PACK_KEYS)
+        self.assertEqual(figures["policy"], policy)
+        self.assertEqual(figures["steps"], 4)
+        self.assertEqual(figures["documents_in"], figures["documents_out"])
+        self.assertEqual(figures["left_over"], 0)
+        solver: dict[str, Any] = figures["solver"]
+        self.assertEqual(list(solver), SOLVER_KEYS)
+        self.assertGreaterEqual(
+            solver["windows"],
+            solver["optimal_windows"] + solver["time_limited_windows"],
+        )
+        self.assertLessEqual(0, solver["mean_gap"])
+        self.assertLessEqual(solver["mean_gap"], solver["max_gap"])
+        self.assertLessEqual(solver["lower_bound_mean"], solver["heaviest_mean"])
+        return figures
+
+    def test_a_solver_is_no_worse_than_where_it_starts(self) -> None:
+        for policy, flags in [
+            ("fixed_solver", ["--window-batches", "1"]),
+            ("fixed_solver", ["--window-batches", "2"]),
+            ("varlen_solver", []),
+        ]:
+            with self.subTest(policy=policy, flags=flags):
+                start = self.solved(policy, *flags, "--time-limit", "0")
+                found = self.solved(policy, *flags, "--time-limit", "0.5")
+                self.assertLessEqual(
+                    found["solver"]["heaviest_mean"], start["solver"]["heaviest_mean"]
+                )
+
+    def test_bounds_of_length_hold(self) -> None:
+        fixed = self.solved("fixed_solver", "--time-limit", "0.2")
+        self.assertLessEqual(fixed["longest_micro_batch"], 131072)
+        varlen = self.solved("varlen_solver", "--time-limit", "0.2")
+        self.assertLessEqual(varlen["longest_micro_batch"], 196608)
+
+    def test_a_coarse_gap_needs_no_search(self) -> None:
+        solver = self.solved("fixed_solver", "--gap", "1", "--time-limit", "0")[
+            "solver"
+        ]
+        self.assertEqual(solver["optimal_windows"], solver["windows"])
+        self.assertEqual(solver["time_limited_windows"], 0)
+
+    def test_flags_without_effect_are_noted(self) -> None:
+        for policy, flag, value in [
+            ("varlen_solver", "--queue-thresholds", "49152"),
+            ("varlen_solver", "--window-batches", "2"),
+            ("wlb", "--time-limit", "2"),
+            ("wlb", "--gap", "0.5"),
+        ]:
+            finished = run(
+                "pack", "--lengths", "-", "--policy", policy, *SHAPE, flag, value,
+                stdin="5\n6\n",
+            )  # fmt: skip
+            self.assertEqual(finished.returncode, 0)
+            self.assertIn(f"note: {flag} has no effect here", finished.stderr)
+
+    def test_text_has_the_search_too(self) -> None:
+        finished = run(
+            "pack", "--lengths", "-", "--policy", "fixed_solver", *SHAPE,
+            stdin="5000\n6000\n",
+        )  # fmt: skip
+        self.assertEqual(finished.returncode, 0)
+        self.assertEqual(finished.stderr, "")
+        self.assertIn("windows solved         1, 1 within 0.0001", finished.stdout)
+
+    def test_an_interrupt_ends_a_search(self) -> None:
+        with subprocess.Popen(
+            [
+                PROGRAM, "pack", "--lengths", LENGTHS, "--policy", "fixed_solver",
+                *SHAPE, "--window-batches", "4", "--time-limit", "600",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(timeout=3)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(), -signal.SIGINT)
+
+
+def index(documents: list[list[int]]) -> bytes:
+    """Megatron-Core's index of documents, each a list of its sequences' tokens."""
+    sequences = [tokens for document in documents for tokens in document]
+    ends = [0, *itertools.accumulate(len(document) for document in documents)]
+    pointers = [0, *itertools.accumulate(4 * tokens for tokens in sequences)][:-1]
+    return struct.pack(
+        f"<9sQBQQ{len(sequences)}i{len(sequences)}q{len(ends)}q",
+        b"MMIDIDX\0\0", 1, 4, len(sequences), len(ends),
+        *sequences, *pointers, *ends,
+    )  # fmt: skip
+
+
+class IndexTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.prefix = str(Path(folder.name, "corpus"))
+
+    def write(self, documents: list[list[int]]) -> None:
+        Path(self.prefix + ".idx").write_bytes(index(documents))
+
+    def test_it_says_what_a_file_of_lengths_says(self) -> None:
+        lengths = [int(line) for line in Path(LENGTHS).read_text("utf-8").split()]
+        self.write([[length // 2, length - length // 2] for length in lengths])
+        flags = ["--policy", "wlb", *SHAPE, *QUEUES]
+        by_index = report("pack", "--idx", self.prefix, *flags)
+        self.assertEqual(by_index["digest"], pack("wlb", *QUEUES)["digest"])
+        compared = report("compare", "--idx", self.prefix + ".idx", "--steps", "5")
+        by_lines = report("compare", "--lengths", LENGTHS, "--steps", "5")
+        self.assertEqual(
+            [row["digest"] for row in compared["policies"]],
+            [row["digest"] for row in by_lines["policies"]],
+        )
+
+    def test_documents_without_a_token_are_left_out_with_a_note(self) -> None:
+        self.write([[60000], [], [9000], [0]])
+        sharded = run("shard", "--idx", self.prefix, "--cp", "2", "--sharding",
+                      "per_document", "--json")  # fmt: skip
+        self.assertEqual(sharded.returncode, 0)
+        self.assertEqual(
+            sharded.stderr,
+            f"evenpackctl: note: documents of {self.prefix}.idx without a token, left "
+            "out: 2\n",
+        )
+        self.assertEqual(sum(json.loads(sharded.stdout)["tokens_per_rank"]), 69000)
+
+    def test_bad_input_is_refused(self) -> None:
+        self.write([[5], [7]])
+        for arguments, words in (
+            (["--idx", self.prefix, "--lengths", LENGTHS], "--lengths together with"),
+            (["--idx", self.prefix + "x"], "corpusx.idx' (No such file"),
+            (["--idx", self.prefix, "--max-length", "196608", "--window", "x"], "'x'"),
+        ):
+            refused = run("compare", *arguments)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(words, refused.stderr)
+        path = Path(self.prefix + ".idx")
+        path.write_bytes(path.read_bytes()[:-1])
+        cut = run("compare", "--idx", self.prefix)
+        self.assertEqual(cut.returncode, 2)
+        self.assertIn("count of document indices at byte 26: 3 is not acc", cut.stderr)
 
 
 class OtherCommandsTest(unittest.TestCase):

@@ -25,12 +25,13 @@ TEST(FlagTableTest, EveryCommandNamesEachFlagOnceAndExplainsIt) {
     }
     EXPECT_TRUE(names.contains("--json"));
   }
-  EXPECT_THAT(commands,
-              ElementsAre("pack", "shard", "compare", "verify", "jobs create",
-                          "jobs list", "jobs describe", "jobs update", "jobs delete",
-                          "profiles put", "profiles list", "profiles describe",
-                          "profiles delete", "checkpoint", "restore", "rewind", "fork",
-                          "skip", "ingest", "follow", "step", "latency"));
+  EXPECT_THAT(
+      commands,
+      ElementsAre("pack", "shard", "compare", "simulate", "assess", "verify",
+                  "jobs create", "jobs list", "jobs describe", "jobs update",
+                  "jobs delete", "profiles put", "profiles list", "profiles describe",
+                  "profiles delete", "checkpoint", "restore", "rewind", "fork", "skip",
+                  "ingest", "follow", "step", "latency"));
 }
 
 TEST(FlagTableTest, ListsTheNames) {

@@ -11,12 +11,11 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(FlagReaderTest, ReadsIntegersInTheirRange) {
   const FlagValues values = {{"--a", "5"}, {"--b", "18446744073709551615"}};
@@ -61,9 +60,9 @@ TEST(FlagReaderTest, KeepsTheFirstError) {
 TEST(FlagReaderTest, ReadsRealNumbers) {
   const FlagValues values = {{"--a", "2.5"}, {"--b", "1e1"}};
   FlagReader reader(values);
-  EXPECT_EQ(reader.Real("--a", 10, 4), 2.5);
-  EXPECT_EQ(reader.Real("--b", 10, 4), 10);
-  EXPECT_EQ(reader.Real("--c", 10, 4), 4);
+  EXPECT_EQ(reader.Real("--a", 0, 10, 4), 2.5);
+  EXPECT_EQ(reader.Real("--b", 0, 10, 4), 10);
+  EXPECT_EQ(reader.Real("--c", 0, 10, 4), 4);
   EXPECT_THAT(reader.status(), IsOk());
 }
 
@@ -71,7 +70,7 @@ TEST(FlagReaderTest, RefusesOtherRealNumbers) {
   for (const std::string bad : {"", "nan", "inf", "-1", "11", "1e999", "0x1", "1,5"}) {
     const FlagValues values = {{"--a", bad}};
     FlagReader reader(values);
-    reader.Real("--a", 10, 4);
+    reader.Real("--a", 0, 10, 4);
     EXPECT_THAT(reader.status(),
                 StatusIs(kInvalid, "--a: '" + bad +
                                        "' is not accepted; accepted: a number from 0 "

@@ -8,12 +8,11 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 const FlagValues& Shape() {
   static const auto* const kShape =
@@ -149,12 +148,26 @@ TEST(FeedFlagsTest, ReadsPassesSeedAndSteps) {
                                    {"--steps", "9"}});
   ASSERT_THAT(feed, IsOk());
   EXPECT_EQ(feed->lengths, "f");
+  EXPECT_EQ(feed->index, "");
   EXPECT_EQ(feed->passes, 3U);
   EXPECT_EQ(feed->seed, 18446744073709551615U);
   EXPECT_EQ(feed->steps, 9U);
-  EXPECT_THAT(ReadFeedFlags({}), StatusIs(kInvalid, HasSubstr("--lengths is missing")));
   EXPECT_THAT(ReadFeedFlags({{"--lengths", "f"}, {"--repeat", "0"}}),
               StatusIs(kInvalid, HasSubstr("--repeat: '0' is not accepted")));
+}
+
+TEST(FeedFlagsTest, TakesAFileOfLengthsOrAnIndex) {
+  const auto feed = ReadFeedFlags({{"--idx", "corpus"}});
+  ASSERT_THAT(feed, IsOk());
+  EXPECT_EQ(feed->index, "corpus");
+  EXPECT_EQ(feed->lengths, "");
+  const std::string accepted = "; accepted: one of --lengths FILE and --idx PREFIX";
+  EXPECT_THAT(ReadFeedFlags({}), StatusIs(kInvalid, "--lengths is missing" + accepted));
+  EXPECT_THAT(
+      ReadFeedFlags({{"--idx", "corpus"}, {"--lengths", "f"}}),
+      StatusIs(kInvalid, "--lengths together with --idx is not accepted" + accepted));
+  EXPECT_THAT(ReadFeedFlags({{"--idx", ""}}),
+              StatusIs(kInvalid, HasSubstr("--idx: '' is not accepted")));
 }
 
 TEST(ReadPolicyTest, KnowsThePolicies) {

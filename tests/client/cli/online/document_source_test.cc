@@ -14,11 +14,10 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string File(const std::string& content) {
   const std::string path =

@@ -17,13 +17,12 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestContext;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Return;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 v1::JobSpec Spec(const std::string& textproto) {
   v1::JobSpec spec;

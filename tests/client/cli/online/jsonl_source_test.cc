@@ -12,10 +12,9 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 uint32_t LengthOf(const std::string& line, const JsonlFields& fields = {}) {
   const auto document = ParseJsonDocument(line, fields);

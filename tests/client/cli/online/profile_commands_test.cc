@@ -17,13 +17,12 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::kInvalid;
 using ::testing::Property;
 using ::testing::Return;
 using testing::ScratchDirectory;
 using testing::StatusIs;
 using testing::TestContext;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 class ProfileCommandsTest : public ::testing::Test {
  protected:

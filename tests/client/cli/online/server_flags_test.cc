@@ -8,11 +8,10 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(ServerFlagsTest, HaveDefaults) {
   const auto flags = ReadServerFlags({}, kDefaultServer);

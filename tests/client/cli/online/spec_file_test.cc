@@ -13,11 +13,10 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr char kJson[] = R"({
   "streams": [{"name": "web"}, {"name": "books", "weight": 2}],

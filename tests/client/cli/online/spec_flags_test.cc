@@ -12,12 +12,11 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 v1::JobSpec Spec(const std::string& textproto) {
   v1::JobSpec spec;

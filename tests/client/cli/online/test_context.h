@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/cli/online/online_context.h"
 #include "client/cpp/mocks/mock_connection.h"
@@ -32,28 +33,20 @@ class StringOutput : public Output {
 };
 
 struct TestContext {
+  // Apart from the class: what the mock expands to is compiled once.
+  TestContext();
+  ~TestContext();
+
+  OnlineContext Get();
+
   StringOutput out;
   StringOutput err;
   Interrupt interrupt;
-  std::shared_ptr<::testing::StrictMock<client::MockConnection>> connection =
-      std::make_shared<::testing::StrictMock<client::MockConnection>>();
+  const std::shared_ptr<::testing::StrictMock<client::MockConnection>> connection;
   // The servers that were asked for.
   std::vector<std::string> servers;
   // Of the latest of these.
   bool returned_credits = true;
-
-  OnlineContext Get() {
-    return {out,
-            err,
-            nullptr,
-            interrupt,
-            kDefaultServer,
-            [this](const ServerFlags& server) -> absl::StatusOr<client::Client> {
-              servers.push_back(server.address);
-              returned_credits = server.returns_credits;
-              return client::Client(connection);
-            }};
-  }
 };
 
 }  // namespace evenpack::testing

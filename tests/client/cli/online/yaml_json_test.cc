@@ -12,10 +12,9 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(YamlJsonTest, TurnsEachKindOfValueIntoItsOwn) {
   const std::vector<std::pair<std::string, std::string>> cases = {

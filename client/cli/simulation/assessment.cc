@@ -1,0 +1,84 @@
+#include "client/cli/simulation/assessment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cli/progress_bar.h"
+#include "server/core/pipeline/micro_batch_cost.h"
+
+namespace evenpack {
+namespace {
+
+constexpr double kErrors[] = {-0.5, -0.2, 0.2, 1.0};
+
+SimulationMethod Sharded(SimulationMethod method, Sharding sharding) {
+  method.sharding = sharding;
+  return method;
+}
+
+bool Same(const SimulationMethod& a, const SimulationMethod& b) {
+  return a.policy == b.policy && a.sharding == b.sharding &&
+         a.split_documents == b.split_documents && a.window_batches == b.window_batches;
+}
+
+std::vector<SimulationMethod> Methods(const SimulationMethod& configured) {
+  SimulationMethod fixed = PlainMethod();
+  fixed.policy = PolicyKind::kFixedGreedy;
+  std::vector<SimulationMethod> methods = {
+      Sharded(PlainMethod(), Sharding::kPerSequence),
+      Sharded(fixed, Sharding::kPerSequence),
+      Sharded(fixed, Sharding::kPerDocument),
+      Sharded(WlbMethod(), Sharding::kPerSequence),
+      Sharded(WlbMethod(), Sharding::kPerDocument),
+      Sharded(WlbMethod(), Sharding::kAdaptive)};
+  const bool known = std::any_of(
+      methods.begin(), methods.end(),
+      [&](const SimulationMethod& method) { return Same(method, configured); });
+  if (!known) methods.push_back(configured);
+  return methods;
+}
+
+}  // namespace
+
+double Assessment::GpuHoursPerTrillion(const SimulationFigures& figures) const {
+  const double tokens =
+      static_cast<double>(input.setup.micro_batches) * input.setup.window;
+  return figures.step_seconds / tokens * 1e12 *
+         static_cast<double>(GpuCount(input.setup.cluster)) / 3600;
+}
+
+absl::StatusOr<Assessment> Assess(const SimulationInput& input, Corpus corpus,
+                                  const FeedFlags& flags) {
+  const SimulationSetup& setup = input.setup;
+  const auto costs = ClusterCosts::Create(setup.model, setup.cluster, setup.attention);
+  if (!costs.ok()) return costs.status();
+  Assessment assessment;
+  assessment.input = input;
+  assessment.corpus = std::move(corpus);
+  const SimulationFeed feed = {assessment.corpus.lengths, flags.passes, flags.seed,
+                               flags.steps};
+  assessment.lengths = Summarise(feed.lengths, setup.window);
+  assessment.crossover_tokens = costs->CrossoverTokens();
+  for (const SimulationMethod& method : Methods(input.method)) {
+    ProgressBar progress(TerminalOrNull(), MethodName(method));
+    auto figures = Simulate(setup, method, *costs, 1, feed, progress);
+    if (!figures.ok()) return figures.status();
+    assessment.methods.push_back({method, *std::move(figures)});
+  }
+  const auto fastest =
+      std::min_element(assessment.methods.begin(), assessment.methods.end(),
+                       [](const AssessedMethod& a, const AssessedMethod& b) {
+                         return a.figures.step_seconds < b.figures.step_seconds;
+                       });
+  assessment.best = static_cast<size_t>(fastest - assessment.methods.begin());
+  for (const double error : kErrors) {
+    ProgressBar progress(TerminalOrNull(), "wrong costs");
+    const auto figures =
+        Simulate(setup, fastest->method, *costs, 1 / (1 + error), feed, progress);
+    if (!figures.ok()) return figures.status();
+    assessment.wrong_costs.push_back({error, figures->step_seconds});
+  }
+  return assessment;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,40 @@
+// Plain packing, fixed-length packing and `wlb` over the same documents.
+#ifndef EVENPACK_CLIENT_CLI_SIMULATION_COMPARISON_H_
+#define EVENPACK_CLIENT_CLI_SIMULATION_COMPARISON_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "client/cli/progress_bar.h"
+#include "client/cli/simulation/simulated_run.h"
+#include "client/cli/simulation/simulation_setup.h"
+
+namespace evenpack {
+
+// WLB-LLM's three rows (section 7.1).
+struct Comparison {
+  // Plain-4D: `original`, per_sequence.
+  SimulationFigures plain;
+  // Fixed-4D: `fixed_greedy` over one global batch, with the better of per_sequence and
+  // per_document, the same for all steps.
+  SimulationFigures fixed;
+  Sharding fixed_sharding = Sharding::kPerSequence;
+  // `wlb` with outlier queues, adaptive.
+  SimulationFigures wlb;
+
+  double FixedSpeedup() const { return plain.step_seconds / fixed.step_seconds; }
+  double WlbSpeedup() const { return plain.step_seconds / wlb.step_seconds; }
+  // Of what wlb packed, spread perfectly evenly.
+  double BoundSpeedup() const { return plain.step_seconds / wlb.bound_seconds; }
+};
+
+// `plain_splits`: plain packing cuts documents where a micro-batch is full. Costs are
+// made from the setup; decisions and figures as Simulate's. INVALID_ARGUMENT: as
+// ClusterCosts::Create or Simulate.
+absl::StatusOr<Comparison> Compare(const SimulationSetup& setup, bool plain_splits,
+                                   const SimulationFeed& feed, ProgressBar& progress);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_SIMULATION_COMPARISON_H_

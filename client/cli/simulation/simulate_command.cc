@@ -1,0 +1,107 @@
+#include "client/cli/simulation/simulate_command.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/document_lengths.h"
+#include "client/cli/job_flags.h"
+#include "client/cli/progress_bar.h"
+#include "client/cli/simulation/corpus.h"
+#include "client/cli/simulation/paper_reports.h"
+#include "client/cli/simulation/paper_text.h"
+#include "client/cli/simulation/simulate_flags.h"
+#include "client/cli/simulation/simulated_run.h"
+#include "client/cli/simulation/simulation_report.h"
+#include "server/core/pipeline/micro_batch_cost.h"
+
+namespace evenpack {
+namespace {
+
+using PaperReportRun = absl::StatusOr<std::string> (*)(const PaperFeed& feed,
+                                                       bool json);
+
+template <auto simulate, auto json_of, auto text_of>
+absl::StatusOr<std::string> RunPaperReport(const PaperFeed& feed, bool json) {
+  const auto rows = simulate(feed);
+  if (!rows.ok()) return rows.status();
+  return json ? json_of(*rows) : text_of(*rows);
+}
+
+// Null where `name` is no report of the paper's tables.
+PaperReportRun FindPaperReport(const std::string& name) {
+  static const auto* const kReports = new std::map<std::string, PaperReportRun>{
+      {"paper", RunPaperReport<SimulatePaper, PaperJson, PaperText>},
+      {"window-sweep", RunPaperReport<SimulateWindowSweep, WindowsJson, WindowsText>},
+      {"breakdown", RunPaperReport<SimulateBreakdown, SpeedupsJson, SpeedupsText>},
+      {"packing-table", RunPaperReport<SimulatePackingTable, PackingJson, PackingText>},
+      {"cp-figure", RunPaperReport<SimulateCpFigure, SpeedupsJson, SpeedupsText>}};
+  const auto found = kReports->find(name);
+  return found == kReports->end() ? nullptr : found->second;
+}
+
+// Those that a report of the paper's tables has of its own.
+std::vector<std::string> FlagsOfOneSetup(const FlagValues& values) {
+  std::vector<std::string> unused;
+  for (const char* flag : {"--policy", "--sharding", "--window-batches",
+                           "--split-documents", "--repeat", "--seed", "--over-window",
+                           "--crossover-error", "--virtual-stages", "--sync-domain"}) {
+    if (IsGiven(values, flag)) unused.emplace_back(flag);
+  }
+  return unused;
+}
+
+absl::StatusOr<SimulationReport> SimulateOne(SimulateFlags flags,
+                                             std::span<const uint32_t> lengths) {
+  const SimulationSetup& setup = flags.input.setup;
+  const auto costs = ClusterCosts::Create(setup.model, setup.cluster, setup.attention);
+  if (!costs.ok()) return costs.status();
+  SimulationReport report;
+  report.corpus = FitToWindow(lengths, setup.window, flags.over_window);
+  report.crossover_tokens = costs->CrossoverTokens();
+  report.crossover_error = flags.crossover_error;
+  const SimulationFeed feed = {report.corpus.lengths, flags.feed.passes,
+                               flags.feed.seed, flags.feed.steps};
+  ProgressBar progress(TerminalOrNull(), setup.name);
+  auto plain = Simulate(setup, PlainMethod(), *costs, 1, feed, progress);
+  if (!plain.ok()) return plain.status();
+  auto figures = Simulate(setup, flags.input.method, *costs,
+                          1 / (1 + flags.crossover_error), feed, progress);
+  if (!figures.ok()) return figures.status();
+  report.plain = *std::move(plain);
+  report.figures = *std::move(figures);
+  report.input = std::move(flags.input);
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<CommandOutput> RunSimulateCommand(const FlagValues& values) {
+  FlagReader reader(values);
+  const std::string config = reader.Text("--config", "a configuration or a file");
+  if (!reader.status().ok()) return reader.status();
+  const bool json = IsGiven(values, "--json");
+  if (const PaperReportRun report = FindPaperReport(config)) {
+    const absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
+    if (!feed.ok()) return feed.status();
+    const auto documents = ReadDocumentLengths(*feed);
+    if (!documents.ok()) return documents.status();
+    auto text = report({documents->lengths, feed->steps}, json);
+    if (!text.ok()) return text.status();
+    return CommandOutput{*std::move(text),
+                         documents->note + UnusedFlagsNote(FlagsOfOneSetup(values))};
+  }
+  absl::StatusOr<SimulateFlags> flags = ReadSimulateFlags(values);
+  if (!flags.ok()) return flags.status();
+  const auto documents = ReadDocumentLengths(flags->feed);
+  if (!documents.ok()) return documents.status();
+  const auto report = SimulateOne(*std::move(flags), documents->lengths);
+  if (!report.ok()) return report.status();
+  return CommandOutput{json ? SimulationJson(*report) : SimulationText(*report),
+                       documents->note};
+}
+
+}  // namespace evenpack

@@ -1,0 +1,81 @@
+#include "client/cli/simulation/simulate_flags.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/cli/sharding_name.h"
+#include "server/core/pipeline/step_prediction.h"
+
+namespace evenpack {
+namespace {
+
+constexpr std::array<std::string_view, 2> kOverWindowNames = {"drop", "cut"};
+constexpr std::array<std::string_view, 2> kSyncDomainNames = {"step", "micro_batch"};
+constexpr FlagReader::Range kVirtualStages = {1, 1024};
+constexpr FlagReader::Range kWindowBatches = {1, 1024};
+constexpr double kLeastError = -0.99;
+constexpr double kMostError = 100;
+
+void ReadMethod(const FlagValues& values, FlagReader& reader,
+                SimulationMethod& method) {
+  if (IsGiven(values, "--policy")) {
+    if (const auto policy = ReadPolicy(values); policy.ok()) {
+      method.policy = *policy;
+    } else {
+      reader.Fail(policy.status());
+    }
+  }
+  if (IsGiven(values, "--sharding")) {
+    method.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
+  }
+  method.window_batches =
+      reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
+  method.split_documents = reader.Boolean("--split-documents", method.split_documents);
+}
+
+void ReadSchedule(const FlagValues& values, FlagReader& reader,
+                  SimulationSetup& setup) {
+  ClusterSpec& cluster = setup.cluster;
+  cluster.virtual_stages =
+      reader.Integer32("--virtual-stages", kVirtualStages, cluster.virtual_stages);
+  // What a schedule without chunks had no use for.
+  if (cluster.virtual_stages > 1 && setup.virtual_pipeline_group == 1) {
+    setup.virtual_pipeline_group = cluster.pipeline_parallel;
+  }
+  if (IsGiven(values, "--sync-domain")) {
+    cluster.sync_domain =
+        static_cast<SyncDomain>(reader.OneOf("--sync-domain", kSyncDomainNames));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values) {
+  FlagReader reader(values);
+  const std::string config = reader.Text("--config", "a configuration or a file");
+  if (!reader.status().ok()) return reader.status();
+  SimulateFlags flags;
+  absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
+  if (!feed.ok()) return feed.status();
+  flags.feed = *std::move(feed);
+  absl::StatusOr<SimulationInput> input = ReadSimulationInput(config);
+  if (!input.ok()) return input.status();
+  flags.input = *std::move(input);
+  ReadMethod(values, reader, flags.input.method);
+  ReadSchedule(values, reader, flags.input.setup);
+  if (IsGiven(values, "--over-window")) {
+    flags.over_window =
+        static_cast<OverWindow>(reader.OneOf("--over-window", kOverWindowNames));
+  }
+  flags.crossover_error = reader.Real("--crossover-error", kLeastError, kMostError, 0);
+  if (!reader.status().ok()) return reader.status();
+  const SimulationSetup& setup = flags.input.setup;
+  absl::Status status = ValidateStepShape(setup.cluster, setup.micro_batches,
+                                          setup.virtual_pipeline_group);
+  if (!status.ok()) return status;
+  return flags;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,26 @@
+// The flags of simulate and assess that are about one configuration.
+#ifndef EVENPACK_CLIENT_CLI_SIMULATION_SIMULATE_FLAGS_H_
+#define EVENPACK_CLIENT_CLI_SIMULATION_SIMULATE_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "client/cli/flag_values.h"
+#include "client/cli/job_flags.h"
+#include "client/cli/simulation/corpus.h"
+#include "client/cli/simulation/simulation_config.h"
+
+namespace evenpack {
+
+struct SimulateFlags {
+  SimulationInput input;
+  OverWindow over_window = OverWindow::kDrop;
+  double crossover_error = 0;
+  FeedFlags feed;
+};
+
+// --config, and what other flags change of it; a flag that is not given leaves what the
+// configuration says. INVALID_ARGUMENT naming the flag or the field.
+absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_SIMULATION_SIMULATE_FLAGS_H_

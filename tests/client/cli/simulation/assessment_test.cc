@@ -1,0 +1,63 @@
+#include "client/cli/simulation/assessment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/given_lengths.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::GivenLengths;
+using ::evenpack::testing::IsOk;
+
+Assessment Make(const SimulationInput& input) {
+  FeedFlags feed;
+  feed.steps = 20;
+  auto assessment = Assess(
+      input, FitToWindow(GivenLengths(), input.setup.window, OverWindow::kDrop), feed);
+  EXPECT_THAT(assessment, IsOk());
+  return *std::move(assessment);
+}
+
+TEST(AssessmentTest, FindsTheFastestMethod) {
+  const Assessment assessment = Make(*ReadSimulationInput("7B-128K"));
+  EXPECT_EQ(assessment.methods.size(), 6);
+  EXPECT_EQ(assessment.methods.front().method.policy, PolicyKind::kOriginal);
+  for (const AssessedMethod& row : assessment.methods) {
+    EXPECT_GE(row.figures.step_seconds, assessment.Best().step_seconds);
+  }
+  EXPECT_EQ(assessment.methods[assessment.best].method.policy, PolicyKind::kWlb);
+  EXPECT_GT(assessment.Speedup(assessment.Best()), 1.1);
+}
+
+TEST(AssessmentTest, HasARowForAConfiguredMethodOfItsOwn) {
+  SimulationInput input = *ReadSimulationInput("7B-128K");
+  input.method = PlainMethod();
+  EXPECT_EQ(Make(input).methods.size(), 6);
+  input.method.policy = PolicyKind::kFixedGreedy;
+  input.method.window_batches = 4;
+  const Assessment assessment = Make(input);
+  ASSERT_EQ(assessment.methods.size(), 7);
+  EXPECT_EQ(assessment.methods.back().method.window_batches, 4);
+}
+
+TEST(AssessmentTest, SaysWhatWrongCostsWouldDo) {
+  const Assessment assessment = Make(*ReadSimulationInput("7B-128K"));
+  ASSERT_EQ(assessment.wrong_costs.size(), 4);
+  for (const WrongCost& wrong : assessment.wrong_costs) {
+    EXPECT_GE(wrong.step_seconds, assessment.Best().step_seconds * 0.999);
+  }
+}
+
+TEST(AssessmentTest, CountsGpuHoursByTokens) {
+  const Assessment assessment = Make(*ReadSimulationInput("7B-128K"));
+  SimulationFigures figures;
+  figures.step_seconds = 3.6;
+  // 64 GPUs for 3.6 s, 4 * 131,072 tokens.
+  EXPECT_NEAR(assessment.GpuHoursPerTrillion(figures), 0.064 * 1e12 / 524288, 1e-3);
+}
+
+}  // namespace
+}  // namespace evenpack

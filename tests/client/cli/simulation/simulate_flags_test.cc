@@ -1,0 +1,67 @@
+#include "client/cli/simulation/simulate_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+
+FlagValues With(FlagValues more) {
+  more.insert({{"--config", "7B-128K"}, {"--lengths", "-"}});
+  return more;
+}
+
+TEST(SimulateFlagsTest, LeaveTheConfigurationAsItIs) {
+  const auto flags = ReadSimulateFlags(With({}));
+  ASSERT_THAT(flags, IsOk());
+  EXPECT_EQ(flags->input.method.policy, PolicyKind::kWlb);
+  EXPECT_EQ(flags->input.method.sharding, Sharding::kAdaptive);
+  EXPECT_EQ(flags->input.setup.cluster.virtual_stages, 1);
+  EXPECT_EQ(flags->over_window, OverWindow::kDrop);
+  EXPECT_EQ(flags->crossover_error, 0);
+}
+
+TEST(SimulateFlagsTest, ChangeWhatTheyName) {
+  const auto flags = ReadSimulateFlags(With({{"--policy", "original"},
+                                             {"--sharding", "per_document"},
+                                             {"--split-documents", "true"},
+                                             {"--virtual-stages", "4"},
+                                             {"--sync-domain", "micro_batch"},
+                                             {"--over-window", "cut"},
+                                             {"--crossover-error", "-0.25"},
+                                             {"--steps", "7"}}));
+  ASSERT_THAT(flags, IsOk());
+  EXPECT_EQ(flags->input.method.policy, PolicyKind::kOriginal);
+  EXPECT_EQ(flags->input.method.sharding, Sharding::kPerDocument);
+  EXPECT_TRUE(flags->input.method.split_documents);
+  EXPECT_EQ(flags->input.setup.cluster.virtual_stages, 4);
+  EXPECT_EQ(flags->input.setup.cluster.sync_domain, SyncDomain::kMicroBatch);
+  EXPECT_EQ(flags->over_window, OverWindow::kCut);
+  EXPECT_EQ(flags->crossover_error, -0.25);
+  EXPECT_EQ(flags->feed.steps, 7);
+}
+
+TEST(SimulateFlagsTest, NameWhatTheyRefuse) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"--policy", "best"},         {"--sharding", "hybrid"},
+      {"--split-documents", "yes"}, {"--virtual-stages", "0"},
+      {"--sync-domain", "never"},   {"--over-window", "keep"},
+      {"--crossover-error", "-1"},  {"--crossover-error", "nan"},
+      {"--window-batches", "0"},    {"--steps", "0"},
+      {"--config", "8B-128K"},
+  };
+  for (const auto& [flag, value] : bad) {
+    EXPECT_THAT(ReadSimulateFlags(With({{flag, value}})),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(flag)))
+        << flag << " " << value;
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,86 @@
+#include "client/cli/simulation/simulation_setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/cli/simulation/paper_configs.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SimulationSetupTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<JobSpec> Make(const SimulationMethod& method, double scale = 1) const {
+    const auto costs =
+        ClusterCosts::Create(setup_.model, setup_.cluster, setup_.attention);
+    EXPECT_THAT(costs, IsOk());
+    return MakeSimulatedJob(setup_, method, *costs, scale);
+  }
+
+  SimulationSetup setup_ = *NamedSetup("7B-128K");
+};
+
+TEST_F(SimulationSetupTest, GivesVariableLengthsTheRoomOfMemory) {
+  const auto wlb = Make(WlbMethod());
+  ASSERT_THAT(wlb, IsOk());
+  EXPECT_EQ(wlb->max_length, 196608);
+  EXPECT_THAT(wlb->policy.queue_thresholds, ElementsAre(49152, 98304));
+  EXPECT_FALSE(wlb->kernel_latency.empty());
+  setup_.queue_thresholds.clear();
+  EXPECT_THAT(Make(WlbMethod())->policy.queue_thresholds, IsEmpty());
+}
+
+TEST_F(SimulationSetupTest, AWindowBringsItsRoomAndItsOutliers) {
+  SetWindow(1000, setup_);
+  EXPECT_EQ(setup_.window, 1000);
+  EXPECT_EQ(setup_.max_length, 1500);
+  EXPECT_THAT(setup_.queue_thresholds, ElementsAre(375, 750));
+  SetWindow(1, setup_);
+  EXPECT_EQ(setup_.max_length, 1);
+  EXPECT_THAT(setup_.queue_thresholds, IsEmpty());
+}
+
+TEST_F(SimulationSetupTest, AMethodIsNamedAfterItsPackingAndSharding) {
+  EXPECT_EQ(MethodName(PlainMethod()), "original, per_sequence");
+  EXPECT_EQ(MethodName(WlbMethod()), "wlb, adaptive");
+}
+
+TEST_F(SimulationSetupTest, KeepsFixedLengthsToTheWindow) {
+  SimulationMethod fixed = PlainMethod();
+  fixed.policy = PolicyKind::kFixedGreedy;
+  fixed.window_batches = 4;
+  for (const SimulationMethod& method : {PlainMethod(), fixed}) {
+    const auto spec = Make(method);
+    ASSERT_THAT(spec, IsOk());
+    EXPECT_EQ(spec->max_length, 131072);
+    EXPECT_THAT(spec->policy.queue_thresholds, IsEmpty());
+    EXPECT_EQ(spec->policy.window_batches, method.window_batches);
+  }
+}
+
+TEST_F(SimulationSetupTest, ScalesTheAttentionThatDecisionsSee) {
+  const auto right = Make(WlbMethod());
+  const auto doubled = Make(WlbMethod(), 2);
+  ASSERT_THAT(right, IsOk());
+  ASSERT_THAT(doubled, IsOk());
+  const int64_t attention = right->workload.AttentionNs(65536);
+  EXPECT_NEAR(static_cast<double>(doubled->workload.AttentionNs(65536)),
+              2.0 * static_cast<double>(attention), 2);
+  EXPECT_EQ(doubled->workload.linear(), right->workload.linear());
+}
+
+TEST_F(SimulationSetupTest, RefusesWhatTheEngineRefuses) {
+  setup_.queue_thresholds = {98304, 49152};
+  EXPECT_THAT(Make(WlbMethod()), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("queue_thresholds")));
+}
+
+}  // namespace
+}  // namespace evenpack
