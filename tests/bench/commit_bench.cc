@@ -136,8 +136,14 @@ void BM_Commit(benchmark::State& state) {
   state.counters["messages/commit"] = messages / commits;
   committer.Stop();
 }
-BENCHMARK(BM_Commit)->Arg(1)->Arg(4)->Arg(16)->Arg(64)->UseRealTime()->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(BM_Commit)
+    ->ArgName("jobs")
+    ->Arg(1)
+    ->Arg(4)
+    ->Arg(16)
+    ->Arg(64)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace evenpack

@@ -1,6 +1,7 @@
 // A job in the steady state: what one step costs, decided and applied.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -18,21 +19,23 @@ namespace evenpack {
 namespace {
 
 constexpr uint32_t kWindow = 131072;
+constexpr uint32_t kMaxLength = kWindow + kWindow / 2;
 
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since)
       .count();
 }
 
-// A wlb job with two queues that is fed the given lengths over and over.
+// A wlb job with two queues that is fed `lengths` over and over.
 class FedJob {
  public:
-  explicit FedJob(uint32_t micro_batches) {
+  FedJob(uint32_t micro_batches, std::vector<uint32_t> lengths)
+      : lengths_(std::move(lengths)) {
     JobSpec spec;
     spec.streams = {{.name = "a"}};
     spec.micro_batches = micro_batches;
     spec.window = kWindow;
-    spec.max_length = kWindow + kWindow / 2;
+    spec.max_length = kMaxLength;
     spec.policy.queue_thresholds = {49152, 98304};
     spec.workload = ResolveWorkload(QuadraticCost{.crossover_tokens = 47000},
                                     spec.max_length, micro_batches)
@@ -47,8 +50,7 @@ class FedJob {
     command.first_sequence = state_.streams[0].next_sequence;
     uint64_t tokens = 0;
     while (tokens < GlobalBatchTokens(state_.spec)) {
-      command.lengths.push_back(
-          testing::GivenLengths()[next_++ % testing::GivenLengths().size()]);
+      command.lengths.push_back(lengths_[next_++ % lengths_.size()]);
       tokens += command.lengths.back();
     }
     Do(command);
@@ -83,13 +85,14 @@ class FedJob {
     std::exit(1);
   }
 
+  const std::vector<uint32_t> lengths_;
   JobState state_;
   size_t next_ = 0;
 };
 
-void RunSteps(benchmark::State& state, bool with_apply) {
-  FedJob job(static_cast<uint32_t>(state.range(0)));
-  for (int i = 0; i < 20; ++i) {
+// `warm_up` steps are not measured: as many as it takes until the queues are full.
+void RunSteps(benchmark::State& state, FedJob job, int warm_up, bool with_apply) {
+  for (int i = 0; i < warm_up; ++i) {
     job.Feed();
     job.Step();
     job.Acknowledge();
@@ -104,11 +107,50 @@ void RunSteps(benchmark::State& state, bool with_apply) {
   state.SetItemsProcessed(static_cast<int64_t>(job.Acknowledge() - before));
 }
 
-void BM_DecideStep(benchmark::State& state) { RunSteps(state, false); }
-BENCHMARK(BM_DecideStep)->RangeMultiplier(4)->Range(4, 4096)->UseManualTime();
+constexpr int kWarmUp = 20;
 
-void BM_DecideAndApplyStep(benchmark::State& state) { RunSteps(state, true); }
-BENCHMARK(BM_DecideAndApplyStep)->RangeMultiplier(4)->Range(4, 4096)->UseManualTime();
+FedJob FedGivenLengths(const benchmark::State& state) {
+  return {static_cast<uint32_t>(state.range(0)), testing::GivenLengths()};
+}
+
+void MicroBatches(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("N")->RangeMultiplier(4)->Range(4, 4096)->UseManualTime();
+}
+
+void BM_DecideStep(benchmark::State& state) {
+  RunSteps(state, FedGivenLengths(state), kWarmUp, false);
+}
+BENCHMARK(BM_DecideStep)->Apply(MicroBatches);
+
+void BM_DecideAndApplyStep(benchmark::State& state) {
+  RunSteps(state, FedGivenLengths(state), kWarmUp, true);
+}
+BENCHMARK(BM_DecideAndApplyStep)->Apply(MicroBatches);
+
+// Growth with the documents of a step at N = 64: the same tokens, cut finer.
+void BM_DecideStepByDocuments(benchmark::State& state) {
+  constexpr uint32_t kMicroBatches = 64;
+  const std::vector<uint32_t>& given = testing::GivenLengths();
+  std::vector<uint32_t> lengths(static_cast<size_t>(state.range(0)));
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    lengths[i] = given[i % given.size()];
+    tokens += lengths[i];
+  }
+  const double scale =
+      double{kMicroBatches} * double{kWindow} / static_cast<double>(tokens);
+  for (uint32_t& length : lengths) {
+    length = std::min(static_cast<uint32_t>(length * scale) + 1, kMaxLength);
+  }
+  // Nothing is long enough to wait where documents are many.
+  const int warm_up = lengths.size() > 10'000 ? 2 : kWarmUp;
+  RunSteps(state, {kMicroBatches, std::move(lengths)}, warm_up, false);
+}
+BENCHMARK(BM_DecideStepByDocuments)
+    ->ArgName("documents")
+    ->RangeMultiplier(10)
+    ->Range(100, 1'000'000)
+    ->UseManualTime();
 
 }  // namespace
 }  // namespace evenpack

@@ -54,6 +54,10 @@ void CountDocuments(benchmark::State& state, size_t documents) {
   state.counters["documents"] = static_cast<double>(documents);
 }
 
+void MicroBatches(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("N")->RangeMultiplier(4)->Range(4, 4096);
+}
+
 void BM_Wlb(benchmark::State& state) {
   const auto micro_batches = static_cast<size_t>(state.range(0));
   const std::vector<Document> documents = GlobalBatch(micro_batches);
@@ -64,7 +68,7 @@ void BM_Wlb(benchmark::State& state) {
   }
   CountDocuments(state, documents.size());
 }
-BENCHMARK(BM_Wlb)->RangeMultiplier(4)->Range(4, 4096);
+BENCHMARK(BM_Wlb)->Apply(MicroBatches);
 
 // Growth with the documents of a step at N = 64: the same tokens, cut finer.
 void BM_WlbByDocuments(benchmark::State& state) {
@@ -83,7 +87,10 @@ void BM_WlbByDocuments(benchmark::State& state) {
   }
   CountDocuments(state, documents.size());
 }
-BENCHMARK(BM_WlbByDocuments)->RangeMultiplier(10)->Range(100, 1'000'000);
+BENCHMARK(BM_WlbByDocuments)
+    ->ArgName("documents")
+    ->RangeMultiplier(10)
+    ->Range(100, 1'000'000);
 
 void BM_FixedGreedy(benchmark::State& state) {
   const auto micro_batches = static_cast<size_t>(state.range(0));
@@ -95,7 +102,7 @@ void BM_FixedGreedy(benchmark::State& state) {
   }
   CountDocuments(state, documents.size());
 }
-BENCHMARK(BM_FixedGreedy)->RangeMultiplier(4)->Range(4, 4096);
+BENCHMARK(BM_FixedGreedy)->Apply(MicroBatches);
 
 void BM_Original(benchmark::State& state) {
   const auto micro_batches = static_cast<size_t>(state.range(0));
@@ -107,7 +114,7 @@ void BM_Original(benchmark::State& state) {
   }
   CountDocuments(state, documents.size());
 }
-BENCHMARK(BM_Original)->RangeMultiplier(4)->Range(4, 4096);
+BENCHMARK(BM_Original)->Apply(MicroBatches);
 
 }  // namespace
 }  // namespace evenpack

@@ -23,8 +23,8 @@ namespace {
 constexpr uint32_t kTokens = 131072;
 
 // `documents` random lengths that add up to kTokens: the gaps of sorted cut points.
-std::vector<uint32_t> MicroBatchLengths(size_t documents) {
-  std::mt19937_64 random(documents);
+std::vector<uint32_t> MicroBatchLengths(size_t documents, size_t seed = 0) {
+  std::mt19937_64 random(documents + (seed << 32));
   std::vector<uint32_t> cuts(kTokens - 1);
   for (uint32_t i = 0; i < cuts.size(); ++i) cuts[i] = i + 1;
   for (size_t i = 0; i + 1 < documents; ++i) {
@@ -117,6 +117,84 @@ void ChooseShardingOf(benchmark::State& state) {
   }
 }
 BENCHMARK(ChooseShardingOf)->Apply(ShapesOfGroupAndDocuments);
+
+// Lengths for each of `micro_batches`, which hold `documents` together.
+std::vector<std::vector<uint32_t>> StepLengths(size_t micro_batches, size_t documents) {
+  // As many different ones as it takes to have nothing learnt by heart.
+  constexpr size_t kDifferent = 64;
+  std::vector<std::vector<uint32_t>> step;
+  for (size_t i = 0; i < micro_batches; ++i) {
+    const size_t before = i * documents / micro_batches;
+    const size_t count = (i + 1) * documents / micro_batches - before;
+    step.push_back(i < kDifferent ? MicroBatchLengths(count, i) : step[i - kDifferent]);
+  }
+  return step;
+}
+
+// All micro-batches of a step at CP = 16.
+template <typename Plan>
+void PlanStep(benchmark::State& state, size_t micro_batches, size_t documents,
+              Plan plan) {
+  const auto step = StepLengths(micro_batches, documents);
+  for (auto _ : state) {
+    for (const std::vector<uint32_t>& lengths : step) {
+      benchmark::DoNotOptimize(plan(lengths));
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(documents));
+  state.counters["documents"] = static_cast<double>(documents);
+}
+
+void MicroBatches(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("N")->RangeMultiplier(4)->Range(4, 4096);
+}
+
+// At N = 64.
+void DocumentsOfAStep(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("documents")->RangeMultiplier(10)->Range(100, 1'000'000);
+}
+
+template <typename Plan>
+void PlanStepOfMicroBatches(benchmark::State& state, Plan plan) {
+  const auto micro_batches = static_cast<size_t>(state.range(0));
+  // As the given lengths have it.
+  PlanStep(state, micro_batches, 33 * micro_batches, plan);
+}
+
+template <typename Plan>
+void PlanStepOfDocuments(benchmark::State& state, Plan plan) {
+  PlanStep(state, 64, static_cast<size_t>(state.range(0)), plan);
+}
+
+auto PerDocument() {
+  return [](const auto& lengths) { return PlanPerDocument(lengths, 16, 0); };
+}
+
+auto Adaptive() {
+  return [table = TileModelOf7B()](const auto& lengths) {
+    return ChooseSharding(lengths, 16, 0, table);
+  };
+}
+
+void PlanStepPerDocument(benchmark::State& state) {
+  PlanStepOfMicroBatches(state, PerDocument());
+}
+BENCHMARK(PlanStepPerDocument)->Apply(MicroBatches);
+
+void PlanStepPerDocumentByDocuments(benchmark::State& state) {
+  PlanStepOfDocuments(state, PerDocument());
+}
+BENCHMARK(PlanStepPerDocumentByDocuments)->Apply(DocumentsOfAStep);
+
+void PlanStepAdaptive(benchmark::State& state) {
+  PlanStepOfMicroBatches(state, Adaptive());
+}
+BENCHMARK(PlanStepAdaptive)->Apply(MicroBatches);
+
+void PlanStepAdaptiveByDocuments(benchmark::State& state) {
+  PlanStepOfDocuments(state, Adaptive());
+}
+BENCHMARK(PlanStepAdaptiveByDocuments)->Apply(DocumentsOfAStep);
 
 void ValidatePerDocument(benchmark::State& state) {
   const std::vector<uint32_t> lengths = MicroBatchLengths(Documents(state));

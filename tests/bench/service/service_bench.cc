@@ -1,8 +1,10 @@
 // The service against bare gRPC streams that carry the same messages, in one process
 // and one run. Prints JSON.
-//   service_bench ingest [DOCUMENTS_A_MESSAGE]
+//   service_bench ingest [DOCUMENTS_A_MESSAGE [RUNS]]
 //   service_bench fanout SUBSCRIBERS
-//   service_bench store FILE     ingest with the store in FILE, against that in memory
+//   service_bench store FILE [RUNS]   ingest with the store in FILE, against that in
+//                                     memory
+// Figures are medians of RUNS, 5 unless it is given.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -27,7 +29,7 @@ namespace evenpack::bench {
 namespace {
 
 constexpr size_t kDocuments = 2'000'000;
-constexpr int kRuns = 5;
+constexpr size_t kRuns = 5;
 // As many as give this many arrivals, at least 60.
 constexpr size_t kFanoutArrivals = 4000;
 
@@ -143,10 +145,10 @@ void IngestOnce(const std::vector<v1::IngestRequest>& batches, size_t documents,
   rates.ratio.push_back(rates.service.back() / rates.bare.back());
 }
 
-void Ingest(size_t a_message) {
+void Ingest(size_t a_message, size_t runs) {
   const std::vector<v1::IngestRequest> batches = MakeBatches(kDocuments, a_message);
   IngestRates rates;
-  for (int run = 0; run < kRuns; ++run) {
+  for (size_t run = 0; run < runs; ++run) {
     IngestOnce(batches, batches.size() * a_message, rates);
   }
   std::printf(
@@ -170,14 +172,14 @@ double StoreRate(const std::string& store,
   return rate;
 }
 
-void CompareStores(const std::string& file) {
+void CompareStores(const std::string& file, size_t runs) {
   constexpr size_t kMessage = 64;
   const std::vector<v1::IngestRequest> batches = MakeBatches(kDocuments, kMessage);
   const size_t documents = batches.size() * kMessage;
   std::vector<double> memory;
   std::vector<double> sqlite;
   std::vector<double> ratio;
-  for (int run = 0; run < kRuns; ++run) {
+  for (size_t run = 0; run < runs; ++run) {
     for (const char* suffix : {"", "-wal"}) std::filesystem::remove(file + suffix);
     memory.push_back(StoreRate("memory", batches, documents));
     sqlite.push_back(StoreRate("sqlite:" + file, batches, documents));
@@ -297,16 +299,19 @@ int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::string mode = argc > 1 ? argv[1] : "";
   const size_t number = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 64;
-  if (mode == "ingest" && number > 0) {
-    evenpack::bench::Ingest(number);
+  const size_t runs =
+      argc > 3 ? std::strtoul(argv[3], nullptr, 10) : evenpack::bench::kRuns;
+  if (mode == "ingest" && number > 0 && runs > 0) {
+    evenpack::bench::Ingest(number, runs);
   } else if (mode == "fanout" && number > 0) {
     evenpack::bench::Fanout(number);
-  } else if (mode == "store" && argc > 2) {
-    evenpack::bench::CompareStores(argv[2]);
+  } else if (mode == "store" && argc > 2 && runs > 0) {
+    evenpack::bench::CompareStores(argv[2], runs);
   } else {
     std::fprintf(
         stderr,
-        "service_bench: accepted: ingest [N], fanout SUBSCRIBERS or store FILE\n");
+        "service_bench: accepted: ingest [N [RUNS]], fanout SUBSCRIBERS or store FILE "
+        "[RUNS]\n");
     return 2;
   }
   return 0;
