@@ -20,7 +20,7 @@ if(EVENPACK_CCACHE)
 endif()
 
 add_library(evenpack_options INTERFACE)
-target_include_directories(evenpack_options INTERFACE "${CMAKE_SOURCE_DIR}")
+target_include_directories(evenpack_options INTERFACE "${PROJECT_SOURCE_DIR}")
 # -ffp-contract=off: cost tables are resolved in double precision, and a fused
 # multiply-add on one machine but not on another would change an integer in them.
 target_compile_options(evenpack_options INTERFACE
@@ -70,7 +70,7 @@ endfunction()
 function(evenpack_compile_as_test TARGET)
   target_compile_options(${TARGET} PRIVATE -O0)
   target_compile_definitions(${TARGET} PRIVATE
-    EVENPACK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    EVENPACK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()
 
 # evenpack_test(NAME name SOURCES ... DEPS ... [PRECOMPILED set]): a GoogleTest program;

@@ -9,7 +9,7 @@ if(NOT EVENPACK_GOOGLEAPIS)
     COMMAND "${Python3_EXECUTABLE}" -m pip install --quiet --no-deps
             --disable-pip-version-check --root-user-action=ignore
             --target "${CMAKE_BINARY_DIR}/googleapis"
-            -r "${CMAKE_SOURCE_DIR}/deploy/googleapis-requirements.txt"
+            -r "${PROJECT_SOURCE_DIR}/deploy/googleapis-requirements.txt"
     RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR

@@ -39,8 +39,10 @@ set(grpc_headers <grpcpp/grpcpp.h> <evenpack/v1/cost_profile.grpc.pb.h>
     <evenpack/v1/packing_service.grpc.pb.h>)
 
 evenpack_precompiled(NAME library)
-if(EVENPACK_GRPC)
+if(EVENPACK_GRPC OR EVENPACK_PYTHON)
   evenpack_precompiled(NAME api DEPS evenpack::proto HEADERS ${api_headers})
+endif()
+if(EVENPACK_GRPC)
   evenpack_precompiled(NAME grpc DEPS evenpack::grpc HEADERS ${grpc_headers})
 endif()
 if(EVENPACK_TESTS)

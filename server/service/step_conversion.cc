@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,21 +15,9 @@
 namespace evenpack {
 namespace {
 
-v1::StepKind KindOf(StepKind kind) {
-  switch (kind) {
-    case StepKind::kFullBatch:
-      return v1::STEP_KIND_FULL_BATCH;
-    case StepKind::kBacklog:
-      return v1::STEP_KIND_BACKLOG;
-    case StepKind::kDrain:
-      return v1::STEP_KIND_DRAIN;
-  }
-  return v1::STEP_KIND_UNSPECIFIED;
-}
-
 // A column, left out where each entry is what the reader assumes.
 template <typename Column, typename Value, typename Assumed>
-void AddColumn(const std::vector<Document>& documents, Value value, Assumed assumed,
+void AddColumn(std::span<const Document> documents, Value value, Assumed assumed,
                Column& column) {
   const bool needed = std::any_of(
       documents.begin(), documents.end(),
@@ -40,7 +29,79 @@ void AddColumn(const std::vector<Document>& documents, Value value, Assumed assu
   }
 }
 
-void AddDocuments(const std::vector<Document>& documents, v1::Documents& to) {
+template <typename From, typename To>
+void CopyColumn(const From& from, To& to) {
+  to.Add(from.begin(), from.end());
+}
+
+// The same, left out where all are 0.
+template <typename From, typename To>
+void CopyUnlessZero(const From& from, To& to) {
+  if (std::any_of(from.begin(), from.end(), [](auto value) { return value != 0; })) {
+    CopyColumn(from, to);
+  }
+}
+
+void AddMicroBatch(const PublishedStep& published, uint32_t index, const StepView& view,
+                   v1::MicroBatch& to) {
+  const MicroBatch& micro_batch = published.step.micro_batches[index];
+  to.set_index(index);
+  ToProto(micro_batch.documents, *to.mutable_documents());
+  to.set_tokens(micro_batch.tokens);
+  to.set_padding(micro_batch.padding);
+  to.set_loss_tokens(LossTokens(micro_batch));
+  to.set_sum_squared_lengths(SumOfSquaredLengths(micro_batch));
+  to.set_workload_ns(micro_batch.workload_ns);
+  to.set_digest(DigestBytes(published.micro_batch_digests[index]));
+  const ShardPlan& plan = published.plans[index];
+  std::vector<uint64_t> rank_tokens;
+  std::vector<uint64_t> rank_padding;
+  for (const RankLoad& load : published.rank_loads[index]) {
+    rank_tokens.push_back(load.tokens);
+    rank_padding.push_back(load.padding);
+  }
+  ToProto(plan, rank_tokens, rank_padding, *to.mutable_plan());
+  if (view.cp_rank.has_value() && *view.cp_rank < plan.context_parallel) {
+    ToProto(*view.cp_rank, ExpandRank(plan, *view.cp_rank), *to.mutable_slices());
+  }
+}
+
+void AddTotals(const PublishedStep& published, v1::StepTotals& to) {
+  const StepTotals& totals = published.totals;
+  to.set_tokens(totals.tokens);
+  to.set_padding(totals.padding);
+  to.set_loss_tokens(totals.loss_tokens);
+  to.set_sum_squared_lengths(totals.sum_squared_lengths);
+  to.set_max_workload_ns(totals.max_workload_ns);
+  to.set_total_workload_ns(totals.total_workload_ns);
+  to.set_micro_batches(static_cast<uint32_t>(published.step.micro_batches.size()));
+}
+
+}  // namespace
+
+absl::Status CheckView(const StepView& view, const JobSpec& spec) {
+  absl::Status status =
+      CheckRange<uint32_t>("dp_rank", view.dp_rank, 0, spec.data_parallel - 1);
+  if (status.ok() && view.cp_rank.has_value()) {
+    status =
+        CheckRange<uint32_t>("cp_rank", *view.cp_rank, 0, spec.context_parallel - 1);
+  }
+  return status;
+}
+
+v1::StepKind ToProto(StepKind kind) {
+  switch (kind) {
+    case StepKind::kFullBatch:
+      return v1::STEP_KIND_FULL_BATCH;
+    case StepKind::kBacklog:
+      return v1::STEP_KIND_BACKLOG;
+    case StepKind::kDrain:
+      return v1::STEP_KIND_DRAIN;
+  }
+  return v1::STEP_KIND_UNSPECIFIED;
+}
+
+void ToProto(std::span<const Document> documents, v1::Documents& to) {
   const auto zero = [](const Document&) { return 0U; };
   const int count = static_cast<int>(documents.size());
   to.mutable_sequence()->Reserve(count);
@@ -70,21 +131,8 @@ void AddDocuments(const std::vector<Document>& documents, v1::Documents& to) {
       *to.mutable_source());
 }
 
-template <typename From, typename To>
-void CopyColumn(const From& from, To& to) {
-  to.Add(from.begin(), from.end());
-}
-
-// The same, left out where all are 0.
-template <typename From, typename To>
-void CopyUnlessZero(const From& from, To& to) {
-  if (std::any_of(from.begin(), from.end(), [](auto value) { return value != 0; })) {
-    CopyColumn(from, to);
-  }
-}
-
-void AddPlan(const ShardPlan& plan, const std::vector<RankLoad>& loads,
-             v1::ShardPlan& to) {
+void ToProto(const ShardPlan& plan, std::span<const uint64_t> rank_tokens,
+             std::span<const uint64_t> rank_padding, v1::ShardPlan& to) {
   to.set_sharding(ToProto(plan.sharding));
   to.set_context_parallel(plan.context_parallel);
   to.set_pad_multiple(plan.pad_multiple);
@@ -93,17 +141,12 @@ void AddPlan(const ShardPlan& plan, const std::vector<RankLoad>& loads,
   CopyColumn(plan.slot_tokens, *to.mutable_slot_tokens());
   CopyUnlessZero(plan.left_over, *to.mutable_left_over());
   CopyUnlessZero(plan.cursor, *to.mutable_cursor());
-  std::vector<uint64_t> padding;
-  for (const RankLoad& load : loads) {
-    to.add_rank_tokens(load.tokens);
-    padding.push_back(load.padding);
-  }
-  CopyUnlessZero(padding, *to.mutable_rank_padding());
+  CopyColumn(rank_tokens, *to.mutable_rank_tokens());
+  CopyUnlessZero(rank_padding, *to.mutable_rank_padding());
   to.set_digest(DigestBytes(PlanDigest(plan)));
 }
 
-void AddSlices(const ShardPlan& plan, uint32_t cp_rank, v1::RankSlices& to) {
-  const RankSlices slices = ExpandRank(plan, cp_rank);
+void ToProto(uint32_t cp_rank, const RankSlices& slices, v1::RankSlices& to) {
   to.set_cp_rank(cp_rank);
   CopyColumn(slices.document, *to.mutable_document());
   CopyColumn(slices.begin, *to.mutable_begin());
@@ -114,52 +157,11 @@ void AddSlices(const ShardPlan& plan, uint32_t cp_rank, v1::RankSlices& to) {
   to.set_digest(DigestBytes(RankSlicesDigest(cp_rank, slices)));
 }
 
-void AddMicroBatch(const PublishedStep& published, uint32_t index, const StepView& view,
-                   v1::MicroBatch& to) {
-  const MicroBatch& micro_batch = published.step.micro_batches[index];
-  to.set_index(index);
-  AddDocuments(micro_batch.documents, *to.mutable_documents());
-  to.set_tokens(micro_batch.tokens);
-  to.set_padding(micro_batch.padding);
-  to.set_loss_tokens(LossTokens(micro_batch));
-  to.set_sum_squared_lengths(SumOfSquaredLengths(micro_batch));
-  to.set_workload_ns(micro_batch.workload_ns);
-  to.set_digest(DigestBytes(published.micro_batch_digests[index]));
-  const ShardPlan& plan = published.plans[index];
-  AddPlan(plan, published.rank_loads[index], *to.mutable_plan());
-  if (view.cp_rank.has_value() && *view.cp_rank < plan.context_parallel) {
-    AddSlices(plan, *view.cp_rank, *to.mutable_slices());
-  }
-}
-
-void AddTotals(const PublishedStep& published, v1::StepTotals& to) {
-  const StepTotals& totals = published.totals;
-  to.set_tokens(totals.tokens);
-  to.set_padding(totals.padding);
-  to.set_loss_tokens(totals.loss_tokens);
-  to.set_sum_squared_lengths(totals.sum_squared_lengths);
-  to.set_max_workload_ns(totals.max_workload_ns);
-  to.set_total_workload_ns(totals.total_workload_ns);
-  to.set_micro_batches(static_cast<uint32_t>(published.step.micro_batches.size()));
-}
-
-}  // namespace
-
-absl::Status CheckView(const StepView& view, const JobSpec& spec) {
-  absl::Status status =
-      CheckRange<uint32_t>("dp_rank", view.dp_rank, 0, spec.data_parallel - 1);
-  if (status.ok() && view.cp_rank.has_value()) {
-    status =
-        CheckRange<uint32_t>("cp_rank", *view.cp_rank, 0, spec.context_parallel - 1);
-  }
-  return status;
-}
-
 void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to) {
   const Step& step = published.step;
   to.set_index(step.index);
   to.set_epoch(step.epoch);
-  to.set_kind(KindOf(step.kind));
+  to.set_kind(ToProto(step.kind));
   to.set_dp_rank(view.dp_rank);
   const JobSpec& spec = *published.spec;
   const uint32_t per_rank = spec.micro_batches / spec.data_parallel;

@@ -5,13 +5,18 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "absl/status/status.h"
 #include "server/sessions/published_step.h"
 
 namespace evenpack::v1 {
+class Documents;
+class RankSlices;
+class ShardPlan;
 class Step;
-}
+enum StepKind : int;
+}  // namespace evenpack::v1
 
 namespace evenpack {
 
@@ -28,6 +33,14 @@ absl::Status CheckView(const StepView& view, const JobSpec& spec);
 
 // A rank that the step's epoch doesn't have gets no micro-batches, or no slices.
 void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to);
+
+// Parts of it, with what of the message follows from them.
+v1::StepKind ToProto(StepKind kind);
+void ToProto(std::span<const Document> documents, v1::Documents& to);
+// By rank, `context_parallel` entries each.
+void ToProto(const ShardPlan& plan, std::span<const uint64_t> rank_tokens,
+             std::span<const uint64_t> rank_padding, v1::ShardPlan& to);
+void ToProto(uint32_t cp_rank, const RankSlices& slices, v1::RankSlices& to);
 
 }  // namespace evenpack
 

@@ -40,11 +40,5 @@ TEST(GrpcStatus, DetailsBecomePayloads) {
   EXPECT_EQ(DetailsOf(status).retry_delay, std::chrono::seconds(2));
 }
 
-TEST(GrpcStatus, DetailsThatCannotBeReadAreLeftOut) {
-  const absl::Status status = FromGrpcStatus(
-      grpc::Status(grpc::StatusCode::ABORTED, "ended", std::string(2, '\xff')));
-  EXPECT_EQ(status, absl::AbortedError("ended"));
-}
-
 }  // namespace
 }  // namespace evenpack::client

@@ -1,0 +1,43 @@
+#include "client/cpp/wire_status.h"
+
+#include <gmock/gmock.h>
+#include <google/rpc/error_details.pb.h>
+#include <google/rpc/status.pb.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "client/cpp/error_details.h"
+
+namespace evenpack::client {
+namespace {
+
+std::string DetailsWithReason(const std::string& reason) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(reason);
+  google::rpc::Status status;
+  status.add_details()->PackFrom(info);
+  return status.SerializeAsString();
+}
+
+TEST(WireStatus, HasCodeMessageAndDetails) {
+  const absl::Status status =
+      StatusFromWire(10, "epoch: ended", DetailsWithReason("EPOCH_ENDED"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(status.message(), "epoch: ended");
+  EXPECT_EQ(DetailsOf(status).reason, "EPOCH_ENDED");
+}
+
+TEST(WireStatus, DetailsThatAreNoneAreLeftOut) {
+  for (const std::string& details : {std::string(), std::string("\xff\xff")}) {
+    const absl::Status status = StatusFromWire(14, "gone", details);
+    EXPECT_EQ(status, absl::UnavailableError("gone"));
+  }
+}
+
+TEST(WireStatus, SuccessCarriesNothing) {
+  EXPECT_EQ(StatusFromWire(0, "fine", DetailsWithReason("ODD")), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace evenpack::client
