@@ -2,8 +2,8 @@
 
     count_results.py DIRECTORY
 
-DIRECTORY holds one JUnit file of CTest per build tree (NAME.xml) and, where other
-checks ran, checks.tsv: a line `passed|failed|skipped TAB name` for each.
+DIRECTORY holds JUnit files (NAME.xml), of CTest one per build tree and of pytest, and,
+where other checks ran, checks.tsv: a line `passed|failed|skipped TAB name` for each.
 The last line printed is `N passed, N failed`, with `, N skipped` where some were. The
 exit status is 1 if a test failed or none ran.
 """
@@ -39,12 +39,17 @@ class Result:
 
 
 def outcome_of_case(case: ElementTree.Element) -> Outcome:
-    """Reads a JUnit test case as CTest writes it.
+    """Reads a JUnit test case as CTest or, without a status, pytest writes it.
 
     CTest marks as skipped also what it could not start, such as a program that was not
     built. That is a failure; only a test that skips itself, or is disabled, is skipped.
     """
     status = case.get("status")
+    if status is None:
+        if case.find("failure") is not None or case.find("error") is not None:
+            return Outcome.FAILED
+        skips = case.find("skipped") is not None
+        return Outcome.SKIPPED if skips else Outcome.PASSED
     if status == "run" and case.find("failure") is None:
         return Outcome.PASSED
     if status == "disabled":
@@ -53,6 +58,12 @@ def outcome_of_case(case: ElementTree.Element) -> Outcome:
     if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
         return Outcome.SKIPPED
     return Outcome.FAILED
+
+
+def _output_of(case: ElementTree.Element) -> str:
+    """What CTest caught, or pytest's account of the failure."""
+    kinds = ("system-out", "failure", "error")
+    return next((text for text in map(case.findtext, kinds) if text), "")
 
 
 def results_of_junit(path: Path) -> list[Result]:
@@ -67,7 +78,7 @@ def results_of_junit(path: Path) -> list[Result]:
         Result(
             f"{path.stem}: {case.get('name', '')}",
             outcome_of_case(case),
-            case.findtext("system-out", ""),
+            _output_of(case),
         )
         for case in cases
     ]

@@ -23,6 +23,12 @@ NOT_BUILT = (
     '<testcase name="b_NOT_BUILT" status="notrun">'
     '<skipped message="Unable to find executable"/></testcase>'
 )
+OF_PYTEST = (
+    '<testcase name="passes"/>'
+    '<testcase name="fails"><failure message="">assert 1 == 2</failure></testcase>'
+    '<testcase name="breaks"><error message="">no fixture</error></testcase>'
+    '<testcase name="skips"><skipped message="no torch"/></testcase>'
+)
 DISABLED = '<testcase name="A.Disabled" status="disabled"/>'
 
 
@@ -56,6 +62,21 @@ class CountResultsTest(unittest.TestCase):
     def test_program_that_was_not_built_is_a_failure(self) -> None:
         status, lines = self.run_on(PASSED, NOT_BUILT)
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+
+    def test_results_of_pytest_have_no_status(self) -> None:
+        status, lines = self.run_on(OF_PYTEST)
+        self.assertEqual(status, 1)
+        self.assertEqual(
+            lines,
+            [
+                "FAILED gcc: fails",
+                "    assert 1 == 2",
+                "FAILED gcc: breaks",
+                "    no fixture",
+                "SKIPPED gcc: skips",
+                "1 passed, 2 failed, 1 skipped",
+            ],
+        )
 
     def test_skipped_and_disabled_are_counted_apart(self) -> None:
         status, lines = self.run_on(PASSED, SKIPS_ITSELF, DISABLED)

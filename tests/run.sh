@@ -2,7 +2,7 @@
 # Installs what the tests need, builds with both compilers, and runs every test and
 # check. The last line is `N passed, N failed`; the exit status is 1 if one failed.
 #   tests/run.sh           everything
-#   tests/run.sh --quick   the g++ build's tests alone
+#   tests/run.sh --quick   the g++ build's tests and those of the Python package
 set -uo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -72,6 +72,24 @@ test_tree() {
   echo "done    $name ($((SECONDS - started)) s)"
 }
 
+# The Python package as its users get it, against the server of the g++ tree.
+test_python() {
+  local here=tests/client/python out=build-test-python started=$SECONDS
+  prepare "install Python libraries" "$here/install_libraries.sh" || return
+  check "Python wheel" "$here/build_wheel.sh" "$out"
+  [[ -x "$out/environment/bin/python" ]] || return
+  EVENPACK_SERVER_PROGRAM="$root/build-test-gcc/bin/evenpack-server" \
+    "$out/environment/bin/python" -m pytest "$here" --quiet \
+    --junitxml "$results/python.xml" >"$results/python.log" 2>&1
+  [[ -s "$results/python.xml" ]] || {
+    tail -n 50 "$results/python.log"
+    record failed "pytest"
+  }
+  tail -n 1 "$results/python.log" | sed 's/^/python: /'
+  check "Python types" "$here/check_types.sh" "$out"
+  echo "done    python ($((SECONDS - started)) s)"
+}
+
 # Each fuzz target for half a minute, two at a time; a check each.
 check_fuzz() {
   local log="$results/fuzz.log" started=$SECONDS
@@ -95,11 +113,20 @@ check_style() {
       --target evenpack_generated; then
     check "clang-tidy" "$style/check_clang_tidy.sh" build-test-tidy
   fi
+  local module=build-test-python/module
+  if prepare "configure Python module" cmake -S client/python -B "$module" -G Ninja \
+    -DPython_EXECUTABLE="$(tests/client/python/install_libraries.sh)/bin/python" \
+    -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_EXPORT_COMPILE_COMMANDS=ON &&
+    prepare "generate its sources" cmake --build "$module" --target evenpack_proto; then
+    check "clang-tidy of Python module" "$style/check_clang_tidy.sh" "$module" \
+      'client/python/bindings/*.cc'
+  fi
 }
 
 if prepare "install packages" deploy/install_packages.sh build test &&
   prepare "install packages from PyPI" tests/install_python_packages.sh; then
   test_tree gcc gcc-test build-test-gcc
+  test_python
   if [[ "$quick" == false ]]; then
     test_tree clang-sanitize clang-sanitize build-test-clang
     test_tree clang-tsan clang-tsan build-test-tsan

@@ -1,0 +1,401 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/client.h"
+#include "client/cpp/retrying_connection.h"
+#include "client/python/bindings/bindings.h"
+#include "client/python/bindings/columns.h"
+#include "client/python/bindings/python_bytes.h"
+#include "client/python/bindings/python_stub.h"
+#include "client/python/bindings/status_error.h"
+#include "evenpack/v1/cost_profile.pb.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/core/digest/digest_bytes.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::python {
+namespace {
+
+namespace nb = nanobind;
+using client::Client;
+using client::Consumer;
+using client::ConsumerOptions;
+using client::Producer;
+using client::RankStep;
+using ReleasesLock = nb::call_guard<nb::gil_scoped_release>;
+
+template <typename Message>
+Message Parsed(const nb::bytes& bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.c_str(), static_cast<int>(bytes.size()))) {
+    throw StatusError(InvalidField("message", absl::StrCat(bytes.size(), " bytes"),
+                                   Message::descriptor()->full_name()));
+  }
+  return message;
+}
+
+// Runs `work`, which blocks, on a thread of its own, so that this one can look for
+// Ctrl-C: then `cancel` has `work` return, and the interruption is raised. Called with
+// the interpreter's lock.
+void Interruptibly(const std::function<void()>& work,
+                   const std::function<void()>& cancel) {
+  constexpr std::chrono::milliseconds kLook{50};
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  std::optional<nb::python_error> interruption;
+  {
+    const nb::gil_scoped_release release;
+    std::jthread worker([&] {
+      work();
+      const std::scoped_lock lock(mutex);
+      done = true;
+      changed.notify_all();
+    });
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, kLook, [&] { return done; })) {
+      if (interruption.has_value()) continue;
+      lock.unlock();
+      {
+        const nb::gil_scoped_acquire acquire;
+        // Taken at once: `cancel` calls into Python, too.
+        if (PyErr_CheckSignals() != 0) interruption.emplace();
+      }
+      if (interruption.has_value()) cancel();
+      lock.lock();
+    }
+  }
+  if (interruption.has_value()) throw *std::move(interruption);
+}
+
+// A consumer or producer. It calls into Python with locks of its own held, so that
+// whoever calls it must not have the interpreter's.
+template <typename Session>
+class HeldSession {
+ public:
+  explicit HeldSession(std::unique_ptr<Session> session)
+      : session_(std::move(session)) {}
+  ~HeldSession() { End(); }
+  HeldSession(const HeldSession&) = delete;
+  HeldSession& operator=(const HeldSession&) = delete;
+
+  // Waits until no thread of the session calls into Python any more; the interpreter
+  // must not end before. No other thread may be in a call.
+  void End() {
+    const nb::gil_scoped_release release;
+    session_.reset();
+  }
+
+  // Throws CANCELLED after End().
+  Session* operator->() const {
+    if (session_ == nullptr) throw StatusError(absl::CancelledError("it was ended"));
+    return session_.get();
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+};
+using HeldConsumer = HeldSession<Consumer>;
+using HeldProducer = HeldSession<Producer>;
+
+// None where the job is drained.
+std::optional<RankStep> Next(const HeldConsumer& consumer) {
+  absl::StatusOr<std::optional<RankStep>> step;
+  bool buffered = false;
+  {
+    const nb::gil_scoped_release release;
+    buffered = consumer->buffered_steps() > 0;
+    if (buffered) step = consumer->Next();
+  }
+  if (!buffered) {
+    Interruptibly([&] { step = consumer->Next(); }, [&] { consumer->Cancel(); });
+  }
+  return ValueOrThrow(std::move(step));
+}
+
+void BindConsumer(nb::module_& module) {
+  nb::class_<HeldConsumer>(module, "Consumer", nb::is_weak_referenceable())
+      .def("next", &Next)
+      .def(
+          "acknowledge_durable",
+          [](const HeldConsumer& consumer, uint64_t step) {
+            ThrowIfError(consumer->AcknowledgeDurable(step));
+          },
+          nb::arg("step"), ReleasesLock())
+      .def_prop_ro("durable_steps",
+                   [](const HeldConsumer& consumer) {
+                     const nb::gil_scoped_release release;
+                     return consumer->durable_steps();
+                   })
+      .def_prop_ro("buffered_steps",
+                   [](const HeldConsumer& consumer) {
+                     const nb::gil_scoped_release release;
+                     return consumer->buffered_steps();
+                   })
+      // seconds, first_step_seconds, steps_taken.
+      .def_prop_ro("step_wait",
+                   [](const HeldConsumer& consumer) {
+                     client::StepWait wait;
+                     {
+                       const nb::gil_scoped_release release;
+                       wait = consumer->step_wait();
+                     }
+                     return std::make_tuple(wait.seconds, wait.first_step_seconds,
+                                            wait.steps_taken);
+                   })
+      .def(
+          "report_latency",
+          [](const HeldConsumer& consumer, uint64_t step, uint32_t micro_batch,
+             int64_t forward_ns, int64_t backward_ns) {
+            client::MeasuredLatency latency;
+            latency.step = step;
+            latency.micro_batch = micro_batch;
+            latency.forward_ns = forward_ns;
+            latency.backward_ns = backward_ns;
+            consumer->ReportLatency(latency);
+          },
+          nb::arg("step"), nb::arg("micro_batch"), nb::arg("forward_ns"),
+          nb::arg("backward_ns"), ReleasesLock())
+      .def("close",
+           [](const HeldConsumer& consumer) {
+             absl::Status status;
+             Interruptibly([&] { status = consumer->Close(); },
+                           [&] { consumer->Cancel(); });
+             ThrowIfError(status);
+           })
+      .def(
+          "cancel", [](const HeldConsumer& consumer) { consumer->Cancel(); },
+          ReleasesLock())
+      .def("end", &HeldConsumer::End);
+}
+
+client::DocumentColumns Columns(const GivenColumn<uint32_t>& lengths,
+                                const std::optional<GivenColumn<uint64_t>>& ids,
+                                const std::optional<GivenColumn<uint32_t>>& loss_tokens,
+                                const std::optional<GivenColumn<uint32_t>>& sources) {
+  client::DocumentColumns columns;
+  columns.length = FromColumn(lengths);
+  if (ids.has_value()) columns.id = FromColumn(*ids);
+  if (loss_tokens.has_value()) columns.loss_tokens = FromColumn(*loss_tokens);
+  if (sources.has_value()) columns.source = FromColumn(*sources);
+  return columns;
+}
+
+// A blocking call of a producer.
+void Producing(const HeldProducer& producer,
+               const std::function<absl::Status()>& work) {
+  absl::Status status;
+  Interruptibly([&] { status = work(); }, [&] { producer->Cancel(); });
+  ThrowIfError(status);
+}
+
+void BindProducer(nb::module_& module) {
+  nb::class_<HeldProducer>(module, "Producer", nb::is_weak_referenceable())
+      .def(
+          "add",
+          [](const HeldProducer& producer, const GivenColumn<uint32_t>& lengths,
+             const std::optional<GivenColumn<uint64_t>>& ids,
+             const std::optional<GivenColumn<uint32_t>>& loss_tokens,
+             const std::optional<GivenColumn<uint32_t>>& sources) {
+            const client::DocumentColumns columns =
+                Columns(lengths, ids, loss_tokens, sources);
+            Producing(producer, [&] { return producer->Add(columns); });
+          },
+          nb::arg("lengths"), nb::arg("ids").none(), nb::arg("loss_tokens").none(),
+          nb::arg("sources").none())
+      .def("flush",
+           [](const HeldProducer& producer) {
+             Producing(producer, [&] { return producer->Flush(); });
+           })
+      .def("end_of_stream",
+           [](const HeldProducer& producer) {
+             Producing(producer, [&] { return producer->EndOfStream(); });
+           })
+      .def_prop_ro("next_sequence",
+                   [](const HeldProducer& producer) {
+                     const nb::gil_scoped_release release;
+                     return producer->next_sequence();
+                   })
+      .def_prop_ro("accepted_sequence",
+                   [](const HeldProducer& producer) {
+                     const nb::gil_scoped_release release;
+                     return producer->accepted_sequence();
+                   })
+      .def(
+          "cancel", [](const HeldProducer& producer) { producer->Cancel(); },
+          ReleasesLock())
+      .def("end", &HeldProducer::End);
+}
+
+// `call` without the interpreter's lock; its answer's bytes.
+template <typename Call>
+nb::bytes Answered(const Call& call) {
+  std::string bytes;
+  {
+    const nb::gil_scoped_release release;
+    const auto answer = call();
+    ThrowIfError(answer.status());
+    bytes = answer->SerializeAsString();
+  }
+  return ToBytes(bytes);
+}
+
+Client Connect(nb::object transport, double backoff_seconds) {
+  client::ClientOptions options;
+  options.backoff.total =
+      std::chrono::milliseconds(static_cast<int64_t>(backoff_seconds * 1000));
+  ThrowIfError(Validate(options.backoff));
+  return Client(
+      client::MakeRetryingConnection(MakePythonStub(std::move(transport)), options));
+}
+
+std::unique_ptr<HeldConsumer> OpenConsumer(
+    Client& client, const std::string& job, uint32_t dp_rank,
+    std::optional<uint32_t> cp_rank, const std::string& subscriber, bool sends_durable,
+    std::optional<uint64_t> from_step, const std::optional<nb::bytes>& last_digest,
+    int layout, uint32_t credits, uint64_t max_buffered_bytes, bool follow_epochs) {
+  ConsumerOptions options;
+  options.job = job;
+  options.dp_rank = dp_rank;
+  options.cp_rank = cp_rank;
+  options.subscriber = subscriber;
+  options.sends_durable = sends_durable;
+  options.from_step = from_step;
+  if (last_digest.has_value()) {
+    options.last_digest = DigestFromBytes({last_digest->c_str(), last_digest->size()});
+    if (!options.last_digest.has_value()) {
+      throw StatusError(InvalidField(
+          "last_digest", absl::StrCat(last_digest->size(), " bytes"), "16 bytes"));
+    }
+  }
+  options.layout = static_cast<v1::Layout>(layout);
+  options.credits = credits;
+  options.max_buffered_bytes = max_buffered_bytes;
+  options.follow_epochs = follow_epochs;
+  const nb::gil_scoped_release release;
+  return std::make_unique<HeldConsumer>(ValueOrThrow(client.OpenConsumer(options)));
+}
+
+std::unique_ptr<HeldProducer> OpenProducer(Client& client, const std::string& job,
+                                           const std::string& stream,
+                                           std::optional<uint64_t> from_sequence) {
+  client::ProducerOptions options;
+  options.job = job;
+  options.stream = stream;
+  options.from_sequence = from_sequence;
+  absl::StatusOr<std::unique_ptr<Producer>> producer;
+  {
+    const nb::gil_scoped_release release;
+    producer = client.OpenProducer(options);
+  }
+  return std::make_unique<HeldProducer>(ValueOrThrow(std::move(producer)));
+}
+
+// What changes a job's past, or lets go of it.
+void BindHistory(nb::class_<Client>& bound) {
+  bound
+      .def(
+          "rewind_job",
+          [](Client& client, const nb::bytes& request) {
+            const auto parsed = Parsed<v1::RewindJobRequest>(request);
+            return Answered([&] { return client.RewindJob(parsed); });
+          },
+          nb::arg("request"))
+      .def(
+          "fork_job",
+          [](Client& client, const nb::bytes& request) {
+            const auto parsed = Parsed<v1::ForkJobRequest>(request);
+            return Answered([&] { return client.ForkJob(parsed); });
+          },
+          nb::arg("request"))
+      .def(
+          "skip_documents",
+          [](Client& client, const nb::bytes& request) {
+            const auto parsed = Parsed<v1::SkipDocumentsRequest>(request);
+            return Answered([&] { return client.SkipDocuments(parsed); });
+          },
+          nb::arg("request"))
+      .def(
+          "acknowledge",
+          [](Client& client, const nb::bytes& request) {
+            const auto parsed = Parsed<v1::AcknowledgeRequest>(request);
+            const nb::gil_scoped_release release;
+            return ValueOrThrow(client.Acknowledge(parsed));
+          },
+          nb::arg("request"));
+}
+
+}  // namespace
+
+void BindClient(nb::module_& module) {
+  BindConsumer(module);
+  BindProducer(module);
+  nb::class_<Client> bound(module, "Client");
+  bound
+      .def_static("connect", &Connect, nb::arg("transport"), nb::arg("backoff_seconds"))
+      .def(
+          "create_job",
+          [](Client& client, const std::string& name, const nb::bytes& spec) {
+            const auto parsed = Parsed<v1::JobSpec>(spec);
+            return Answered([&] { return client.CreateJob(name, parsed); });
+          },
+          nb::arg("name"), nb::arg("spec"))
+      .def(
+          "get_job",
+          [](Client& client, const std::string& name) {
+            return Answered([&] { return client.GetJob(name); });
+          },
+          nb::arg("name"))
+      .def("list_jobs",
+           [](Client& client) { return Answered([&] { return client.ListJobs(); }); })
+      .def(
+          "update_job",
+          [](Client& client, const nb::bytes& request) {
+            const auto parsed = Parsed<v1::UpdateJobRequest>(request);
+            return Answered([&] { return client.UpdateJob(parsed); });
+          },
+          nb::arg("request"))
+      .def(
+          "delete_job",
+          [](Client& client, const std::string& name) {
+            ThrowIfError(client.DeleteJob(name));
+          },
+          nb::arg("name"), ReleasesLock())
+      .def(
+          "checkpoint_job",
+          [](Client& client, const std::string& name, uint64_t step) {
+            return Answered([&] { return client.CheckpointJob(name, step); });
+          },
+          nb::arg("name"), nb::arg("step"))
+      .def(
+          "restore_job",
+          [](Client& client, const std::string& name, const nb::bytes& checkpoint) {
+            const std::string bytes = ToText(checkpoint);
+            return Answered([&] { return client.RestoreJob(name, bytes); });
+          },
+          nb::arg("name"), nb::arg("checkpoint"))
+      .def("open_consumer", &OpenConsumer, nb::arg("job"), nb::arg("dp_rank"),
+           nb::arg("cp_rank").none(), nb::arg("subscriber"), nb::arg("sends_durable"),
+           nb::arg("from_step").none(), nb::arg("last_digest").none(),
+           nb::arg("layout"), nb::arg("credits"), nb::arg("max_buffered_bytes"),
+           nb::arg("follow_epochs"))
+      .def("open_producer", &OpenProducer, nb::arg("job"), nb::arg("stream"),
+           nb::arg("from_sequence").none());
+  BindHistory(bound);
+}
+
+}  // namespace evenpack::python

@@ -1,0 +1,13 @@
+#include <nanobind/nanobind.h>
+
+#include "client/python/bindings/bindings.h"
+#include "client/python/bindings/status_error.h"
+
+NB_MODULE(_native, module) {
+  module.doc() = "The engine and the client of evenpack, for its Python modules alone.";
+  evenpack::python::TranslateStatusErrors();
+  evenpack::python::BindMicroBatches(module);
+  evenpack::python::BindSteps(module);
+  evenpack::python::BindLocalJob(module);
+  evenpack::python::BindClient(module);
+}

@@ -1,0 +1,35 @@
+"""The trainer's side of Evenpack.
+
+Balanced micro-batches from a packing server, or from the same engine in the trainer's
+own process.
+
+`PackedDataset` gives a rank's steps; `Client` makes and feeds jobs.
+"""
+
+from evenpack._native import MicroBatch, Slices, Step
+from evenpack.client import Client
+from evenpack.compare_digests import compare_digests
+from evenpack.dataset import PackedDataset
+from evenpack.document_columns import Documents
+from evenpack.errors import EvenpackError
+from evenpack.producer import Producer
+from evenpack.server_steps import ServerOptions
+from evenpack.spec import job_spec
+from evenpack.steps import StepWait
+from evenpack.transport import TransportOptions
+
+__all__ = [
+    "Client",
+    "Documents",
+    "EvenpackError",
+    "MicroBatch",
+    "PackedDataset",
+    "Producer",
+    "ServerOptions",
+    "Slices",
+    "Step",
+    "StepWait",
+    "TransportOptions",
+    "compare_digests",
+    "job_spec",
+]

@@ -1,0 +1,164 @@
+"""Jobs of a packing server: made, looked at, reshaped, kept and fed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenpack import _native
+from evenpack.producer import Producer
+from evenpack.spec import SpecSource, job_spec
+from evenpack.transport import Transport, TransportOptions
+from evenpack.v1.job_pb2 import Job
+from evenpack.v1.packing_service_pb2 import (
+    AcknowledgeRequest,
+    CheckpointJobResponse,
+    DocumentRange,
+    ForkJobRequest,
+    ListJobsResponse,
+    RewindJobRequest,
+    SkipDocumentsRequest,
+    UpdateJobRequest,
+)
+
+
+class Client:
+    """A packing server. Thread-safe.
+
+    Calls are tried again while the server is away, for as long as `patience_seconds`,
+    where that can't do a thing twice. Errors are those of `evenpack.errors`.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        options: TransportOptions | None = None,
+        patience_seconds: float = 600.0,
+    ) -> None:
+        """Connects with the first call.
+
+        Args:
+            address: "HOST:PORT", or any other name that gRPC resolves.
+            options: certificates, keepalive, limits.
+            patience_seconds: how long a server that is away is waited for.
+        """
+        self.address = address
+        self.native = _native.Client.connect(
+            Transport(address, options), patience_seconds
+        )
+
+    def create_job(self, name: str, spec: SpecSource) -> Job:
+        """A new job. AlreadyExistsError: there is one of that name that differs."""
+        answer = self.native.create_job(name, job_spec(spec).SerializeToString())
+        return Job.FromString(answer)
+
+    def get_job(self, name: str) -> Job:
+        """The job as it is now, its spec with all defaults."""
+        return Job.FromString(self.native.get_job(name))
+
+    def list_jobs(self) -> list[Job]:
+        """All jobs by name, without those that the server could not recover."""
+        return list(ListJobsResponse.FromString(self.native.list_jobs()).jobs)
+
+    def update_job(
+        self,
+        name: str,
+        spec: SpecSource,
+        *,
+        from_step: int | None = None,
+        expected_epoch: int | None = None,
+    ) -> Job:
+        """Another shape: DP, CP, window, policy and so on.
+
+        Args:
+            name: the job's.
+            spec: the whole new one; streams and merge as they are.
+            from_step: its first step, above the last durable one; the next to be
+                decided where left out.
+            expected_epoch: refuse where the job's epoch is another. A call without it
+                is not tried again.
+        """
+        request = UpdateJobRequest(
+            name=name,
+            spec=job_spec(spec),
+            from_step=from_step,
+            expected_epoch=expected_epoch,
+        )
+        return Job.FromString(self.native.update_job(request.SerializeToString()))
+
+    def delete_job(self, name: str) -> None:
+        """Ends a job and forgets it."""
+        self.native.delete_job(name)
+
+    def checkpoint_job(self, name: str, step: int) -> CheckpointJobResponse:
+        """The job as it was after `step`, which restore_job() or a dataset takes."""
+        answer = self.native.checkpoint_job(name, step)
+        return CheckpointJobResponse.FromString(answer)
+
+    def restore_job(self, name: str, checkpoint: bytes) -> Job:
+        """A new job from a checkpoint, of a server's job or of a dataset's own.
+
+        Producers go on from `streams[i].next_sequence` of the answer.
+        """
+        return Job.FromString(self.native.restore_job(name, checkpoint))
+
+    def rewind_job(
+        self, name: str, from_step: int, *, expected_epoch: int | None = None
+    ) -> Job:
+        """Has steps from `from_step` on decided anew."""
+        request = RewindJobRequest(
+            name=name, from_step=from_step, expected_epoch=expected_epoch
+        )
+        return Job.FromString(self.native.rewind_job(request.SerializeToString()))
+
+    def fork_job(self, name: str, new_name: str, step: int) -> Job:
+        """A new job that has the steps up to `step` in common with another."""
+        request = ForkJobRequest(name=name, new_name=new_name, step=step)
+        return Job.FromString(self.native.fork_job(request.SerializeToString()))
+
+    def skip_documents(
+        self,
+        name: str,
+        documents: Sequence[tuple[str, int, int]],
+        *,
+        from_step: int | None = None,
+    ) -> Job:
+        """Has no further step contain them.
+
+        Args:
+            name: the job's.
+            documents: (stream, first sequence number, how many).
+            from_step: the first step without them; the next to be decided where left
+                out.
+        """
+        request = SkipDocumentsRequest(
+            name=name,
+            skip=[
+                DocumentRange(stream=stream, first_sequence=first, documents=count)
+                for stream, first, count in documents
+            ],
+            from_step=from_step,
+        )
+        return Job.FromString(self.native.skip_documents(request.SerializeToString()))
+
+    def acknowledge(self, name: str, dp_rank: int, step: int, epoch: int) -> int:
+        """Marks the steps up to `step`, of that epoch, as durable for a rank.
+
+        Returns:
+            How many of its steps are durable now.
+        """
+        request = AcknowledgeRequest(job=name, dp_rank=dp_rank, step=step, epoch=epoch)
+        return self.native.acknowledge(request.SerializeToString())
+
+    def producer(
+        self, job: str, stream: str, *, from_sequence: int | None = None
+    ) -> Producer:
+        """Feeds a stream; waits until the server has said where it goes on.
+
+        Args:
+            job: its name.
+            stream: one of the job's.
+            from_sequence: number of the first document to be added, not above what the
+                server has; where it goes on, if left out.
+        """
+        return Producer(self.native.open_producer(job, stream, from_sequence))

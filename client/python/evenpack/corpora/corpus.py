@@ -1,0 +1,166 @@
+"""What a corpus is: documents by number and, where the format has them, their tokens.
+
+Documents are numbered from 0, without gaps, in an order that never changes: document i
+of a corpus becomes the one with sequence number i of a stream (`evenpack.ingest`), and
+the trainer finds its tokens by that number (`evenpack.corpora.gather`). So a corpus
+that is opened again, on any machine, must have the same documents in the same order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenpack.document_columns import Columns
+from evenpack.invalid_argument import check_range, invalid_argument
+
+# Numbers of documents, from 0.
+Numbers = NDArray[np.int64]
+# Token ids, of the type in which they are stored.
+Tokens = NDArray[np.integer[Any]]
+
+# Of a chunk, at most; what is known of one document takes at most 20 bytes.
+CHUNK_DOCUMENTS = 8192
+# Tokens of a document, at most.
+MAX_LENGTH = (1 << 31) - 1
+
+
+@runtime_checkable
+class Corpus(Protocol):
+    """Documents in an order that never changes. One thread at a time.
+
+    One that knows how many it has also has `__len__`, one whose mixture changes on the
+    way `barriers` (see `HasBarriers`).
+    """
+
+    def documents(self, first: int = 0) -> Iterator[Columns]:
+        """What is known of the documents from number `first` on, in chunks.
+
+        Lengths are 1 to 2^31 - 1. Either all chunks have ids, or none has. A chunk has
+        at least one document.
+
+        Raises:
+            InvalidArgumentError: `first` is beyond the end, at once or with the first
+                chunk; the corpus is damaged, when its documents' turn has come.
+        """
+        ...
+
+
+@runtime_checkable
+class RandomAccessCorpus(Corpus, Protocol):
+    """A corpus that gives any document as cheaply as the next one."""
+
+    def __len__(self) -> int:
+        """How many documents it has."""
+        ...
+
+    def read(self, numbers: Numbers) -> Columns:
+        """What is known of these documents, in the order of `numbers`.
+
+        Args:
+            numbers: int64 [n], each 0 to len - 1, in any order.
+
+        Raises:
+            InvalidArgumentError: one is outside, or damaged.
+        """
+        ...
+
+
+@runtime_checkable
+class TokenCorpus(Protocol):
+    """What gives the tokens of a document by its number."""
+
+    def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
+        """Tokens `begin` to `end` - 1 of a document; to its last where `end` is None.
+
+        Returns:
+            Integers [end - begin], perhaps a read-only view of a mapped file.
+
+        Raises:
+            InvalidArgumentError: no such document, or tokens beyond its end; the corpus
+                has lengths alone.
+        """
+        ...
+
+
+@runtime_checkable
+class HasBarriers(Protocol):
+    """A corpus whose mixture changes."""
+
+    @property
+    def barriers(self) -> tuple[int, ...]:
+        """Rising document numbers: all before one are accepted before it is sent."""
+        ...
+
+
+class RandomAccess(ABC):
+    """A corpus by its `__len__` and `read`."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many documents it has."""
+
+    @abstractmethod
+    def read(self, numbers: Numbers) -> Columns:
+        """See `RandomAccessCorpus`."""
+
+    def documents(self, first: int = 0) -> Iterator[Columns]:
+        """See `Corpus`."""
+        check_range("first", first, 0, len(self))
+        return self._chunks(first)
+
+    def _chunks(self, first: int) -> Iterator[Columns]:
+        for begin in range(first, len(self), CHUNK_DOCUMENTS):
+            end = min(begin + CHUNK_DOCUMENTS, len(self))
+            yield self.read(np.arange(begin, end, dtype=np.int64))
+
+
+def check_numbers(numbers: Numbers, documents: int) -> None:
+    """Refuses numbers that no document has.
+
+    Raises:
+        InvalidArgumentError: naming the first of them.
+    """
+    outside = (numbers < 0) | (numbers >= documents)
+    if outside.any():
+        number = int(numbers[int(np.argmax(outside))])
+        raise invalid_argument("document", number, f"0 to {documents - 1}")
+
+
+def check_piece(document: int, begin: int, end: int | None, length: int) -> int:
+    """The end of a piece of a document of `length` tokens; `length` where it is None.
+
+    Raises:
+        InvalidArgumentError: it is no piece of the document.
+    """
+    place = f"document {document}"
+    last = length if end is None else end
+    check_range("end", last, 0, length, place)
+    check_range("begin", begin, 0, last, place)
+    return last
+
+
+def documents_of(corpus: object) -> int | None:
+    """How many documents a corpus has; None where it doesn't know."""
+    try:
+        return len(corpus)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def document_tokens(
+    corpus: object, document: int, begin: int = 0, end: int | None = None
+) -> Tokens:
+    """`corpus.tokens(document, begin, end)`.
+
+    Raises:
+        InvalidArgumentError: as that does; the corpus has no tokens.
+    """
+    if not isinstance(corpus, TokenCorpus):
+        kind = type(corpus).__name__
+        raise invalid_argument("corpus", kind, "one that has tokens, not lengths alone")
+    return corpus.tokens(document, begin, end)

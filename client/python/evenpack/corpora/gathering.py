@@ -1,0 +1,91 @@
+"""The tokens of a micro-batch, for trainers that have the corpora themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from evenpack import _native
+from evenpack.corpora.corpus import TokenCorpus
+from evenpack.errors import DataLossError
+from evenpack.invalid_argument import invalid_argument
+
+# By the index of their stream in the job's spec.
+Corpora = Sequence[TokenCorpus] | Mapping[int, TokenCorpus]
+# Document of the micro-batch, first token within it and the one behind the last.
+_Piece = tuple[int, int, int]
+
+
+def gather(
+    micro_batch: _native.MicroBatch,
+    corpora: Corpora,
+    *,
+    cp_rank: int | None = None,
+    dtype: DTypeLike = np.int64,
+) -> NDArray[Any]:
+    """The token ids of a micro-batch without padding, documents in their order.
+
+    Of a document that was cut, the piece that the micro-batch has. Nothing but the
+    tokens that are returned is read. Thread contract: that of the corpora.
+
+    Args:
+        micro_batch: of a step.
+        corpora: what each stream was fed from, by the stream's index in the job.
+        cp_rank: only the tokens of this context-parallel rank, in its local order:
+            entry i is token `slices(cp_rank).token_indices[i]` of the whole.
+        dtype: of the result.
+
+    Returns:
+        [tokens], or [slices(cp_rank).tokens].
+
+    Raises:
+        InvalidArgumentError: no corpus for a stream, no such rank, or a corpus that
+            hasn't the document or not so many tokens of it: it is not the one that was
+            ingested.
+        DataLossError: a corpus gave another number of tokens than it was asked for.
+    """
+    pieces = list(_pieces(micro_batch, cp_rank))
+    tokens = np.empty(sum(end - begin for _, begin, end in pieces), dtype=dtype)
+    streams = micro_batch.stream.tolist()
+    sequences = micro_batch.sequence.tolist()
+    offsets = micro_batch.offset.tolist()
+    at = 0
+    for document, begin, end in pieces:
+        stream, sequence = streams[document], sequences[document]
+        offset = offsets[document]
+        found = _corpus(corpora, stream).tokens(sequence, offset + begin, offset + end)
+        if len(found) != end - begin:
+            raise DataLossError(
+                f"stream {stream}, document {sequence}: the corpus gave {len(found)} "
+                f"tokens from {offset + begin} on; it was asked for {end - begin}"
+            )
+        tokens[at : at + len(found)] = found
+        at += len(found)
+    return tokens
+
+
+def _pieces(micro_batch: _native.MicroBatch, cp_rank: int | None) -> Iterator[_Piece]:
+    if cp_rank is None:
+        for document, length in enumerate(micro_batch.length.tolist()):
+            yield document, 0, length
+        return
+    slices = micro_batch.slices(cp_rank)
+    yield from zip(
+        slices.document.tolist(),
+        slices.begin.tolist(),
+        slices.end.tolist(),
+        strict=True,
+    )
+
+
+def _corpus(corpora: Corpora, stream: int) -> TokenCorpus:
+    try:
+        return corpora[stream]
+    except (IndexError, KeyError) as error:
+        accepted = f"{len(corpora)} corpora with one for each stream of the job"
+        raise invalid_argument(
+            "corpora", f"none for stream {stream}", accepted
+        ) from error

@@ -1,0 +1,362 @@
+"""One rank's steps, as PyTorch's loaders take them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from evenpack._native import Step
+from evenpack.broadcast_steps import BroadcastSteps
+from evenpack.client import Client
+from evenpack.document_columns import DocumentSource
+from evenpack.errors import FailedPreconditionError
+from evenpack.invalid_argument import invalid_argument
+from evenpack.local_steps import LocalSteps
+from evenpack.server_steps import ServerOptions, ServerSteps
+from evenpack.spec import SpecSource
+from evenpack.steps import Position, Steps, StepWait
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+
+try:
+    from torch.utils.data import IterableDataset
+except ImportError:  # torch is optional: iterate over the dataset itself
+
+    class IterableDataset:  # type: ignore[no-redef]
+        """What stands for PyTorch's class where there is none."""
+
+        def __class_getitem__(cls, item: object) -> type:
+            """PackedDataset is one of steps."""
+            return cls
+
+
+_STATE_VERSION = 1
+
+# Sessions of a process that this one was forked from: their threads aren't here, so
+# that nothing of them may be touched, nor they be destroyed.
+_left_behind: list[Steps] = []
+
+
+class PackedDataset(IterableDataset[Step]):
+    """The steps of a data-parallel rank, in order, each exactly once.
+
+    Two forms, the same steps: of a server's job,
+
+        dataset = PackedDataset("packer:7777", job="run-7", dp_rank=3)
+
+    or decided by the engine in this process, from documents that every rank is given:
+
+        dataset = PackedDataset(spec={"window": 65536, ...}, lengths=lengths, dp_rank=3)
+
+    Iterating gives `Step`s until the job is drained; iterating again goes on where it
+    stopped. `state_dict()` after a step, kept in the trainer's checkpoint, lets another
+    dataset go on behind it, also under another DP or CP size:
+
+        for step in dataset:
+            train(step)
+            if time_to_save:
+                save(model, dataset.state_dict())
+                dataset.ack_durable()
+
+    In a DataLoader use `batch_size=None`; 0 or 1 workers. It opens its connection when
+    the first step is asked for, in the process that asks. One thread at a time.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        job: str | None = None,
+        spec: SpecSource | None = None,
+        lengths: DocumentSource | None = None,
+        checkpoint: bytes | None = None,
+        dp_rank: int = 0,
+        cp_rank: int | None = None,
+        options: ServerOptions | None = None,
+        broadcast_group: ProcessGroup | None = None,
+    ) -> None:
+        """Says what to follow; nothing is opened yet.
+
+        Args:
+            address: the server's, "HOST:PORT"; None: the engine in this process.
+            job: the job's name, with an address.
+            spec: without an address: an evenpack.v1.JobSpec, a mapping of its fields or
+                a file. With a checkpoint: the shape from there on, where it is to
+                change.
+            lengths: without an address: tokens of all documents, in order, by stream
+                where there are several. The same on every rank.
+            checkpoint: without an address: goes on from this one of a job, as
+                `Client.checkpoint_job` or `state_dict()["checkpoint"]` has it.
+            dp_rank: whose micro-batches are wanted, 0 to DP - 1.
+            cp_rank: whose slices come along, 0 to CP - 1; any rank's can be computed.
+            options: how the server's job is followed.
+            broadcast_group: with an address: a torch.distributed process group, all of
+                one DP rank, of which one rank subscribes and sends the others each
+                step.
+
+        Raises:
+            InvalidArgumentError: arguments of both forms, or of neither.
+        """
+        super().__init__()
+        local = {"spec": spec, "lengths": lengths, "checkpoint": checkpoint}
+        served = {"job": job, "options": options, "broadcast_group": broadcast_group}
+        wrong = served if address is None else local
+        for name, value in wrong.items():
+            if value is not None:
+                form = "without" if address is None else "with"
+                raise invalid_argument(
+                    name, type(value).__name__, f"None, {form} address"
+                )
+        needed, value = ("lengths", lengths) if address is None else ("job", job)
+        if value is None:
+            form = "without" if address is None else "with"
+            raise invalid_argument(needed, None, f"one, {form} address")
+        self._address = address
+        self._job = job
+        self._spec = spec
+        self._lengths = lengths
+        self._checkpoint = checkpoint
+        self._ranks = (dp_rank, cp_rank)
+        self._options = options or ServerOptions()
+        self._group = broadcast_group
+        self._position: Position | None = None
+        self._steps: Steps | None = None
+        self._pid = os.getpid()
+
+    def _opened(self) -> Steps | None:
+        """The steps, where they are open: a fork has a connection, not its threads."""
+        forked = self._address is not None and self._pid != os.getpid()
+        if forked and self._steps is not None:
+            _left_behind.append(self._steps)
+            self._steps = None
+        return self._steps
+
+    def _open(self) -> Steps:
+        """The steps from the position on."""
+        steps = self._opened()
+        if steps is None:
+            self._pid = os.getpid()
+            steps = self._open_local() if self._address is None else self._follow()
+            self._steps = steps
+        return steps
+
+    def _open_local(self) -> Steps:
+        assert self._lengths is not None
+        return LocalSteps(
+            spec=self._spec,
+            checkpoint=self._checkpoint,
+            lengths=self._lengths,
+            dp_rank=self._ranks[0],
+            cp_rank=self._ranks[1],
+        )
+
+    def _follow(self) -> Steps:
+        if self._group is not None:
+            return BroadcastSteps(self._subscribe, self._group)
+        return self._subscribe()
+
+    def _subscribe(self) -> Steps:
+        assert self._job is not None
+        return ServerSteps(
+            self._client(),
+            job=self._job,
+            dp_rank=self._ranks[0],
+            cp_rank=self._ranks[1],
+            position=self._position,
+            options=self._options,
+        )
+
+    def _client(self) -> Client:
+        assert self._address is not None
+        return Client(
+            self._address,
+            options=self._options.transport,
+            patience_seconds=self._options.patience_seconds,
+        )
+
+    def __iter__(self) -> Iterator[Step]:
+        """Steps from where the dataset is.
+
+        Raises:
+            InvalidArgumentError: in a DataLoader of several workers.
+        """
+        _refuse_several_workers()
+        steps = self._open()
+        while (step := steps.next()) is not None:
+            self._position = Position.behind(step)
+            yield step
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the dataset is: behind the last step that iterating gave.
+
+        Returns:
+            `version`; `next_step`, None where it has not begun; `digest` and `epoch` of
+            the step before; `job`; and, from the engine in this process, its
+            `checkpoint`: bytes that a server restores a job from, too.
+        """
+        position = self._position
+        steps = self._opened()
+        return {
+            "version": _STATE_VERSION,
+            "next_step": None if position is None else position.next_step,
+            "digest": None if position is None else position.digest,
+            "epoch": 0 if position is None else position.epoch,
+            "job": self._job,
+            "checkpoint": steps.checkpoint() if steps else self._checkpoint,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on where another dataset was, in this one's ranks.
+
+        The engine in this process goes on in this one's shape, too.
+
+        Args:
+            state: of `state_dict()`, of either form: a server's job can go on from a
+                dataset in a process (restore its `checkpoint` there first), and the
+                other way round (put `Client.checkpoint_job(...).checkpoint` in
+                `checkpoint`).
+
+        Raises:
+            InvalidArgumentError: it is of another version, or lacks the checkpoint that
+                the engine in this process needs.
+        """
+        if state.get("version") != _STATE_VERSION:
+            raise invalid_argument("version", state.get("version"), str(_STATE_VERSION))
+        begun = state["next_step"] is not None
+        if self._address is None and begun and state["checkpoint"] is None:
+            call = f"Client.checkpoint_job('{state['job']}', {state['next_step'] - 1})"
+            raise invalid_argument(
+                "checkpoint", None, f"that of {call}, without address"
+            )
+        self.cancel()
+        self._position = (
+            Position(state["next_step"], state["digest"], state["epoch"])
+            if begun
+            else None
+        )
+        if self._address is None:
+            self._checkpoint = state["checkpoint"]
+
+    def ack_durable(self, step: Step | int | None = None) -> None:
+        """Says that the trainer's checkpoint after a step is committed.
+
+        The server then may let go of the steps up to it, once all DP ranks said so.
+        Where this process has no subscription (the steps come from a DataLoader's
+        worker), the mark is sent at once.
+
+        Args:
+            step: the step, or its index; the last one that this dataset gave if None.
+
+        Raises:
+            FailedPreconditionError: there was no step yet, or an index of a step that
+                this process hasn't seen.
+        """
+        position = self._position_behind(step)
+        if self._address is None:
+            return
+        steps = self._opened()
+        if steps is not None:
+            steps.acknowledge_durable(position)
+            return
+        assert self._job is not None
+        self._client().acknowledge(
+            self._job, self._ranks[0], position.next_step - 1, position.epoch
+        )
+
+    def _position_behind(self, step: Step | int | None) -> Position:
+        if isinstance(step, Step):
+            return Position.behind(step)
+        last = self._position
+        if last is None:
+            raise FailedPreconditionError("step: none was given by this dataset yet")
+        if step is None or step == last.next_step - 1:
+            return last
+        if self._opened() is None or step >= last.next_step:
+            raise FailedPreconditionError(
+                f"step: {step} is not accepted; accepted: {last.next_step - 1}, "
+                "or a Step"
+            )
+        return Position(step + 1, None, last.epoch)
+
+    def report_latency(
+        self, step: Step, micro_batch: int, *, forward_ns: int = 0, backward_ns: int = 0
+    ) -> None:
+        """Tells the server what a micro-batch took, for its metrics and `GetLatency`.
+
+        Sent along with waits, now and then. Nothing without a server, or where this
+        process has no subscription.
+
+        Args:
+            step: whose micro-batch it is.
+            micro_batch: which of the step's own, 0 to len(step) - 1.
+            forward_ns: nanoseconds of its forward pass, 0 where not measured.
+            backward_ns: of its backward pass.
+        """
+        steps = self._opened()
+        if steps is not None:
+            index = step[micro_batch].index
+            steps.report_latency(step.index, index, forward_ns, backward_ns)
+
+    @property
+    def step_wait(self) -> StepWait:
+        """What was waited for steps so far, in this process."""
+        steps = self._opened()
+        return steps.wait if steps is not None else StepWait()
+
+    def close(self) -> None:
+        """Ends in order: waits until every durable mark is confirmed."""
+        self._end(confirm=True)
+
+    def cancel(self) -> None:
+        """Ends at once; iterating again opens anew."""
+        self._end(confirm=False)
+
+    def _end(self, *, confirm: bool) -> None:
+        steps = self._opened()
+        if steps is None:
+            return
+        self._steps = None
+        if self._address is None:
+            self._checkpoint = steps.checkpoint() or self._checkpoint
+        if confirm:
+            steps.close()
+        else:
+            steps.cancel()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a DataLoader's worker: without what is open, at the same position."""
+        state = dict(self.__dict__)
+        if self._address is None and self._steps is not None:
+            state["_checkpoint"] = self._steps.checkpoint() or self._checkpoint
+        state["_steps"] = None
+        return state
+
+    def __enter__(self) -> PackedDataset:
+        """The dataset."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes it, or where an error is under way cancels it."""
+        self._end(confirm=error is None)
+
+
+def _refuse_several_workers() -> None:
+    """One dataset is one subscription; workers would take each other's place."""
+    torch_data = sys.modules.get("torch.utils.data")
+    worker = torch_data.get_worker_info() if torch_data is not None else None
+    if worker is not None and worker.num_workers > 1:
+        raise invalid_argument(
+            "num_workers",
+            worker.num_workers,
+            "0 or 1, since a rank's steps are one stream in one order, and each worker "
+            "would have all of it",
+        )

@@ -1,0 +1,129 @@
+"""Documents as columns of numbers, and where the engine here takes them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenpack.invalid_argument import invalid_argument, quoted
+
+Number = TypeVar("Number", bound=np.unsignedinteger[Any])
+
+
+def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]:
+    """Numbers as the engine takes them.
+
+    Raises:
+        InvalidArgumentError: not one row of whole numbers within the type's range.
+    """
+    given = np.asarray(numbers)
+    if given.size == 0:
+        given = given.astype(kind)
+    limit = int(np.iinfo(kind).max)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        kind_given = f"{given.dtype} of shape {given.shape}"
+        raise invalid_argument(name, kind_given, "one row of whole numbers")
+    outside = (given < 0) | (given > limit)
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise invalid_argument(f"{name}[{first}]", given[first], f"0 to {limit}")
+    return np.ascontiguousarray(given, dtype=kind)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents of one stream; entry i of each column belongs to document i.
+
+    Attributes:
+        lengths: tokens of each.
+        ids, loss_tokens, sources: as `Producer.add` has them.
+    """
+
+    lengths: ArrayLike
+    ids: ArrayLike | None = None
+    loss_tokens: ArrayLike | None = None
+    sources: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some documents in a row, as the engine takes them."""
+
+    lengths: NDArray[np.uint32]
+    ids: NDArray[np.uint64] | None = None
+    loss_tokens: NDArray[np.uint32] | None = None
+    sources: NDArray[np.uint32] | None = None
+
+
+# Documents of one stream: with their columns; a column of lengths; a file with one
+# length a line; or whatever can be iterated over from the beginning again and gives
+# lengths.
+StreamSource = Documents | ArrayLike | Path | Iterable[int]
+# By stream; alone where the job has one stream.
+DocumentSource = StreamSource | Mapping[str, StreamSource]
+
+
+def _read_lengths(path: Path) -> NDArray[np.uint32]:
+    try:
+        text = path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise invalid_argument(
+            "lengths", f"{path} ({error.strerror})", "a file with one length a line"
+        ) from error
+    lengths = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip().isdecimal():
+            raise invalid_argument(
+                f"lengths: {path}: line {number}",
+                quoted(line),
+                "one whole number a line",
+            )
+        lengths.append(int(line))
+    return column("lengths", np.array(lengths, dtype=np.uint64), np.uint32)
+
+
+def _sliced(documents: Documents, first: int, size: int) -> Iterator[Columns]:
+    lengths = column("lengths", documents.lengths, np.uint32)
+    given = {
+        "ids": (documents.ids, np.uint64),
+        "loss_tokens": (documents.loss_tokens, np.uint32),
+        "sources": (documents.sources, np.uint32),
+    }
+    more: dict[str, NDArray[Any]] = {}
+    for name, (numbers, kind) in given.items():
+        if numbers is None:
+            continue
+        more[name] = column(name, numbers, kind)
+        if len(more[name]) != len(lengths):
+            accepted = f"{len(lengths)}, one for each of lengths"
+            raise invalid_argument(name, f"{len(more[name])} entries", accepted)
+    for begin in range(first, len(lengths), size):
+        part = slice(begin, begin + size)
+        yield Columns(lengths[part], **{name: c[part] for name, c in more.items()})
+
+
+def documents_from(source: StreamSource, first: int, size: int) -> Iterator[Columns]:
+    """The documents of a stream from number `first` on, at most `size` at a time."""
+    if isinstance(source, Documents):
+        return _sliced(source, first, size)
+    if isinstance(source, Path):
+        return _sliced(Documents(_read_lengths(source)), first, size)
+    if isinstance(source, np.ndarray | list | tuple):
+        return _sliced(Documents(source), first, size)
+    if not isinstance(source, Iterable):
+        raise invalid_argument(
+            "lengths",
+            type(source).__name__,
+            "Documents, an array, a Path, or what gives lengths when iterated over",
+        )
+    rest: Iterator[int] = islice(cast(Iterable[int], source), first, None)
+    return (
+        Columns(column("lengths", part, np.uint32))
+        for part in iter(lambda: list(islice(rest, size)), [])
+    )

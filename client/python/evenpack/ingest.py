@@ -1,0 +1,211 @@
+"""Feeds a stream of a job from a corpus, and goes on where the stream is.
+
+    from evenpack.corpora import IndexedDataset
+    from evenpack.ingest import ingest
+
+    with client.producer("run-7", "text") as producer:
+        ingest(producer, IndexedDataset("data/web"))
+
+Document i of the corpus becomes the one with sequence number i of the stream. So the
+same program can be run again: it begins with the first document that the server hasn't.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenpack.corpora.column_assembly import select
+from evenpack.corpora.corpus import Corpus, HasBarriers, documents_of
+from evenpack.document_columns import Columns
+from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.progress_bar import ProgressBar, progress_bar
+
+_MOST_BATCH = 1 << 20
+
+
+class DocumentProducer(Protocol):
+    """What takes a stream's documents: `evenpack.producer.Producer` is one."""
+
+    @property
+    def next_sequence(self) -> int:
+        """Number of the next document that is added."""
+        ...
+
+    @property
+    def accepted_sequence(self) -> int:
+        """All documents below are accepted."""
+        ...
+
+    def add(
+        self,
+        lengths: NDArray[np.uint32],
+        ids: NDArray[np.uint64] | None = None,
+        loss_tokens: NDArray[np.uint32] | None = None,
+        sources: NDArray[np.uint32] | None = None,
+    ) -> None:
+        """Adds documents; waits while the job is full."""
+        ...
+
+    def flush(self) -> None:
+        """Waits until all that was added is accepted."""
+        ...
+
+    def end_of_stream(self) -> None:
+        """No document follows; waits until that is accepted."""
+        ...
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """What one run of `ingest` did.
+
+    Attributes:
+        first_sequence: number of the first document that this run added.
+        next_sequence: how many documents the stream has now; all are accepted.
+        tokens: of the documents that this run added.
+        ended: the stream was ended.
+        seconds: by the clock.
+    """
+
+    first_sequence: int
+    next_sequence: int
+    tokens: int
+    ended: bool
+    seconds: float
+
+    @property
+    def documents(self) -> int:
+        """How many this run added."""
+        return self.next_sequence - self.first_sequence
+
+
+def ingest(
+    producer: DocumentProducer,
+    corpus: Corpus,
+    *,
+    documents: int | None = None,
+    end_of_stream: bool = True,
+    batch_documents: int = 8192,
+    label: str = "sending",
+    progress: ProgressBar | None = None,
+) -> IngestReport:
+    """Adds the documents of a corpus that a stream doesn't have yet.
+
+    Returns when all are accepted. Where the corpus has barriers, as a `Blend` with
+    switches has, all documents before one are accepted before the next is added. Waits
+    for as long as the job is full. After an error of the corpus the documents before it
+    are accepted, none behind it is sent, and the stream isn't ended. One thread.
+
+    Args:
+        producer: of the stream; it says which document is next. It stays open.
+        corpus: the same as in every run before, of which documents are sent from number
+            `producer.next_sequence` on.
+        documents: how many of the corpus's documents the stream is to have in all;
+            None: all of them.
+        end_of_stream: no document follows.
+        batch_documents: given to the producer at a time, at most. 1 to 1,048,576.
+        label: what the progress bar says.
+        progress: None: a bar on standard error if that is a terminal, tqdm's where it
+            is installed.
+
+    Raises:
+        InvalidArgumentError: an argument is outside its range; the stream has more
+            documents than it is to have; the corpus has fewer, or is damaged.
+        EvenpackError: as the producer raises them.
+    """
+    started = monotonic()
+    check_range("batch_documents", batch_documents, 1, _MOST_BATCH)
+    first = producer.next_sequence
+    total = _total(corpus, documents, first)
+    parts = _parts(corpus.documents(first), first, documents, _barriers(corpus))
+    tokens = 0
+    with progress or progress_bar(label, first, total) as bar:
+        for part in _guarded(producer, parts):
+            if part is None:
+                producer.flush()
+                continue
+            tokens += int(part.lengths.sum(dtype=np.uint64))
+            _add(producer, part, batch_documents, bar)
+        producer.flush()
+    _check_complete(producer.next_sequence, documents)
+    if end_of_stream:
+        producer.end_of_stream()
+    return IngestReport(
+        first, producer.next_sequence, tokens, end_of_stream, monotonic() - started
+    )
+
+
+def _total(corpus: Corpus, documents: int | None, first: int) -> int | None:
+    """How many documents the stream is to have, where that is known."""
+    known = documents_of(corpus)
+    if documents is not None:
+        check_range(
+            "documents", documents, 0, (1 << 63) - 1 if known is None else known
+        )
+    total = known if documents is None else documents
+    if total is not None and first > total:
+        accepted = f"up to {total}, which the stream is to have; is it the same corpus?"
+        raise invalid_argument("the stream's next sequence number", first, accepted)
+    return total
+
+
+def _barriers(corpus: Corpus) -> tuple[int, ...]:
+    return corpus.barriers if isinstance(corpus, HasBarriers) else ()
+
+
+def _parts(
+    chunks: Iterator[Columns], first: int, end: int | None, barriers: Sequence[int]
+) -> Iterator[Columns | None]:
+    """The documents before `end`; None where there is a barrier."""
+    for columns in chunks:
+        begin, size = 0, len(columns.lengths)
+        if end is not None:
+            size = min(size, end - first)
+        inside = [b - first for b in barriers if first <= b < first + size]
+        for stop in chain(inside, [size]):
+            if stop > begin:
+                yield select(columns, slice(begin, stop))
+            if stop < size:
+                yield None
+            begin = stop
+        first += size
+        if first == end:
+            return
+
+
+def _guarded(
+    producer: DocumentProducer, parts: Iterator[Columns | None]
+) -> Iterator[Columns | None]:
+    """The parts; after an error of the corpus what was added is accepted first."""
+    while True:
+        try:
+            part = next(parts)
+        except StopIteration:
+            return
+        except Exception:
+            producer.flush()
+            raise
+        yield part
+
+
+def _add(
+    producer: DocumentProducer, part: Columns, batch: int, bar: ProgressBar
+) -> None:
+    for begin in range(0, len(part.lengths), batch):
+        some = select(part, slice(begin, begin + batch))
+        producer.add(some.lengths, some.ids, some.loss_tokens, some.sources)
+        bar.advance(len(some.lengths))
+
+
+def _check_complete(had: int, documents: int | None) -> None:
+    if documents is not None and had < documents:
+        raise invalid_argument(
+            "documents", documents, f"up to {had}, which the corpus has"
+        )

@@ -1,0 +1,157 @@
+"""Steps that the engine decides in the trainer's own process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from time import perf_counter
+
+from evenpack import _native
+from evenpack.document_columns import (
+    Columns,
+    DocumentSource,
+    StreamSource,
+    documents_from,
+)
+from evenpack.errors import OutOfRangeError
+from evenpack.invalid_argument import invalid_argument
+from evenpack.spec import SpecSource, job_spec
+from evenpack.steps import Position, StepWait
+from evenpack.v1.job_pb2 import JobSpec
+
+# Documents that a stream of weight 1 is given at a time.
+_BATCH = 1024
+
+
+def _by_stream(
+    spec: JobSpec, source: DocumentSource
+) -> Iterator[tuple[str, int, StreamSource]]:
+    """Name, weight and documents of each stream."""
+    given: Mapping[str, StreamSource]
+    if isinstance(source, Mapping):
+        given = source
+    elif len(spec.streams) == 1:
+        given = {spec.streams[0].name: source}
+    else:
+        names = ", ".join(stream.name for stream in spec.streams)
+        raise invalid_argument(
+            "lengths", "one stream", f"a mapping with those of {names}"
+        )
+    streams = sorted(stream.name for stream in spec.streams)
+    if sorted(given) != streams:
+        raise invalid_argument("lengths", f"streams {sorted(given)}", str(streams))
+    for stream in spec.streams:
+        yield stream.name, max(stream.weight, 1), given[stream.name]
+
+
+class LocalSteps:
+    """Steps of one rank, from the documents of all.
+
+    Every rank of the run has one, is given the same documents, and so has the same
+    steps.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: SpecSource | None,
+        checkpoint: bytes | None,
+        lengths: DocumentSource,
+        dp_rank: int,
+        cp_rank: int | None,
+    ) -> None:
+        """Begins with the first step, or goes on from a checkpoint.
+
+        Args:
+            spec: an evenpack.v1.JobSpec. With a checkpoint: the shape from there on,
+                where it is to be another; else needed.
+            checkpoint: of a server's job, or of a dataset in this form.
+            lengths: the documents, all of them from the first on.
+            dp_rank: whose micro-batches are wanted.
+            cp_rank: whose slices come along.
+        """
+        given = None if spec is None else job_spec(spec).SerializeToString()
+        if checkpoint is not None:
+            self._job = _native.LocalJob.restore(checkpoint)
+            if given is not None and self._differs(given):
+                self._job.update(given)
+        elif given is not None:
+            self._job = _native.LocalJob.create(given)
+        else:
+            raise invalid_argument("spec", None, "a JobSpec, or a checkpoint")
+        self._view = (dp_rank, cp_rank)
+        self._spec = _native.Spec(self._job.spec)
+        spec_now = JobSpec.FromString(self._job.spec)
+        self._streams: dict[str, Iterator[Columns]] = {
+            name: documents_from(source, self._job.next_sequence(name), weight * _BATCH)
+            for name, weight, source in _by_stream(spec_now, lengths)
+            if not self._job.ended(name)
+        }
+        self._last: int | None = self._job.next_step - 1 if checkpoint else None
+        self._wait = StepWait()
+
+    def _differs(self, spec: bytes) -> bool:
+        """Whether a spec, with its defaults, is not the job's."""
+        return _native.LocalJob.create(spec).spec != self._job.spec
+
+    @property
+    def wait(self) -> StepWait:
+        """Time that reading documents and deciding took."""
+        return self._wait
+
+    @property
+    def position(self) -> Position:
+        """Where the job is."""
+        return Position(self._job.next_step, self._job.digest, self._job.epoch)
+
+    def _feed(self) -> None:
+        """Adds some documents to each stream, or says that it has ended."""
+        for name, columns in list(self._streams.items()):
+            some = next(columns, None)
+            if some is None:
+                self._job.end_of_stream(name)
+                del self._streams[name]
+                continue
+            first = self._job.next_sequence(name)
+            self._job.add(
+                name, first, some.lengths, some.ids, some.loss_tokens, some.sources
+            )
+
+    def next(self) -> _native.Step | None:
+        """The next step; None: all documents have been in one."""
+        started = perf_counter()
+        try:
+            while (message := self._job.take_step(*self._view)) is None:
+                self._feed()
+        except OutOfRangeError:  # drained
+            return None
+        step = _native.Step.read(message, self._spec)
+        self._last = step.index
+        self._count(perf_counter() - started)
+        return step
+
+    def _count(self, seconds: float) -> None:
+        wait = self._wait
+        if wait.steps_taken == 0:
+            self._wait = StepWait(0.0, seconds, 1)
+        else:
+            self._wait = StepWait(
+                wait.seconds + seconds, wait.first_step_seconds, wait.steps_taken + 1
+            )
+
+    def checkpoint(self) -> bytes | None:
+        """The job after the last step; None before the first."""
+        return None if self._last is None else self._job.checkpoint(self._last)
+
+    def acknowledge_durable(self, position: Position) -> None:
+        """Nothing: the trainer's checkpoint has the job in it."""
+
+    def report_latency(
+        self, step: int, micro_batch: int, forward_ns: int, backward_ns: int
+    ) -> None:
+        """Nothing: there is nobody to compare it with."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def cancel(self) -> None:
+        """Nothing."""

@@ -1,0 +1,89 @@
+"""Feeds documents into one stream of a server's job."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenpack import _native
+from evenpack.document_columns import column
+from evenpack.sessions_at_exit import end_at_exit
+
+
+class Producer:
+    """One stream's documents, in order, each accepted exactly once.
+
+    A lost connection is opened again and goes on where the server is. One thread at a
+    time. As a context manager it is cancelled at the end; `flush()` before that.
+    """
+
+    def __init__(self, native: _native.Producer) -> None:
+        """As `Client.producer` makes it."""
+        self._native = native
+        end_at_exit(native)
+
+    @property
+    def next_sequence(self) -> int:
+        """Number of the next document that is added; after a restart go on there."""
+        return self._native.next_sequence
+
+    @property
+    def accepted_sequence(self) -> int:
+        """All documents below are accepted by the server and need not be sent again."""
+        return self._native.accepted_sequence
+
+    def add(
+        self,
+        lengths: ArrayLike,
+        ids: ArrayLike | None = None,
+        loss_tokens: ArrayLike | None = None,
+        sources: ArrayLike | None = None,
+    ) -> None:
+        """Adds documents; waits while the job is full.
+
+        Args:
+            lengths: tokens of each, 1 to 2^31 - 1.
+            ids: labels of any meaning; each document's number where left out.
+            loss_tokens: tokens of each that count in the loss; all where left out.
+            sources: numbers for where each comes from; 0 where left out.
+
+        Raises:
+            InvalidArgumentError: a length that the job can't take, or columns of
+                different length; nothing of the call is added.
+            UnavailableError: no server for as long as was to be tried.
+        """
+        self._native.add(
+            column("lengths", lengths, np.uint32),
+            None if ids is None else column("ids", ids, np.uint64),
+            None
+            if loss_tokens is None
+            else column("loss_tokens", loss_tokens, np.uint32),
+            None if sources is None else column("sources", sources, np.uint32),
+        )
+
+    def flush(self) -> None:
+        """Waits until all that was added is accepted."""
+        self._native.flush()
+
+    def end_of_stream(self) -> None:
+        """No document follows; waits until that is accepted. Ends the producer."""
+        self._native.end_of_stream()
+
+    def cancel(self) -> None:
+        """Ends at once: calls under way and later ones raise CancelledError."""
+        self._native.cancel()
+
+    def __enter__(self) -> Producer:
+        """The producer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Cancels it."""
+        self.cancel()

@@ -1,0 +1,141 @@
+"""Steps that a server sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from evenpack import _native
+from evenpack.client import Client
+from evenpack.errors import FailedPreconditionError
+from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.sessions_at_exit import end_at_exit
+from evenpack.steps import Position, StepWait
+from evenpack.transport import TransportOptions
+from evenpack.v1.job_pb2 import Layout
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """How a server's job is followed; the defaults suit a trainer.
+
+    Attributes:
+        subscriber: who asks, at most 256 bytes. A newer subscription of the same
+            dp_rank, cp_rank and subscriber takes over, and the older one ends.
+        sends_durable: this dataset marks its DP rank's steps as durable. One per DP
+            rank does.
+        layout: what the trainer can use, as "megatron_thd"; FailedPreconditionError
+            where the job has another. None: any.
+        credits: steps that the server may send before it hears that they came.
+        max_buffered_bytes: what steps fetched ahead may take in memory: what a trainer
+            lives on while the server is away.
+        follow_epochs: go on in the job's new shape where it is reshaped and nothing
+            that was handed out is withdrawn, rather than raise AbortedError.
+        patience_seconds: how long a server that is away is waited for once there is no
+            step left.
+        transport: certificates, keepalive, limits.
+    """
+
+    subscriber: str = ""
+    sends_durable: bool = True
+    layout: str | None = None
+    credits: int = 16
+    max_buffered_bytes: int = 512 << 20
+    follow_epochs: bool = False
+    patience_seconds: float = 600.0
+    transport: TransportOptions = field(default_factory=TransportOptions)
+
+    def layout_number(self) -> int:
+        """Of the API; 0 for any. InvalidArgumentError: no such layout."""
+        if self.layout is None:
+            return 0
+        try:
+            return Layout.Value(f"LAYOUT_{self.layout.upper()}")
+        except ValueError as error:
+            names = [name.removeprefix("LAYOUT_").lower() for name in Layout.keys()[1:]]
+            accepted = ", ".join(names)
+            raise invalid_argument("layout", quoted(self.layout), accepted) from error
+
+
+class ServerSteps:
+    """Steps of one rank of a server's job, fetched ahead and verified."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        job: str,
+        dp_rank: int,
+        cp_rank: int | None,
+        position: Position | None,
+        options: ServerOptions,
+    ) -> None:
+        """Subscribes in the background.
+
+        Args:
+            client: whose connection is used.
+            job: its name.
+            dp_rank: whose micro-batches are wanted.
+            cp_rank: whose slices come along.
+            position: where to go on; at the first step that isn't durable if None.
+            options: the rest.
+        """
+        self._consumer = client.native.open_consumer(
+            job=job,
+            dp_rank=dp_rank,
+            cp_rank=cp_rank,
+            subscriber=options.subscriber,
+            sends_durable=options.sends_durable,
+            from_step=None if position is None else position.next_step,
+            last_digest=None if position is None else position.digest,
+            layout=options.layout_number(),
+            credits=options.credits,
+            max_buffered_bytes=options.max_buffered_bytes,
+            follow_epochs=options.follow_epochs,
+        )
+        end_at_exit(self._consumer)
+        self._marks = options.sends_durable
+
+    @property
+    def wait(self) -> StepWait:
+        """What Next() waited for; also reported to the server."""
+        return StepWait(*self._consumer.step_wait)
+
+    @property
+    def buffered_steps(self) -> int:
+        """Steps that were fetched ahead."""
+        return self._consumer.buffered_steps
+
+    def next(self) -> _native.Step | None:
+        """The next step; None: the job is drained."""
+        return self._consumer.next()
+
+    def checkpoint(self) -> bytes | None:
+        """None: the server has the job."""
+        return None
+
+    def acknowledge_durable(self, position: Position) -> None:
+        """Marks the steps before a position as durable for this DP rank.
+
+        Raises:
+            FailedPreconditionError: this dataset isn't the one that sends them.
+        """
+        if not self._marks:
+            raise FailedPreconditionError(
+                "sends_durable: False is not accepted by ack_durable(); accepted: "
+                "True, on one dataset of each DP rank"
+            )
+        self._consumer.acknowledge_durable(position.next_step - 1)
+
+    def report_latency(
+        self, step: int, micro_batch: int, forward_ns: int, backward_ns: int
+    ) -> None:
+        """Notes what a micro-batch took, 0 where not measured; sent with waits."""
+        self._consumer.report_latency(step, micro_batch, forward_ns, backward_ns)
+
+    def close(self) -> None:
+        """Waits until every durable mark is confirmed, and ends the subscription."""
+        self._consumer.close()
+
+    def cancel(self) -> None:
+        """Ends the subscription at once."""
+        self._consumer.cancel()

@@ -1,0 +1,72 @@
+"""Where a dataset's steps come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from evenpack._native import Step
+
+
+@dataclass(frozen=True)
+class StepWait:
+    """How long a trainer stood still for want of a step.
+
+    Attributes:
+        seconds: in all, without the first step's, which also waits for the connection
+            and for the job to have documents.
+        first_step_seconds: for the first.
+        steps_taken: how many steps came, the first one too.
+    """
+
+    seconds: float = 0.0
+    first_step_seconds: float = 0.0
+    steps_taken: int = 0
+
+
+@dataclass(frozen=True)
+class Position:
+    """Between two steps of a job.
+
+    Attributes:
+        next_step: index of the step that comes next.
+        digest: of the step before, 16 bytes; None where that is not known.
+        epoch: shape epoch of the step before.
+    """
+
+    next_step: int
+    digest: bytes | None = None
+    epoch: int = 0
+
+    @classmethod
+    def behind(cls, step: Step) -> Position:
+        """Right after a step."""
+        return cls(step.index + 1, step.digest, step.epoch)
+
+
+class Steps(Protocol):
+    """One rank's steps, in order. One thread at a time."""
+
+    @property
+    def wait(self) -> StepWait:
+        """What was waited so far."""
+
+    def next(self) -> Step | None:
+        """Blocks until there is a step; None: the job is drained."""
+
+    def checkpoint(self) -> bytes | None:
+        """The job after the last step; None where a server has it."""
+
+    def acknowledge_durable(self, position: Position) -> None:
+        """The trainer's checkpoint up to there is committed."""
+
+    def report_latency(
+        self, step: int, micro_batch: int, forward_ns: int, backward_ns: int
+    ) -> None:
+        """Notes what a micro-batch took; 0 where not measured."""
+
+    def close(self) -> None:
+        """Ends in order: what was acknowledged is confirmed."""
+
+    def cancel(self) -> None:
+        """Ends at once."""

@@ -1,0 +1,211 @@
+"""The service over grpcio, as the native client asks for it.
+
+The client's logic (retries, resuming by cursor, digests, prefetch) is native; what goes
+over the wire goes through grpcio, with which trainers configure certificates and
+proxies. Messages are bytes here, and a status is (code, message, bytes of a
+google.rpc.Status).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import grpc
+
+from evenpack.errors import FailedPreconditionError
+
+Status = tuple[int, str, bytes]
+
+# The process that made the first channel: gRPC's threads are there, and not in one that
+# is forked from it, where calls would hang.
+_process: int | None = None
+
+
+def _check_process() -> None:
+    global _process
+    if _process not in (None, os.getpid()):
+        raise FailedPreconditionError(
+            "gRPC was in use when this process was forked, and would hang here; "
+            "accepted: a process that is spawned, as by "
+            "DataLoader(..., multiprocessing_context='spawn')"
+        )
+    _process = os.getpid()
+
+
+_PACKING_SERVICE = "/evenpack.v1.PackingService/"
+_DETAILS_KEY = "grpc-status-details-bin"
+
+
+@dataclass(frozen=True)
+class TransportOptions:
+    """How the server is reached.
+
+    Attributes:
+        credentials: for TLS, as grpcio makes them; None: plaintext.
+        keepalive_seconds: a connection that was silent for so long is asked whether it
+            is alive; at least 10.
+        keepalive_timeout_seconds: given up if it doesn't answer within that.
+        max_message_bytes: of a message, either way.
+        channel_options: more of gRPC's channel arguments.
+    """
+
+    credentials: grpc.ChannelCredentials | None = None
+    keepalive_seconds: float = 30.0
+    keepalive_timeout_seconds: float = 10.0
+    max_message_bytes: int = 64 << 20
+    channel_options: Sequence[tuple[str, str | int]] = ()
+
+
+def _status(call: grpc.Call) -> Status:
+    """How a call ended; blocks until it has."""
+    code = call.code()
+    details = b""
+    for key, value in call.trailing_metadata() or ():
+        if key == _DETAILS_KEY:
+            details = value if isinstance(value, bytes) else value.encode()
+    return int(code.value[0]), call.details() or "", details
+
+
+class UnaryCall:
+    """A call of one message, begun."""
+
+    def __init__(self, future: grpc.Future[bytes]) -> None:
+        """Of grpcio's own."""
+        self._future = future
+
+    def finish(self) -> tuple[Status, bytes]:
+        """Blocks until the answer; its bytes are empty where there is none."""
+        try:
+            return (0, "", b""), bytes(self._future.result())
+        except grpc.RpcError as error:
+            return _status(cast(grpc.Call, error)), b""
+        except grpc.FutureCancelledError:
+            return (grpc.StatusCode.CANCELLED.value[0], "cancelled", b""), b""
+
+    def cancel(self) -> None:
+        """finish() returns CANCELLED, if there was no answer yet."""
+        self._future.cancel()
+
+
+class StreamCall:
+    """A bidirectional call, begun. One thread reads; any thread may do the rest."""
+
+    def __init__(self, method: grpc.StreamStreamMultiCallable[bytes, bytes]) -> None:
+        """Begins it."""
+        self._changed = threading.Condition()
+        self._queued: deque[bytes] = deque()
+        self._no_more = False
+        self._ended = False
+        self._call = method(self._requests())
+
+    def _requests(self) -> Iterator[bytes]:
+        """What grpcio sends; it takes the next message when the last is on its way."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self._queued or self._no_more or self._ended
+                )
+                if not self._queued or self._ended:
+                    return
+                message = self._queued.popleft()
+                self._changed.notify_all()
+            yield message
+
+    def _end(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def write(self, message: bytes) -> None:
+        """Queues a message; nothing happens if the call has ended."""
+        with self._changed:
+            if not self._ended and not self._no_more:
+                self._queued.append(message)
+                self._changed.notify_all()
+
+    def writes_done(self) -> None:
+        """No message follows those queued."""
+        with self._changed:
+            self._no_more = True
+            self._changed.notify_all()
+
+    def await_unsent_below(self, messages: int) -> None:
+        """Blocks until fewer queued ones are left, or the call has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._queued) < messages or self._ended)
+
+    def unsent(self) -> int:
+        """Messages that are queued and not taken to be sent."""
+        with self._changed:
+            return len(self._queued)
+
+    def read(self) -> bytes | None:
+        """Blocks until a message comes, or the call has ended: None."""
+        try:
+            return bytes(next(self._call))
+        except (StopIteration, grpc.RpcError, grpc.FutureCancelledError):
+            self._end()
+            return None
+
+    def finish(self) -> Status:
+        """After read() returned None: how the call ended."""
+        return _status(self._call)
+
+    def cancel(self) -> None:
+        """Ends the call, if it has not."""
+        self._call.cancel()
+        self._end()
+
+
+class Transport:
+    """A channel to a server. Thread-safe."""
+
+    def __init__(self, address: str, options: TransportOptions | None = None) -> None:
+        """Connects when the first call is made.
+
+        Args:
+            address: "HOST:PORT", or any other name that gRPC resolves.
+            options: the defaults where None.
+
+        Raises:
+            FailedPreconditionError: in a process forked from one that had a channel.
+        """
+        _check_process()
+        given = options or TransportOptions()
+        arguments: list[tuple[str, str | int]] = [
+            ("grpc.keepalive_time_ms", int(given.keepalive_seconds * 1000)),
+            ("grpc.keepalive_timeout_ms", int(given.keepalive_timeout_seconds * 1000)),
+            ("grpc.max_receive_message_length", given.max_message_bytes),
+            ("grpc.max_send_message_length", given.max_message_bytes),
+            # The native client waits between its attempts itself; gRPC's own wait on
+            # top would grow to two minutes.
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+            # Or a client would share a connection with another of its address.
+            ("grpc.use_local_subchannel_pool", 1),
+            *given.channel_options,
+        ]
+        if given.credentials is None:
+            self._channel = grpc.insecure_channel(address, arguments)
+        else:
+            self._channel = grpc.secure_channel(address, given.credentials, arguments)
+
+    def call(self, path: str, request: bytes, seconds: float) -> UnaryCall:
+        """Begins a call of one message, within seconds; `path`: "/service/method"."""
+        method: grpc.UnaryUnaryMultiCallable[bytes, bytes]
+        method = self._channel.unary_unary(path)
+        return UnaryCall(method.future(request, seconds))
+
+    def open(self, method: str) -> StreamCall:
+        """Begins a bidirectional call of the packing service."""
+        return StreamCall(self._channel.stream_stream(_PACKING_SERVICE + method))
+
+    def close(self) -> None:
+        """Cancels what is under way."""
+        self._channel.close()

@@ -1,0 +1,1 @@
+"""The API's messages (`proto/evenpack/v1`) and gRPC stubs, generated when it is built."""

@@ -1,0 +1,62 @@
+"""Tests of evenpack.broadcast_steps: a subscription for a group of ranks."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import example_jobs
+import pytest
+from evenpack import Client, PackedDataset
+from evenpack.errors import NotFoundError
+from server_process import ServerProcess
+from torch_ranks import run_ranks
+
+pytest.importorskip("torch")
+
+DOCUMENTS = example_jobs.lengths(600)
+
+
+def _expected() -> list[bytes]:
+    local = PackedDataset(spec=example_jobs.spec(), lengths=DOCUMENTS, dp_rank=1)
+    return [step.to_bytes() for step in local]
+
+
+def _follow(address: str) -> None:
+    import torch.distributed as dist
+
+    rank = dist.get_rank()
+    # Ranks 1 and 2 are a group: its first rank is not the first of all.
+    group = dist.new_group([1, 2])
+    if not isinstance(group, dist.ProcessGroup):  # of which this rank is not
+        return
+    dataset = PackedDataset(address, job="run", dp_rank=1, broadcast_group=group)
+    expected = _expected()
+    first = list(islice(dataset, 3))
+    dataset.ack_durable()
+    state = dataset.state_dict()
+    assert [step.to_bytes() for step in [*first, *dataset]] == expected
+    assert state["digest"] == first[-1].digest
+    assert dataset.step_wait.steps_taken == (len(expected) if rank == 1 else 0)
+    dataset.close()
+
+
+def test_one_rank_subscribes_and_all_have_each_step(server: ServerProcess) -> None:
+    """To the byte; the marks go through the one that subscribes."""
+    client = Client(server.grpc_address)
+    client.create_job("run", example_jobs.spec())
+    example_jobs.feed(client, "run", DOCUMENTS)
+    run_ranks(3, _follow, server.grpc_address)
+    assert client.get_job("run").durable_steps_per_rank[1] == 3
+
+
+def _refused(address: str) -> None:
+    import torch.distributed as dist
+
+    dataset = PackedDataset(address, job="none", broadcast_group=dist.group.WORLD)
+    with pytest.raises(NotFoundError, match="none"):
+        next(iter(dataset))
+
+
+def test_an_error_is_raised_on_all_ranks(server: ServerProcess) -> None:
+    """None waits for a step that won't come."""
+    run_ranks(2, _refused, server.grpc_address)

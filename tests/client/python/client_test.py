@@ -1,0 +1,98 @@
+"""Tests of evenpack.client against a real server."""
+
+from __future__ import annotations
+
+import example_jobs
+import pytest
+from evenpack import Client, PackedDataset
+from evenpack.errors import (
+    AbortedError,
+    AlreadyExistsError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnavailableError,
+)
+from evenpack.v1.job_pb2 import MERGE_MODE_INTERLEAVE
+from server_process import ServerProcess
+
+
+@pytest.fixture
+def client(server: ServerProcess) -> Client:
+    """Of a server without jobs."""
+    return Client(server.grpc_address)
+
+
+def test_a_job_is_made_found_and_deleted(client: Client) -> None:
+    """With its defaults filled in."""
+    made = client.create_job("run", example_jobs.spec())
+    assert made.name == "run"
+    assert made.spec.merge == MERGE_MODE_INTERLEAVE
+    assert client.get_job("run") == made
+    assert [job.name for job in client.list_jobs()] == ["run"]
+    client.delete_job("run")
+    assert client.list_jobs() == []
+
+
+def test_another_job_of_the_name_is_refused(client: Client) -> None:
+    """It keeps its spec."""
+    client.create_job("run", example_jobs.spec())
+    with pytest.raises(AlreadyExistsError, match="run"):
+        client.create_job("run", example_jobs.spec(window=8192))
+
+
+def test_a_spec_that_can_not_be_names_its_field(client: Client) -> None:
+    """In the message, and apart."""
+    with pytest.raises(InvalidArgumentError, match=r"spec.window: 0") as raised:
+        client.create_job("run", example_jobs.spec(window=0))
+    assert [field for field, _ in raised.value.fields] == ["spec.window"]
+
+
+def test_a_job_that_there_is_not(client: Client) -> None:
+    """Each call names it."""
+    for call in (
+        lambda: client.get_job("none"),
+        lambda: client.checkpoint_job("none", 0),
+        lambda: client.rewind_job("none", 0),
+        lambda: client.acknowledge("none", 0, 0, 0),
+        lambda: client.update_job("none", example_jobs.spec()),
+        lambda: client.producer("none", "text"),
+    ):
+        with pytest.raises(NotFoundError, match="none"):
+            call()
+
+
+def test_a_job_is_reshaped_only_from_the_epoch_expected(client: Client) -> None:
+    """Or two operators would undo each other's."""
+    client.create_job("run", example_jobs.spec())
+    wide = example_jobs.spec(parallelism={"data": 4})
+    assert client.update_job("run", wide, expected_epoch=0).epoch == 1
+    with pytest.raises(AbortedError):
+        client.update_job("run", example_jobs.spec(), expected_epoch=0)
+
+
+def test_a_job_is_rewound_forked_and_documents_are_skipped(client: Client) -> None:
+    """As after a loss spike."""
+    documents = example_jobs.lengths(800)
+    client.create_job("run", example_jobs.spec())
+    example_jobs.feed(client, "run", documents)
+    original = _digests(client, "run")
+    assert client.fork_job("run", "other", 3).durable_steps == 4
+    assert _digests(client, "other") == original[4:]
+    last = len(documents) - 50
+    skipped = client.skip_documents("other", [("text", last, 50)], from_step=5)
+    assert skipped.streams[0].skipped[0].documents == 50
+    assert _digests(client, "other")[0] == original[4]
+    assert _digests(client, "other")[-1] != original[-1]
+    assert client.rewind_job("run", 2, expected_epoch=0).epoch == 1
+    assert _digests(client, "run") == original
+
+
+def _digests(client: Client, job: str) -> list[bytes]:
+    with PackedDataset(client.address, job=job) as dataset:
+        return [step.digest for step in dataset]
+
+
+def test_patience_ends() -> None:
+    """A server that is away is not waited for any longer."""
+    with pytest.raises(UnavailableError):
+        Client("127.0.0.1:1", patience_seconds=0.2).get_job("run")

@@ -1,0 +1,15 @@
+"""What the tests of the Python package share: a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from server_process import ServerProcess
+
+
+@pytest.fixture
+def server() -> Iterator[ServerProcess]:
+    """A server of the test's own."""
+    with ServerProcess() as process:
+        yield process

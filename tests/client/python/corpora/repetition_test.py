@@ -1,0 +1,38 @@
+"""Tests of evenpack.corpora.repetition."""
+
+from __future__ import annotations
+
+import pytest
+from evenpack.corpora import LengthCorpus, Repetition, SequenceCorpus
+from evenpack.errors import InvalidArgumentError
+from example_corpora import lengths, listed
+
+
+@pytest.mark.parametrize("first", range(7))
+def test_a_corpus_comes_again_from_its_beginning(first: int) -> None:
+    repetition = Repetition(LengthCorpus([4, 5, 6]), 2)
+    assert len(repetition) == 6
+    assert lengths(repetition, first) == [4, 5, 6, 4, 5, 6][first:]
+
+
+def test_tokens_are_those_of_the_document() -> None:
+    repetition = Repetition(SequenceCorpus([[1, 2, 3], [4]]), 3)
+    assert repetition.tokens(4).tolist() == [1, 2, 3]
+    assert repetition.tokens(5).tolist() == [4]
+    assert repetition.tokens(2, 1, 2).tolist() == [2]
+
+
+def test_a_corpus_without_documents_stays_so() -> None:
+    assert listed(Repetition(LengthCorpus([]), 5)) == {}
+
+
+def test_no_times_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="epochs: 0 is not accepted"):
+        Repetition(LengthCorpus([1]), 0)
+
+
+def test_a_document_behind_the_last_is_refused() -> None:
+    with pytest.raises(
+        InvalidArgumentError, match="document: 2 is not accepted; accepted: 0 to 1"
+    ):
+        Repetition(SequenceCorpus([[1]]), 2).tokens(2)

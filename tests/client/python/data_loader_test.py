@@ -1,0 +1,112 @@
+"""PackedDataset under PyTorch's DataLoader and torchdata's StatefulDataLoader."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import TypeVar
+
+import example_jobs
+import pytest
+from evenpack import Client, PackedDataset, Step
+from evenpack.errors import FailedPreconditionError, InvalidArgumentError
+from server_process import ServerProcess
+
+data = pytest.importorskip("torch.utils.data")
+stateful = pytest.importorskip("torchdata.stateful_dataloader")
+
+Loader = TypeVar("Loader")
+DOCUMENTS = example_jobs.lengths(1500)
+
+
+def _local() -> PackedDataset:
+    return PackedDataset(spec=example_jobs.spec(), lengths=DOCUMENTS, dp_rank=1)
+
+
+@pytest.fixture
+def served(server: ServerProcess) -> PackedDataset:
+    """Of a server's job with the same documents."""
+    client = Client(server.grpc_address)
+    client.create_job("run", example_jobs.spec())
+    example_jobs.feed(client, "run", DOCUMENTS)
+    return PackedDataset(server.grpc_address, job="run", dp_rank=1)
+
+
+def _digests(steps: Iterable[Step]) -> list[bytes]:
+    return [step.digest for step in steps]
+
+
+EXPECTED = _digests(_local())
+
+
+def _loader(
+    kind: Callable[..., Loader], dataset: PackedDataset, workers: int
+) -> Loader:
+    """Whose worker is spawned, as gRPC asks for."""
+    context = "spawn" if workers else None
+    return kind(
+        dataset, batch_size=None, num_workers=workers, multiprocessing_context=context
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_loader_gives_the_same_steps(served: PackedDataset, workers: int) -> None:
+    """In the trainer's process or in one worker."""
+    for dataset in (_local(), served):
+        assert _digests(_loader(data.DataLoader, dataset, workers)) == EXPECTED
+
+
+def test_more_workers_are_refused_with_the_reason() -> None:
+    """Each would have the rank's whole stream."""
+    loader = _loader(data.DataLoader, _local(), 2)
+    with pytest.raises(InvalidArgumentError, match=r"num_workers: 2 .* 0 or 1"):
+        list(loader)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stateful_loader_resumes_behind_the_last_step(
+    served: PackedDataset, workers: int
+) -> None:
+    """However far its worker was ahead."""
+    for dataset, again in ((_local(), _local()), (served, served)):
+        loader = _loader(stateful.StatefulDataLoader, dataset, workers)
+        assert _digests(islice(loader, 6)) == EXPECTED[:6]
+        state = pickle.loads(pickle.dumps(loader.state_dict()))
+        del loader
+        resumed = _loader(stateful.StatefulDataLoader, again, workers)
+        resumed.load_state_dict(state)
+        assert _digests(resumed) == EXPECTED[6:]
+
+
+def test_a_worker_goes_on_where_the_trainer_was(served: PackedDataset) -> None:
+    """With a connection of its own."""
+    for dataset in (_local(), served):
+        assert next(iter(dataset)).digest == EXPECTED[0]
+        assert _digests(_loader(data.DataLoader, dataset, 1)) == EXPECTED[1:]
+
+
+def test_a_forked_worker_has_the_engine_and_refuses_a_connection(
+    served: PackedDataset,
+) -> None:
+    """Which would hang: this process has had one."""
+    for dataset in (_local(), served):
+        assert next(iter(dataset)).digest == EXPECTED[0]
+        loader = data.DataLoader(
+            dataset, batch_size=None, num_workers=1, multiprocessing_context="fork"
+        )
+        if dataset is served:
+            with pytest.raises(FailedPreconditionError, match="'spawn'"):
+                list(loader)
+        else:
+            assert _digests(loader) == EXPECTED[1:]
+
+
+def test_a_step_from_a_worker_is_marked_by_the_trainer(served: PackedDataset) -> None:
+    """The subscription is the worker's."""
+    loader = _loader(data.DataLoader, served, 1)
+    steps: list[Step] = list(islice(loader, 3))
+    served.ack_durable(steps[1])
+    assert served._address is not None
+    job = Client(served._address).get_job("run")
+    assert job.durable_steps_per_rank[1] == 2

@@ -1,0 +1,330 @@
+"""Tests of evenpack.dataset: both forms, alone and from one to the other."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import example_jobs
+import pytest
+from evenpack import Client, PackedDataset, ServerOptions, Step
+from evenpack.errors import (
+    AbortedError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnavailableError,
+)
+from server_process import ServerProcess
+
+DOCUMENTS = example_jobs.lengths(3000)
+
+
+def _local(dp_rank: int = 0, **arguments: object) -> PackedDataset:
+    given: dict[str, Any] = {"spec": example_jobs.spec(), "lengths": DOCUMENTS}
+    given |= arguments
+    return PackedDataset(dp_rank=dp_rank, **given)
+
+
+@pytest.fixture
+def client(server: ServerProcess) -> Client:
+    """A client whose server has the job `run` with all documents."""
+    made = Client(server.grpc_address)
+    made.create_job("run", example_jobs.spec())
+    example_jobs.feed(made, "run", DOCUMENTS)
+    return made
+
+
+def _served(client: Client, dp_rank: int = 0, **options: object) -> PackedDataset:
+    given: dict[str, Any] = options
+    return PackedDataset(
+        client.address, job="run", dp_rank=dp_rank, options=ServerOptions(**given)
+    )
+
+
+def _digests(steps: Iterator[Step] | PackedDataset) -> list[bytes]:
+    return [step.digest for step in steps]
+
+
+def _documents(*datasets: PackedDataset) -> list[int]:
+    return sorted(
+        sequence
+        for dataset in datasets
+        for step in dataset
+        for i in range(len(step))
+        for sequence in step[i].sequence.tolist()
+    )
+
+
+def test_every_document_comes_exactly_once() -> None:
+    """Over the ranks of a run."""
+    assert _documents(_local(0), _local(1)) == list(range(len(DOCUMENTS)))
+
+
+def test_the_server_sends_what_the_engine_here_decides(client: Client) -> None:
+    """The same documents, the same digests."""
+    with _served(client, 1) as served:
+        assert [step.to_bytes() for step in served] == [
+            step.to_bytes() for step in _local(1)
+        ]
+
+
+@pytest.mark.parametrize("taken", [1, 2, 7, 30])
+def test_a_local_dataset_goes_on_where_its_state_was(taken: int) -> None:
+    """Behind the last step that was handed out."""
+    undisturbed = _digests(_local())
+    first = _local()
+    list(islice(first, taken))
+    state = pickle.loads(pickle.dumps(first.state_dict()))
+    resumed = _local()
+    resumed.load_state_dict(state)
+    assert _digests(resumed) == undisturbed[taken:]
+
+
+def test_a_state_of_before_the_first_step_begins_anew() -> None:
+    """It is none of a step."""
+    state = _local().state_dict()
+    dataset = _local()
+    list(islice(dataset, 3))
+    dataset.load_state_dict(state)
+    assert _digests(dataset) == _digests(_local())
+
+
+def test_iterating_again_goes_on() -> None:
+    """One stream of steps, however often it is begun."""
+    dataset = _local()
+    digests = [step.digest for step in islice(dataset, 3)]
+    assert digests + _digests(dataset) == _digests(_local())
+    assert _digests(dataset) == []
+
+
+def test_a_dataset_goes_on_in_another_process_where_it_was() -> None:
+    """Pickled, as for a worker that is spawned."""
+    dataset = _local()
+    list(islice(dataset, 4))
+    copy = pickle.loads(pickle.dumps(dataset))
+    assert _digests(copy) == _digests(dataset)
+
+
+@pytest.mark.parametrize("taken", [1, 9])
+def test_a_served_dataset_goes_on_where_its_state_was(
+    client: Client, taken: int
+) -> None:
+    """By step and digest."""
+    undisturbed = _digests(_local())
+    with _served(client) as first:
+        list(islice(first, taken))
+        state = pickle.loads(pickle.dumps(first.state_dict()))
+    with _served(client) as resumed:
+        resumed.load_state_dict(state)
+        assert _digests(resumed) == undisturbed[taken:]
+
+
+def test_a_state_of_another_history_is_data_loss(client: Client) -> None:
+    """A server restored from an old backup doesn't go unnoticed."""
+    with _served(client) as dataset:
+        list(islice(dataset, 3))
+        state = dataset.state_dict()
+    state["digest"] = bytes(16)
+    with _served(client) as other:
+        other.load_state_dict(state)
+        with pytest.raises(DataLossError):
+            next(iter(other))
+
+
+def test_a_job_moves_from_the_trainer_to_a_server(server: ServerProcess) -> None:
+    """In the middle of a run, by the checkpoint in the dataset's state."""
+    undisturbed = _digests(_local())
+    local = _local()
+    list(islice(local, 11))
+    state = local.state_dict()
+    client = Client(server.grpc_address)
+    job = client.restore_job("run", state["checkpoint"])
+    assert job.durable_steps == 11
+    example_jobs.feed(client, "run", DOCUMENTS)
+    with _served(client) as served:
+        served.load_state_dict(state)
+        assert _digests(served) == undisturbed[11:]
+
+
+def test_a_job_moves_from_a_server_to_the_trainer(client: Client) -> None:
+    """The other way round."""
+    undisturbed = _digests(_local())
+    with _served(client) as served:
+        list(islice(served, 11))
+        state = served.state_dict()
+    local = _local()
+    with pytest.raises(InvalidArgumentError, match=r"checkpoint_job\('run', 10\)"):
+        local.load_state_dict(state)
+    state["checkpoint"] = client.checkpoint_job("run", 10).checkpoint
+    local.load_state_dict(state)
+    assert _digests(local) == undisturbed[11:]
+
+
+NARROW = {"data": 1, "micro_batches_per_rank": 4, "context": 1}
+
+
+def test_a_local_run_goes_on_under_another_dp_and_cp() -> None:
+    """Nothing twice, nothing lost."""
+    ranks = [_local(0), _local(1)]
+    before = [
+        sequence
+        for rank in ranks
+        for step in islice(rank, 9)
+        for i in range(len(step))
+        for sequence in step[i].sequence.tolist()
+    ]
+    resumed = _local(0, spec=example_jobs.spec(parallelism=NARROW))
+    resumed.load_state_dict(ranks[1].state_dict())
+    steps = list(resumed)
+    assert all(len(step) == 4 for step in steps)
+    assert {step[0].context_parallel for step in steps} == {1}
+    after = [s for step in steps for i in range(4) for s in step[i].sequence.tolist()]
+    assert sorted(before + after) == list(range(len(DOCUMENTS)))
+    assert steps[0].epoch == 1
+
+
+def test_a_served_run_goes_on_under_another_dp_as_a_local_one(client: Client) -> None:
+    """Reshaped at the same step, the two forms decide the same."""
+    with _served(client) as served:
+        list(islice(served, 9))
+        state = served.state_dict()
+    shape = example_jobs.spec(parallelism=NARROW)
+    client.update_job("run", shape, from_step=9)
+    with _served(client) as served:
+        served.load_state_dict(state)
+        digests = _digests(served)
+    local = _local()
+    list(islice(local, 9))
+    resumed = _local(0, spec=shape)
+    resumed.load_state_dict(local.state_dict())
+    assert digests == _digests(resumed)
+
+
+def test_steps_are_durable_once_every_rank_said_so(client: Client) -> None:
+    """And not before."""
+    datasets = [_served(client, rank) for rank in range(2)]
+    for rank, dataset in enumerate(datasets):
+        list(islice(dataset, 5))
+        dataset.ack_durable(2)
+        dataset.close()
+        assert client.get_job("run").durable_steps == (0 if rank == 0 else 3)
+
+
+def test_a_mark_is_sent_where_there_is_no_subscription(client: Client) -> None:
+    """The steps came in a worker's process; this one has the step alone."""
+    with _served(client) as dataset:
+        step = next(iter(dataset))
+    other = _served(client)
+    with pytest.raises(FailedPreconditionError, match="none was given"):
+        other.ack_durable(0)
+    other.ack_durable(step)
+    assert client.get_job("run").durable_steps_per_rank[0] == 1
+
+
+def test_a_dataset_that_does_not_mark_says_so(client: Client) -> None:
+    """One per rank does."""
+    with _served(client, sends_durable=False) as dataset:
+        next(iter(dataset))
+        with pytest.raises(FailedPreconditionError, match="sends_durable"):
+            dataset.ack_durable()
+
+
+def test_a_newer_subscription_takes_over(client: Client) -> None:
+    """The older one ends with the reason."""
+    with _served(client) as older, _served(client) as newer:
+        next(iter(older))
+        next(iter(newer))
+        with pytest.raises(AbortedError) as raised:
+            list(older)
+        assert raised.value.reason == "CLAIM_TAKEN"
+
+
+def test_waits_are_counted(client: Client) -> None:
+    """In both forms."""
+    for dataset in (_served(client), _local()):
+        with dataset:
+            list(islice(dataset, 5))
+            assert dataset.step_wait.steps_taken == 5
+            assert dataset.step_wait.first_step_seconds > 0
+
+
+def test_measured_latencies_reach_the_server(
+    client: Client, server: ServerProcess
+) -> None:
+    """By micro-batch of the whole step; a local dataset has nobody to tell."""
+    with _served(client, 1) as dataset:
+        for step in islice(dataset, 3):
+            dataset.report_latency(step, 1, forward_ns=5_000_000)
+    series = 'evenpack_job_measured_over_predicted_ratio_count{job="run"}'
+    assert server.metric(series) == 3
+    with _local() as local:
+        local.report_latency(next(iter(local)), 0, forward_ns=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"spec": {}}, "lengths: None .* accepted: one, without address"),
+        ({"address": "localhost:1"}, "job: None .* accepted: one, with address"),
+        (
+            {"address": "localhost:1", "job": "a", "spec": {}},
+            "spec: dict .* accepted: None, with address",
+        ),
+        ({"lengths": [1], "job": "a"}, "job: str .* accepted: None, without address"),
+    ],
+)
+def test_arguments_of_both_forms_are_refused(
+    arguments: dict[str, Any], named: str
+) -> None:
+    """Rather than one of them be passed over."""
+    with pytest.raises(InvalidArgumentError, match=named):
+        PackedDataset(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"spec": None}, "spec: None"),
+        ({"spec": example_jobs.spec(window=0)}, r"spec.window: 0"),
+        ({"lengths": {"code": [1]}}, r"\['code'\] .* accepted: \['text'\]"),
+        ({"lengths": [0]}, r"length\[0\]: 0|lengths\[0\]: 0"),
+        ({"checkpoint": b"junk"}, "state: 4 bytes"),
+    ],
+)
+def test_what_the_engine_refuses_is_named(
+    arguments: dict[str, Any], named: str
+) -> None:
+    """When the first step is asked for."""
+    with pytest.raises((InvalidArgumentError, DataLossError), match=named):
+        next(iter(_local(**arguments)))
+
+
+def test_a_layout_that_there_is_not_is_refused(client: Client) -> None:
+    """With those that there are."""
+    with pytest.raises(InvalidArgumentError, match=r"'thd' .* accepted: native, mega"):
+        next(iter(_served(client, layout="thd")))
+
+
+def test_a_layout_that_the_job_does_not_have_is_refused(client: Client) -> None:
+    """Padding is the job's business."""
+    with pytest.raises(FailedPreconditionError, match="native"):
+        next(iter(_served(client, layout="megatron_thd")))
+
+
+def test_a_job_that_there_is_not(server: ServerProcess) -> None:
+    """NOT_FOUND is final."""
+    dataset = PackedDataset(server.grpc_address, job="none")
+    with pytest.raises(NotFoundError, match="none"):
+        next(iter(dataset))
+
+
+def test_no_server_is_unavailable_once_patience_ends() -> None:
+    """Not before, and not for ever."""
+    options = ServerOptions(patience_seconds=0.2)
+    dataset = PackedDataset("127.0.0.1:1", job="run", options=options)
+    with pytest.raises(UnavailableError):
+        next(iter(dataset))

@@ -1,0 +1,91 @@
+"""Tests of evenpack.document_columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evenpack.document_columns import Documents, StreamSource, column, documents_from
+from evenpack.errors import InvalidArgumentError
+
+LENGTHS = [5, 1, 7, 3, 9]
+
+
+def _all(source: StreamSource, first: int, size: int) -> list[list[int]]:
+    return [part.lengths.tolist() for part in documents_from(source, first, size)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        LENGTHS,
+        tuple(LENGTHS),
+        np.array(LENGTHS, dtype=np.int64),
+        Documents(LENGTHS),
+        range(1, 6),
+    ],
+)
+@pytest.mark.parametrize("first", range(7))
+def test_each_document_from_the_first_asked_for_comes_once(
+    source: StreamSource, first: int
+) -> None:
+    """In order, at most so many at a time."""
+    lengths: Any = source.lengths if isinstance(source, Documents) else source
+    expected = list(lengths)[first:]
+    parts = _all(source, first, 2)
+    assert [length for part in parts for length in part] == expected
+    assert all(0 < len(part) <= 2 for part in parts)
+
+
+def test_a_file_has_one_length_a_line(tmp_path: Path) -> None:
+    """As evenpackctl takes it."""
+    file = tmp_path / "lengths.txt"
+    file.write_text("5\n1\n7\n", encoding="ascii")
+    assert _all(file, 1, 10) == [[1, 7]]
+
+
+def test_the_other_columns_are_cut_alike() -> None:
+    """Entry i of each is document i's."""
+    documents = Documents(LENGTHS, ids=[10, 11, 12, 13, 14], loss_tokens=LENGTHS)
+    parts = list(documents_from(documents, 1, 3))
+    assert [p.ids.tolist() for p in parts if p.ids is not None] == [[11, 12, 13], [14]]
+    for part in parts:
+        assert part.loss_tokens is not None
+        assert part.loss_tokens.tolist() == part.lengths.tolist()
+    assert all(p.sources is None for p in parts)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "named"),
+    [
+        ([1, -1], r"lengths\[1\]: -1 is not accepted; accepted: 0 to 4294967295"),
+        ([1 << 32], r"lengths\[0\]: 4294967296 is not accepted"),
+        ([1.5], "float64"),
+        ([[1]], "shape"),
+    ],
+)
+def test_what_are_no_lengths_is_refused_by_name(numbers: list[int], named: str) -> None:
+    """Which entry, and what would be accepted."""
+    with pytest.raises(InvalidArgumentError, match=named):
+        column("lengths", numbers, np.uint32)
+
+
+def test_a_column_of_another_length_is_refused() -> None:
+    """It would belong to no document."""
+    with pytest.raises(InvalidArgumentError, match=r"ids: 1 entries .* accepted: 5"):
+        list(documents_from(Documents(LENGTHS, ids=[1]), 0, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"), [("5\nx\n", "line 2: 'x'"), ("-1", "line 1")]
+)
+def test_a_line_that_is_no_length_is_named(
+    tmp_path: Path, text: str, named: str
+) -> None:
+    """With file and line."""
+    file = tmp_path / "lengths.txt"
+    file.write_text(text, encoding="ascii")
+    with pytest.raises(InvalidArgumentError, match=named):
+        list(documents_from(file, 0, 10))

@@ -1,0 +1,44 @@
+"""Jobs and documents of the tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from evenpack import Client
+from numpy.typing import NDArray
+
+WINDOW = 4096
+
+
+def lengths(documents: int, seed: int = 1) -> NDArray[np.uint32]:
+    """Many short documents and a few as long as the window."""
+    drawn = np.random.default_rng(seed).lognormal(5.0, 1.3, documents)
+    return np.clip(drawn, 1, WINDOW).astype(np.uint32)
+
+
+def spec(**changes: object) -> dict[str, Any]:
+    """DP 2, two micro-batches a rank, CP 2, one outlier queue, one stream."""
+    fields: dict[str, Any] = {
+        "streams": [{"name": "text"}],
+        "window": WINDOW,
+        "parallelism": {"data": 2, "micro_batches_per_rank": 2, "context": 2},
+        "policy": {"wlb": {"queue_thresholds": [2000]}},
+    }
+    return fields | changes
+
+
+def feed(
+    client: Client,
+    job: str,
+    documents: NDArray[np.uint32],
+    *,
+    stream: str = "text",
+    end: bool = True,
+) -> None:
+    """Sends what the stream doesn't have yet."""
+    with client.producer(job, stream) as producer:
+        producer.add(documents[producer.next_sequence :])
+        producer.flush()
+        if end:
+            producer.end_of_stream()

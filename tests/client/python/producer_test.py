@@ -1,0 +1,92 @@
+"""Tests of evenpack.producer against a real server."""
+
+from __future__ import annotations
+
+import example_jobs
+import numpy as np
+import pytest
+from evenpack import Client, PackedDataset
+from evenpack.errors import CancelledError, EvenpackError, InvalidArgumentError
+from server_process import ServerProcess
+
+DOCUMENTS = example_jobs.lengths(400)
+
+
+@pytest.fixture
+def client(server: ServerProcess) -> Client:
+    """Whose server has the job `run`, without documents."""
+    made = Client(server.grpc_address)
+    made.create_job("run", example_jobs.spec())
+    return made
+
+
+def test_what_was_flushed_is_accepted(client: Client) -> None:
+    """And a second producer goes on behind it."""
+    with client.producer("run", "text") as producer:
+        assert producer.next_sequence == 0
+        producer.add(DOCUMENTS[:150])
+        assert producer.next_sequence == 150
+        producer.flush()
+        assert producer.accepted_sequence == 150
+    with client.producer("run", "text") as producer:
+        assert producer.next_sequence == 150
+
+
+def test_a_resend_is_accepted_once(client: Client) -> None:
+    """A producer that lost count begins anew."""
+    example_jobs.feed(client, "run", DOCUMENTS, end=False)
+    with client.producer("run", "text", from_sequence=0) as producer:
+        producer.add(DOCUMENTS)
+        producer.flush()
+    assert client.get_job("run").streams[0].next_sequence == len(DOCUMENTS)
+
+
+def test_all_columns_arrive(client: Client) -> None:
+    """At the trainer."""
+    numbers = np.arange(len(DOCUMENTS))
+    with client.producer("run", "text") as producer:
+        producer.add(
+            DOCUMENTS,
+            ids=numbers + 7,
+            loss_tokens=DOCUMENTS // 2,
+            sources=numbers % 3,
+        )
+        producer.end_of_stream()
+    seen = 0
+    for rank in range(2):
+        with PackedDataset(client.address, job="run", dp_rank=rank) as dataset:
+            for step in dataset:
+                for micro_batch in (step[i] for i in range(len(step))):
+                    sequence = micro_batch.sequence
+                    assert (micro_batch.id == sequence + 7).all()
+                    assert (micro_batch.source == sequence % 3).all()
+                    halves = micro_batch.document_length // 2
+                    assert (micro_batch.document_loss_tokens == halves).all()
+                    seen += len(sequence)
+    assert seen == len(DOCUMENTS)
+
+
+def test_a_document_longer_than_the_job_takes_is_refused(client: Client) -> None:
+    """By number, and nothing is lost that was accepted."""
+    with client.producer("run", "text") as producer:
+        producer.add([10, 20])
+        producer.flush()
+        with pytest.raises(InvalidArgumentError, match="5000"):
+            producer.add([5000])
+            producer.flush()
+    assert client.get_job("run").streams[0].next_sequence == 2
+
+
+def test_a_cancelled_producer_says_so(client: Client) -> None:
+    """Rather than wait."""
+    producer = client.producer("run", "text")
+    producer.cancel()
+    with pytest.raises(CancelledError):
+        producer.add([1])
+        producer.flush()
+
+
+def test_a_stream_that_there_is_not(client: Client) -> None:
+    """The message has its name."""
+    with pytest.raises(EvenpackError, match="code"):
+        client.producer("run", "code")
