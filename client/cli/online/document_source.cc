@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "client/cli/document_lengths.h"
 #include "client/cli/document_stream.h"
 #include "client/cli/job_flags.h"
 #include "client/cli/lengths_file.h"
@@ -34,11 +36,11 @@ class LengthsSource : public DocumentSource {
   LengthsReader reader_;
 };
 
-// Several passes, the file in memory.
+// A dataset's index, or several passes: the lengths in memory.
 class RepeatedSource : public DocumentSource {
  public:
-  RepeatedSource(std::vector<uint32_t> lengths, uint64_t passes, uint64_t seed)
-      : lengths_(std::move(lengths)), stream_(lengths_, passes, seed) {}
+  RepeatedSource(DocumentLengths documents, uint64_t passes, uint64_t seed)
+      : documents_(std::move(documents)), stream_(documents_.lengths, passes, seed) {}
 
   absl::StatusOr<std::optional<SourceDocument>> Next() override {
     if (stream_.AtEnd()) return std::nullopt;
@@ -46,9 +48,10 @@ class RepeatedSource : public DocumentSource {
   }
   bool IsReady() const override { return true; }
   Progress progress() const override { return {stream_.position(), stream_.total()}; }
+  std::string note() const override { return documents_.note; }
 
  private:
-  const std::vector<uint32_t> lengths_;
+  const DocumentLengths documents_;
   DocumentStream stream_;
 };
 
@@ -56,15 +59,15 @@ absl::StatusOr<std::unique_ptr<DocumentSource>> OpenLengths(
     const FlagValues& values, const Interrupt& interrupt) {
   const absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
   if (!feed.ok()) return feed.status();
-  if (feed->passes == 1) {
+  if (feed->passes == 1 && feed->index.empty()) {
     absl::StatusOr<LengthsReader> reader = LengthsReader::Open(feed->lengths);
     if (!reader.ok()) return reader.status();
     reader->lines().file().StopOn(interrupt);
     return std::make_unique<LengthsSource>(*std::move(reader));
   }
-  absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(feed->lengths);
-  if (!lengths.ok()) return lengths.status();
-  return std::make_unique<RepeatedSource>(*std::move(lengths), feed->passes,
+  absl::StatusOr<DocumentLengths> documents = ReadDocumentLengths(*feed);
+  if (!documents.ok()) return documents.status();
+  return std::make_unique<RepeatedSource>(*std::move(documents), feed->passes,
                                           feed->seed);
 }
 
@@ -106,18 +109,22 @@ absl::Status RefuseFlags(const FlagValues& values,
 
 absl::StatusOr<std::unique_ptr<DocumentSource>> OpenDocumentSource(
     const FlagValues& values, const Interrupt& interrupt) {
-  const bool lengths = IsGiven(values, "--lengths");
-  if (lengths == IsGiven(values, "--jsonl")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(lengths ? "--lengths together with --jsonl is not accepted"
-                             : "--lengths is missing",
-                     "; accepted: one of --lengths FILE and --jsonl FILE"));
+  std::vector<const char*> given;
+  for (const char* const flag : {"--lengths", "--idx", "--jsonl"}) {
+    if (IsGiven(values, flag)) given.push_back(flag);
   }
-  if (lengths) {
+  if (given.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        given.empty()
+            ? "--lengths is missing"
+            : absl::StrCat(given[0], " together with ", given[1], " is not accepted"),
+        "; accepted: one of --lengths FILE, --idx PREFIX and --jsonl FILE"));
+  }
+  if (given[0] != absl::string_view("--jsonl")) {
     absl::Status status = RefuseFlags(values,
                                       {"--length-field", "--text-field", "--id-field",
                                        "--loss-tokens-field", "--source-field"},
-                                      "--lengths");
+                                      given[0]);
     if (!status.ok()) return status;
     return OpenLengths(values, interrupt);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/cli/flag_values.h"
@@ -39,10 +40,12 @@ class DocumentSource {
   // Next would not wait for someone to write more.
   virtual bool IsReady() const = 0;
   virtual Progress progress() const = 0;
+  // For standard error: documents that were left out, else nothing.
+  virtual std::string note() const { return {}; }
 };
 
-// What --lengths (with --repeat and --seed) or --jsonl (with its fields) names.
-// `interrupt` must outlive the source. INVALID_ARGUMENT naming the flag.
+// What --lengths or --idx (with --repeat and --seed) or --jsonl (with its fields)
+// names. `interrupt` must outlive the source. INVALID_ARGUMENT naming the flag.
 absl::StatusOr<std::unique_ptr<DocumentSource>> OpenDocumentSource(
     const FlagValues& values, const Interrupt& interrupt);
 

@@ -74,6 +74,7 @@ absl::Status RunIngest(const FlagValues& values, const OnlineContext& context) {
   const absl::StatusOr<std::unique_ptr<DocumentSource>> source =
       OpenDocumentSource(values, context.interrupt);
   if (!source.ok()) return source.status();
+  context.err.Write((*source)->note());
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();
   const SignalGuard guard(context.interrupt);

@@ -137,6 +137,7 @@ CommandDefinition IngestDefinition() {
           {{kJob,
             {"--stream", kValue, "S", "the stream (default)"},
             kLengthsFlag,
+            kIndexFlag,
             {"--jsonl", kValue, "FILE",
              "documents as JSON objects, one a line; - reads stdin"},
             {"--length-field", kValue, "F",

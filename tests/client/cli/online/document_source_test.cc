@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/cli/document_stream.h"
+#include "tests/client/cli/index_bytes.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -63,6 +64,19 @@ TEST(DocumentSourceTest, RepeatsAsPackDoes) {
             expected);
 }
 
+TEST(DocumentSourceTest, ReadsAnIndexAndSaysWhatIsLeftOut) {
+  const std::string prefix =
+      ::testing::TempDir() + std::to_string(getpid()) + "-document_source_test";
+  std::ofstream(prefix + ".idx", std::ios::binary)
+      << ::evenpack::testing::IndexContent::Of({{5}, {0}, {3, 4}}).Bytes();
+  EXPECT_THAT(Lengths({{"--idx", prefix}}), ElementsAre(5, 7));
+  EXPECT_EQ(Lengths({{"--idx", prefix}, {"--repeat", "2"}}).size(), 4);
+  Interrupt interrupt;
+  const auto source = OpenDocumentSource({{"--idx", prefix}}, interrupt);
+  ASSERT_THAT(source, IsOk());
+  EXPECT_THAT((*source)->note(), HasSubstr("without a token, left out: 1\n"));
+}
+
 TEST(DocumentSourceTest, NamesTheLineOfAnError) {
   Interrupt interrupt;
   const auto source = OpenDocumentSource({{"--lengths", File("5\nx\n")}}, interrupt);
@@ -73,7 +87,12 @@ TEST(DocumentSourceTest, NamesTheLineOfAnError) {
 
 TEST(DocumentSourceTest, RefusesFlagsThatDoNotGoTogether) {
   const std::vector<std::pair<FlagValues, std::string>> cases = {
-      {{}, "--lengths is missing; accepted: one of --lengths FILE and --jsonl FILE"},
+      {{},
+       "--lengths is missing; accepted: one of --lengths FILE, --idx PREFIX and "
+       "--jsonl FILE"},
+      {{{"--idx", "a"}, {"--jsonl", "b"}}, "--idx together with --jsonl"},
+      {{{"--idx", "a"}, {"--text-field", "t"}},
+       "--text-field together with --idx is not accepted"},
       {{{"--lengths", "a"}, {"--jsonl", "b"}}, "--lengths together with --jsonl"},
       {{{"--lengths", "a"}, {"--text-field", "t"}},
        "--text-field together with --lengths is not accepted"},
