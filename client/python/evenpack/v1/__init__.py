@@ -1,1 +1,1 @@
-"""The API's messages (`proto/evenpack/v1`) and gRPC stubs, generated when it is built."""
+"""The API's messages (`proto/evenpack/v1`) and gRPC stubs, generated at build time."""
