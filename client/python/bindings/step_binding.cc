@@ -69,11 +69,48 @@ void BindTotals(nb::class_<RankStep>& step) {
                    "Micro-batches of the whole step, all ranks together.");
 }
 
+void BindMicroBatchesOf(nb::class_<RankStep>& step) {
+  step.def("__len__", [](const RankStep& s) { return s.micro_batches().size(); })
+      .def(
+          "__getitem__",
+          [](const RankStep& s, size_t i) -> const client::MicroBatchView& {
+            if (i >= s.micro_batches().size()) throw nb::index_error();
+            return s.micro_batches()[i];
+          },
+          nb::rv_policy::reference_internal, nb::arg("i"),
+          "The rank's micro-batch i, 0 to len - 1.")
+      .def(
+          "__iter__",
+          [](const nb::handle& self) {
+            nb::list micro_batches;
+            for (size_t i = 0; i < nb::len(self); ++i) {
+              micro_batches.append(self[nb::int_(i)]);
+            }
+            return nb::iter(micro_batches);
+          },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[MicroBatch]"),
+          "The rank's micro-batches in order.");
+}
+
+// For another process.
+void BindBytes(nb::class_<RankStep>& step) {
+  step.def(
+          "to_bytes", [](const RankStep& s) { return Serialized(MessageOf(s)); },
+          "Bytes of the evenpack.v1.Step, which read() takes.")
+      .def("__getstate__",
+           [](const RankStep& s) {
+             return StepBytes(Serialized(MessageOf(s)), Serialized(s.spec()));
+           })
+      .def("__setstate__", [](RankStep& s, const StepBytes& bytes) {
+        new (&s) RankStep(ReadStep(std::get<0>(bytes), ReadSpec(std::get<1>(bytes))));
+      });
+}
+
 void BindStep(nb::module_& module) {
   nb::class_<RankStep> step(module, "Step",
                             "One optimizer step as a data-parallel rank gets it: its "
-                            "micro-batches, and what\n"
-                            "the whole step comes to. Constant; can be pickled.");
+                            "micro-batches, and\n"
+                            "what the whole step comes to. Constant; can be pickled.");
   step.def_static("read", &ReadStep, nb::arg("bytes"), nb::arg("spec"),
                   "From the bytes of an evenpack.v1.Step. DataLossError: it is none.")
       .def(
@@ -104,39 +141,11 @@ void BindStep(nb::module_& module) {
           "previous_digest",
           [](const RankStep& s) { return ToBytes(DigestBytes(s.previous_digest())); },
           "Digest of the step before.")
-      .def("__len__", [](const RankStep& s) { return s.micro_batches().size(); })
-      .def(
-          "__getitem__",
-          [](const RankStep& s, size_t i) -> const client::MicroBatchView& {
-            if (i >= s.micro_batches().size()) throw nb::index_error();
-            return s.micro_batches()[i];
-          },
-          nb::rv_policy::reference_internal, nb::arg("i"),
-          "The rank's micro-batch i, 0 to len - 1.")
-      .def(
-          "__iter__",
-          [](const nb::handle& self) {
-            nb::list micro_batches;
-            for (size_t i = 0; i < nb::len(self); ++i) {
-              micro_batches.append(self[nb::int_(i)]);
-            }
-            return nb::iter(micro_batches);
-          },
-          nb::sig("def __iter__(self) -> collections.abc.Iterator[MicroBatch]"),
-          "The rank's micro-batches in order.")
       .def_prop_ro(
           "spec", [](const RankStep& s) { return Serialized(s.spec()); },
-          "Bytes of the job's evenpack.v1.JobSpec in this epoch.")
-      .def(
-          "to_bytes", [](const RankStep& s) { return Serialized(MessageOf(s)); },
-          "Bytes of the evenpack.v1.Step, which read() takes.")
-      .def("__getstate__",
-           [](const RankStep& s) {
-             return StepBytes(Serialized(MessageOf(s)), Serialized(s.spec()));
-           })
-      .def("__setstate__", [](RankStep& s, const StepBytes& bytes) {
-        new (&s) RankStep(ReadStep(std::get<0>(bytes), ReadSpec(std::get<1>(bytes))));
-      });
+          "Bytes of the job's evenpack.v1.JobSpec in this epoch.");
+  BindMicroBatchesOf(step);
+  BindBytes(step);
   BindTotals(step);
 }
 

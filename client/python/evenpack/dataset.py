@@ -87,8 +87,9 @@ class PackedDataset(IterableDataset[Step]):
             spec: without an address: an evenpack.v1.JobSpec, a mapping of its fields or
                 a file. With a checkpoint: the shape from there on, where it is to
                 change.
-            lengths: without an address: tokens of all documents, in order, by stream
-                where there are several. The same on every rank.
+            lengths: without an address: tokens of all documents, in order, or a corpus
+                of `evenpack.corpora`; by stream where there are several. The same on
+                every rank.
             checkpoint: without an address: goes on from this one of a job, as
                 `Client.checkpoint_job` or `state_dict()["checkpoint"]` has it.
             dp_rank: whose micro-batches are wanted, 0 to DP - 1.

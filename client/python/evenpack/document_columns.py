@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,10 +61,19 @@ class Columns:
     sources: NDArray[np.uint32] | None = None
 
 
-# Documents of one stream: with their columns; a column of lengths; a file with one
-# length a line; or whatever can be iterated over from the beginning again and gives
-# lengths.
-StreamSource = Documents | ArrayLike | Path | Iterable[int]
+@runtime_checkable
+class DocumentColumns(Protocol):
+    """What gives its documents by number: `evenpack.corpora` has some."""
+
+    def documents(self, first: int = 0) -> Iterator[Columns]:
+        """Those from number `first` on, in chunks of any size."""
+        ...
+
+
+# Documents of one stream: a corpus; documents with their columns; lengths alone; a file
+# with one length a line; or whatever can be iterated over from the beginning again and
+# gives lengths.
+StreamSource = DocumentColumns | Documents | ArrayLike | Path | Iterable[int]
 # By stream; alone where the job has one stream.
 DocumentSource = StreamSource | Mapping[str, StreamSource]
 
@@ -108,8 +117,22 @@ def _sliced(documents: Documents, first: int, size: int) -> Iterator[Columns]:
         yield Columns(lengths[part], **{name: c[part] for name, c in more.items()})
 
 
+def _at_most(columns: Columns, size: int) -> Iterator[Columns]:
+    for begin in range(0, len(columns.lengths), size):
+        part = slice(begin, begin + size)
+        yield Columns(
+            columns.lengths[part],
+            None if columns.ids is None else columns.ids[part],
+            None if columns.loss_tokens is None else columns.loss_tokens[part],
+            None if columns.sources is None else columns.sources[part],
+        )
+
+
 def documents_from(source: StreamSource, first: int, size: int) -> Iterator[Columns]:
     """The documents of a stream from number `first` on, at most `size` at a time."""
+    if isinstance(source, DocumentColumns):
+        chunks = source.documents(first)
+        return (part for chunk in chunks for part in _at_most(chunk, size))
     if isinstance(source, Documents):
         return _sliced(source, first, size)
     if isinstance(source, Path):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from evenpack.document_columns import Documents, StreamSource, column, documents_from
+from evenpack.document_columns import (
+    Columns,
+    Documents,
+    StreamSource,
+    column,
+    documents_from,
+)
 from evenpack.errors import InvalidArgumentError
 
 LENGTHS = [5, 1, 7, 3, 9]
@@ -37,6 +44,28 @@ def test_each_document_from_the_first_asked_for_comes_once(
     parts = _all(source, first, 2)
     assert [length for part in parts for length in part] == expected
     assert all(0 < len(part) <= 2 for part in parts)
+
+
+class _Corpus:
+    """In chunks of three."""
+
+    def documents(self, first: int = 0) -> Iterator[Columns]:
+        """Those from `first` on."""
+        for begin in range(first, len(LENGTHS), 3):
+            part = np.array(LENGTHS[begin : begin + 3], dtype=np.uint32)
+            numbers = np.arange(begin, begin + len(part))
+            yield Columns(part, ids=numbers.astype(np.uint64))
+
+
+@pytest.mark.parametrize("first", range(6))
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_corpus_gives_its_own_columns(first: int, size: int) -> None:
+    """In chunks that are no larger than asked for."""
+    parts = list(documents_from(_Corpus(), first, size))
+    assert all(len(part.lengths) <= size for part in parts)
+    assert [n for part in parts for n in part.lengths.tolist()] == LENGTHS[first:]
+    ids = [n for part in parts if part.ids is not None for n in part.ids.tolist()]
+    assert ids == list(range(first, len(LENGTHS)))
 
 
 def test_a_file_has_one_length_a_line(tmp_path: Path) -> None:
