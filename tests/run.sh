@@ -72,13 +72,14 @@ test_tree() {
   echo "done    $name ($((SECONDS - started)) s)"
 }
 
-# The Python package as its users get it, against the server of the g++ tree.
+# The Python package as its users get it, against the programs of the g++ tree.
 test_python() {
   local here=tests/client/python out=build-test-python started=$SECONDS
   prepare "install Python libraries" "$here/install_libraries.sh" || return
   check "Python wheel" "$here/build_wheel.sh" "$out"
   [[ -x "$out/environment/bin/python" ]] || return
   EVENPACK_SERVER_PROGRAM="$root/build-test-gcc/bin/evenpack-server" \
+    EVENPACKCTL="$root/build-test-gcc/bin/evenpackctl" \
     "$out/environment/bin/python" -m pytest "$here" --quiet \
     --junitxml "$results/python.xml" >"$results/python.log" 2>&1
   [[ -s "$results/python.xml" ]] || {
