@@ -3,9 +3,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -57,11 +59,16 @@ void Interruptibly(const std::function<void()>& work,
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
+  std::exception_ptr thrown;
   std::optional<nb::python_error> interruption;
   {
     const nb::gil_scoped_release release;
     std::jthread worker([&] {
-      work();
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
       const std::scoped_lock lock(mutex);
       done = true;
       changed.notify_all();
@@ -80,6 +87,7 @@ void Interruptibly(const std::function<void()>& work,
     }
   }
   if (interruption.has_value()) throw *std::move(interruption);
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 // A consumer or producer. It calls into Python with locks of its own held, so that
@@ -96,17 +104,27 @@ class HeldSession {
   // Waits until no thread of the session calls into Python any more; the interpreter
   // must not end before. No other thread may be in a call.
   void End() {
+    if (getpid() != process_) {
+      // A fork has none of its threads: there is nothing that could be waited for.
+      static_cast<void>(session_.release());
+      return;
+    }
     const nb::gil_scoped_release release;
     session_.reset();
   }
 
-  // Throws CANCELLED after End().
+  // Throws CANCELLED after End(), FAILED_PRECONDITION in a fork.
   Session* operator->() const {
+    if (getpid() != process_) {
+      throw StatusError(absl::FailedPreconditionError(
+          "the connection is of the process that this one was forked from"));
+    }
     if (session_ == nullptr) throw StatusError(absl::CancelledError("it was ended"));
     return session_.get();
   }
 
  private:
+  const pid_t process_ = getpid();
   std::unique_ptr<Session> session_;
 };
 using HeldConsumer = HeldSession<Consumer>;

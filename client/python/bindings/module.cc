@@ -5,6 +5,8 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "The engine and the client of evenpack, for its Python modules alone.";
+  // An exception that a program keeps to its end keeps what its frames held.
+  nanobind::set_leak_warnings(false);
   evenpack::python::TranslateStatusErrors();
   evenpack::python::BindMicroBatches(module);
   evenpack::python::BindSteps(module);

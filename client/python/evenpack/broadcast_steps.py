@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from evenpack._native import Step
-from evenpack.errors import EvenpackError
+from evenpack.errors import EvenpackError, InternalError
 from evenpack.steps import Position, Steps, StepWait
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class BroadcastSteps:
     """
 
     def __init__(self, subscribe: Callable[[], Steps], group: ProcessGroup) -> None:
-        """Subscribes on the group's first rank.
+        """Subscribes on the group's first rank, with the first step.
 
         Args:
             subscribe: opens the subscription.
@@ -31,7 +31,9 @@ class BroadcastSteps:
 
         self._group = group
         self._source = dist.get_global_rank(group, 0)
-        self._steps = subscribe() if dist.get_rank(group) == 0 else None
+        self._takes = dist.get_rank(group) == 0
+        self._subscribe = subscribe
+        self._steps: Steps | None = None
 
     @property
     def wait(self) -> StepWait:
@@ -39,23 +41,30 @@ class BroadcastSteps:
         return self._steps.wait if self._steps is not None else StepWait()
 
     def _take(self) -> Step | EvenpackError | None:
-        assert self._steps is not None
+        """An error is for all ranks: the others wait for whatever this one sends."""
         try:
+            if self._steps is None:
+                self._steps = self._subscribe()
             return self._steps.next()
         except EvenpackError as error:
             return error
+        except Exception as error:
+            return InternalError(f"the rank that subscribes: {error!r}")
 
     def next(self) -> Step | None:
         """The next step, the same on every rank; None: the job is drained."""
         import torch.distributed as dist
 
-        taken = [None if self._steps is None else self._take()]
+        taken = [self._take() if self._takes else None]
         dist.broadcast_object_list(taken, src=self._source, group=self._group)
         if isinstance(taken[0], EvenpackError):
             raise taken[0]
         return taken[0]
 
-    def checkpoint(self) -> bytes | None:
+    def taken(self, step: Step) -> None:
+        """Nothing: who goes on later says from where."""
+
+    def checkpoint(self, _: Position, /) -> bytes | None:
         """None: the server has the job."""
         return None
 

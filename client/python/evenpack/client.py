@@ -43,9 +43,9 @@ class Client:
             patience_seconds: how long a server that is away is waited for.
         """
         self.address = address
-        self.native = _native.Client.connect(
-            Transport(address, options), patience_seconds
-        )
+        # Of nanoseconds, 64 bits hold little more.
+        patience = min(patience_seconds, 1e9)
+        self.native = _native.Client.connect(Transport(address, options), patience)
 
     def create_job(self, name: str, spec: SpecSource) -> Job:
         """A new job. AlreadyExistsError: there is one of that name that differs."""

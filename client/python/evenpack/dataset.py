@@ -12,7 +12,11 @@ from evenpack._native import Step
 from evenpack.broadcast_steps import BroadcastSteps
 from evenpack.client import Client
 from evenpack.document_columns import DocumentSource
-from evenpack.errors import FailedPreconditionError
+from evenpack.errors import (
+    CancelledError,
+    DataLossError,
+    FailedPreconditionError,
+)
 from evenpack.invalid_argument import invalid_argument
 from evenpack.local_steps import LocalSteps
 from evenpack.server_steps import ServerOptions, ServerSteps
@@ -120,7 +124,7 @@ class PackedDataset(IterableDataset[Step]):
         self._job = job
         self._spec = spec
         self._lengths = lengths
-        self._checkpoint = checkpoint
+        self._checkpoint = self._first_checkpoint = checkpoint
         self._ranks = (dp_rank, cp_rank)
         self._options = options or ServerOptions()
         self._group = broadcast_group
@@ -147,13 +151,23 @@ class PackedDataset(IterableDataset[Step]):
 
     def _open_local(self) -> Steps:
         assert self._lengths is not None
-        return LocalSteps(
+        steps = LocalSteps(
             spec=self._spec,
             checkpoint=self._checkpoint,
             lengths=self._lengths,
             dp_rank=self._ranks[0],
             cp_rank=self._ranks[1],
         )
+        wanted, found = self._position, steps.position
+        if wanted is not None and (wanted.next_step, wanted.digest) != (
+            found.next_step,
+            found.digest,
+        ):
+            raise DataLossError(
+                f"checkpoint: is of before step {found.next_step}, not "
+                f"{wanted.next_step}, or of another history"
+            )
+        return steps
 
     def _follow(self) -> Steps:
         if self._group is not None:
@@ -187,9 +201,34 @@ class PackedDataset(IterableDataset[Step]):
         """
         _refuse_several_workers()
         steps = self._open()
-        while (step := steps.next()) is not None:
-            self._position = Position.behind(step)
+        while (step := self._take(steps)) is not None:
             yield step
+
+    def _take(self, steps: Steps) -> Step | None:
+        """The next step, noted as given; after an exception it is given again."""
+        if self._opened() is not steps:
+            raise CancelledError("the dataset goes on elsewhere; iterate over it again")
+        try:
+            step = steps.next()
+            if step is not None:
+                self._check_next(step.index)
+                self._position = Position.behind(step)
+                steps.taken(step)
+        except BaseException:
+            self._leave_off()
+            raise
+        return step
+
+    def _check_next(self, index: int) -> None:
+        position = self._position
+        if position is not None and index != position.next_step:
+            raise DataLossError(f"step {index} came, not {position.next_step}")
+
+    def _leave_off(self) -> None:
+        """Has the next iteration open at the position; the engine here stays."""
+        if self._address is not None and self._steps is not None:
+            self._steps.cancel()
+            self._steps = None
 
     def state_dict(self) -> dict[str, Any]:
         """Where the dataset is: behind the last step that iterating gave.
@@ -200,15 +239,20 @@ class PackedDataset(IterableDataset[Step]):
             `checkpoint`: bytes that a server restores a job from, too.
         """
         position = self._position
-        steps = self._opened()
         return {
             "version": _STATE_VERSION,
             "next_step": None if position is None else position.next_step,
             "digest": None if position is None else position.digest,
             "epoch": 0 if position is None else position.epoch,
             "job": self._job,
-            "checkpoint": steps.checkpoint() if steps else self._checkpoint,
+            "checkpoint": self._checkpoint_now(),
         }
+
+    def _checkpoint_now(self) -> bytes | None:
+        steps = self._opened()
+        if steps is None or self._position is None:
+            return self._checkpoint
+        return steps.checkpoint(self._position)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where another dataset was, in this one's ranks.
@@ -239,8 +283,10 @@ class PackedDataset(IterableDataset[Step]):
             if begun
             else None
         )
-        if self._address is None:
+        if self._address is None and state["checkpoint"] is not None:
             self._checkpoint = state["checkpoint"]
+        elif self._address is None:
+            self._checkpoint = self._first_checkpoint
 
     def ack_durable(self, step: Step | int | None = None) -> None:
         """Says that the trainer's checkpoint after a step is committed.
@@ -320,9 +366,8 @@ class PackedDataset(IterableDataset[Step]):
         steps = self._opened()
         if steps is None:
             return
+        self._checkpoint = self._checkpoint_now()
         self._steps = None
-        if self._address is None:
-            self._checkpoint = steps.checkpoint() or self._checkpoint
         if confirm:
             steps.close()
         else:
@@ -331,8 +376,7 @@ class PackedDataset(IterableDataset[Step]):
     def __getstate__(self) -> dict[str, Any]:
         """For a DataLoader's worker: without what is open, at the same position."""
         state = dict(self.__dict__)
-        if self._address is None and self._steps is not None:
-            state["_checkpoint"] = self._steps.checkpoint() or self._checkpoint
+        state["_checkpoint"] = self._checkpoint_now()
         state["_steps"] = None
         return state
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenpack.errors import InvalidArgumentError
 from evenpack.invalid_argument import invalid_argument, quoted
 
 Number = TypeVar("Number", bound=np.unsignedinteger[Any])
@@ -25,8 +26,13 @@ def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]
     given = np.asarray(numbers)
     if given.size == 0:
         given = given.astype(kind)
+    elif given.dtype == np.float64 and not isinstance(numbers, np.ndarray):
+        # Where numpy has no type for whole numbers of both halves of 64 bits.
+        exact = np.array(numbers, dtype=object)
+        if all(isinstance(number, int) for number in exact.flat):
+            given = exact
     limit = int(np.iinfo(kind).max)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
+    if given.ndim != 1 or given.dtype.kind not in "iuO":
         kind_given = f"{given.dtype} of shape {given.shape}"
         raise invalid_argument(name, kind_given, "one row of whole numbers")
     outside = (given < 0) | (given > limit)
@@ -97,8 +103,15 @@ def _read_lengths(path: Path) -> NDArray[np.uint32]:
     return column("lengths", np.array(lengths, dtype=np.uint64), np.uint32)
 
 
+def _too_few(documents: int, first: int) -> InvalidArgumentError:
+    accepted = f"at least {first}, which the job has had"
+    return invalid_argument("lengths", f"{documents} documents", accepted)
+
+
 def _sliced(documents: Documents, first: int, size: int) -> Iterator[Columns]:
     lengths = column("lengths", documents.lengths, np.uint32)
+    if first > len(lengths):
+        raise _too_few(len(lengths), first)
     given = {
         "ids": (documents.ids, np.uint64),
         "loss_tokens": (documents.loss_tokens, np.uint32),
@@ -145,7 +158,13 @@ def documents_from(source: StreamSource, first: int, size: int) -> Iterator[Colu
             type(source).__name__,
             "Documents, an array, a Path, or what gives lengths when iterated over",
         )
-    rest: Iterator[int] = islice(cast(Iterable[int], source), first, None)
+    rest: Iterator[int] = iter(cast(Iterable[int], source))
+    if rest is source:
+        accepted = "what can be iterated over from the beginning again"
+        raise invalid_argument("lengths", type(source).__name__, accepted)
+    skipped = sum(1 for _ in islice(rest, first))
+    if skipped < first:
+        raise _too_few(skipped, first)
     return (
         Columns(column("lengths", part, np.uint32))
         for part in iter(lambda: list(islice(rest, size)), [])

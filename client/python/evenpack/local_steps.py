@@ -12,13 +12,13 @@ from evenpack.document_columns import (
     StreamSource,
     documents_from,
 )
-from evenpack.errors import OutOfRangeError
+from evenpack.errors import InternalError, OutOfRangeError
 from evenpack.invalid_argument import invalid_argument
 from evenpack.spec import SpecSource, job_spec
 from evenpack.steps import Position, StepWait
 from evenpack.v1.job_pb2 import JobSpec
 
-# Documents that a stream of weight 1 is given at a time.
+# Documents that a stream of the highest weight is given at a time.
 _BATCH = 1024
 
 
@@ -81,12 +81,10 @@ class LocalSteps:
         self._view = (dp_rank, cp_rank)
         self._spec = _native.Spec(self._job.spec)
         spec_now = JobSpec.FromString(self._job.spec)
-        self._streams: dict[str, Iterator[Columns]] = {
-            name: documents_from(source, self._job.next_sequence(name), weight * _BATCH)
-            for name, weight, source in _by_stream(spec_now, lengths)
-            if not self._job.ended(name)
-        }
-        self._last: int | None = self._job.next_step - 1 if checkpoint else None
+        self._sources = list(_by_stream(spec_now, lengths))
+        self._most_weight = max(weight for _, weight, _ in self._sources)
+        self._readers: dict[str, Iterator[Columns]] = {}
+        self._pending: _native.Step | None = None
         self._wait = StepWait()
 
     def _differs(self, spec: bytes) -> bool:
@@ -105,29 +103,57 @@ class LocalSteps:
 
     def _feed(self) -> None:
         """Adds some documents to each stream, or says that it has ended."""
-        for name, columns in list(self._streams.items()):
-            some = next(columns, None)
-            if some is None:
-                self._job.end_of_stream(name)
-                del self._streams[name]
-                continue
-            first = self._job.next_sequence(name)
-            self._job.add(
-                name, first, some.lengths, some.ids, some.loss_tokens, some.sources
-            )
+        fed = False
+        try:
+            for name, weight, source in self._sources:
+                if not self._job.ended(name):
+                    fed = True
+                    self._feed_stream(name, weight, source)
+        except BaseException:
+            # What a reader gave may be lost: the job says where to read again.
+            self._readers.clear()
+            raise
+        if not fed:
+            raise InternalError("the engine waits for documents behind the last one")
+
+    def _feed_stream(self, name: str, weight: int, source: StreamSource) -> None:
+        first = self._job.next_sequence(name)
+        if name not in self._readers:
+            size = max(1, _BATCH * weight // self._most_weight)
+            self._readers[name] = documents_from(source, first, size)
+        some = next(self._readers[name], None)
+        if some is None:
+            self._job.end_of_stream(name)
+            return
+        self._job.add(
+            name, first, some.lengths, some.ids, some.loss_tokens, some.sources
+        )
 
     def next(self) -> _native.Step | None:
-        """The next step; None: all documents have been in one."""
-        started = perf_counter()
-        try:
-            while (message := self._job.take_step(*self._view)) is None:
-                self._feed()
-        except OutOfRangeError:  # drained
-            return None
-        step = _native.Step.read(message, self._spec)
-        self._last = step.index
-        self._count(perf_counter() - started)
-        return step
+        """The next step, again until it is taken; None: all documents were in one."""
+        if self._pending is None:
+            started = perf_counter()
+            message = self._message()
+            if message is None:
+                return None
+            self._pending = _native.Step.read(message, self._spec)
+            self._count(perf_counter() - started)
+        return self._pending
+
+    def _message(self) -> bytes | None:
+        while True:
+            try:
+                message = self._job.take_step(*self._view)
+            except OutOfRangeError:  # drained
+                return None
+            if message is not None:
+                return message
+            self._feed()
+
+    def taken(self, step: _native.Step) -> None:
+        """See `Steps`."""
+        if self._pending is not None and self._pending.index == step.index:
+            self._pending = None
 
     def _count(self, seconds: float) -> None:
         wait = self._wait
@@ -138,9 +164,9 @@ class LocalSteps:
                 wait.seconds + seconds, wait.first_step_seconds, wait.steps_taken + 1
             )
 
-    def checkpoint(self) -> bytes | None:
-        """The job after the last step; None before the first."""
-        return None if self._last is None else self._job.checkpoint(self._last)
+    def checkpoint(self, position: Position, /) -> bytes | None:
+        """The job behind the step before `position`."""
+        return self._job.checkpoint(position.next_step - 1)
 
     def acknowledge_durable(self, position: Position) -> None:
         """Nothing: the trainer's checkpoint has the job in it."""

@@ -109,7 +109,10 @@ class ServerSteps:
         """The next step; None: the job is drained."""
         return self._consumer.next()
 
-    def checkpoint(self) -> bytes | None:
+    def taken(self, step: _native.Step) -> None:
+        """Nothing: who goes on later says from where."""
+
+    def checkpoint(self, _: Position, /) -> bytes | None:
         """None: the server has the job."""
         return None
 

@@ -7,6 +7,7 @@ once it is being torn down.
 from __future__ import annotations
 
 import atexit
+import os
 import weakref
 from typing import Protocol
 
@@ -24,6 +25,10 @@ _open: weakref.WeakSet[Session] = weakref.WeakSet()
 def end_at_exit(session: Session) -> None:
     """Has a session ended when the interpreter ends, if it is still there then."""
     _open.add(session)
+
+
+# A fork has none of their threads to wait for.
+os.register_at_fork(after_in_child=_open.clear)
 
 
 @atexit.register

@@ -52,10 +52,16 @@ class Steps(Protocol):
         """What was waited so far."""
 
     def next(self) -> Step | None:
-        """Blocks until there is a step; None: the job is drained."""
+        """Blocks until there is a step; None: the job is drained.
 
-    def checkpoint(self) -> bytes | None:
-        """The job after the last step; None where a server has it."""
+        After an exception it is not called again.
+        """
+
+    def taken(self, step: Step) -> None:
+        """The step is noted as given: next() is not to give it again."""
+
+    def checkpoint(self, _: Position, /) -> bytes | None:
+        """The job behind the last step taken; None where a server has it."""
 
     def acknowledge_durable(self, position: Position) -> None:
         """The trainer's checkpoint up to there is committed."""

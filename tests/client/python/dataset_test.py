@@ -10,8 +10,10 @@ from typing import Any
 import example_jobs
 import pytest
 from evenpack import Client, PackedDataset, ServerOptions, Step
+from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
     AbortedError,
+    CancelledError,
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
@@ -99,6 +101,87 @@ def test_iterating_again_goes_on() -> None:
     digests = [step.digest for step in islice(dataset, 3)]
     assert digests + _digests(dataset) == _digests(_local())
     assert _digests(dataset) == []
+
+
+class _FailsOnce:
+    """Lengths, but for one error on the way."""
+
+    def __init__(self, error: BaseException, document: int) -> None:
+        self.error: BaseException | None = error
+        self.document = document
+
+    def __iter__(self) -> Iterator[int]:
+        for number, length in enumerate(DOCUMENTS.tolist()):
+            if number == self.document and self.error is not None:
+                error, self.error = self.error, None
+                raise error
+            yield length
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("disk")])
+@pytest.mark.parametrize("document", [0, 1500, 2999])
+def test_no_document_is_lost_where_reading_them_failed(
+    error: BaseException, document: int
+) -> None:
+    """Iterating again reads on where the job is."""
+    dataset = _local(lengths=_FailsOnce(error, document))
+    digests = []
+    with pytest.raises(type(error)):
+        for step in dataset:
+            digests.append(step.digest)
+    assert digests + _digests(dataset) == _digests(_local())
+
+
+def test_an_older_iteration_ends_where_the_dataset_goes_on_elsewhere() -> None:
+    """Or it would hand out steps that the state doesn't know of."""
+    dataset = _local()
+    older = iter(dataset)
+    state = [dataset.state_dict() for _ in islice(older, 5)][2]
+    dataset.load_state_dict(state)
+    with pytest.raises(CancelledError, match="goes on elsewhere"):
+        next(older)
+    assert next(iter(dataset)).index == 3
+    assert dataset.state_dict()["next_step"] == 4
+
+
+def test_a_checkpoint_of_another_step_is_data_loss() -> None:
+    """Such as that of one step later."""
+    dataset = _local()
+    states = [dataset.state_dict() for _ in islice(dataset, 3)]
+    with pytest.raises(DataLossError, match="before step 3, not 2"):
+        other = _local()
+        other.load_state_dict(states[1] | {"checkpoint": states[2]["checkpoint"]})
+        next(iter(other))
+
+
+def test_an_empty_state_leaves_the_checkpoint_that_was_given() -> None:
+    """It says of no step."""
+    dataset = _local()
+    list(islice(dataset, 5))
+    checkpoint = dataset.state_dict()["checkpoint"]
+    resumed = _local(checkpoint=checkpoint)
+    resumed.load_state_dict(PackedDataset("localhost:1", job="run").state_dict())
+    assert next(iter(resumed)).index == 5
+
+
+@pytest.mark.parametrize(
+    ("lengths", "named"),
+    [
+        (iter(DOCUMENTS.tolist()), "iterator .* from the beginning again"),
+        (DOCUMENTS[:10], "10 documents .* at least"),
+        (range(1, 11), "10 documents .* at least"),
+    ],
+)
+def test_documents_that_can_not_be_read_again_are_refused(
+    lengths: DocumentSource, named: str
+) -> None:
+    """Rather than end early."""
+    dataset = _local()
+    list(islice(dataset, 5))
+    resumed = _local(lengths=lengths)
+    resumed.load_state_dict(dataset.state_dict())
+    with pytest.raises(InvalidArgumentError, match=named):
+        list(resumed)
 
 
 def test_a_dataset_goes_on_in_another_process_where_it_was() -> None:

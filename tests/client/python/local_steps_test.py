@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import example_jobs
 import pytest
+from evenpack import Step
 from evenpack.errors import InvalidArgumentError
 from evenpack.local_steps import LocalSteps
 
@@ -24,8 +27,14 @@ def _steps(**changes: object) -> LocalSteps:
     return LocalSteps(**(given | changes))
 
 
+def _taken(steps: LocalSteps) -> Iterator[Step]:
+    while (step := steps.next()) is not None:
+        steps.taken(step)
+        yield step
+
+
 def _all(steps: LocalSteps) -> list[bytes]:
-    return [step.digest for step in iter(steps.next, None)]
+    return [step.digest for step in _taken(steps)]
 
 
 @pytest.mark.parametrize("merge", ["MERGE_MODE_INTERLEAVE", "MERGE_MODE_ARRIVAL"])
@@ -35,9 +44,8 @@ def test_streams_are_merged_the_same_after_a_checkpoint(merge: str) -> None:
     undisturbed = _all(_steps(spec=spec))
     for taken in (1, 2, 5, 13, len(undisturbed) - 1):
         steps = _steps(spec=spec)
-        for _ in range(taken):
-            assert steps.next() is not None
-        checkpoint = steps.checkpoint()
+        assert len(list(islice(_taken(steps), taken))) == taken
+        checkpoint = steps.checkpoint(steps.position)
         resumed = _steps(spec=None, checkpoint=checkpoint)
         assert resumed.position.next_step == taken
         assert _all(resumed) == undisturbed[taken:]
@@ -49,7 +57,7 @@ def test_both_streams_are_all_there() -> None:
     seen = sorted(
         document
         for steps in ranks
-        for step in iter(steps.next, None)
+        for step in _taken(steps)
         for i in range(len(step))
         for document in zip(
             step[i].stream.tolist(), step[i].sequence.tolist(), strict=True
@@ -58,16 +66,26 @@ def test_both_streams_are_all_there() -> None:
     assert seen == [(0, i) for i in range(3000)] + [(1, i) for i in range(1000)]
 
 
-def test_a_checkpoint_of_before_the_first_step_is_none() -> None:
-    """There is nothing to go on from."""
-    assert _steps().checkpoint() is None
+def test_a_step_is_given_again_until_it_is_taken() -> None:
+    """Who was interrupted before noting it asks again; a checkpoint is of before it."""
+    steps = _steps()
+    first = list(islice(_taken(steps), 2))[-1]
+    before = steps.position
+    second = steps.next()
+    assert second is not None
+    assert second.index == first.index + 1
+    assert steps.next() is second
+    resumed = _steps(checkpoint=steps.checkpoint(before))
+    again = resumed.next()
+    assert again is not None
+    assert again.digest == second.digest
 
 
 def test_the_same_shape_begins_no_new_epoch() -> None:
     """A trainer gives its spec at every start."""
     steps = _steps()
-    steps.next()
-    again = _steps(checkpoint=steps.checkpoint())
+    list(islice(_taken(steps), 1))
+    again = _steps(checkpoint=steps.checkpoint(steps.position))
     assert again.position.epoch == 0
 
 
