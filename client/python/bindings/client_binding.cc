@@ -50,9 +50,10 @@ Message Parsed(const nb::bytes& bytes) {
   return message;
 }
 
-// Runs `work`, which blocks, on a thread of its own, so that this one can look for
-// Ctrl-C: then `cancel` has `work` return, and the interruption is raised. Called with
-// the interpreter's lock.
+// Runs `work` on a thread of its own, so that this one can look for Ctrl-C: then
+// `cancel` has `work` return, and the interruption is raised. Sessions call into Python
+// with locks of their own held, and a signal's handler runs on the main thread: it must
+// not find it there. Called with the interpreter's lock.
 void Interruptibly(const std::function<void()>& work,
                    const std::function<void()>& cancel) {
   constexpr std::chrono::milliseconds kLook{50};
@@ -82,7 +83,7 @@ void Interruptibly(const std::function<void()>& work,
         // Taken at once: `cancel` calls into Python, too.
         if (PyErr_CheckSignals() != 0) interruption.emplace();
       }
-      if (interruption.has_value()) cancel();
+      if (interruption.has_value()) std::jthread(cancel).join();
       lock.lock();
     }
   }
@@ -133,15 +134,7 @@ using HeldProducer = HeldSession<Producer>;
 // None where the job is drained.
 std::optional<RankStep> Next(const HeldConsumer& consumer) {
   absl::StatusOr<std::optional<RankStep>> step;
-  bool buffered = false;
-  {
-    const nb::gil_scoped_release release;
-    buffered = consumer->buffered_steps() > 0;
-    if (buffered) step = consumer->Next();
-  }
-  if (!buffered) {
-    Interruptibly([&] { step = consumer->Next(); }, [&] { consumer->Cancel(); });
-  }
+  Interruptibly([&] { step = consumer->Next(); }, [&] { consumer->Cancel(); });
   return ValueOrThrow(std::move(step));
 }
 
@@ -151,9 +144,11 @@ void BindConsumer(nb::module_& module) {
       .def(
           "acknowledge_durable",
           [](const HeldConsumer& consumer, uint64_t step) {
-            ThrowIfError(consumer->AcknowledgeDurable(step));
+            absl::Status status;
+            Interruptibly([&] { status = consumer->AcknowledgeDurable(step); }, [] {});
+            ThrowIfError(status);
           },
-          nb::arg("step"), ReleasesLock())
+          nb::arg("step"))
       .def_prop_ro("durable_steps",
                    [](const HeldConsumer& consumer) {
                      const nb::gil_scoped_release release;
@@ -184,10 +179,10 @@ void BindConsumer(nb::module_& module) {
             latency.micro_batch = micro_batch;
             latency.forward_ns = forward_ns;
             latency.backward_ns = backward_ns;
-            consumer->ReportLatency(latency);
+            Interruptibly([&] { consumer->ReportLatency(latency); }, [] {});
           },
           nb::arg("step"), nb::arg("micro_batch"), nb::arg("forward_ns"),
-          nb::arg("backward_ns"), ReleasesLock())
+          nb::arg("backward_ns"))
       .def("close",
            [](const HeldConsumer& consumer) {
              absl::Status status;
@@ -195,9 +190,10 @@ void BindConsumer(nb::module_& module) {
                            [&] { consumer->Cancel(); });
              ThrowIfError(status);
            })
-      .def(
-          "cancel", [](const HeldConsumer& consumer) { consumer->Cancel(); },
-          ReleasesLock())
+      .def("cancel",
+           [](const HeldConsumer& consumer) {
+             Interruptibly([&] { consumer->Cancel(); }, [] {});
+           })
       .def("end", &HeldConsumer::End);
 }
 
@@ -253,9 +249,10 @@ void BindProducer(nb::module_& module) {
                      const nb::gil_scoped_release release;
                      return producer->accepted_sequence();
                    })
-      .def(
-          "cancel", [](const HeldProducer& producer) { producer->Cancel(); },
-          ReleasesLock())
+      .def("cancel",
+           [](const HeldProducer& producer) {
+             Interruptibly([&] { producer->Cancel(); }, [] {});
+           })
       .def("end", &HeldProducer::End);
 }
 
