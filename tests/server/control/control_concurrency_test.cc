@@ -74,8 +74,9 @@ class Producer {
         random_(seed) {}
 
   void SendAll() {
-    uint64_t next = 0;
-    const size_t place = Open(*job_, stream_)->index;
+    const StreamPosition position = OpenWhenStored();
+    const size_t place = position.index;
+    uint64_t next = position.next_sequence;
     while (next < lengths_.size()) {
       WaitForRoom(place);
       const uint64_t count =
@@ -91,16 +92,22 @@ class Producer {
         continue;
       }
       ASSERT_TRUE(absl::IsUnavailable(sent)) << sent;
-      UntilItIsStored([&] {
-        const auto position = Open(*job_, stream_);
-        if (position.ok()) next = position->next_sequence;
-        return position.status();
-      });
+      next = OpenWhenStored().next_sequence;
     }
     UntilItIsStored([&] { return Do(*job_, EndOfStream{stream_, lengths_.size()}); });
   }
 
  private:
+  // Others' failing commits can be what this call waits for.
+  StreamPosition OpenWhenStored() {
+    absl::StatusOr<StreamPosition> position;
+    UntilItIsStored([&] {
+      position = Open(*job_, stream_);
+      return position.status();
+    });
+    return *position;
+  }
+
   void WaitForRoom(size_t place) {
     const Awaited<bool> room;
     if (job_->WaitForRoom(place, [room] { room(true); }).has_value()) room.Get();
