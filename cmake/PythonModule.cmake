@@ -17,3 +17,17 @@ add_subdirectory(server/runtime)
 add_subdirectory(server/sessions)
 add_subdirectory(server/service)
 add_subdirectory(client/cpp)
+
+# The worker's part is a module of its own: a trainer that uses other attention needs
+# neither library.
+find_package(OpenBLAS QUIET)
+find_package(Gloo QUIET)
+if(NOT OpenBLAS_FOUND OR NOT Gloo_FOUND)
+  message(STATUS "OpenBLAS or Gloo: not found; the Python package has no attention")
+  return()
+endif()
+set(room_parts attention communicator device rendezvous executor steps arena attach
+    sidecar_client)
+foreach(part IN LISTS room_parts)
+  add_subdirectory(gpu_worker/${part})
+endforeach()

@@ -79,6 +79,7 @@ test_python() {
   check "Python wheel" "$here/build_wheel.sh" "$out"
   [[ -x "$out/environment/bin/python" ]] || return
   EVENPACK_SERVER_PROGRAM="$root/build-test-gcc/bin/evenpack-server" \
+    EVENPACK_WORKER_PROGRAM="$root/build-test-gcc/bin/evenpack-worker" \
     EVENPACKCTL="$root/build-test-gcc/bin/evenpackctl" \
     "$out/environment/bin/python" -m pytest "$here" --quiet \
     --junitxml "$results/python.xml" >"$results/python.log" 2>&1

@@ -20,6 +20,9 @@ class Attachment {
   const Arena& arena() const { return arena_; }
   // Whether the worker has gone.
   bool IsGone() const { return HasHungUp(connection_.get()); }
+  // The worker takes this process for gone from here on, and is gone for it; the arena
+  // stays mapped. From any thread.
+  void Leave() const { HangUp(connection_.get()); }
 
  private:
   friend absl::StatusOr<Attachment> Attach(const std::string& path,

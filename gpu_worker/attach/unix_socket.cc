@@ -91,4 +91,6 @@ bool HasHungUp(int connection) {
          (polled.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
+void HangUp(int connection) { shutdown(connection, SHUT_RDWR); }
+
 }  // namespace evenpack::worker

@@ -21,12 +21,10 @@ std::unique_ptr<v1::WorkerService::Stub> StubOf(const std::string& socket_folder
                           grpc::InsecureChannelCredentials()));
 }
 
-std::string BytesOf(const AttachToken& token) { return {token.begin(), token.end()}; }
-
 v1::OpenSessionRequest RequestOf(const SidecarWorkerOptions& options,
-                                 const AttachToken& token) {
+                                 const std::string& token) {
   v1::OpenSessionRequest request;
-  request.set_token(BytesOf(token));
+  request.set_token(token);
   request.set_job(options.job);
   request.set_dp_rank(options.dp_rank);
   request.set_cp_rank(options.cp_rank);
@@ -43,10 +41,7 @@ v1::OpenSessionRequest RequestOf(const SidecarWorkerOptions& options,
 }  // namespace
 
 SidecarWorker::SidecarWorker(Attachment attachment, std::string socket_folder)
-    : socket_folder_(std::move(socket_folder)),
-      attachment_(std::move(attachment)),
-      allocator_(attachment_.arena().data_bytes()),
-      writer_(attachment_.arena(), [this] { return attachment_.IsGone(); }) {}
+    : SidecarLink(std::move(attachment)), socket_folder_(std::move(socket_folder)) {}
 
 absl::StatusOr<std::unique_ptr<SidecarWorker>> SidecarWorker::Open(
     const SidecarWorkerOptions& options) {
@@ -65,72 +60,21 @@ absl::Status SidecarWorker::OpenSession(const SidecarWorkerOptions& options) {
   v1::OpenSessionResponse response;
   const grpc::Status status =
       StubOf(socket_folder_)
-          ->OpenSession(&context, RequestOf(options, attachment_.token()), &response);
+          ->OpenSession(&context, RequestOf(options, token()), &response);
   cp_size_ = response.cp_size();
   return client::FromGrpcStatus(status);
 }
 
 SidecarWorker::~SidecarWorker() {
-  if (cp_size_ == 0 || attachment_.IsGone()) return;
+  if (cp_size_ == 0 || IsGone()) return;
   // So that the rank has left its group when this returns; the worker also notices that
   // the connection ends.
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCloseTimeout);
   v1::CloseSessionRequest request;
-  request.set_token(BytesOf(attachment_.token()));
+  request.set_token(token());
   v1::CloseSessionResponse response;
   StubOf(socket_folder_)->CloseSession(&context, request, &response);
-}
-
-absl::StatusOr<ArenaBlock> SidecarWorker::Allocate(uint64_t bytes) {
-  const absl::StatusOr<uint64_t> offset = allocator_.Allocate(bytes);
-  if (!offset.ok()) return offset.status();
-  return ArenaBlock{*offset, attachment_.arena().data() + *offset};
-}
-
-absl::StatusOr<uint64_t> SidecarWorker::Submit(SubmissionKind kind, uint64_t step) {
-  Submission submission;
-  submission.kind = kind;
-  submission.step = step;
-  return writer_.Submit(submission);
-}
-
-absl::StatusOr<uint64_t> SidecarWorker::BeginStep(uint64_t step) {
-  return Submit(SubmissionKind::kBeginStep, step);
-}
-
-absl::StatusOr<uint64_t> SidecarWorker::EndStep(uint64_t step) {
-  return Submit(SubmissionKind::kEndStep, step);
-}
-
-absl::StatusOr<uint64_t> SidecarWorker::SubmitPass(Submission submission,
-                                                   const ArenaTensors& tensors) {
-  submission.tensors[kQuery] = tensors.query;
-  submission.tensors[kKey] = tensors.key;
-  submission.tensors[kValue] = tensors.value;
-  submission.tensors[kOutput] = tensors.output;
-  submission.tensors[kLogSumExp] = tensors.log_sum_exp;
-  submission.tensors[kOutputGradient] = tensors.output_gradient;
-  submission.tensors[kQueryGradient] = tensors.query_gradient;
-  submission.tensors[kKeyGradient] = tensors.key_gradient;
-  submission.tensors[kValueGradient] = tensors.value_gradient;
-  return writer_.Submit(submission);
-}
-
-absl::StatusOr<uint64_t> SidecarWorker::Forward(uint64_t step, uint32_t micro_batch,
-                                                uint64_t rows,
-                                                const ArenaTensors& tensors,
-                                                uint64_t ready) {
-  return SubmitPass({SubmissionKind::kForward, micro_batch, step, rows, ready, {}},
-                    tensors);
-}
-
-absl::StatusOr<uint64_t> SidecarWorker::Backward(uint64_t step, uint32_t micro_batch,
-                                                 uint64_t rows,
-                                                 const ArenaTensors& tensors,
-                                                 uint64_t ready) {
-  return SubmitPass({SubmissionKind::kBackward, micro_batch, step, rows, ready, {}},
-                    tensors);
 }
 
 }  // namespace evenpack::worker

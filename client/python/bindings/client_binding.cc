@@ -3,24 +3,23 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/client.h"
 #include "client/cpp/retrying_connection.h"
+#include "client/cpp/wire_status.h"
 #include "client/python/bindings/bindings.h"
 #include "client/python/bindings/columns.h"
+#include "client/python/bindings/held_member.h"
+#include "client/python/bindings/held_session.h"
+#include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/python_stub.h"
 #include "client/python/bindings/status_error.h"
@@ -38,7 +37,6 @@ using client::Consumer;
 using client::ConsumerOptions;
 using client::Producer;
 using client::RankStep;
-using ReleasesLock = nb::call_guard<nb::gil_scoped_release>;
 
 template <typename Message>
 Message Parsed(const nb::bytes& bytes) {
@@ -50,84 +48,6 @@ Message Parsed(const nb::bytes& bytes) {
   return message;
 }
 
-// Runs `work` on a thread of its own, so that this one can look for Ctrl-C: then
-// `cancel` has `work` return, and the interruption is raised. Sessions call into Python
-// with locks of their own held, and a signal's handler runs on the main thread: it must
-// not find it there. Called with the interpreter's lock.
-void Interruptibly(const std::function<void()>& work,
-                   const std::function<void()>& cancel) {
-  constexpr std::chrono::milliseconds kLook{50};
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  std::exception_ptr thrown;
-  std::optional<nb::python_error> interruption;
-  {
-    const nb::gil_scoped_release release;
-    std::jthread worker([&] {
-      try {
-        work();
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      const std::scoped_lock lock(mutex);
-      done = true;
-      changed.notify_all();
-    });
-    std::unique_lock lock(mutex);
-    while (!changed.wait_for(lock, kLook, [&] { return done; })) {
-      if (interruption.has_value()) continue;
-      lock.unlock();
-      {
-        const nb::gil_scoped_acquire acquire;
-        // Taken at once: `cancel` calls into Python, too.
-        if (PyErr_CheckSignals() != 0) interruption.emplace();
-      }
-      if (interruption.has_value()) std::jthread(cancel).join();
-      lock.lock();
-    }
-  }
-  if (interruption.has_value()) throw *std::move(interruption);
-  if (thrown != nullptr) std::rethrow_exception(thrown);
-}
-
-// A consumer or producer. It calls into Python with locks of its own held, so that
-// whoever calls it must not have the interpreter's.
-template <typename Session>
-class HeldSession {
- public:
-  explicit HeldSession(std::unique_ptr<Session> session)
-      : session_(std::move(session)) {}
-  ~HeldSession() { End(); }
-  HeldSession(const HeldSession&) = delete;
-  HeldSession& operator=(const HeldSession&) = delete;
-
-  // Waits until no thread of the session calls into Python any more; the interpreter
-  // must not end before. No other thread may be in a call.
-  void End() {
-    if (getpid() != process_) {
-      // A fork has none of its threads: there is nothing that could be waited for.
-      static_cast<void>(session_.release());
-      return;
-    }
-    const nb::gil_scoped_release release;
-    session_.reset();
-  }
-
-  // Throws CANCELLED after End(), FAILED_PRECONDITION in a fork.
-  Session* operator->() const {
-    if (getpid() != process_) {
-      throw StatusError(absl::FailedPreconditionError(
-          "the connection is of the process that this one was forked from"));
-    }
-    if (session_ == nullptr) throw StatusError(absl::CancelledError("it was ended"));
-    return session_.get();
-  }
-
- private:
-  const pid_t process_ = getpid();
-  std::unique_ptr<Session> session_;
-};
 using HeldConsumer = HeldSession<Consumer>;
 using HeldProducer = HeldSession<Producer>;
 
@@ -320,6 +240,19 @@ std::unique_ptr<HeldProducer> OpenProducer(Client& client, const std::string& jo
   return std::make_unique<HeldProducer>(ValueOrThrow(std::move(producer)));
 }
 
+std::unique_ptr<HeldMember> JoinGroup(Client& client, const std::string& job,
+                                      uint32_t dp_rank, uint32_t cp_size,
+                                      uint32_t cp_rank, const std::string& member) {
+  client::GroupOptions options;
+  options.job = job;
+  options.dp_rank = dp_rank;
+  options.cp_size = cp_size;
+  options.cp_rank = cp_rank;
+  options.member = member;
+  const nb::gil_scoped_release release;
+  return std::make_unique<HeldMember>(ValueOrThrow(client.JoinGroup(options)));
+}
+
 // What changes a job's past, or lets go of it.
 void BindHistory(nb::class_<Client>& bound) {
   bound
@@ -357,8 +290,19 @@ void BindHistory(nb::class_<Client>& bound) {
 }  // namespace
 
 void BindClient(nb::module_& module) {
+  // For calls that Python makes by itself.
+  module.def(
+      "raise_status",
+      [](int code, const std::string& message, const nb::bytes& details) {
+        ThrowIfError(client::StatusFromWire(code, message, ToText(details)));
+      },
+      nb::arg("code"), nb::arg("message"), nb::arg("details"),
+      "Raises what a call ended with, if that is an error: the bytes are of a\n"
+      "google.rpc.Status.");
   BindConsumer(module);
   BindProducer(module);
+  // Taken by the worker's module, which has no API of the wire.
+  nb::class_<HeldMember>(module, "GroupMember").def("end", &HeldMember::End);
   nb::class_<Client> bound(module, "Client");
   bound
       .def_static("connect", &Connect, nb::arg("transport"), nb::arg("backoff_seconds"))
@@ -389,7 +333,7 @@ void BindClient(nb::module_& module) {
           [](Client& client, const std::string& name) {
             ThrowIfError(client.DeleteJob(name));
           },
-          nb::arg("name"), ReleasesLock())
+          nb::arg("name"), nb::call_guard<nb::gil_scoped_release>())
       .def(
           "checkpoint_job",
           [](Client& client, const std::string& name, uint64_t step) {
@@ -409,7 +353,9 @@ void BindClient(nb::module_& module) {
            nb::arg("layout"), nb::arg("credits"), nb::arg("max_buffered_bytes"),
            nb::arg("follow_epochs"))
       .def("open_producer", &OpenProducer, nb::arg("job"), nb::arg("stream"),
-           nb::arg("from_sequence").none());
+           nb::arg("from_sequence").none())
+      .def("join_group", &JoinGroup, nb::arg("job"), nb::arg("dp_rank"),
+           nb::arg("cp_size"), nb::arg("cp_rank"), nb::arg("member"));
   BindHistory(bound);
 }
 

@@ -197,6 +197,8 @@ void BindPlan(nb::class_<MicroBatchView>& micro_batch) {
       .def_prop_ro("cp_rank", &MicroBatchView::cp_rank,
                    "The rank whose slices came with the step; None where none was\n"
                    "asked for.")
+      .def_prop_ro("plan", &MicroBatchView::plan, nb::rv_policy::reference_internal,
+                   "Which tokens each rank of the context-parallel group computes.")
       .def("slices", &SlicesOf, nb::arg("cp_rank"),
            "The slices of any rank, computed from the plan. InvalidArgumentError: no\n"
            "such rank.")
@@ -210,6 +212,10 @@ void BindPlan(nb::class_<MicroBatchView>& micro_batch) {
 
 void BindMicroBatches(nb::module_& module) {
   BindSlices(module);
+  nb::class_<ShardPlan>(
+      module, "ShardPlan",
+      "Which tokens of a micro-batch each rank of a context-parallel\n"
+      "group computes: for evenpack's own modules.");
   nb::class_<MicroBatchView> micro_batch(
       module, "MicroBatch",
       "One micro-batch: documents laid one after another (the unpadded sequence), or\n"

@@ -3,8 +3,13 @@
 Balanced micro-batches from a packing server, or from the same engine in the trainer's
 own process.
 
-`PackedDataset` gives a rank's steps; `Client` makes and feeds jobs.
+`PackedDataset` gives a rank's steps; `Client` makes and feeds jobs; `attention`
+executes what a micro-batch's plan says.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from evenpack._native import MicroBatch, Slices, Step
 from evenpack.client import Client
@@ -18,6 +23,19 @@ from evenpack.spec import job_spec
 from evenpack.steps import StepWait
 from evenpack.transport import TransportOptions
 
+if TYPE_CHECKING:
+    from evenpack.sharded_attention import attention
+
+
+def __getattr__(name: str) -> object:
+    """`attention`, which imports PyTorch, when it is asked for."""
+    if name == "attention":
+        from evenpack.sharded_attention import attention
+
+        return attention
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "Client",
     "Documents",
@@ -30,6 +48,7 @@ __all__ = [
     "Step",
     "StepWait",
     "TransportOptions",
+    "attention",
     "compare_digests",
     "job_spec",
 ]

@@ -36,7 +36,19 @@ __all__ = [
 
 PACKAGE = Path(__file__).resolve().parents[1]
 REPOSITORY = PACKAGE.parents[1]
-# Folders of the repository that the module is made of.
+# As cmake/PythonModule.cmake has them.
+WORKER_ROOMS = (
+    "attention",
+    "communicator",
+    "device",
+    "rendezvous",
+    "executor",
+    "steps",
+    "arena",
+    "attach",
+    "sidecar_client",
+)
+# Folders of the repository that the modules are made of.
 PARTS = (
     "CMakeLists.txt",
     "LICENSE",
@@ -49,6 +61,7 @@ PARTS = (
     "server/service",
     "client/cpp",
     "client/python/bindings",
+    *(f"gpu_worker/{room}" for room in WORKER_ROOMS),
 )
 
 

@@ -75,5 +75,15 @@ TEST(UnixSocketTest, SeesThatTheOtherEndHasGone) {
   EXPECT_TRUE(HasHungUp(own.get()));
 }
 
+TEST(UnixSocketTest, WhoHangsUpHasGoneForBothEnds) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const OwnedDescriptor own(ends[0]);
+  const OwnedDescriptor other(ends[1]);
+  HangUp(own.get());
+  EXPECT_TRUE(HasHungUp(own.get()));
+  EXPECT_TRUE(HasHungUp(other.get()));
+}
+
 }  // namespace
 }  // namespace evenpack::worker

@@ -1,0 +1,53 @@
+#include "client/python/bindings/interruptible_call.h"
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace evenpack::python {
+
+namespace nb = nanobind;
+
+void Interruptibly(const std::function<void()>& work,
+                   const std::function<void()>& cancel) {
+  constexpr std::chrono::milliseconds kLook{50};
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  std::exception_ptr thrown;
+  std::optional<nb::python_error> interruption;
+  {
+    const nb::gil_scoped_release release;
+    std::jthread worker([&] {
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      const std::scoped_lock lock(mutex);
+      done = true;
+      changed.notify_all();
+    });
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, kLook, [&] { return done; })) {
+      if (interruption.has_value()) continue;
+      lock.unlock();
+      {
+        const nb::gil_scoped_acquire acquire;
+        // Taken at once: `cancel` calls into Python, too.
+        if (PyErr_CheckSignals() != 0) interruption.emplace();
+      }
+      if (interruption.has_value()) std::jthread(cancel).join();
+      lock.lock();
+    }
+  }
+  if (interruption.has_value()) throw *std::move(interruption);
+  if (thrown != nullptr) std::rethrow_exception(thrown);
+}
+
+}  // namespace evenpack::python

@@ -1,0 +1,18 @@
+// Blocking calls that Ctrl-C ends.
+#ifndef EVENPACK_CLIENT_PYTHON_BINDINGS_INTERRUPTIBLE_CALL_H_
+#define EVENPACK_CLIENT_PYTHON_BINDINGS_INTERRUPTIBLE_CALL_H_
+
+#include <functional>
+
+namespace evenpack::python {
+
+// Runs `work` on a thread of its own, so that this one can look for Ctrl-C: then
+// `cancel` has `work` return, and the interruption is raised. Sessions call into Python
+// with locks of their own held, and a signal's handler runs on the main thread: it must
+// not find it there. Called with the interpreter's lock.
+void Interruptibly(const std::function<void()>& work,
+                   const std::function<void()>& cancel);
+
+}  // namespace evenpack::python
+
+#endif  // EVENPACK_CLIENT_PYTHON_BINDINGS_INTERRUPTIBLE_CALL_H_

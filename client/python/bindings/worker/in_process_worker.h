@@ -1,0 +1,48 @@
+// A rank of a context-parallel group within this process, whoever tells it of steps.
+#ifndef EVENPACK_CLIENT_PYTHON_BINDINGS_WORKER_IN_PROCESS_WORKER_H_
+#define EVENPACK_CLIENT_PYTHON_BINDINGS_WORKER_IN_PROCESS_WORKER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "client/cpp/group_member.h"
+#include "gpu_worker/attention/cpu_attention.h"
+#include "gpu_worker/rendezvous/group_rendezvous.h"
+#include "gpu_worker/steps/group_executor.h"
+
+namespace evenpack::python {
+
+struct InProcessOptions {
+  // That compute, the caller's among them.
+  size_t threads = 1;
+  // As ExecutorOptions has it.
+  uint32_t head_groups = 4;
+  // How long it waits for all ranks to be connected.
+  std::chrono::nanoseconds patience = worker::kDefaultPatience;
+};
+
+// Not thread-safe, but for Cancel().
+class InProcessWorker {
+ public:
+  InProcessWorker(std::unique_ptr<client::GroupMember> member,
+                  worker::GroupRendezvous::OpenEndpoint open,
+                  const InProcessOptions& options);
+
+  worker::GroupExecutor& executor() { return executor_; }
+  // Of the last step that was executed.
+  const worker::StepTimes& times() const { return times_; }
+  // Has what blocks return an error, now and later.
+  void Cancel() { group_.Cancel(); }
+
+ private:
+  worker::CpuAttention engine_;
+  worker::GroupRendezvous group_;
+  worker::StepTimes times_;
+  worker::GroupExecutor executor_;
+};
+
+}  // namespace evenpack::python
+
+#endif  // EVENPACK_CLIENT_PYTHON_BINDINGS_WORKER_IN_PROCESS_WORKER_H_

@@ -1,0 +1,218 @@
+"""A rank's attention in a process beside its trainer's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from evenpack import _native
+from evenpack._native import MicroBatch
+from evenpack.attention_workers.attention_form import AttentionForm
+from evenpack.attention_workers.in_process import member_name
+from evenpack.attention_workers.native_worker import _worker
+from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
+from evenpack.invalid_argument import invalid_argument
+from evenpack.transport import Transport
+from evenpack.v1.cost_profile_pb2 import ElementType
+from evenpack.v1.worker_service_pb2 import (
+    AttentionShape,
+    CloseSessionRequest,
+    OpenSessionRequest,
+    OpenSessionResponse,
+)
+
+_SERVICE = "/evenpack.v1.WorkerService/"
+_CLOSE_SECONDS = 10.0
+_TYPES = {
+    torch.float32: ElementType.ELEMENT_TYPE_FLOAT32,
+    torch.bfloat16: ElementType.ELEMENT_TYPE_BFLOAT16,
+    torch.float16: ElementType.ELEMENT_TYPE_FLOAT16,
+}
+
+
+class _ArenaTensor:
+    """Memory that the worker sees, as a tensor; given back when it goes."""
+
+    def __init__(
+        self,
+        link: _worker.SidecarLink,
+        shape: Sequence[int],
+        dtype: torch.dtype,
+        content: Tensor | None = None,
+    ) -> None:
+        """ResourceExhaustedError: the arena is full."""
+        self._link = link
+        elements = 1
+        for size in shape:
+            elements *= size
+        self.offset, memory = link.allocate(elements * dtype.itemsize)
+        self.tensor = torch.from_numpy(memory).view(dtype).view(*shape)
+        if content is not None:
+            self.tensor.copy_(content)
+
+    def __del__(self) -> None:
+        """What could not be allocated has no offset."""
+        if hasattr(self, "offset"):
+            self._link.free(self.offset)
+
+
+class _Pass:
+    """A forward pass in the arena: what its backward pass goes on with."""
+
+    def __init__(self, index: int, tensors: list[_ArenaTensor]) -> None:
+        self.index = index
+        self.tensors = tensors
+
+
+class SidecarWorker(AttentionWorker):
+    """The trainer's end of an `evenpack-worker --serve`.
+
+    Tensors are copied into the memory that both processes map, and results out of it.
+    The worker follows the rank's steps by itself, in order; the trainer executes the
+    same. What the worker measures it reports by itself.
+    """
+
+    def __init__(
+        self,
+        socket_folder: str | Path,
+        *,
+        job: str,
+        dp_rank: int,
+        cp_rank: int,
+        form: AttentionForm,
+        from_step: int = 0,
+        last_digest: bytes | None = None,
+        member: str | None = None,
+        head_groups: int = 0,
+        arena_bytes: int = 1 << 30,
+        open_seconds: float = 600.0,
+    ) -> None:
+        """Attaches, and opens a session.
+
+        Args:
+            socket_folder: the worker's --socket-folder.
+            job: whose steps.
+            dp_rank: whose of them.
+            cp_rank: this rank within its group.
+            form: what attention computes, in all passes.
+            from_step: the step that is begun first.
+            last_digest: of the step before, 16 bytes; None: histories aren't compared.
+            member: as InProcessWorker.join.
+            head_groups: likewise; 0: the worker's own default.
+            arena_bytes: for tensors, at most the worker's --memory.
+            open_seconds: until the worker has heard from the packing server.
+
+        Raises:
+            UnavailableError: there is no worker.
+            FailedPreconditionError: another process is attached to it.
+            InvalidArgumentError: a field out of its range.
+        """
+        form.native()
+        self._form = form
+        self._link = _worker.SidecarLink(str(socket_folder), arena_bytes)
+        self._transport = Transport(f"unix:{Path(socket_folder) / 'worker.sock'}")
+        self._closed = False
+        shape = AttentionShape(
+            type=_TYPES[form.dtype],
+            query_heads=form.query_heads,
+            kv_heads=form.kv_heads,
+            head_size=form.head_size,
+            scale=form.scale,
+            sliding_window=form.sliding_window,
+        )
+        request = OpenSessionRequest(
+            token=self._link.token,
+            job=job,
+            dp_rank=dp_rank,
+            cp_rank=cp_rank,
+            from_step=from_step,
+            last_digest=last_digest or b"",
+            member=member or member_name(),
+            shape=shape,
+            head_groups=head_groups,
+        )
+        try:
+            answer = self._call(
+                "OpenSession", request.SerializeToString(), open_seconds
+            )
+        except BaseException:
+            self._link.leave()
+            raise
+        super().__init__(cp_rank, OpenSessionResponse.FromString(answer).cp_size)
+
+    def _call(self, method: str, request: bytes, seconds: float) -> bytes:
+        call = self._transport.call(_SERVICE + method, request, seconds)
+        status, answer = call.finish()
+        _native.raise_status(*status)
+        return answer
+
+    def begin_step(self, step: int) -> None:
+        """As AttentionWorker."""
+        self._link.begin_step(step)
+
+    def end_step(self, step: int) -> None:
+        """As AttentionWorker."""
+        self._link.end_step(step)
+
+    def abandon_step(self, _: str) -> None:
+        """Ends the session, so that the peers don't wait: open another."""
+        self.close()
+
+    def run_forward(
+        self,
+        micro_batch: MicroBatch,
+        form: AttentionForm,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+    ) -> ForwardPass:
+        """As AttentionWorker."""
+        if form != self._form:
+            raise invalid_argument("form", f"{form}", f"the session's, {self._form}")
+        step, rows = self.step, query.shape[0]
+        of_heads = (rows, form.query_heads)
+        tensors = [
+            *(self._tensor(given.shape, given) for given in (query, key, value)),
+            self._tensor(query.shape),
+            _ArenaTensor(self._link, of_heads, torch.float32),
+        ]
+        offsets = [tensor.offset for tensor in tensors]
+        self._link.forward(step, micro_batch.index, rows, offsets)
+        # The memory goes back with the pass.
+        output = tensors[3].tensor.clone()
+        return ForwardPass(output, (), _Pass(micro_batch.index, tensors))
+
+    def run_backward(
+        self, state: object, _: Sequence[Tensor], gradient: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As AttentionWorker."""
+        forward = cast(_Pass, state)
+        given = self._tensor(gradient.shape, gradient)
+        results = [self._tensor(of.tensor.shape) for of in forward.tensors[:3]]
+        offsets = [of.offset for of in (*forward.tensors, given, *results)]
+        self._link.backward(self.step, forward.index, gradient.shape[0], offsets)
+        query, key, value = (result.tensor.clone() for result in results)
+        return query, key, value
+
+    def _tensor(
+        self, shape: Sequence[int], content: Tensor | None = None
+    ) -> _ArenaTensor:
+        return _ArenaTensor(self._link, shape, self._form.dtype, content)
+
+    def close(self) -> None:
+        """Ends the session and detaches; later passes raise UnavailableError."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self._link.is_gone:
+            request = CloseSessionRequest(token=self._link.token)
+            call = self._transport.call(
+                _SERVICE + "CloseSession", request.SerializeToString(), _CLOSE_SECONDS
+            )
+            # The worker may be gone by now: nothing is lost.
+            call.finish()
+        self._link.leave()

@@ -1,0 +1,118 @@
+"""Attention over a micro-batch's documents and its context-parallel group."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from evenpack._native import MicroBatch
+from evenpack.attention_workers import AttentionWorker, InProcessWorker, SidecarWorker
+from evenpack.attention_workers.alone import lone_worker
+from evenpack.attention_workers.attention_form import AttentionForm
+from evenpack.errors import FailedPreconditionError
+from evenpack.invalid_argument import invalid_argument, quoted
+
+Backend = Literal["inprocess", "sidecar"]
+_WORKERS: dict[str, type[AttentionWorker]] = {
+    "inprocess": InProcessWorker,
+    "sidecar": SidecarWorker,
+}
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        context: Any,  # noqa: ANN401 - with whatever attributes it is given
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        micro_batch: MicroBatch,
+        form: AttentionForm,
+        worker: AttentionWorker,
+    ) -> Tensor:
+        done = worker.forward(micro_batch, form, query, key, value)
+        context.save_for_backward(*done.saved)
+        context.state = done.state
+        context.worker = worker
+        return done.output
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        context: Any,  # noqa: ANN401
+        gradient: Tensor,
+    ) -> tuple[Tensor | None, ...]:
+        gradients = context.worker.backward(
+            context.state, context.saved_tensors, gradient.contiguous()
+        )
+        return (*gradients, None, None, None)
+
+
+def _worker_for(
+    micro_batch: MicroBatch, backend: str, worker: AttentionWorker | None
+) -> AttentionWorker:
+    kind = _WORKERS.get(backend)
+    if kind is None:
+        accepted = " or ".join(quoted(name) for name in _WORKERS)
+        raise invalid_argument("backend", quoted(backend), accepted)
+    if isinstance(worker, kind):
+        return worker
+    if worker is not None:
+        raise invalid_argument("worker", type(worker).__name__, kind.__name__)
+    if backend == "inprocess" and micro_batch.context_parallel == 1:
+        return lone_worker()
+    raise FailedPreconditionError(
+        f"worker: None is not accepted for a group of {micro_batch.context_parallel} "
+        f"under backend {quoted(backend)}; accepted: {kind.__name__}"
+    )
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    plan: MicroBatch,
+    backend: Backend = "inprocess",
+    *,
+    worker: AttentionWorker | None = None,
+    scale: float | None = None,
+    sliding_window: int = 0,
+) -> Tensor:
+    """Causal attention of a rank's tokens to their documents' keys, differentiable.
+
+    Rows are the tokens that the rank holds of the micro-batch in local order, then its
+    padding: plan.rank_tokens[r] + plan.rank_padding[r] of them. Padding is not read;
+    its rows of the result, and of gradients, are 0. Keys and values travel to the ranks
+    whose queries see them; their gradients are summed over ranks in float32.
+
+    Args:
+        query: [rows, query_heads, head_size]; float32, bfloat16 or float16 on the
+            processor; head_size 64, 128, 192 or 256.
+        key: [rows, kv_heads, head_size]; query_heads is a multiple of kv_heads.
+        value: like key.
+        plan: the micro-batch, of a step of the dataset.
+        backend: "inprocess", or "sidecar" for an evenpack-worker beside the trainer.
+        worker: the rank's, of that kind, within an attempt at the step. A micro-batch
+            that is not cut needs none in the process.
+        scale: what scores are multiplied by; None: 1 / sqrt(head_size).
+        sliding_window: a query sees itself and the sliding_window - 1 tokens before it;
+            0: all before it.
+
+    Returns:
+        [rows, query_heads, head_size], of the type of query.
+
+    Raises:
+        InvalidArgumentError: tensors that don't fit each other or the plan.
+        AbortedError: a peer was lost; the attempt that this is in deals with it.
+        FailedPreconditionError: no step has begun, or the group is of another size.
+        UnimplementedError: tensors of another device.
+    """
+    by = _worker_for(plan, backend, worker)
+    form = AttentionForm.of(query, key, value, scale or 0.0, sliding_window)
+    result: Tensor = _Attention.apply(
+        query.contiguous(), key.contiguous(), value.contiguous(), plan, form, by
+    )
+    return result

@@ -1,0 +1,67 @@
+#include "gpu_worker/sidecar_client/sidecar_link.h"
+
+#include <utility>
+
+namespace evenpack::worker {
+
+SidecarLink::SidecarLink(Attachment attachment)
+    : attachment_(std::move(attachment)),
+      allocator_(attachment_.arena().data_bytes()),
+      writer_(attachment_.arena(), [this] { return attachment_.IsGone(); }) {}
+
+std::string SidecarLink::token() const {
+  return {attachment_.token().begin(), attachment_.token().end()};
+}
+
+absl::StatusOr<ArenaBlock> SidecarLink::Allocate(uint64_t bytes) {
+  const absl::StatusOr<uint64_t> offset = allocator_.Allocate(bytes);
+  if (!offset.ok()) return offset.status();
+  return ArenaBlock{*offset, attachment_.arena().data() + *offset};
+}
+
+absl::StatusOr<uint64_t> SidecarLink::Submit(SubmissionKind kind, uint64_t step) {
+  Submission submission;
+  submission.kind = kind;
+  submission.step = step;
+  return writer_.Submit(submission);
+}
+
+absl::StatusOr<uint64_t> SidecarLink::BeginStep(uint64_t step) {
+  return Submit(SubmissionKind::kBeginStep, step);
+}
+
+absl::StatusOr<uint64_t> SidecarLink::EndStep(uint64_t step) {
+  return Submit(SubmissionKind::kEndStep, step);
+}
+
+absl::StatusOr<uint64_t> SidecarLink::SubmitPass(Submission submission,
+                                                 const ArenaTensors& tensors) {
+  submission.tensors[kQuery] = tensors.query;
+  submission.tensors[kKey] = tensors.key;
+  submission.tensors[kValue] = tensors.value;
+  submission.tensors[kOutput] = tensors.output;
+  submission.tensors[kLogSumExp] = tensors.log_sum_exp;
+  submission.tensors[kOutputGradient] = tensors.output_gradient;
+  submission.tensors[kQueryGradient] = tensors.query_gradient;
+  submission.tensors[kKeyGradient] = tensors.key_gradient;
+  submission.tensors[kValueGradient] = tensors.value_gradient;
+  return writer_.Submit(submission);
+}
+
+absl::StatusOr<uint64_t> SidecarLink::Forward(uint64_t step, uint32_t micro_batch,
+                                              uint64_t rows,
+                                              const ArenaTensors& tensors,
+                                              uint64_t ready) {
+  return SubmitPass({SubmissionKind::kForward, micro_batch, step, rows, ready, {}},
+                    tensors);
+}
+
+absl::StatusOr<uint64_t> SidecarLink::Backward(uint64_t step, uint32_t micro_batch,
+                                               uint64_t rows,
+                                               const ArenaTensors& tensors,
+                                               uint64_t ready) {
+  return SubmitPass({SubmissionKind::kBackward, micro_batch, step, rows, ready, {}},
+                    tensors);
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,180 @@
+"""Ranks whose attention is computed by evenpack-worker processes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import example_attention
+import example_jobs
+import pytest
+import torch
+from evenpack import Client, PackedDataset, ServerOptions, Step
+from evenpack.attention_workers import AttentionForm, SidecarWorker
+from evenpack.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from evenpack.sharded_attention import attention
+from server_process import ServerProcess
+from worker_service_process import WorkerServiceProcess
+
+FORM = AttentionForm(torch.float32, query_heads=4, kv_heads=2, head_size=64)
+ARENA = 64 << 20
+
+
+@pytest.fixture
+def served(server: ServerProcess) -> ServerProcess:
+    """With the job "run" of two context-parallel ranks and a few small steps."""
+    client = Client(server.grpc_address)
+    spec = example_jobs.spec(
+        window=256,
+        max_length=384,
+        parallelism={"context": 2, "micro_batches_per_rank": 2},
+        policy={"wlb": {"queue_thresholds": [128]}},
+    )
+    client.create_job("run", spec)
+    example_jobs.feed(client, "run", example_jobs.lengths(40).clip(1, 256))
+    return server
+
+
+@pytest.fixture
+def sidecars(served: ServerProcess) -> Iterator[list[WorkerServiceProcess]]:
+    """One for each rank."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(WorkerServiceProcess(served.grpc_address))
+            for _ in range(2)
+        ]
+
+
+def open_worker(folder: str, rank: int = 0, **changes: object) -> SidecarWorker:
+    """A session of a rank."""
+    options: dict[str, Any] = {"job": "run", "form": FORM, "arena_bytes": ARENA}
+    return SidecarWorker(folder, dp_rank=0, cp_rank=rank, **(options | changes))
+
+
+def execute(worker: SidecarWorker, step: Step, layers: int = 2) -> int:
+    """All layers of a step, right; how many attempts it took."""
+    attempts = 0
+    for attempt in worker.attempts(step.index):
+        attempts += 1
+        with attempt:
+            for micro_batch in step:
+                for _ in range(layers):
+                    layer = example_attention.Layer(micro_batch, worker.cp_rank)
+                    output = attention(
+                        *layer.inputs, micro_batch, "sidecar", worker=worker
+                    )
+                    output.backward(layer.output_gradient)
+                    layer.check(output)
+    return attempts
+
+
+def run_ranks(
+    server: ServerProcess,
+    sidecars: list[WorkerServiceProcess],
+    body: Callable[[SidecarWorker, Iterator[Step]], int],
+) -> list[int]:
+    """body(worker, steps) on each rank."""
+
+    def rank(index: int) -> int:
+        with (
+            open_worker(sidecars[index].folder, index) as worker,
+            PackedDataset(
+                server.grpc_address,
+                job="run",
+                cp_rank=index,
+                options=ServerOptions(sends_durable=index == 0),
+            ) as steps,
+        ):
+            assert worker.cp_size == 2
+            return body(worker, iter(steps))
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(rank, range(2)))
+
+
+def test_a_job_is_executed_whole(
+    served: ServerProcess, sidecars: list[WorkerServiceProcess]
+) -> None:
+    """In memory for a few passes, which is given back."""
+    executed = run_ranks(
+        served,
+        sidecars,
+        lambda worker, steps: sum(execute(worker, step) for step in steps),
+    )
+    assert executed[0] == executed[1] > 3
+
+
+def test_forward_passes_alone_give_their_memory_back(
+    served: ServerProcess, sidecars: list[WorkerServiceProcess]
+) -> None:
+    """Of many times the arena."""
+
+    def evaluate(worker: SidecarWorker, steps: Iterator[Step]) -> int:
+        step = next(steps)
+        passes = 0
+        (micro_batch, *_) = step
+        rows = int(micro_batch.rank_tokens[worker.cp_rank])
+        taken = rows * (2 * 4 + 2 * 2) * 64 * 4
+        layer = example_attention.Layer(micro_batch, worker.cp_rank)
+        for attempt in worker.attempts(step.index):
+            with attempt, torch.no_grad():
+                while passes * taken < 2 * ARENA:
+                    attention(*layer.inputs, micro_batch, "sidecar", worker=worker)
+                    passes += 1
+        return passes
+
+    # Ranks hold as many rows within one, so that both end together.
+    assert len(set(run_ranks(served, sidecars, evaluate))) == 1
+
+
+def test_a_session_says_what_it_does_not_take(
+    sidecars: list[WorkerServiceProcess],
+) -> None:
+    """And leaves the worker to the next one."""
+    folder = sidecars[0].folder
+    with pytest.raises(NotFoundError, match="other"):
+        open_worker(folder, job="other")
+    with pytest.raises(InvalidArgumentError, match="head_size: 65"):
+        open_worker(folder, form=AttentionForm(torch.float32, 4, 2, 65))
+    with pytest.raises(InvalidArgumentError, match="member"):
+        open_worker(folder, member="x" * 257)
+    with pytest.raises(UnavailableError, match=r"attach\.sock"):
+        open_worker(f"{folder}/nowhere")
+    with pytest.raises(ResourceExhaustedError):
+        open_worker(folder, arena_bytes=1 << 50)
+    with (
+        open_worker(folder),
+        pytest.raises(FailedPreconditionError, match="attached"),
+    ):
+        open_worker(folder)
+    open_worker(folder).close()
+
+
+def test_a_pass_of_another_form_is_refused(
+    sidecars: list[WorkerServiceProcess],
+) -> None:
+    """Before it is sent."""
+    (micro_batch, *_) = example_attention.steps(2, 1)[0]
+    with open_worker(sidecars[0].folder) as worker:
+        given = [torch.zeros(7, 4, 64)] * 3
+        with pytest.raises(InvalidArgumentError, match=r"kv_heads=4.*kv_heads=2"):
+            attention(*given, micro_batch, "sidecar", worker=worker)
+
+
+def test_a_worker_that_is_killed_is_told_of(
+    sidecars: list[WorkerServiceProcess],
+) -> None:
+    """Rather than waited for."""
+    worker = open_worker(sidecars[0].folder)
+    sidecars[0].kill()
+    with pytest.raises(UnavailableError, match="the worker is gone"):
+        next(worker.attempts(0)).__enter__()
+    worker.close()

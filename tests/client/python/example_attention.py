@@ -1,0 +1,139 @@
+"""Attention of whole micro-batches, by PyTorch in float64, and its parts by rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from evenpack import MicroBatch, PackedDataset, Step
+from torch import Tensor
+
+# Of float32, as gpu_worker/selftest accepts it.
+ACCEPTED = 1e-5
+
+
+def steps(context: int, count: int, **changes: object) -> list[Step]:
+    """Steps of two micro-batches of a few hundred tokens."""
+    spec: dict[str, object] = {
+        "streams": [{"name": "text"}],
+        "window": 256,
+        "max_length": 384,
+        "parallelism": {"micro_batches_per_rank": 2, "context": context},
+        "policy": {"wlb": {"queue_thresholds": [128]}},
+    }
+    drawn = np.random.default_rng(3).lognormal(3.2, 1.0, 60 * count)
+    lengths = np.clip(drawn, 1, 256).astype(np.uint32)
+    dataset = PackedDataset(spec=spec | changes, lengths=lengths)
+    found = [step for step, _ in zip(dataset, range(count), strict=False)]
+    assert len(found) == count
+    return found
+
+
+@dataclass(frozen=True)
+class Whole:
+    """One layer's tensors of a micro-batch, a row for each token in sequence order."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    output_gradient: Tensor
+    output: Tensor
+    query_gradient: Tensor
+    key_gradient: Tensor
+    value_gradient: Tensor
+
+
+def _documents(
+    micro_batch: MicroBatch, parts: list[Tensor], scale: float | None, window: int
+) -> Tensor:
+    """By its definition, document after document."""
+    results = [parts[0][:0]]
+    starts = micro_batch.cu_seqlens.tolist()
+    for begin, end in pairwise(starts):
+        query, key, value = (part[begin:end].transpose(0, 1) for part in parts)
+        groups = query.shape[0] // key.shape[0]
+        at = torch.arange(end - begin)
+        seen = at[:, None] >= at
+        if window:
+            seen &= at[:, None] < at + window
+        result = torch.nn.functional.scaled_dot_product_attention(
+            query,
+            key.repeat_interleave(groups, 0),
+            value.repeat_interleave(groups, 0),
+            attn_mask=seen,
+            scale=scale,
+        )
+        results.append(result.transpose(0, 1))
+    return torch.cat(results)
+
+
+def whole(
+    micro_batch: MicroBatch,
+    *,
+    query_heads: int = 4,
+    kv_heads: int = 2,
+    head_size: int = 64,
+    scale: float | None = None,
+    window: int = 0,
+) -> Whole:
+    """Random, the same on every rank, with the results of float64."""
+    generator = torch.Generator().manual_seed(micro_batch.index)
+    heads = (query_heads, kv_heads, kv_heads, query_heads)
+    given = [
+        torch.randn(micro_batch.tokens, each, head_size, generator=generator)
+        for each in heads
+    ]
+    exact = [tensor.double().requires_grad_() for tensor in given[:3]]
+    output = _documents(micro_batch, exact, scale, window)
+    gradients = torch.autograd.grad(
+        output, exact, given[3].double(), materialize_grads=True
+    )
+    results = [output.detach(), *gradients]
+    return Whole(*given, *(result.float() for result in results))
+
+
+def of_rank(
+    rows: Tensor, micro_batch: MicroBatch, rank: int, padding: float = float("nan")
+) -> Tensor:
+    """A rank's part, behind it its padding."""
+    own = rows[torch.from_numpy(micro_batch.slices(rank).token_indices).long()]
+    pad = int(micro_batch.rank_padding[rank])
+    return torch.cat([own, torch.full((pad, *rows.shape[1:]), padding)])
+
+
+def difference(found: Tensor, expected: Tensor) -> float:
+    """The largest, relative to the largest number expected."""
+    if expected.numel() == 0:
+        return 0.0
+    off = (found.detach() - expected).abs().max()
+    return float(off / expected.abs().max().clamp(min=1e-6))
+
+
+class Layer:
+    """A rank's tensors of one micro-batch, and what must come of them."""
+
+    def __init__(self, micro_batch: MicroBatch, rank: int, **form: object) -> None:
+        """Inputs whose padding must not be read."""
+        self.micro_batch = micro_batch
+        self._whole = whole(micro_batch, **form)  # type: ignore[arg-type]
+        self._rank = rank
+        names = ("query", "key", "value")
+        self.inputs = [
+            of_rank(getattr(self._whole, name), micro_batch, rank).requires_grad_()
+            for name in names
+        ]
+        self.output_gradient = of_rank(self._whole.output_gradient, micro_batch, rank)
+
+    def check(self, output: Tensor) -> None:
+        """After a backward pass."""
+        names = ("output", "query_gradient", "key_gradient", "value_gradient")
+        for name, found in zip(
+            names, [output, *(each.grad for each in self.inputs)], strict=True
+        ):
+            expected = of_rank(
+                getattr(self._whole, name), self.micro_batch, self._rank, padding=0.0
+            )
+            assert found is not None and found.shape == expected.shape
+            assert difference(found, expected) <= ACCEPTED, name

@@ -1,0 +1,147 @@
+"""evenpack.attention against PyTorch's own, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evenpack
+import example_attention
+import pytest
+import torch
+from evenpack.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
+from evenpack.sharded_attention import attention
+from torch import Tensor
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"query_heads": 3, "kv_heads": 3},
+        {"query_heads": 8, "kv_heads": 1, "head_size": 128},
+        {"scale": 0.3},
+        {"window": 17},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("layout", ["LAYOUT_NATIVE", "LAYOUT_MEGATRON_THD"])
+def test_output_and_gradients_are_those_of_the_definition(
+    form: dict[str, Any], layout: str
+) -> None:
+    """Padding or none; numbers of padding are not read."""
+    changes = {"consumer_layout": {"layout": layout}}
+    for step in example_attention.steps(1, 2, **changes):
+        for micro_batch in step:
+            layer = example_attention.Layer(micro_batch, 0, **form)
+            output = attention(
+                *layer.inputs,
+                micro_batch,
+                scale=form.get("scale"),
+                sliding_window=form.get("window", 0),
+            )
+            output.backward(layer.output_gradient)
+            layer.check(output)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "accepted"), [(torch.bfloat16, 2e-2), (torch.float16, 2e-3)]
+)
+def test_half_precision_keeps_its_type(dtype: torch.dtype, accepted: float) -> None:
+    """And rounds no more than that."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    layer = example_attention.Layer(micro_batch, 0)
+    found = attention(*[each.detach().to(dtype) for each in layer.inputs], micro_batch)
+    assert found.dtype == dtype
+    exact = attention(*layer.inputs, micro_batch)
+    assert example_attention.difference(found.float(), exact.detach()) <= accepted
+
+
+def test_it_is_a_part_of_a_larger_graph() -> None:
+    """Of tensors that are no leaves and do not lie row after row; twice over."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    torch.manual_seed(1)
+    hidden = torch.randn(micro_batch.tokens, 32)
+    mix = torch.nn.Linear(32, 3 * 2 * 64)
+
+    def loss() -> Tensor:
+        query, key, value = mix(hidden).view(-1, 2, 3 * 64).chunk(3, dim=-1)
+        assert not query.is_contiguous()
+        return attention(query, key, value, micro_batch).square().sum()
+
+    first = loss()
+    first.backward(retain_graph=True)
+    gradient = mix.weight.grad.clone()
+    first.backward()
+    torch.testing.assert_close(mix.weight.grad, 2 * gradient)
+    with torch.no_grad():
+        moved = mix.weight.grad / mix.weight.grad.norm() * 1e-3
+        mix.weight += moved
+        # By the gradient's own length, to first order.
+        grown = float(loss() - first)
+    assert grown == pytest.approx(float((gradient * moved).sum()), rel=0.05)
+
+
+def test_the_package_has_it_by_name() -> None:
+    """And says so of what it doesn't have."""
+    assert evenpack.attention is attention
+    with pytest.raises(AttributeError, match="no attribute 'attend'"):
+        _ = evenpack.attend  # type: ignore[attr-defined]
+
+
+def _tensor(
+    *shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu"
+) -> Tensor:
+    return torch.zeros(*shape, dtype=dtype, device=device)
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "value", "message"),
+    [
+        ((7, 64), (7, 1, 64), (7, 1, 64), r"query: \[7, 64\]"),
+        ((7, 2, 64), (7, 1, 128), (7, 1, 128), r"key: \[7, 1, 128\]"),
+        ((7, 2, 64), (6, 1, 64), (6, 1, 64), r"key: \[6, 1, 64\]"),
+        ((7, 2, 64), (7, 2, 64), (7, 1, 64), r"value: \[7, 1, 64\]"),
+        ((7, 3, 64), (7, 2, 64), (7, 2, 64), "kv_heads: 2 .*query_heads, 3"),
+        ((7, 2, 65), (7, 2, 65), (7, 2, 65), "head_size: 65"),
+        ((7, 2, 64), (7, 2, 64), (7, 2, 64), r"query: \[7, 2, 64\] of 32 bits"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(
+    query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], message: str
+) -> None:
+    """The message names the tensor, its form and what would do."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    tensors = [_tensor(*shape) for shape in (query, key, value)]
+    with pytest.raises(InvalidArgumentError, match=message):
+        attention(*tensors, micro_batch)
+
+
+def test_other_types_and_devices_are_refused() -> None:
+    """Rather than converted."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    shape = (micro_batch.tokens, 2, 64)
+    given = _tensor(*shape)
+    with pytest.raises(InvalidArgumentError, match=r"dtype: torch.float64"):
+        attention(*[_tensor(*shape, dtype=torch.float64)] * 3, micro_batch)
+    with pytest.raises(InvalidArgumentError, match=r"key: torch.bfloat16"):
+        attention(given, _tensor(*shape, dtype=torch.bfloat16), given, micro_batch)
+    with pytest.raises(UnimplementedError, match="query: a tensor on meta"):
+        attention(*[_tensor(*shape, device="meta")] * 3, micro_batch)
+
+
+def test_a_worker_of_the_right_kind_is_asked_for() -> None:
+    """Where the micro-batch is cut, and for a sidecar always."""
+    (micro_batch, *_) = example_attention.steps(2, 1)[0]
+    given = [_tensor(7, 2, 64)] * 3
+    with pytest.raises(FailedPreconditionError, match=r"a group of 2 .*InProcess"):
+        attention(*given, micro_batch)
+    with pytest.raises(FailedPreconditionError, match="accepted: SidecarWorker"):
+        attention(*given, micro_batch, "sidecar")
+    with pytest.raises(InvalidArgumentError, match="backend: 'cuda'"):
+        attention(*given, micro_batch, "cuda")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="worker: object"):
+        attention(*given, micro_batch, worker=object())  # type: ignore[arg-type]
