@@ -1,6 +1,7 @@
 #include "client/cli/online/document_source.h"
 
-#include <initializer_list>
+#include <array>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,10 +12,14 @@
 #include "client/cli/document_stream.h"
 #include "client/cli/job_flags.h"
 #include "client/cli/lengths_file.h"
+#include "client/cli/online/jsonl_flags.h"
 #include "client/cli/online/jsonl_source.h"
+#include "client/cli/online/tokenizer_source.h"
 
 namespace evenpack {
 namespace {
+
+constexpr std::array<const char*, 2> kPassFlags = {"--repeat", "--seed"};
 
 // One pass over a file of any size.
 class LengthsSource : public DocumentSource {
@@ -73,30 +78,18 @@ absl::StatusOr<std::unique_ptr<DocumentSource>> OpenLengths(
 
 absl::StatusOr<std::unique_ptr<DocumentSource>> OpenJsonl(const FlagValues& values,
                                                           const Interrupt& interrupt) {
-  FlagReader reader(values);
-  const std::string path = reader.Text("--jsonl", "a file with one JSON object a line");
-  JsonlFields fields;
-  const auto read = [&values, &reader](const char* flag) -> std::optional<std::string> {
-    if (!IsGiven(values, flag)) return std::nullopt;
-    return reader.Text(flag, "the name of a field");
-  };
-  fields.length = read("--length-field");
-  fields.text = read("--text-field");
-  fields.id = read("--id-field");
-  fields.loss_tokens = read("--loss-tokens-field");
-  fields.source = read("--source-field");
-  if (!reader.status().ok()) return reader.status();
-  if (fields.length.has_value() && fields.text.has_value()) {
-    return absl::InvalidArgumentError(
-        "--length-field together with --text-field is not accepted; accepted: one of "
-        "the two");
+  absl::StatusOr<JsonlFlags> flags = ReadJsonlFlags(values);
+  if (!flags.ok()) return flags.status();
+  if (!flags->tokenizer.has_value()) {
+    return OpenJsonlSource(flags->path, std::move(flags->fields), interrupt);
   }
-  return OpenJsonlSource(path, std::move(fields), interrupt);
+  return OpenTokenizerSource(flags->path, *std::move(flags->tokenizer),
+                             std::move(flags->fields), interrupt);
 }
 
 // A flag of the other kind of file would have no effect.
-absl::Status RefuseFlags(const FlagValues& values,
-                         std::initializer_list<const char*> flags, const char* file) {
+absl::Status RefuseFlags(const FlagValues& values, std::span<const char* const> flags,
+                         const char* file) {
   for (const char* const flag : flags) {
     if (!IsGiven(values, flag)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -121,14 +114,11 @@ absl::StatusOr<std::unique_ptr<DocumentSource>> OpenDocumentSource(
         "; accepted: one of --lengths FILE, --idx PREFIX and --jsonl FILE"));
   }
   if (given[0] != absl::string_view("--jsonl")) {
-    absl::Status status = RefuseFlags(values,
-                                      {"--length-field", "--text-field", "--id-field",
-                                       "--loss-tokens-field", "--source-field"},
-                                      given[0]);
+    absl::Status status = RefuseFlags(values, JsonlFlagNames(), given[0]);
     if (!status.ok()) return status;
     return OpenLengths(values, interrupt);
   }
-  absl::Status status = RefuseFlags(values, {"--repeat", "--seed"}, "--jsonl");
+  absl::Status status = RefuseFlags(values, kPassFlags, "--jsonl");
   if (!status.ok()) return status;
   return OpenJsonl(values, interrupt);
 }

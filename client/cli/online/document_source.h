@@ -34,6 +34,15 @@ class DocumentSource {
 
   virtual ~DocumentSource() = default;
 
+  // To find a document's length takes long: what a stream has already is to be passed
+  // over by Skip rather than sent again and compared.
+  virtual bool skips() const { return false; }
+  // Passes over the first `count` documents, before the first call of Next and at most
+  // once: how many, fewer where there are no more. UNIMPLEMENTED unless skips();
+  // else as Next.
+  virtual absl::StatusOr<uint64_t> Skip(uint64_t /*count*/) {
+    return absl::UnimplementedError("documents of this file are not passed over");
+  }
   // The next document; none at the end.
   // INVALID_ARGUMENT naming the line; CANCELLED if interrupted while it waits.
   virtual absl::StatusOr<std::optional<SourceDocument>> Next() = 0;
@@ -44,8 +53,9 @@ class DocumentSource {
   virtual std::string note() const { return {}; }
 };
 
-// What --lengths or --idx (with --repeat and --seed) or --jsonl (with its fields)
-// names. `interrupt` must outlive the source. INVALID_ARGUMENT naming the flag.
+// What --lengths or --idx (with --repeat and --seed) or --jsonl (with its fields and
+// its tokenizer) names. `interrupt` must outlive the source. INVALID_ARGUMENT naming
+// the flag.
 absl::StatusOr<std::unique_ptr<DocumentSource>> OpenDocumentSource(
     const FlagValues& values, const Interrupt& interrupt);
 

@@ -7,11 +7,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/json_text.h"
 #include "client/cli/online/document_source.h"
 #include "client/cli/online/ingest_run.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/quoted_value.h"
 #include "client/cli/text_table.h"
 
 namespace evenpack {
@@ -66,6 +68,34 @@ std::string ReportText(const IngestFlags& flags, const IngestReport& report) {
       report.next_sequence, report.ended ? ", stream ended" : "");
 }
 
+// Passes over what the stream has, where the source wants that; the sequence number of
+// the next document.
+absl::StatusOr<uint64_t> PassOver(const IngestFlags& flags,
+                                  const client::Producer& producer,
+                                  DocumentSource& source, Output& err) {
+  if (!source.skips()) return flags.from_sequence;
+  const uint64_t next = producer.next_sequence();
+  const std::string stream = QuotedValue(flags.producer.stream);
+  if (flags.from_sequence > next) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "from_sequence: ", flags.from_sequence, " leaves a gap in stream ", stream,
+        "; accepted: at most ", next, ", the number of its next document"));
+  }
+  const uint64_t had = next - flags.from_sequence;
+  const absl::StatusOr<uint64_t> skipped = source.Skip(had);
+  if (!skipped.ok()) return skipped.status();
+  if (*skipped > 0) {
+    err.Write(absl::StrCat("evenpackctl: note: documents that stream ", stream,
+                           " has already, passed over: ", *skipped, "\n"));
+  }
+  if (*skipped < had && flags.end_of_stream) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "documents: ", flags.from_sequence + *skipped, " is not how many stream ",
+        stream, " has; accepted: ", next, ", the number accepted so far"));
+  }
+  return next;
+}
+
 }  // namespace
 
 absl::Status RunIngest(const FlagValues& values, const OnlineContext& context) {
@@ -78,8 +108,10 @@ absl::Status RunIngest(const FlagValues& values, const OnlineContext& context) {
   absl::StatusOr<client::Client> client = Connect(values, context);
   if (!client.ok()) return client.status();
   const SignalGuard guard(context.interrupt);
+  client::ProducerOptions options = flags->producer;
+  if ((*source)->skips()) options.from_sequence.reset();
   const absl::StatusOr<std::unique_ptr<client::Producer>> producer =
-      client->OpenProducer(flags->producer);
+      client->OpenProducer(options);
   if (!producer.ok()) return producer.status();
   absl::Status status;
   IngestReport report;
@@ -87,9 +119,11 @@ absl::Status RunIngest(const FlagValues& values, const OnlineContext& context) {
     const InterruptWatch watch(context.interrupt,
                                [&producer] { (*producer)->Cancel(); });
     ProgressBar progress(context.terminal, "sending");
-    IngestRun run(flags->from_sequence, flags->producer.batch_documents, **source,
-                  **producer, progress);
-    status = run.Run(flags->end_of_stream);
+    const absl::StatusOr<uint64_t> first =
+        PassOver(*flags, **producer, **source, context.err);
+    IngestRun run(first.value_or(flags->from_sequence), options.batch_documents,
+                  **source, **producer, progress);
+    status = first.ok() ? run.Run(flags->end_of_stream) : first.status();
     report = run.Report();
   }
   context.out.Write(flags->json ? ReportJson(*flags, report)

@@ -17,7 +17,7 @@ namespace evenpack {
 
 struct IngestReport {
   // Of the source, those that the stream now has. Documents that it had before count
-  // once the server has found them to be the same.
+  // once the server has found them to be the same; those passed over don't.
   uint64_t documents = 0;
   uint64_t tokens = 0;
   // The server has all documents of the stream below this number.

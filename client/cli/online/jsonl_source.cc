@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,11 @@ absl::Status Missing(const std::string& field) {
       absl::StrCat("field ", QuotedValue(field), " is missing"));
 }
 
+std::string Quoted(const nlohmann::json& value) {
+  return QuotedValue(
+      value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 absl::StatusOr<uint64_t> WholeNumber(const std::string& field,
                                      const nlohmann::json& value, uint64_t least,
                                      uint64_t most) {
@@ -31,10 +37,8 @@ absl::StatusOr<uint64_t> WholeNumber(const std::string& field,
     const auto number = value.get<uint64_t>();
     if (number >= least && number <= most) return number;
   }
-  return InvalidField(
-      absl::StrCat("field ", QuotedValue(field)),
-      QuotedValue(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)),
-      absl::StrCat("a whole number from ", least, " to ", most));
+  return InvalidField(absl::StrCat("field ", QuotedValue(field)), Quoted(value),
+                      absl::StrCat("a whole number from ", least, " to ", most));
 }
 
 // None where `name` is none.
@@ -49,35 +53,65 @@ absl::StatusOr<std::optional<uint64_t>> NamedNumber(
   return *number;
 }
 
-absl::StatusOr<uint64_t> BytesOf(const std::string& field,
-                                 const nlohmann::json& value) {
+absl::StatusOr<uint64_t> BytesOf(const std::string& field, const nlohmann::json& value,
+                                 bool end_of_document) {
   const auto* const text = value.get_ptr<const std::string*>();
-  if (text == nullptr || text->empty()) {
+  if (text == nullptr || (text->empty() && !end_of_document)) {
     return InvalidField(absl::StrCat("field ", QuotedValue(field)),
                         text == nullptr ? value.type_name() : "''",
-                        "a text that isn't empty");
+                        end_of_document ? "a text" : "a text that isn't empty");
   }
-  return text->size();
+  return text->size() + (end_of_document ? 1 : 0);
+}
+
+bool IsTokenId(const nlohmann::json& value) {
+  if (value.is_number_unsigned()) return value.get<uint64_t>() <= kMaxDocumentLength;
+  // One with a sign is none but for -0.
+  return value.is_number_integer() && value.get<int64_t>() == 0;
+}
+
+absl::StatusOr<uint64_t> CountTokenIds(const std::string& field,
+                                       const nlohmann::json& value) {
+  if (!value.is_array() || value.empty()) {
+    return InvalidField(absl::StrCat("field ", QuotedValue(field)),
+                        value.is_array() ? "[]" : value.type_name(),
+                        "a list of token ids that isn't empty");
+  }
+  for (const nlohmann::json& token : value) {
+    if (IsTokenId(token)) continue;
+    return InvalidField(absl::StrCat("field ", QuotedValue(field)), Quoted(token),
+                        absl::StrCat("token ids from 0 to ", kMaxDocumentLength));
+  }
+  return value.size();
+}
+
+// The field that is named, or is looked for without a name; null where it isn't there.
+const nlohmann::json* FindContent(const nlohmann::json& object,
+                                  const std::optional<std::string>& name, bool guess,
+                                  const char* usual) {
+  if (!guess && !name.has_value()) return nullptr;
+  const auto found = object.find(guess ? usual : *name);
+  return found == object.end() ? nullptr : &*found;
 }
 
 absl::StatusOr<uint64_t> LengthOf(const nlohmann::json& object,
                                   const JsonlFields& fields) {
-  const bool guess = !fields.length.has_value() && !fields.text.has_value();
-  const std::string length_field = fields.length.value_or("length");
-  const std::string text_field = fields.text.value_or("text");
-  if (guess || fields.length.has_value()) {
-    const auto found = object.find(length_field);
-    if (found != object.end()) {
-      return WholeNumber(length_field, *found, 1, kMaxDocumentLength);
-    }
-    if (!guess) return Missing(length_field);
+  const auto& [length, text, tokens] =
+      std::tie(fields.length, fields.text, fields.tokens);
+  const bool guess = !length.has_value() && !text.has_value() && !tokens.has_value();
+  if (const auto* const value = FindContent(object, length, guess, "length")) {
+    return WholeNumber(length.value_or("length"), *value, 1, kMaxDocumentLength);
   }
-  const auto found = object.find(text_field);
-  if (found != object.end()) return BytesOf(text_field, *found);
-  if (!guess) return Missing(text_field);
+  if (const auto* const value = FindContent(object, text, guess, "text")) {
+    return BytesOf(text.value_or("text"), *value, fields.end_of_document);
+  }
+  if (const auto* const value = FindContent(object, tokens, guess, "tokens")) {
+    return CountTokenIds(tokens.value_or("tokens"), *value);
+  }
+  if (!guess) return Missing(length.value_or(text.value_or(tokens.value_or(""))));
   return absl::InvalidArgumentError(
-      "fields 'length' and 'text' are missing; --length-field or --text-field names "
-      "another");
+      "fields 'length', 'text' and 'tokens' are missing; --length-field, --text-field "
+      "or --tokens-field names another");
 }
 
 absl::StatusOr<std::optional<uint64_t>> IdOf(const nlohmann::json& object,

@@ -15,11 +15,15 @@ namespace evenpack {
 
 // Names of fields; a field that is named must be there.
 struct JsonlFields {
-  // Tokens of the document. At most one of this and the next; neither: "length" where
-  // an object has it, else "text".
+  // Tokens of the document. At most one of this and the next two; none: "length" where
+  // an object has it, else "text", else "tokens".
   std::optional<std::string> length;
   // A text whose bytes in UTF-8 are counted as tokens.
   std::optional<std::string> text;
+  // A list of token ids, 0 to 2^31 - 1.
+  std::optional<std::string> tokens;
+  // One token more behind each text, which may then be empty.
+  bool end_of_document = false;
   // A whole number. Not named: "id" where that is one.
   std::optional<std::string> id;
   std::optional<std::string> loss_tokens;

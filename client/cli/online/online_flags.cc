@@ -144,8 +144,11 @@ CommandDefinition IngestDefinition() {
              "--jsonl: the field with the length in tokens (length, where a line "
              "has it)"},
             {"--text-field", kValue, "F",
-             "--jsonl: the field whose UTF-8 bytes are the length (text, where a "
+             "--jsonl: the field with a text, whose tokens are counted (text, where a "
              "line has no length)"},
+            {"--tokens-field", kValue, "F",
+             "--jsonl: the field with a list of token ids (tokens, where a line has "
+             "neither)"},
             {"--id-field", kValue, "F",
              "--jsonl: the field with the label, a whole number (id, where it is "
              "one)"},
@@ -153,6 +156,14 @@ CommandDefinition IngestDefinition() {
              "--jsonl: the field with the tokens that count in the loss (none: all)"},
             {"--source-field", kValue, "F",
              "--jsonl: the field with the number of the source (none: 0)"},
+            {"--tokenizer", kValue, "T",
+             "--jsonl: what counts a text's tokens: bytes (of UTF-8), "
+             "tokenizers:FILE.json or tiktoken:ENCODING; the last two need Python with "
+             "the package evenpack and that library (bytes)"},
+            {"--end-of-document", kValue, "TOKEN",
+             "--tokenizer: id or name of a token behind each text (none)"},
+            {"--python", kValue, "PROGRAM",
+             "--tokenizer: the interpreter of Python (python3)"},
             {"--from-sequence", kValue, "N",
              "sequence number of the first line's document (0)"},
             {"--end-of-stream", kSwitch, "", "end the stream after the last line"},

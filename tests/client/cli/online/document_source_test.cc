@@ -9,6 +9,7 @@
 
 #include "client/cli/document_stream.h"
 #include "tests/client/cli/index_bytes.h"
+#include "tests/client/cli/online/fake_python.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -17,6 +18,7 @@ namespace {
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
 using ::evenpack::testing::StatusIs;
+using ::evenpack::testing::WritingPython;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -51,6 +53,40 @@ TEST(DocumentSourceTest, ReadsEitherKindOfFile) {
               ElementsAre(5));
   EXPECT_THAT(Lengths({{"--jsonl", File("{\"b\": \"xy\"}\n")}, {"--text-field", "b"}}),
               ElementsAre(2));
+}
+
+TEST(DocumentSourceTest, CountsTokensHereOrInPython) {
+  EXPECT_THAT(
+      Lengths({{"--jsonl", File("{\"t\": [5, 6]}\n")}, {"--tokens-field", "t"}}),
+      ElementsAre(2));
+  EXPECT_THAT(Lengths({{"--jsonl", File("{\"text\": \"abc\"}\n{\"text\": \"\"}\n")},
+                       {"--tokenizer", "bytes"},
+                       {"--end-of-document", "256"}}),
+              ElementsAre(4, 1));
+  const std::string python = WritingPython(
+      "{\"skipped\": 0}\n{\"length\": 7, \"end\": 5}\n{\"documents\": 1}\n");
+  Interrupt interrupt;
+  const auto source = OpenDocumentSource(
+      {{"--jsonl", File("")}, {"--tokenizer", "tiktoken:gpt2"}, {"--python", python}},
+      interrupt);
+  ASSERT_THAT(source, IsOk());
+  const auto document = (*source)->Next();
+  ASSERT_THAT(document, IsOk());
+  EXPECT_EQ((*document)->length, 7U);
+}
+
+TEST(DocumentSourceTest, PassesOverWhatTakesLongToCountAndNothingElse) {
+  Interrupt interrupt;
+  for (const auto& [tokenizer, skips] : std::vector<std::pair<std::string, bool>>{
+           {"bytes", false}, {"tiktoken:gpt2", true}, {"tokenizers:a.json", true}}) {
+    const auto source = OpenDocumentSource(
+        {{"--jsonl", File("")}, {"--tokenizer", tokenizer}}, interrupt);
+    ASSERT_THAT(source, IsOk());
+    EXPECT_EQ((*source)->skips(), skips) << tokenizer;
+    if (skips) continue;
+    EXPECT_THAT((*source)->Skip(1), StatusIs(absl::StatusCode::kUnimplemented,
+                                             HasSubstr("not passed over")));
+  }
 }
 
 TEST(DocumentSourceTest, RepeatsAsPackDoes) {
@@ -96,7 +132,12 @@ TEST(DocumentSourceTest, RefusesFlagsThatDoNotGoTogether) {
       {{{"--lengths", "a"}, {"--jsonl", "b"}}, "--lengths together with --jsonl"},
       {{{"--lengths", "a"}, {"--text-field", "t"}},
        "--text-field together with --lengths is not accepted"},
+      {{{"--idx", "a"}, {"--tokenizer", "bytes"}}, "--tokenizer together with --idx"},
+      {{{"--lengths", "a"}, {"--tokens-field", "t"}},
+       "--tokens-field together with --lengths"},
       {{{"--jsonl", "a"}, {"--repeat", "2"}}, "--repeat together with --jsonl"},
+      {{{"--jsonl", "a"}, {"--seed", "2"}}, "--seed together with --jsonl"},
+      {{{"--jsonl", "a"}, {"--tokenizer", "x"}}, "--tokenizer: 'x'"},
       {{{"--jsonl", "a"}, {"--text-field", "t"}, {"--length-field", "l"}},
        "--length-field together with --text-field"},
       {{{"--jsonl", "a"}, {"--id-field", ""}}, "--id-field: ''"},

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/client/cli/online/fake_producer.h"
+#include "tests/client/cli/online/fake_python.h"
 #include "tests/client/cli/online/test_context.h"
 #include "tests/testing/status_matchers.h"
 
@@ -16,6 +17,7 @@ namespace evenpack {
 namespace {
 
 using ::evenpack::testing::FakeProducer;
+using ::evenpack::testing::FakePython;
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestContext;
@@ -96,6 +98,87 @@ TEST_F(IngestCommandTest, ReportsWhatWasAcceptedBeforeABadLine) {
   const auto report = nlohmann::json::parse(context_.out.text());
   EXPECT_EQ(report["documents"], 2);
   EXPECT_EQ(report["next_sequence"], 2);
+  EXPECT_EQ(report["ended"], false);
+}
+
+// Of a file with `lines` documents that are passed over, and two more.
+FlagValues Tokenized(const std::string& lines) {
+  const std::string python = FakePython("lines=" + lines + R"(
+    for argument; do case $argument in --skip=*) skip=${argument#--skip=};; esac; done
+    if [ $skip -gt $lines ]; then
+      echo "{\"skipped\": $lines}"
+      echo '{"documents": 0}'
+      exit
+    fi
+    echo "{\"skipped\": $skip}"
+    echo '{"length": 5, "end": 1, "id": 70}'
+    echo '{"length": 6, "end": 2}'
+    echo '{"documents": 2}')");
+  return {{"--job", "run-7"},
+          {"--jsonl", Lengths("")},
+          {"--tokenizer", "tiktoken:gpt2"},
+          {"--python", python},
+          {"--json", "true"}};
+}
+
+TEST_F(IngestCommandTest, ATokenizerPassesOverWhatTheStreamHas) {
+  producer_ = std::make_unique<FakeProducer>(50);
+  ExpectOpened();
+  FlagValues values = Tokenized("1000");
+  values["--from-sequence"] = "7";
+  EXPECT_THAT(Run(values), IsOk());
+  EXPECT_EQ(options_.from_sequence, std::nullopt);
+  EXPECT_EQ(context_.err.text(),
+            "evenpackctl: note: documents that stream 'default' has already, passed "
+            "over: 43\n");
+  const auto report = nlohmann::json::parse(context_.out.text());
+  EXPECT_EQ(report["documents"], 2);
+  EXPECT_EQ(report["tokens"], 11);
+  EXPECT_EQ(report["next_sequence"], 52);
+  EXPECT_EQ(report["ended"], false);
+}
+
+TEST_F(IngestCommandTest, AStreamThatHasMoreThanTheFileIsNotEnded) {
+  for (const bool end : {false, true}) {
+    producer_ = std::make_unique<FakeProducer>(50);
+    ExpectOpened();
+    FlagValues values = Tokenized("30");
+    if (end) values["--end-of-stream"] = "true";
+    const absl::Status status = Run(values);
+    if (end) {
+      EXPECT_THAT(status,
+                  StatusIs(absl::StatusCode::kOutOfRange,
+                           "documents: 30 is not how many stream 'default' has; "
+                           "accepted: 50, the number accepted so far"));
+    } else {
+      EXPECT_THAT(status, IsOk());
+    }
+  }
+}
+
+TEST_F(IngestCommandTest, ATokenizerLeavesNoGap) {
+  producer_ = std::make_unique<FakeProducer>(50);
+  ExpectOpened();
+  FlagValues values = Tokenized("0");
+  values["--from-sequence"] = "51";
+  EXPECT_THAT(
+      Run(values),
+      StatusIs(absl::StatusCode::kOutOfRange,
+               "from_sequence: 51 leaves a gap in stream 'default'; accepted: at "
+               "most 50, the number of its next document"));
+}
+
+TEST_F(IngestCommandTest, AStreamIsNotEndedWhereTheTokenizerFails) {
+  producer_ = std::make_unique<FakeProducer>(0);
+  ExpectOpened();
+  FlagValues values = Tokenized("0");
+  values["--python"] =
+      FakePython("echo '{\"skipped\": 0}'; echo '{\"length\": 5, \"end\": 1}'; exit 0");
+  values["--end-of-stream"] = "true";
+  EXPECT_THAT(Run(values), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                    HasSubstr("before it was done")));
+  const auto report = nlohmann::json::parse(context_.out.text());
+  EXPECT_EQ(report["documents"], 1);
   EXPECT_EQ(report["ended"], false);
 }
 

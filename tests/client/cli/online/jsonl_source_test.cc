@@ -34,6 +34,28 @@ TEST(ParseJsonDocumentTest, CountsBytesOfUtf8AfterEscapes) {
   EXPECT_EQ(LengthOf(R"({"text": "\ud83d\ude00"})"), 4U);
 }
 
+TEST(ParseJsonDocumentTest, CountsTokenIds) {
+  EXPECT_EQ(LengthOf(R"({"tokens": [5, 0, 2147483647]})"), 3U);
+  EXPECT_EQ(LengthOf(R"({"tokens": [5], "text": "abc"})"), 3U);
+  JsonlFields fields;
+  fields.tokens = "ids";
+  EXPECT_EQ(LengthOf(R"({"length": 9, "text": "a", "ids": [ 1,2,-0 ]})", fields), 3U);
+  std::string many = "{\"ids\": [0";
+  for (int i = 1; i < 100'000; ++i) many += "," + std::to_string(i);
+  EXPECT_EQ(LengthOf(many + "]}", fields), 100'000U);
+}
+
+TEST(ParseJsonDocumentTest, AnEndOfTheDocumentIsOneTokenMoreOfATextAlone) {
+  JsonlFields fields;
+  fields.end_of_document = true;
+  EXPECT_EQ(LengthOf(R"({"text": "abc"})", fields), 4U);
+  EXPECT_EQ(LengthOf(R"({"text": ""})", fields), 1U);
+  EXPECT_EQ(LengthOf(R"({"length": 5})", fields), 5U);
+  EXPECT_EQ(LengthOf(R"({"tokens": [1, 2]})", fields), 2U);
+  EXPECT_THAT(ParseJsonDocument(R"({"text": 5})", fields),
+              StatusIs(kInvalid, HasSubstr("accepted: a text")));
+}
+
 TEST(ParseJsonDocumentTest, TakesTheFieldsThatAreNamed) {
   JsonlFields fields;
   fields.text = "body";
@@ -67,10 +89,16 @@ TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
   JsonlFields text;
   text.text = "body";
   text.loss_tokens = "loss";
+  JsonlFields tokens;
+  tokens.tokens = "ids";
+  tokens.loss_tokens = "loss";
   const std::vector<std::tuple<std::string, JsonlFields, std::string>> cases = {
       {"12", {}, "'12' is not accepted; accepted: a JSON object"},
       {R"({"length": 1)", {}, "'{\"length\": 1' is not accepted"},
-      {"{}", {}, "fields 'length' and 'text' are missing"},
+      {"{}",
+       {},
+       "fields 'length', 'text' and 'tokens' are missing; --length-field, --text-field "
+       "or --tokens-field names another"},
       {R"({"length": 0})",
        {},
        "field 'length': '0' is not accepted; accepted: a whole number from 1 to "
@@ -83,6 +111,19 @@ TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
       {R"({"text": 5})", {}, "field 'text': number is not accepted"},
       {R"({"length": 5})", named, "field 'n' is missing"},
       {R"({"n": 5})", named, "field 'key' is missing"},
+      {R"({"text": "a"})", tokens, "field 'ids' is missing"},
+      {R"({"ids": []})", tokens,
+       "field 'ids': [] is not accepted; accepted: a list of token ids that isn't "
+       "empty"},
+      {R"({"ids": "5"})", tokens, "field 'ids': string is not accepted"},
+      {R"({"ids": [1, -1]})", tokens,
+       "field 'ids': '-1' is not accepted; accepted: token ids from 0 to 2147483647"},
+      {R"({"ids": [1, 2.0]})", tokens, "field 'ids': '2.0' is not accepted"},
+      {R"({"ids": [true]})", tokens, "field 'ids': 'true' is not accepted"},
+      {R"({"ids": [[1]]})", tokens, "field 'ids': '[1]' is not accepted"},
+      {R"({"ids": [2147483648]})", tokens, "field 'ids': '2147483648'"},
+      {R"({"ids": [99999999999999999999]})", tokens, "field 'ids': '1e+20'"},
+      {R"({"ids": [1, 2], "loss": 3})", tokens, "accepted: a whole number from 0 to 2"},
       {R"({"n": 5, "key": "a"})", named, "field 'key': '\"a\"' is not accepted"},
       {R"({"length": 5})", text, "field 'body' is missing"},
       {R"({"body": "abc", "loss": 4})", text,
