@@ -1,8 +1,12 @@
 #include "client/cpp/document_batch.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <vector>
 
+#include "client/cpp/token_ids.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::client {
@@ -26,6 +30,18 @@ void AppendColumn(const std::vector<Value>& column, size_t first, size_t count,
 
 }  // namespace
 
+size_t CountWithin(const DocumentColumns& documents, size_t first, size_t most,
+                   uint64_t bytes) {
+  if (documents.token_ids.empty()) return most;
+  uint64_t left = bytes / kTokenIdBytes;
+  size_t count = 0;
+  while (count < most && documents.length[first + count] <= left) {
+    left -= documents.length[first + count];
+    ++count;
+  }
+  return count;
+}
+
 void AppendDocuments(const DocumentColumns& documents, size_t first, size_t count,
                      v1::DocumentBatch& batch) {
   const auto held = static_cast<size_t>(batch.length_size());
@@ -41,6 +57,18 @@ void AppendDocuments(const DocumentColumns& documents, size_t first, size_t coun
   AppendColumn(
       documents.source, first, count, held, [](size_t) { return uint32_t{0}; },
       *batch.mutable_source());
+}
+
+void AppendTokens(const DocumentColumns& documents, size_t count, DocumentPlace& place,
+                  v1::DocumentBatch& batch) {
+  const auto first = documents.length.begin() + static_cast<ptrdiff_t>(place.document);
+  place.document += count;
+  if (documents.token_ids.empty()) return;
+  const size_t tokens =
+      std::accumulate(first, first + static_cast<ptrdiff_t>(count), size_t{0});
+  AppendTokenIds(std::span(documents.token_ids).subspan(place.token, tokens),
+                 *batch.mutable_token_ids());
+  place.token += tokens;
 }
 
 }  // namespace evenpack::client

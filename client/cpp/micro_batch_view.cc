@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/data_loss.h"
+#include "client/cpp/token_ids.h"
 #include "client/cpp/wire_shard_plan.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/step.pb.h"
@@ -96,6 +97,12 @@ std::vector<int32_t> PositionsWithin(const std::vector<int32_t>& starts) {
   return positions;
 }
 
+uint64_t SliceTokens(const RankSlices& slices) {
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < slices.size(); ++i) tokens += slices.end[i] - slices.begin[i];
+  return tokens;
+}
+
 int32_t LongestOf(const std::vector<int32_t>& starts) {
   int32_t longest = 0;
   for (size_t i = 0; i + 1 < starts.size(); ++i) {
@@ -136,6 +143,7 @@ absl::Status MicroBatchView::Read(const v1::MicroBatch& message) {
   status.Update(CheckEqual("loss_tokens", loss_tokens_, LossTokens(micro_batch_)));
   status.Update(CheckEqual("sum_squared_lengths", sum_squared_lengths_,
                            SumOfSquaredLengths(micro_batch_)));
+  if (status.ok()) status = ReadTokens(message.documents().token_ids());
   return status;
 }
 
@@ -171,6 +179,18 @@ absl::Status MicroBatchView::ReadSlices(const v1::RankSlices& message) {
   own_slices_ = *std::move(slices);
   cp_rank_ = message.cp_rank();
   return ReadDigestField("slices.digest", message.digest(), slices_digest_);
+}
+
+absl::Status MicroBatchView::ReadTokens(const std::string& bytes) {
+  const uint64_t expected = cp_rank_.has_value() ? SliceTokens(own_slices_) : tokens();
+  has_token_ids_ = bytes.size() == expected * kTokenIdBytes;
+  if (!has_token_ids_ && !bytes.empty()) {
+    return DataLoss("documents.token_ids has ", bytes.size(),
+                    " bytes; expected: ", expected * kTokenIdBytes, ", for ", expected,
+                    " tokens");
+  }
+  token_ids_ = ReadTokenIds(bytes);
+  return absl::OkStatus();
 }
 
 void MicroBatchView::LayOut() {
@@ -227,7 +247,7 @@ size_t MicroBatchView::memory_bytes() const {
             rank_padding_) +
          of(plan_.document_starts, plan_.slot_starts, plan_.slot_tokens,
             plan_.left_over, plan_.cursor) +
-         of(own_slices_.document, own_slices_.begin, own_slices_.end);
+         of(own_slices_.document, own_slices_.begin, own_slices_.end, token_ids_);
 }
 
 std::vector<int32_t> MicroBatchView::TokenIndices(const RankSlices& slices) const {

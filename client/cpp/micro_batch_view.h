@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -93,6 +94,12 @@ class MicroBatchView {
   std::optional<uint32_t> cp_rank() const { return cp_rank_; }
   // What came for cp_rank(); empty where that is none.
   const RankSlices& own_slices() const { return own_slices_; }
+  // Where the job's payload travels by value, the token ids without padding: of
+  // own_slices() in local order where a cp_rank() was asked for, else of all documents
+  // one after another. Empty: none came.
+  const std::vector<uint32_t>& token_ids() const { return token_ids_; }
+  // Whether each of those tokens' ids came; also where there is no such token.
+  bool has_token_ids() const { return has_token_ids_; }
   // Slices of any rank below context_parallel(), computed from the plan.
   RankSlices Slices(uint32_t rank) const;
   SlicePositions PositionsOf(const RankSlices& slices) const;
@@ -114,6 +121,7 @@ class MicroBatchView {
   absl::Status Read(const v1::MicroBatch& message);
   absl::Status ReadPlan(const v1::ShardPlan& message);
   absl::Status ReadSlices(const v1::RankSlices& message);
+  absl::Status ReadTokens(const std::string& bytes);
   void LayOut();
 
   uint32_t index_ = 0;
@@ -130,6 +138,8 @@ class MicroBatchView {
   std::vector<uint64_t> rank_padding_;
   std::optional<uint32_t> cp_rank_;
   RankSlices own_slices_;
+  std::vector<uint32_t> token_ids_;
+  bool has_token_ids_ = false;
   Digest128 digest_;
   Digest128 plan_digest_;
   Digest128 slices_digest_;

@@ -33,6 +33,13 @@ struct ProducerOptions {
   // Documents that were added and that the server has not accepted yet, at most. At
   // least batch_documents.
   size_t max_unaccepted_documents = 65'536;
+  // Bytes of token ids of a message, 4 a token, at most, where documents come with
+  // them; a document that is longer goes alone. 4 to 2^30.
+  size_t batch_token_bytes = 1 << 20;
+  // Bytes of token ids that were added and that the server has not accepted yet, at
+  // most; while nothing is unaccepted, one document fits whatever its length. At least
+  // batch_token_bytes.
+  size_t max_unaccepted_token_bytes = 64 << 20;
 };
 
 // INVALID_ARGUMENT naming the first field that is out of its range.
@@ -49,6 +56,10 @@ struct DocumentColumns {
   std::vector<uint32_t> loss_tokens;
   // A number for where the document comes from.
   std::vector<uint32_t> source;
+  // For a job whose payload travels by value: the documents' token ids one after
+  // another, as many as the lengths come to. Empty: none. A document that comes with
+  // them has at most 2^28 tokens.
+  std::vector<uint32_t> token_ids;
 
   size_t size() const { return length.size(); }
 };
@@ -60,7 +71,8 @@ absl::Status Validate(const DocumentColumns& documents);
 // next. An error that can't be retried is final; every later call returns it:
 //   ABORTED              the server has other content under a number
 //   FAILED_PRECONDITION  the stream has ended before a document that was added
-//   INVALID_ARGUMENT     a document that the job doesn't take
+//   INVALID_ARGUMENT     a document that the job doesn't take; one without token ids
+//                        where they travel by value, one with them where they don't
 //   NOT_FOUND            no such job or stream, or the job was deleted
 //   OUT_OF_RANGE         from_sequence is beyond what the server has: a gap
 //   DATA_LOSS            the server asks for documents that it had accepted before
@@ -76,9 +88,9 @@ class Producer {
   virtual ~Producer() = default;
 
   // Adds documents behind those added before, and blocks while max_unaccepted_documents
-  // wait. Takes them part by part where they are many; next_sequence() says how many
-  // were taken if it fails. INVALID_ARGUMENT, with nothing taken and the producer as
-  // good as before: see Validate(DocumentColumns).
+  // or max_unaccepted_token_bytes wait. Takes them part by part where they are many;
+  // next_sequence() says how many were taken if it fails. INVALID_ARGUMENT, with
+  // nothing taken and the producer as good as before: see Validate(DocumentColumns).
   virtual absl::Status Add(const DocumentColumns& documents) = 0;
   // As Add, but all or nothing, and RESOURCE_EXHAUSTED where it would block.
   virtual absl::Status TryAdd(const DocumentColumns& documents) = 0;

@@ -1,7 +1,9 @@
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/producer.h"
+#include "client/cpp/token_ids.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
 
@@ -9,6 +11,9 @@ namespace evenpack::client {
 namespace {
 
 constexpr size_t kMaxBatchDocuments = 1'048'576;
+// A message is below 2^31 bytes.
+constexpr size_t kMaxBatchTokenBytes = size_t{1} << 30;
+constexpr size_t kMaxTokenIds = kMaxBatchTokenBytes / kTokenIdBytes;
 
 template <typename Value>
 absl::Status CheckColumn(absl::string_view name, const std::vector<Value>& column,
@@ -17,6 +22,29 @@ absl::Status CheckColumn(absl::string_view name, const std::vector<Value>& colum
   return InvalidField(
       name, absl::StrCat(column.size(), " entries"),
       absl::StrCat("none, or one for each of ", documents, " documents"));
+}
+
+absl::Status CheckTokenIds(const DocumentColumns& documents) {
+  if (documents.token_ids.empty()) return absl::OkStatus();
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    if (documents.length[i] > kMaxTokenIds) {
+      return InvalidField(
+          absl::StrCat("length[", i, "]"), documents.length[i],
+          absl::StrCat("1 to ", kMaxTokenIds, " where token_ids come along"));
+    }
+    tokens += documents.length[i];
+  }
+  if (documents.token_ids.size() == tokens) return absl::OkStatus();
+  return InvalidField("token_ids", absl::StrCat(documents.token_ids.size(), " entries"),
+                      absl::StrCat("none, or ", tokens, ", the sum of length"));
+}
+
+// Of what is not accepted yet: at least what one message has.
+absl::Status CheckUnaccepted(absl::string_view name, size_t value,
+                             absl::string_view of_message, size_t least) {
+  if (value >= least) return absl::OkStatus();
+  return InvalidField(name, value, absl::StrCat("at least ", of_message, ", ", least));
 }
 
 }  // namespace
@@ -28,11 +56,14 @@ absl::Status Validate(const ProducerOptions& options) {
   }
   absl::Status status =
       CheckRange("batch_documents", options.batch_documents, 1, kMaxBatchDocuments);
-  if (status.ok() && options.max_unaccepted_documents < options.batch_documents) {
-    return InvalidField(
-        "max_unaccepted_documents", options.max_unaccepted_documents,
-        absl::StrCat("at least batch_documents, ", options.batch_documents));
-  }
+  status.Update(CheckUnaccepted("max_unaccepted_documents",
+                                options.max_unaccepted_documents, "batch_documents",
+                                options.batch_documents));
+  status.Update(CheckRange("batch_token_bytes", options.batch_token_bytes,
+                           kTokenIdBytes, kMaxBatchTokenBytes));
+  status.Update(CheckUnaccepted("max_unaccepted_token_bytes",
+                                options.max_unaccepted_token_bytes, "batch_token_bytes",
+                                options.batch_token_bytes));
   return status;
 }
 
@@ -56,7 +87,7 @@ absl::Status Validate(const DocumentColumns& documents) {
           absl::StrCat("0 to ", documents.length[i], ", the document's length"));
     }
   }
-  return absl::OkStatus();
+  return CheckTokenIds(documents);
 }
 
 }  // namespace evenpack::client

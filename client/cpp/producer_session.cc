@@ -1,11 +1,12 @@
 #include "client/cpp/producer_session.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/document_batch.h"
 #include "client/cpp/retry.h"
+#include "client/cpp/token_ids.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/document/invalid_field.h"
 
@@ -15,6 +16,9 @@ namespace {
 // Messages that may wait for the transport. Documents that the server has already
 // aren't held back by its answers, so this is what holds them back.
 constexpr size_t kMaxUnsentMessages = 64;
+
+// Where `used` of `limit` is taken.
+size_t Left(size_t used, size_t limit) { return limit - std::min(used, limit); }
 
 }  // namespace
 
@@ -131,6 +135,7 @@ void ProducerSession::DropAccepted() {
   while (!batches_.empty() && batches_.front().sent &&
          batches_.front().end() <= accepted_) {
     kept_documents_ -= batches_.front().documents;
+    kept_token_bytes_ -= batches_.front().token_bytes;
     batches_.pop_front();
     if (sent_ > 0) --sent_;
   }
@@ -150,8 +155,9 @@ void ProducerSession::SendReady() {
   if (stream_ == nullptr || half_closed_) return;
   while (sent_ < batches_.size()) {
     Batch& batch = batches_[sent_];
-    const bool now = batch.documents == options_.batch_documents || sent_ == 0 ||
-                     batch.first < flush_below_;
+    const bool is_last = sent_ + 1 == batches_.size();
+    const bool now =
+        !is_last || IsFull(batch) || sent_ == 0 || batch.first < flush_below_;
     if (!now) return;
     stream_->Write(*batch.message);
     batch.sent = true;
@@ -180,74 +186,131 @@ absl::Status ProducerSession::CheckOpen() const {
       absl::StrCat("stream '", options_.stream, "' was ended at document ", next_));
 }
 
-size_t ProducerSession::Room() const {
-  return options_.max_unaccepted_documents -
-         std::min(kept_documents_, options_.max_unaccepted_documents);
+size_t ProducerSession::Room(const DocumentColumns& documents, size_t first) const {
+  const size_t most =
+      std::min(documents.size() - first,
+               Left(kept_documents_, options_.max_unaccepted_documents));
+  const size_t room =
+      CountWithin(documents, first, most,
+                  Left(kept_token_bytes_, options_.max_unaccepted_token_bytes));
+  return kept_documents_ == 0 ? std::max<size_t>(room, 1) : room;
 }
 
-void ProducerSession::Append(const DocumentColumns& documents, size_t first,
-                             size_t count) {
+size_t ProducerSession::RoomInBatch(const DocumentColumns& documents, size_t first,
+                                    size_t most) const {
+  if (batches_.empty() || batches_.back().sent) return 0;
+  const Batch& batch = batches_.back();
+  const size_t room = CountWithin(
+      documents, first, std::min(most, options_.batch_documents - batch.documents),
+      Left(batch.token_bytes, options_.batch_token_bytes));
+  return batch.documents == 0 ? std::max<size_t>(room, 1) : room;
+}
+
+bool ProducerSession::IsFull(const Batch& batch) const {
+  return batch.documents == options_.batch_documents ||
+         Left(batch.token_bytes, options_.batch_token_bytes) < kTokenIdBytes;
+}
+
+void ProducerSession::BeginBatch() {
+  Batch batch;
+  batch.message = std::make_unique<v1::IngestRequest>();
+  batch.message->mutable_batch()->set_first_sequence(next_);
+  batch.first = next_;
+  batches_.push_back(std::move(batch));
+}
+
+void ProducerSession::Append(const DocumentColumns& documents, size_t count,
+                             DocumentPlace& place) {
   while (count > 0) {
-    if (batches_.empty() || batches_.back().sent ||
-        batches_.back().documents == options_.batch_documents) {
-      Batch batch;
-      batch.message = std::make_unique<v1::IngestRequest>();
-      batch.message->mutable_batch()->set_first_sequence(next_);
-      batch.first = next_;
-      batches_.push_back(std::move(batch));
+    size_t fits = RoomInBatch(documents, place.document, count);
+    if (fits == 0) {
+      BeginBatch();
+      fits = RoomInBatch(documents, place.document, count);
     }
     Batch& batch = batches_.back();
-    const size_t fits = std::min(count, options_.batch_documents - batch.documents);
-    AppendDocuments(documents, first, fits, *batch.message->mutable_batch());
+    v1::DocumentBatch& message = *batch.message->mutable_batch();
+    const size_t first_token = place.token;
+    AppendDocuments(documents, place.document, fits, message);
+    AppendTokens(documents, fits, place, message);
+    const size_t token_bytes = (place.token - first_token) * kTokenIdBytes;
     batch.documents += fits;
+    batch.token_bytes += token_bytes;
     kept_documents_ += fits;
+    kept_token_bytes_ += token_bytes;
     next_ += fits;
-    first += fits;
     count -= fits;
   }
   SendReady();
   changed_.SignalAll();
 }
 
-void ProducerSession::AwaitTransport() {
+size_t ProducerSession::MostUnsent(const DocumentColumns& documents) const {
+  if (documents.token_ids.empty()) return kMaxUnsentMessages;
+  const size_t longest = *std::ranges::max_element(documents.length);
+  const size_t message = std::max(longest * kTokenIdBytes, options_.batch_token_bytes);
+  return std::clamp<size_t>(options_.max_unaccepted_token_bytes / message, 1,
+                            kMaxUnsentMessages);
+}
+
+void ProducerSession::AwaitTransport(size_t most_unsent) {
   std::shared_ptr<IngestStream> stream;
   {
     MutexLock lock(mutex_);
     stream = stream_;
   }
-  if (stream != nullptr) stream->AwaitUnsentBelow(kMaxUnsentMessages);
+  if (stream != nullptr) stream->AwaitUnsentBelow(most_unsent);
 }
 
 absl::Status ProducerSession::Add(const DocumentColumns& documents) {
   if (absl::Status status = Validate(documents); !status.ok()) return status;
-  for (size_t taken = 0; taken < documents.size();) {
-    AwaitTransport();
+  const size_t most_unsent = MostUnsent(documents);
+  DocumentPlace place;
+  while (place.document < documents.size()) {
+    AwaitTransport(most_unsent);
     MutexLock lock(mutex_);
-    while (Room() == 0 && CheckOpen().ok()) changed_.Wait(mutex_);
+    while (Room(documents, place.document) == 0 && CheckOpen().ok()) {
+      changed_.Wait(mutex_);
+    }
     if (absl::Status status = CheckOpen(); !status.ok()) return status;
-    const size_t count = std::min(Room(), documents.size() - taken);
-    Append(documents, taken, count);
-    taken += count;
+    Append(documents, Room(documents, place.document), place);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProducerSession::CheckAtOnce(const DocumentColumns& documents) const {
+  if (documents.size() > options_.max_unaccepted_documents) {
+    return InvalidField("documents", absl::StrCat(documents.size(), " entries"),
+                        absl::StrCat("at most max_unaccepted_documents, ",
+                                     options_.max_unaccepted_documents));
+  }
+  const size_t bytes = documents.token_ids.size() * kTokenIdBytes;
+  if (documents.size() > 1 && bytes > options_.max_unaccepted_token_bytes) {
+    return InvalidField("token_ids", absl::StrCat(bytes, " bytes"),
+                        absl::StrCat("at most max_unaccepted_token_bytes, ",
+                                     options_.max_unaccepted_token_bytes,
+                                     ", of more than one document"));
   }
   return absl::OkStatus();
 }
 
 absl::Status ProducerSession::TryAdd(const DocumentColumns& documents) {
   if (absl::Status status = Validate(documents); !status.ok()) return status;
-  if (documents.size() > options_.max_unaccepted_documents) {
-    return InvalidField("documents", absl::StrCat(documents.size(), " entries"),
-                        absl::StrCat("at most max_unaccepted_documents, ",
-                                     options_.max_unaccepted_documents));
-  }
+  if (absl::Status status = CheckAtOnce(documents); !status.ok()) return status;
+  const size_t most_unsent = MostUnsent(documents);
+  DocumentPlace place;
   MutexLock lock(mutex_);
   if (absl::Status status = CheckOpen(); !status.ok()) return status;
-  const bool busy = stream_ != nullptr && stream_->unsent() >= kMaxUnsentMessages;
-  if (busy || Room() < documents.size()) {
+  const bool busy = stream_ != nullptr && stream_->unsent() >= most_unsent;
+  if (busy || Room(documents, 0) < documents.size()) {
+    const std::string bytes =
+        kept_token_bytes_ == 0
+            ? ""
+            : absl::StrCat(", with ", kept_token_bytes_, " bytes of token ids");
     return absl::ResourceExhaustedError(absl::StrCat(
         kept_documents_, " documents of stream '", options_.stream,
-        "' wait to be accepted; ", documents.size(), " more don't fit now"));
+        "' wait to be accepted", bytes, "; ", documents.size(), " more don't fit now"));
   }
-  Append(documents, 0, documents.size());
+  Append(documents, documents.size(), place);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "client/cpp/api_messages.h"
 #include "client/cpp/backoff.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/document_batch.h"
 #include "client/cpp/producer.h"
 #include "client/cpp/stub.h"
 #include "server/runtime/mutex.h"
@@ -55,6 +56,7 @@ class ProducerSession final : public Producer {
     std::unique_ptr<v1::IngestRequest> message;
     uint64_t first = 0;
     size_t documents = 0;
+    size_t token_bytes = 0;
     // At least once, on this call or an earlier one.
     bool sent = false;
 
@@ -77,10 +79,22 @@ class ProducerSession final : public Producer {
 
   // Callers' side.
   absl::Status CheckOpen() const EVENPACK_REQUIRES(mutex_);
-  size_t Room() const EVENPACK_REQUIRES(mutex_);
-  void Append(const DocumentColumns& documents, size_t first, size_t count)
+  // How many of the documents from `first` on may be taken now.
+  size_t Room(const DocumentColumns& documents, size_t first) const
       EVENPACK_REQUIRES(mutex_);
-  void AwaitTransport();
+  // How many of them, at most `most`, the batch that is last can have.
+  size_t RoomInBatch(const DocumentColumns& documents, size_t first, size_t most) const
+      EVENPACK_REQUIRES(mutex_);
+  bool IsFull(const Batch& batch) const;
+  void BeginBatch() EVENPACK_REQUIRES(mutex_);
+  // Takes `count` documents from `place` on, which moves behind them.
+  void Append(const DocumentColumns& documents, size_t count, DocumentPlace& place)
+      EVENPACK_REQUIRES(mutex_);
+  // How many messages may wait for the transport before more is made of these.
+  size_t MostUnsent(const DocumentColumns& documents) const;
+  void AwaitTransport(size_t most_unsent);
+  // INVALID_ARGUMENT: so many can never be taken at once.
+  absl::Status CheckAtOnce(const DocumentColumns& documents) const;
   // Hands to the call what it may have now.
   void SendReady() EVENPACK_REQUIRES(mutex_);
   void DropAccepted() EVENPACK_REQUIRES(mutex_);
@@ -99,6 +113,7 @@ class ProducerSession final : public Producer {
   std::deque<Batch> batches_ EVENPACK_GUARDED_BY(mutex_);
   size_t sent_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t kept_documents_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  size_t kept_token_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t accepted_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Batches that begin below are sent however small they are.

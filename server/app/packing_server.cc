@@ -25,6 +25,7 @@
 #include "server/service/cost_profile_service.h"
 #include "server/service/field_path.h"
 #include "server/service/packing_service.h"
+#include "server/service/spec_conversion.h"
 #include "server/store/open_store.h"
 #include "server/web/http_server.h"
 #include "server/web/listen_address.h"
@@ -89,7 +90,8 @@ class PackingServer::Rooms {
         committer_(*store_),
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
-        jobs_({committer_, *store_, pool_, Clock::Steady()}, options.max_jobs),
+        jobs_({committer_, *store_, pool_, Clock::Steady(), TokensTravel},
+              options.max_jobs),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),
                LiveCalls(options.max_group_streams)},

@@ -22,6 +22,9 @@ uint64_t BytesOf(const StoreWrite& write) {
   if (const auto* snapshot = std::get_if<WriteSnapshot>(&write)) {
     return snapshot->bytes.size();
   }
+  if (const auto* tokens = std::get_if<PutTokens>(&write)) {
+    return tokens->bytes.size();
+  }
   if (const auto* profile = std::get_if<WriteProfile>(&write)) {
     return profile->bytes.size();
   }

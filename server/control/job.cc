@@ -95,7 +95,8 @@ Job::Job(std::string name, const ControlEnvironment& environment)
     : name_(std::move(name)),
       environment_(environment),
       recorder_(name_),
-      shown_(name_) {}
+      shown_(name_),
+      tokens_(name_) {}
 
 absl::Status Job::CheckAlive() {
   if (removing_) return JobNotFound(name_);
@@ -188,13 +189,19 @@ absl::Status Job::Take(const Command& command, CommitEntry& entry, Done& done) {
 
 absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
                                  JobChange& change) {
+  const auto* const ingest = std::get_if<Ingest>(&command);
+  if (ingest != nullptr) {
+    if (absl::Status status = tokens_.Check(*ingest); !status.ok()) return status;
+  }
   absl::StatusOr<Event> event = Decide(state_, command);
   if (!event.ok()) return Explained(command, event.status(), state_);
+  if (absl::Status status = CheckTokens(*event); !status.ok()) return status;
   if (const auto* accepted = std::get_if<DocumentsAccepted>(&*event)) {
     // A re-send of what is known changes nothing, but waits for what made it known.
     if (accepted->documents.empty()) return absl::OkStatus();
     change.accepted = {accepted->stream, accepted->documents.size(),
                        TokensOf(accepted->documents)};
+    tokens_.Accept(*ingest, accepted->stream, accepted->documents.size(), entry.writes);
   } else if (const auto* marked = std::get_if<DurableMarked>(&*event)) {
     const uint64_t known = state_.durable[marked->data_parallel_rank];
     change.marked = {marked->data_parallel_rank, std::max(known, marked->steps)};
@@ -209,15 +216,43 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   if (restores) change.restored = {position.next_step, position.digest};
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
+    tokens_.SetTravel(environment_.TokensTravel(*spec_));
     // Before new steps are formed, the next one is the first of this shape.
     change.reshape = {position.next_step, spec_, state_.epoch, state_.durable};
   }
   return absl::OkStatus();
 }
 
+absl::Status Job::CheckTokens(const Event& event) const {
+  const auto refused = [](absl::string_view what, absl::string_view accepted) {
+    return WithDetail(absl::FailedPreconditionError(absl::StrCat(
+                          what,
+                          " is not accepted where the payload travels by value; "
+                          "accepted: ",
+                          accepted)),
+                      {"PAYLOAD_BY_VALUE", {}});
+  };
+  if (const auto* restored = std::get_if<JobRestored>(&event)) {
+    const absl::StatusOr<JobState> state = DecodeState(restored->state);
+    if (!state.ok()) return state.status();
+    if (!tokens_.travel() && !environment_.TokensTravel(state->spec)) {
+      return absl::OkStatus();
+    }
+    return refused("checkpoint: one, which has no tokens,", "a step that is kept");
+  }
+  const auto* updated = std::get_if<JobUpdated>(&event);
+  if (updated == nullptr ||
+      environment_.TokensTravel(updated->spec) == tokens_.travel()) {
+    return absl::OkStatus();
+  }
+  return refused("spec.payload_mode: another than the job was created with",
+                 "the one that it has");
+}
+
 void Job::FormSteps(CommitEntry& entry, JobChange& change) {
   while (FormOneStep(entry, change)) {
   }
+  tokens_.LetGo(state_, entry.writes);
   RecordSnapshot(entry);
   change.oldest_step = state_.checkpoints.front();
   change.drained = IsDrained(state_);
@@ -243,7 +278,13 @@ bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
   }
   const Clock::TimePoint decided = environment_.clock.Now();
   const auto& decision = std::get<StepDecided>(*event);
-  auto published = Publish(decision.step, state_.position.digest, spec_, decided);
+  auto tokens = tokens_.Of(decision.step);
+  if (!tokens.ok()) {
+    broken_ = tokens.status();
+    return false;
+  }
+  auto published = Publish(decision.step, state_.position.digest, spec_, decided,
+                           *std::move(tokens));
   if (!published.ok()) {
     broken_ = published.status();
     return false;
@@ -375,12 +416,14 @@ absl::Status Job::Load() {
   for (const std::string& record : held.records) {
     bytes_since_snapshot_ += record.size();
   }
-  if (state_.created) spec_ = std::make_shared<const JobSpec>(state_.spec);
-  return absl::OkStatus();
+  if (!state_.created) return absl::OkStatus();
+  spec_ = std::make_shared<const JobSpec>(state_.spec);
+  return tokens_.Load(environment_.TokensTravel(*spec_), held.tokens);
 }
 
 absl::Status Job::RestoreShown() {
-  if (absl::Status status = shown_.Restore(state_, spec_, environment_.clock.Now());
+  if (absl::Status status =
+          shown_.Restore(state_, spec_, tokens_, environment_.clock.Now());
       !status.ok()) {
     return status;
   }

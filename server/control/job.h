@@ -23,6 +23,7 @@
 #include "server/control/job_change.h"
 #include "server/control/job_recorder.h"
 #include "server/control/job_status.h"
+#include "server/control/job_tokens.h"
 #include "server/control/latency_window.h"
 #include "server/control/room_waiters.h"
 #include "server/control/shown_job.h"
@@ -47,6 +48,12 @@ struct ControlEnvironment {
   // Wakes subscribers and producers.
   WorkerPool& pool;
   const Clock& clock;
+  // Whether a job of this spec has its payload by value.
+  std::function<bool(const JobSpec&)> tokens_travel = nullptr;
+
+  bool TokensTravel(const JobSpec& spec) const {
+    return tokens_travel != nullptr && tokens_travel(spec);
+  }
 };
 
 // Thread-safe. Callbacks run once, under no lock, from the committer's thread or, where
@@ -146,6 +153,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
       EVENPACK_REQUIRES(mutex_);
   absl::Status DecideAndApply(const Command& command, CommitEntry& entry,
                               JobChange& change) EVENPACK_REQUIRES(mutex_);
+  // Of an event that the job can't take for its tokens' sake.
+  absl::Status CheckTokens(const Event& event) const EVENPACK_REQUIRES(mutex_);
   void FormSteps(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);
   // False where no step can be formed now.
   bool FormOneStep(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);
@@ -179,6 +188,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   uint64_t bytes_since_snapshot_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t snapshot_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const JobSpec> spec_ EVENPACK_GUARDED_BY(mutex_);
+  JobTokens tokens_ EVENPACK_GUARDED_BY(mutex_);
   // Why nothing can be decided any more.
   absl::Status broken_ EVENPACK_GUARDED_BY(mutex_);
   // A commit failed and the state could not be loaded since.

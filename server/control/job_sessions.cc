@@ -258,6 +258,7 @@ JobFigures Job::Figures() {
   }
   figures.epoch = state_.epoch;
   figures.durable_steps = DurableSteps(state_);
+  figures.payload_bytes = tokens_.bytes();
   shown_.AddTo(figures);
   figures.producers = producers_.size();
   const GroupFigures groups = groups_.Figures();

@@ -52,7 +52,7 @@ void ShownJob::ShowReshape(const Reshape& reshape) {
 
 absl::Status ShownJob::Restore(const JobState& state,
                                std::shared_ptr<const JobSpec> spec,
-                               Clock::TimePoint now) {
+                               const JobTokens& tokens, Clock::TimePoint now) {
   // Backwards: a reconfiguration's record has the spec of the steps before it.
   std::vector<std::shared_ptr<const PublishedStep>> steps;
   std::shared_ptr<const JobSpec> steps_spec = spec;
@@ -63,7 +63,10 @@ absl::Status ShownJob::Restore(const JobState& state,
       continue;
     }
     const auto& decided = std::get<StepRecord>(record);
-    auto step = Publish(decided.step, decided.before.digest, steps_spec, now);
+    auto of_step = tokens.Of(decided.step);
+    if (!of_step.ok()) return of_step.status();
+    auto step = Publish(decided.step, decided.before.digest, steps_spec, now,
+                        *std::move(of_step));
     if (!step.ok()) return step.status();
     steps.push_back(*std::move(step));
   }

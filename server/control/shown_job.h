@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "server/control/job_change.h"
 #include "server/control/job_status.h"
+#include "server/control/job_tokens.h"
 #include "server/core/engine/job_state.h"
 #include "server/metrics/job_figures.h"
 #include "server/runtime/clock.h"
@@ -33,9 +34,10 @@ class ShownJob {
 
   // A committed change.
   void Show(const JobChange& change);
-  // All of a stored job at once. INTERNAL where a step can't be sharded.
+  // All of a stored job at once. INTERNAL where a step can't be sharded. DATA_LOSS: its
+  // tokens are not there.
   absl::Status Restore(const JobState& state, std::shared_ptr<const JobSpec> spec,
-                       Clock::TimePoint now);
+                       const JobTokens& tokens, Clock::TimePoint now);
   // Whether the job's creation was shown and its removal was not.
   bool IsShown() const;
   // Those who have something to do, which counts as woken.

@@ -85,6 +85,7 @@ struct JobFigures {
   uint64_t next_step = 0;      // now: decided
   uint64_t durable_steps = 0;  // now: at all DP ranks
   uint64_t kept_steps = 0;     // now
+  uint64_t payload_bytes = 0;  // now: of token ids, by value
 
   uint64_t subscribers = 0;      // now
   uint64_t max_lag_steps = 0;    // now: steps decided beyond what a subscriber received

@@ -131,6 +131,7 @@ constexpr CountOfJob kCounts[] = {
     {Metric::kNextStep, &JobFigures::next_step},
     {Metric::kDurableSteps, &JobFigures::durable_steps},
     {Metric::kKeptSteps, &JobFigures::kept_steps},
+    {Metric::kPayloadBytes, &JobFigures::payload_bytes},
     {Metric::kSubscribers, &JobFigures::subscribers},
     {Metric::kMaxLag, &JobFigures::max_lag_steps},
     {Metric::kTotalLag, &JobFigures::total_lag_steps},

@@ -73,6 +73,7 @@ enum class Metric : uint8_t {
   kNextStep,
   kDurableSteps,
   kKeptSteps,
+  kPayloadBytes,
   kSubscribers,
   kMaxLag,
   kTotalLag,
@@ -226,6 +227,8 @@ inline constexpr MetricDefinition kTable[] = {
           "Steps that every DP rank reported durable."),
     Gauge(Metric::kKeptSteps, "evenpack_job_kept_steps", {"job"},
           "Steps that can still be asked for."),
+    Gauge(Metric::kPayloadBytes, "evenpack_job_payload_bytes", {"job"},
+          "Token ids held where the payload travels by value."),
 
     Gauge(Metric::kSubscribers, "evenpack_job_subscribers", {"job"},
           "Subscribers that are connected."),

@@ -7,19 +7,12 @@
 #include "absl/strings/string_view.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/document/invalid_field.h"
-#include "server/runtime/status_detail.h"
 #include "server/service/field_path.h"
 
 namespace evenpack {
 
 absl::StatusOr<Ingest> FromProto(const std::string& stream,
                                  const v1::DocumentBatch& from) {
-  if (!from.token_ids().empty()) {
-    return WithDetail(
-        absl::UnimplementedError("batch.token_ids: payload by value is not built yet; "
-                                 "accepted: none"),
-        {"PAYLOAD_BY_VALUE", {}});
-  }
   if (from.length().empty()) {
     return InvalidField("batch.length", "no value", "at least one document");
   }
@@ -30,6 +23,7 @@ absl::StatusOr<Ingest> FromProto(const std::string& stream,
   ingest.ids = {from.id().begin(), from.id().end()};
   ingest.loss_tokens = {from.loss_tokens().begin(), from.loss_tokens().end()};
   ingest.sources = {from.source().begin(), from.source().end()};
+  ingest.token_ids = from.token_ids();
   return ingest;
 }
 

@@ -13,7 +13,7 @@ class DocumentBatch;
 
 namespace evenpack {
 
-// INVALID_ARGUMENT for a batch without a document; UNIMPLEMENTED for payload by value.
+// INVALID_ARGUMENT for a batch without a document.
 // The engine says whether the columns fit each other and the job.
 absl::StatusOr<Ingest> FromProto(const std::string& stream,
                                  const v1::DocumentBatch& from);

@@ -97,16 +97,12 @@ absl::Status UnknownValue(absl::string_view field, int value, absl::string_view 
 }
 
 absl::Status CheckPayload(const v1::JobSpec& spec) {
-  if (spec.payload_mode() == v1::PAYLOAD_MODE_BY_REFERENCE) return absl::OkStatus();
-  if (spec.payload_mode() != v1::PAYLOAD_MODE_BY_VALUE) {
-    return UnknownValue("payload_mode", spec.payload_mode(),
-                        "PAYLOAD_MODE_BY_REFERENCE");
+  if (spec.payload_mode() == v1::PAYLOAD_MODE_BY_REFERENCE ||
+      spec.payload_mode() == v1::PAYLOAD_MODE_BY_VALUE) {
+    return absl::OkStatus();
   }
-  return WithDetail(
-      absl::UnimplementedError(
-          "spec.payload_mode: PAYLOAD_MODE_BY_VALUE is not built yet; accepted: "
-          "PAYLOAD_MODE_BY_REFERENCE"),
-      {"PAYLOAD_BY_VALUE", {}});
+  return UnknownValue("payload_mode", spec.payload_mode(),
+                      "PAYLOAD_MODE_BY_REFERENCE or PAYLOAD_MODE_BY_VALUE");
 }
 
 void ReadStreams(const v1::JobSpec& from, JobSpec& to) {
@@ -272,6 +268,10 @@ absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
   spec.description = from.SerializeAsString();
   if (status = Validate(spec); !status.ok()) return InSpecNames(status);
   return spec;
+}
+
+bool TokensTravel(const JobSpec& spec) {
+  return DescriptionOf(spec).payload_mode() == v1::PAYLOAD_MODE_BY_VALUE;
 }
 
 v1::JobSpec DescriptionOf(const JobSpec& spec) {

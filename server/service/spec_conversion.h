@@ -17,13 +17,15 @@ void FillDefaults(v1::JobSpec& spec);
 
 // With defaults filled in and costs resolved, validated; JobSpec::description is the
 // spec with its defaults. INVALID_ARGUMENT naming the field as "spec.parallelism.data";
-// UNIMPLEMENTED for payload by value; as ResolveProfile with `profiles` of a cost that
-// names one.
+// as ResolveProfile with `profiles` of a cost that names one.
 absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
                                   const ProfileFinder& profiles = nullptr);
 
 // The spec that `spec` was made from, with its defaults.
 v1::JobSpec DescriptionOf(const JobSpec& spec);
+
+// Whether its payload is by value.
+bool TokensTravel(const JobSpec& spec);
 
 // `status` with the engine's name of a field turned into the API's.
 absl::Status InSpecNames(const absl::Status& status);

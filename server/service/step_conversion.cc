@@ -62,7 +62,13 @@ void AddMicroBatch(const PublishedStep& published, uint32_t index, const StepVie
   }
   ToProto(plan, rank_tokens, rank_padding, *to.mutable_plan());
   if (view.cp_rank.has_value() && *view.cp_rank < plan.context_parallel) {
-    ToProto(*view.cp_rank, ExpandRank(plan, *view.cp_rank), *to.mutable_slices());
+    const RankSlices slices = ExpandRank(plan, *view.cp_rank);
+    ToProto(*view.cp_rank, slices, *to.mutable_slices());
+    if (published.tokens != nullptr) {
+      to.mutable_documents()->set_token_ids(published.tokens->Of(index, slices));
+    }
+  } else if (published.tokens != nullptr) {
+    to.mutable_documents()->set_token_ids(published.tokens->Whole(index));
   }
 }
 

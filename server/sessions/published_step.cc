@@ -22,7 +22,7 @@ void AddTo(StepTotals& totals, const MicroBatch& micro_batch) {
 
 absl::StatusOr<std::shared_ptr<const PublishedStep>> Publish(
     Step step, const Digest128& previous, std::shared_ptr<const JobSpec> spec,
-    Clock::TimePoint decided) {
+    Clock::TimePoint decided, std::shared_ptr<const StepPayload> tokens) {
   auto published = std::make_shared<PublishedStep>();
   for (const MicroBatch& micro_batch : step.micro_batches) {
     absl::StatusOr<ShardPlan> plan = PlanMicroBatch(*spec, micro_batch);
@@ -39,6 +39,7 @@ absl::StatusOr<std::shared_ptr<const PublishedStep>> Publish(
   published->previous = previous;
   published->spec = std::move(spec);
   published->decided = decided;
+  published->tokens = std::move(tokens);
   return published;
 }
 

@@ -12,6 +12,7 @@
 #include "server/core/engine/job_spec.h"
 #include "server/core/sharding/rank_load.h"
 #include "server/core/sharding/shard_plan.h"
+#include "server/payload/step_payload.h"
 #include "server/runtime/clock.h"
 
 namespace evenpack {
@@ -39,13 +40,15 @@ struct PublishedStep {
   std::vector<std::vector<RankLoad>> rank_loads;
   StepTotals totals;
   Clock::TimePoint decided;
+  // Null where the job's payload travels by reference.
+  std::shared_ptr<const StepPayload> tokens;
 };
 
-// `step` was decided under `spec`. INTERNAL where a micro-batch can't be sharded, which
-// the engine rules out.
+// `step` was decided under `spec`, `tokens` are its own. INTERNAL where a micro-batch
+// can't be sharded, which the engine rules out.
 absl::StatusOr<std::shared_ptr<const PublishedStep>> Publish(
     Step step, const Digest128& previous, std::shared_ptr<const JobSpec> spec,
-    Clock::TimePoint decided);
+    Clock::TimePoint decided, std::shared_ptr<const StepPayload> tokens = nullptr);
 
 }  // namespace evenpack
 

@@ -9,11 +9,11 @@
 namespace evenpack {
 
 void MemoryStore::Write(const AppendRecord& write, Content& content) {
-  content.jobs[write.job].records.push_back(write.bytes);
+  content.jobs[write.job].job.records.push_back(write.bytes);
 }
 
 void MemoryStore::Write(const WriteSnapshot& write, Content& content) {
-  StoredJob& job = content.jobs[write.job];
+  StoredJob& job = content.jobs[write.job].job;
   job.snapshot = write.bytes;
   job.snapshot_records = write.records;
   job.records.clear();
@@ -21,6 +21,17 @@ void MemoryStore::Write(const WriteSnapshot& write, Content& content) {
 
 void MemoryStore::Write(const RemoveJob& write, Content& content) {
   content.jobs.erase(write.job);
+}
+
+void MemoryStore::Write(const PutTokens& write, Content& content) {
+  content.jobs[write.job].tokens.insert_or_assign({write.stream, write.first_sequence},
+                                                  write.bytes);
+}
+
+void MemoryStore::Write(const DropTokens& write, Content& content) {
+  auto& tokens = content.jobs[write.job].tokens;
+  tokens.erase(tokens.lower_bound({write.stream, 0}),
+               tokens.lower_bound({write.stream, write.below}));
 }
 
 void MemoryStore::Write(const WriteProfile& write, Content& content) {
@@ -39,7 +50,8 @@ absl::Status MemoryStore::Commit(std::span<const StoreWrite> writes) {
       writes, [content](const std::string& name) -> std::optional<uint64_t> {
         const auto found = content->jobs.find(name);
         if (found == content->jobs.end()) return std::nullopt;
-        return found->second.snapshot_records + found->second.records.size();
+        const StoredJob& job = found->second.job;
+        return job.snapshot_records + job.records.size();
       });
   if (!status.ok()) return status;
   for (const StoreWrite& write : writes) {
@@ -52,7 +64,7 @@ absl::StatusOr<std::vector<std::string>> MemoryStore::Jobs() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
   names.reserve(content_.jobs.size());
-  for (const auto& [name, job] : content_.jobs) names.push_back(name);
+  for (const auto& [name, held] : content_.jobs) names.push_back(name);
   return names;
 }
 
@@ -62,7 +74,11 @@ absl::StatusOr<StoredJob> MemoryStore::Load(const std::string& job) {
   if (found == content_.jobs.end()) {
     return absl::NotFoundError(absl::StrCat("job: '", job, "' is not in the store"));
   }
-  return found->second;
+  StoredJob stored = found->second.job;
+  for (const auto& [place, bytes] : found->second.tokens) {
+    stored.tokens.push_back({place.first, place.second, bytes});
+  }
+  return stored;
 }
 
 absl::StatusOr<StoredProfiles> MemoryStore::Profiles() {

@@ -3,9 +3,11 @@
 #ifndef EVENPACK_SERVER_STORE_MEMORY_STORE_H_
 #define EVENPACK_SERVER_STORE_MEMORY_STORE_H_
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/runtime/mutex.h"
@@ -22,14 +24,21 @@ class MemoryStore final : public StateStore {
   absl::StatusOr<StoredProfiles> Profiles() override;
 
  private:
+  struct Held {
+    StoredJob job;
+    // By stream and first_sequence.
+    std::map<std::pair<uint32_t, uint64_t>, std::string> tokens;
+  };
   struct Content {
-    std::map<std::string, StoredJob> jobs;
+    std::map<std::string, Held> jobs;
     StoredProfiles profiles;
   };
 
   static void Write(const AppendRecord& write, Content& content);
   static void Write(const WriteSnapshot& write, Content& content);
   static void Write(const RemoveJob& write, Content& content);
+  static void Write(const PutTokens& write, Content& content);
+  static void Write(const DropTokens& write, Content& content);
   static void Write(const WriteProfile& write, Content& content);
   static void Write(const RemoveProfile& write, Content& content);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kApplicationId = 0x4576506b;
 
 // Each takes a file from the version of its index to the next.
-constexpr std::array<std::string_view, 2> kMigrations = {R"(
+constexpr std::array<std::string_view, 3> kMigrations = {R"(
     CREATE TABLE jobs (
       id INTEGER PRIMARY KEY,
       name TEXT NOT NULL UNIQUE,
@@ -36,6 +36,16 @@ constexpr std::array<std::string_view, 2> kMigrations = {R"(
       name TEXT PRIMARY KEY NOT NULL,
       bytes BLOB NOT NULL,
       checksum BLOB NOT NULL
+    ) STRICT;
+)",
+                                                         R"(
+    CREATE TABLE tokens (
+      job INTEGER NOT NULL,
+      stream INTEGER NOT NULL,
+      first INTEGER NOT NULL,
+      bytes BLOB NOT NULL,
+      checksum BLOB NOT NULL,
+      PRIMARY KEY (job, stream, first)
     ) STRICT;
 )"};
 static_assert(kMigrations.size() == kStoreFormatVersion);

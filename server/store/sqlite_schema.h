@@ -4,6 +4,8 @@
 //   snapshots  job -> the state after so many records, as bytes
 //   records    place = job * 2^40 + number -> the record, as bytes
 //   profiles   name -> a cost profile, as bytes; from version 2 on
+//   tokens     job, stream, number of the first document -> tokens of documents, as
+//              bytes; from version 3 on
 //
 // Every row has a checksum over itself: see RowChecksum.
 #ifndef EVENPACK_SERVER_STORE_SQLITE_SCHEMA_H_
@@ -19,7 +21,7 @@
 namespace evenpack {
 
 // Of the newest format that this program writes and reads.
-inline constexpr int64_t kStoreFormatVersion = 2;
+inline constexpr int64_t kStoreFormatVersion = 3;
 
 // Where a record lies: those of a job behind one another. A job has fewer than 2^40.
 constexpr int64_t RecordPlace(int64_t job, uint64_t number) {

@@ -18,6 +18,7 @@ constexpr std::string_view kJobs = "jobs";
 constexpr std::string_view kSnapshots = "snapshots";
 constexpr std::string_view kRecords = "records";
 constexpr std::string_view kProfiles = "profiles";
+constexpr std::string_view kTokens = "tokens";
 
 absl::Status Damaged(std::string_view what) {
   return absl::DataLossError(absl::StrCat("store: ", std::string(what),
@@ -35,6 +36,12 @@ absl::Status Of(std::string_view what, const absl::Status& status) {
 std::string ProfileChecksum(const std::string& name, std::string_view bytes) {
   return RowChecksum(kProfiles, static_cast<int64_t>(name.size()), 0,
                      name + std::string(bytes));
+}
+
+// A job has fewer than 2^32 streams.
+std::string TokensChecksum(int64_t job, int64_t stream, int64_t first,
+                           std::string_view bytes) {
+  return RowChecksum(kTokens, job * (int64_t{1} << 32) + stream, first, bytes);
 }
 
 }  // namespace
@@ -76,17 +83,39 @@ absl::Status SqliteStore::PrepareStatements() {
        "WHERE place >= ?1 AND place < ?2 ORDER BY place"},
   });
   if (!status.ok()) return status;
-  const absl::StatusOr<int64_t> tables =
-      database_.Number("SELECT count(*) FROM sqlite_schema WHERE name = 'profiles'");
-  if (!tables.ok()) return tables.status();
-  has_profiles_ = *tables > 0;
+  const absl::StatusOr<bool> profiles = HasTable(kProfiles);
+  if (!profiles.ok()) return profiles.status();
+  has_profiles_ = *profiles;
   if (!has_profiles_) return absl::OkStatus();
-  return PrepareAll({
+  status = PrepareAll({
       {&statements_.put_profile, "REPLACE INTO profiles VALUES (?1, ?2, ?3)"},
       {&statements_.remove_profile, "DELETE FROM profiles WHERE name = ?1"},
       {&statements_.get_profile,
        "SELECT bytes, checksum FROM profiles WHERE name = ?1"},
   });
+  if (!status.ok()) return status;
+  const absl::StatusOr<bool> tokens = HasTable(kTokens);
+  if (!tokens.ok()) return tokens.status();
+  has_tokens_ = *tokens;
+  if (!has_tokens_) return absl::OkStatus();
+  return PrepareAll({
+      {&statements_.put_tokens, "REPLACE INTO tokens VALUES (?1, ?2, ?3, ?4, ?5)"},
+      {&statements_.drop_tokens,
+       "DELETE FROM tokens WHERE job = ?1 AND stream = ?2 AND first < ?3"},
+      {&statements_.remove_tokens, "DELETE FROM tokens WHERE job = ?1"},
+      {&statements_.get_tokens,
+       "SELECT stream, first, bytes, checksum FROM tokens WHERE job = ?1 "
+       "ORDER BY stream, first"},
+  });
+}
+
+absl::StatusOr<bool> SqliteStore::HasTable(std::string_view name) {
+  const absl::StatusOr<int64_t> tables = database_.Number(
+      absl::StrCat("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
+                   "name = '",
+                   std::string(name), "'"));
+  if (!tables.ok()) return tables.status();
+  return *tables > 0;
 }
 
 absl::Status SqliteStore::PrepareAll(const StatementTexts& texts) {
@@ -248,8 +277,32 @@ absl::Status SqliteStore::Write(const RemoveJob& write, WrittenJobs& written) {
                  .Bind(2, RecordPlace(job->id + 1, 0))
                  .Run();
   }
+  if (status.ok()) status = statements_.remove_tokens.Bind(1, job->id).Run();
   job.reset();
   return status;
+}
+
+absl::Status SqliteStore::Write(const PutTokens& write, WrittenJobs& written) {
+  const std::optional<KnownJob>& job = ToWrite(write.job, written);
+  if (!job->damage.ok()) return job->damage;
+  const auto first = static_cast<int64_t>(write.first_sequence);
+  const std::string checksum =
+      TokensChecksum(job->id, write.stream, first, write.bytes);
+  return statements_.put_tokens.Bind(1, job->id)
+      .Bind(2, int64_t{write.stream})
+      .Bind(3, first)
+      .Bind(4, write.bytes)
+      .Bind(5, checksum)
+      .Run();
+}
+
+absl::Status SqliteStore::Write(const DropTokens& write, WrittenJobs& written) {
+  const std::optional<KnownJob>& job = ToWrite(write.job, written);
+  if (!job->damage.ok()) return job->damage;
+  return statements_.drop_tokens.Bind(1, job->id)
+      .Bind(2, int64_t{write.stream})
+      .Bind(3, static_cast<int64_t>(write.below))
+      .Run();
 }
 
 absl::Status SqliteStore::Write(const WriteProfile& write, WrittenJobs&) {
@@ -281,6 +334,7 @@ absl::StatusOr<StoredJob> SqliteStore::Load(const std::string& job) {
   StoredJob stored;
   absl::Status status = LoadSnapshot(found->second.id, stored);
   if (status.ok()) status = LoadRecords(found->second.id, stored);
+  if (status.ok()) status = LoadTokens(found->second.id, stored);
   if (!status.ok()) return Of(absl::StrCat("job '", job, "'"), status);
   const uint64_t records = stored.snapshot_records + stored.records.size();
   if (records == found->second.records) return stored;
@@ -316,6 +370,28 @@ absl::Status SqliteStore::LoadRecords(int64_t job, StoredJob& stored) {
         get.Bytes(2) != RowChecksum(kRecords, place, 0, stored.records.back())) {
       get.Reset();
       return Damaged(absl::StrCat(name, " is damaged"));
+    }
+  }
+}
+
+absl::Status SqliteStore::LoadTokens(int64_t job, StoredJob& stored) {
+  if (!has_tokens_) return absl::OkStatus();
+  SqliteStatement& get = statements_.get_tokens;
+  get.Bind(1, job);
+  while (true) {
+    const absl::StatusOr<bool> row = get.Next();
+    if (!row.ok()) return Of("tokens", row.status());
+    if (!*row) return absl::OkStatus();
+    const int64_t stream = get.Integer(0);
+    const int64_t first = get.Integer(1);
+    StoredTokens& tokens = stored.tokens.emplace_back();
+    tokens.stream = static_cast<uint32_t>(stream);
+    tokens.first_sequence = static_cast<uint64_t>(first);
+    tokens.bytes = std::string(get.Bytes(2));
+    if (get.Bytes(3) != TokensChecksum(job, stream, first, tokens.bytes)) {
+      get.Reset();
+      return Damaged(absl::StrCat("the tokens of stream ", stream, " from document ",
+                                  first, " on are damaged"));
     }
   }
 }

@@ -57,6 +57,10 @@ class SqliteStore final : public StateStore {
     SqliteStatement remove_records;
     SqliteStatement get_records;
     // Those below are of a file that has the table.
+    SqliteStatement put_tokens;
+    SqliteStatement drop_tokens;
+    SqliteStatement remove_tokens;
+    SqliteStatement get_tokens;
     SqliteStatement put_profile;
     SqliteStatement remove_profile;
     SqliteStatement get_profile;
@@ -78,6 +82,7 @@ class SqliteStore final : public StateStore {
 
   absl::Status PrepareStatements() EVENPACK_REQUIRES(mutex_);
   absl::Status PrepareAll(const StatementTexts& texts) EVENPACK_REQUIRES(mutex_);
+  absl::StatusOr<bool> HasTable(std::string_view name) EVENPACK_REQUIRES(mutex_);
   absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<uint64_t> CountRecords(int64_t job) EVENPACK_REQUIRES(mutex_);
   absl::Status WriteAll(std::span<const StoreWrite> writes, WrittenJobs& written)
@@ -88,6 +93,10 @@ class SqliteStore final : public StateStore {
       EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const RemoveJob& write, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const PutTokens& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
+  absl::Status Write(const DropTokens& write, WrittenJobs& written)
+      EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const WriteProfile& write, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const RemoveProfile& write, WrittenJobs& written)
@@ -96,6 +105,7 @@ class SqliteStore final : public StateStore {
       EVENPACK_REQUIRES(mutex_);
   absl::Status LoadSnapshot(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
   absl::Status LoadRecords(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
+  absl::Status LoadTokens(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<std::string> LoadProfile(const std::string& name)
       EVENPACK_REQUIRES(mutex_);
 
@@ -104,8 +114,9 @@ class SqliteStore final : public StateStore {
   // Ends before its database.
   Statements statements_ EVENPACK_GUARDED_BY(mutex_);
   KnownJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
-  // A file of version 1 that is only read has no table of them.
+  // A file of an older version that is only read has no table of them.
   bool has_profiles_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool has_tokens_ EVENPACK_GUARDED_BY(mutex_) = false;
   int64_t next_id_ EVENPACK_GUARDED_BY(mutex_) = 1;
 };
 

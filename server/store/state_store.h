@@ -1,5 +1,5 @@
 // Where jobs live when the server doesn't: for each job a snapshot and the records
-// since; and beside them cost profiles.
+// since, and the tokens that it carries; and beside them cost profiles.
 #ifndef EVENPACK_SERVER_STORE_STATE_STORE_H_
 #define EVENPACK_SERVER_STORE_STATE_STORE_H_
 
@@ -33,6 +33,22 @@ struct RemoveJob {
   std::string job;
 };
 
+// Tokens of documents of a stream from `first_sequence` on (token_batch.h), in place of
+// what was put there.
+struct PutTokens {
+  std::string job;
+  uint32_t stream = 0;
+  uint64_t first_sequence = 0;
+  std::string bytes;
+};
+
+// All of a stream that were put with a first_sequence below.
+struct DropTokens {
+  std::string job;
+  uint32_t stream = 0;
+  uint64_t below = 0;
+};
+
 // In place of the one of its name.
 struct WriteProfile {
   std::string profile;
@@ -44,8 +60,16 @@ struct RemoveProfile {
   std::string profile;
 };
 
-using StoreWrite =
-    std::variant<AppendRecord, WriteSnapshot, RemoveJob, WriteProfile, RemoveProfile>;
+using StoreWrite = std::variant<AppendRecord, WriteSnapshot, RemoveJob, PutTokens,
+                                DropTokens, WriteProfile, RemoveProfile>;
+
+struct StoredTokens {
+  uint32_t stream = 0;
+  uint64_t first_sequence = 0;
+  std::string bytes;
+
+  friend bool operator==(const StoredTokens&, const StoredTokens&) = default;
+};
 
 struct StoredJob {
   // Empty where no snapshot was written; covers the first `snapshot_records` records.
@@ -53,6 +77,8 @@ struct StoredJob {
   uint64_t snapshot_records = 0;
   // From record snapshot_records on.
   std::vector<std::string> records;
+  // By stream, then by number.
+  std::vector<StoredTokens> tokens;
 };
 
 // By name: the bytes, or DATA_LOSS where they are damaged.
@@ -65,8 +91,9 @@ class StateStore {
 
   // All of the writes, in order, or none. Once this has returned OK they survive
   // whatever the store is built to survive. ALREADY_EXISTS: record 0 of a job that
-  // there is. NOT_FOUND: a later write of a job that there isn't. OUT_OF_RANGE: a
-  // number out of turn. Others: the store failed, and trying again may help.
+  // there is. NOT_FOUND: a later write of a job that there
+  // isn't. OUT_OF_RANGE: a number out of turn. Others: the store failed, and trying
+  // again may help.
   virtual absl::Status Commit(std::span<const StoreWrite> writes) = 0;
 
   // Whether Commit waits for a device. Where it doesn't, those who decide also commit,

@@ -45,6 +45,11 @@ absl::Status Check(const RemoveJob& write, Records& records) {
   return absl::OkStatus();
 }
 
+template <typename TokensWrite>
+absl::Status Check(const TokensWrite& write, const Records& records) {
+  return records.has_value() ? absl::OkStatus() : NoJob(write.job);
+}
+
 }  // namespace
 
 absl::Status CheckWrites(

@@ -185,12 +185,8 @@ POLICY_CASES: list[tuple[Change, Refusal]] = [
         spec_field("buffer_limits.max_bytes", 2**20 - 1, "at least 1048576"),
     ),
     (
-        lambda s: setattr(s, "payload_mode", job_pb2.PAYLOAD_MODE_BY_VALUE),
-        Refusal(
-            "UNIMPLEMENTED",
-            ("spec.payload_mode: PAYLOAD_MODE_BY_VALUE is not built yet",),
-            "PAYLOAD_BY_VALUE",
-        ),
+        lambda s: setattr(s, "payload_mode", 7),
+        spec_field("payload_mode", 7, "PAYLOAD_MODE_BY_REFERENCE"),
     ),
 ]
 

@@ -83,11 +83,7 @@ INGEST_CASES: list[tuple[list[api.IngestRequest], Refusal]] = [
     ),
     (
         [OPEN, batch(length=[1], token_ids=b"abcd")],
-        Refusal(
-            "UNIMPLEMENTED",
-            ("batch.token_ids: payload by value is not built yet",),
-            "PAYLOAD_BY_VALUE",
-        ),
+        out_of_field("batch.token_ids", "4 bytes", "travels by reference"),
     ),
     (
         [OPEN, batch(first_sequence=DOCUMENTS + 1, length=[1])],

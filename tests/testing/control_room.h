@@ -3,9 +3,11 @@
 #define EVENPACK_TESTS_TESTING_CONTROL_ROOM_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/control/committer.h"
@@ -28,7 +30,13 @@ class ControlRoom {
   FaultStore& store() { return store_; }
   FakeClock& clock() { return clock_; }
   Committer& committer() { return committer_; }
-  ControlEnvironment environment() { return {committer_, store_, pool_, clock_}; }
+  ControlEnvironment environment() {
+    return {committer_, store_, pool_, clock_, tokens_travel_};
+  }
+  // As ControlEnvironment has it: no job's do unless this was called.
+  void SetTokensTravel(std::function<bool(const JobSpec&)> travel) {
+    tokens_travel_ = std::move(travel);
+  }
 
   // A job whose creation is committed.
   std::shared_ptr<Job> MakeJob(const JobSpec& spec, const std::string& name = "job");
@@ -37,6 +45,7 @@ class ControlRoom {
   std::shared_ptr<Job> RecoverJob(const std::string& name = "job");
 
  private:
+  std::function<bool(const JobSpec&)> tokens_travel_;
   MemoryStore memory_;
   FaultStore store_;
   FakeClock clock_;

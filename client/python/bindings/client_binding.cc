@@ -120,12 +120,14 @@ void BindConsumer(nb::module_& module) {
 client::DocumentColumns Columns(const GivenColumn<uint32_t>& lengths,
                                 const std::optional<GivenColumn<uint64_t>>& ids,
                                 const std::optional<GivenColumn<uint32_t>>& loss_tokens,
-                                const std::optional<GivenColumn<uint32_t>>& sources) {
+                                const std::optional<GivenColumn<uint32_t>>& sources,
+                                const std::optional<GivenColumn<uint32_t>>& token_ids) {
   client::DocumentColumns columns;
   columns.length = FromColumn(lengths);
   if (ids.has_value()) columns.id = FromColumn(*ids);
   if (loss_tokens.has_value()) columns.loss_tokens = FromColumn(*loss_tokens);
   if (sources.has_value()) columns.source = FromColumn(*sources);
+  if (token_ids.has_value()) columns.token_ids = FromColumn(*token_ids);
   return columns;
 }
 
@@ -144,13 +146,14 @@ void BindProducer(nb::module_& module) {
           [](const HeldProducer& producer, const GivenColumn<uint32_t>& lengths,
              const std::optional<GivenColumn<uint64_t>>& ids,
              const std::optional<GivenColumn<uint32_t>>& loss_tokens,
-             const std::optional<GivenColumn<uint32_t>>& sources) {
+             const std::optional<GivenColumn<uint32_t>>& sources,
+             const std::optional<GivenColumn<uint32_t>>& token_ids) {
             const client::DocumentColumns columns =
-                Columns(lengths, ids, loss_tokens, sources);
+                Columns(lengths, ids, loss_tokens, sources, token_ids);
             Producing(producer, [&] { return producer->Add(columns); });
           },
           nb::arg("lengths"), nb::arg("ids").none(), nb::arg("loss_tokens").none(),
-          nb::arg("sources").none())
+          nb::arg("sources").none(), nb::arg("token_ids").none())
       .def("flush",
            [](const HeldProducer& producer) {
              Producing(producer, [&] { return producer->Flush(); });

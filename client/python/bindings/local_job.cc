@@ -39,6 +39,10 @@ absl::StatusOr<JobSpec> ReadSpec(const std::string& bytes) {
 absl::StatusOr<std::unique_ptr<LocalJob>> LocalJob::Create(const std::string& spec) {
   absl::StatusOr<JobSpec> read = ReadSpec(spec);
   if (!read.ok()) return read.status();
+  if (TokensTravel(*read)) {
+    return InvalidField("spec.payload_mode", "PAYLOAD_MODE_BY_VALUE",
+                        "PAYLOAD_MODE_BY_REFERENCE, in the trainer's own process");
+  }
   std::unique_ptr<LocalJob> job(new LocalJob());
   const absl::Status status = job->Do(CreateJob{*std::move(read)});
   if (!status.ok()) return InSpecNames(status);

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,6 +198,16 @@ void BindPlan(nb::class_<MicroBatchView>& micro_batch) {
       .def_prop_ro("cp_rank", &MicroBatchView::cp_rank,
                    "The rank whose slices came with the step; None where none was\n"
                    "asked for.")
+      .def_prop_ro(
+          "token_ids",
+          [](const MicroBatchView& v) -> std::optional<Column<uint32_t>> {
+            if (!v.has_token_ids()) return std::nullopt;
+            return ToColumn(v.token_ids());
+          },
+          kAsIs,
+          "uint32, without padding, where the job's payload travels by value: with a\n"
+          "cp_rank, of that rank's tokens in local order; else of all documents one\n"
+          "after another. None where there are tokens and their ids did not come.")
       .def_prop_ro("plan", &MicroBatchView::plan, nb::rv_policy::reference_internal,
                    "Which tokens each rank of the context-parallel group computes.")
       .def("slices", &SlicesOf, nb::arg("cp_rank"),

@@ -1,5 +1,6 @@
 #include "client/python/bindings/step_message.h"
 
+#include "client/cpp/token_ids.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/service/step_conversion.h"
 
@@ -9,6 +10,8 @@ namespace {
 void AddMicroBatch(const client::MicroBatchView& view, v1::MicroBatch& to) {
   to.set_index(view.index());
   ToProto(view.documents(), *to.mutable_documents());
+  client::AppendTokenIds(view.token_ids(),
+                         *to.mutable_documents()->mutable_token_ids());
   to.set_tokens(view.tokens());
   to.set_padding(view.padding());
   to.set_loss_tokens(view.loss_tokens());

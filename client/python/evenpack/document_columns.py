@@ -35,10 +35,11 @@ def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]
     if given.ndim != 1 or given.dtype.kind not in "iuO":
         kind_given = f"{given.dtype} of shape {given.shape}"
         raise invalid_argument(name, kind_given, "one row of whole numbers")
-    outside = (given < 0) | (given > limit)
-    if outside.any():
-        first = int(np.argmax(outside))
-        raise invalid_argument(f"{name}[{first}]", given[first], f"0 to {limit}")
+    if not np.can_cast(given.dtype, kind):
+        outside = (given < 0) | (given > limit)
+        if outside.any():
+            first = int(np.argmax(outside))
+            raise invalid_argument(f"{name}[{first}]", given[first], f"0 to {limit}")
     return np.ascontiguousarray(given, dtype=kind)
 
 

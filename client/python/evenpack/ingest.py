@@ -8,6 +8,7 @@
 
 Document i of the corpus becomes the one with sequence number i of the stream. So the
 same program can be run again: it begins with the first document that the server hasn't.
+With `by_value` the documents' tokens go along, and come to the trainer in its steps.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from evenpack.corpora.column_assembly import select
 from evenpack.corpora.corpus import Corpus, HasBarriers, documents_of
+from evenpack.corpora.token_portions import Portion, portions_with_tokens
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range, invalid_argument
 from evenpack.progress_bar import ProgressBar, progress_bar
@@ -49,8 +51,13 @@ class DocumentProducer(Protocol):
         ids: NDArray[np.uint64] | None = None,
         loss_tokens: NDArray[np.uint32] | None = None,
         sources: NDArray[np.uint32] | None = None,
+        *,
+        token_ids: NDArray[np.uint32] | None = None,
     ) -> None:
-        """Adds documents; waits while the job is full."""
+        """Adds documents; waits while the job is full.
+
+        Without token ids it is called without that argument.
+        """
         ...
 
     def flush(self) -> None:
@@ -92,6 +99,7 @@ def ingest(
     *,
     documents: int | None = None,
     end_of_stream: bool = True,
+    by_value: bool = False,
     batch_documents: int = 8192,
     label: str = "sending",
     progress: ProgressBar | None = None,
@@ -110,6 +118,8 @@ def ingest(
         documents: how many of the corpus's documents the stream is to have in all;
             None: all of them.
         end_of_stream: no document follows.
+        by_value: the documents' token ids go along, for a job whose payload travels by
+            value. A million of them are read at a time, or those of one document.
         batch_documents: given to the producer at a time, at most. 1 to 1,048,576.
         label: what the progress bar says.
         progress: None: a bar on standard error if that is a terminal, tqdm's where it
@@ -117,7 +127,9 @@ def ingest(
 
     Raises:
         InvalidArgumentError: an argument is outside its range; the stream has more
-            documents than it is to have; the corpus has fewer, or is damaged.
+            documents than it is to have; the corpus has fewer, or is damaged; by value:
+            it has no tokens, or one that is not 0 to 2^32 - 1.
+        DataLossError: the corpus gave another number of tokens than a document has.
         EvenpackError: as the producer raises them.
     """
     started = monotonic()
@@ -125,14 +137,17 @@ def ingest(
     first = producer.next_sequence
     total = _total(corpus, documents, first)
     parts = _parts(corpus.documents(first), first, documents, _barriers(corpus))
+    batches = _batches(parts, batch_documents)
+    portions = _portions(batches, corpus, first, by_value=by_value)
     tokens = 0
     with progress or progress_bar(label, first, total) as bar:
-        for part in _guarded(producer, parts):
-            if part is None:
+        for portion in _guarded(producer, portions):
+            if portion is None:
                 producer.flush()
                 continue
-            tokens += int(part.lengths.sum(dtype=np.uint64))
-            _add(producer, part, batch_documents, bar)
+            tokens += int(portion.columns.lengths.sum(dtype=np.uint64))
+            _add(producer, portion)
+            bar.advance(len(portion.columns.lengths))
         producer.flush()
     _check_complete(producer.next_sequence, documents)
     if end_of_stream:
@@ -180,28 +195,57 @@ def _parts(
             return
 
 
+def _batches(parts: Iterator[Columns | None], batch: int) -> Iterator[Columns | None]:
+    """The parts, at most `batch` documents at a time."""
+    for part in parts:
+        if part is None:
+            yield None
+            continue
+        for begin in range(0, len(part.lengths), batch):
+            yield select(part, slice(begin, begin + batch))
+
+
+def _portions(
+    batches: Iterator[Columns | None], corpus: Corpus, first: int, *, by_value: bool
+) -> Iterator[Portion | None]:
+    """The batches, with their tokens where these are wanted."""
+    for batch in batches:
+        if batch is None:
+            yield None
+        elif by_value:
+            yield from portions_with_tokens(corpus, first, batch)
+            first += len(batch.lengths)
+        else:
+            yield Portion(batch)
+
+
 def _guarded(
-    producer: DocumentProducer, parts: Iterator[Columns | None]
-) -> Iterator[Columns | None]:
-    """The parts; after an error of the corpus what was added is accepted first."""
+    producer: DocumentProducer, portions: Iterator[Portion | None]
+) -> Iterator[Portion | None]:
+    """The portions; after an error of the corpus what was added is accepted first."""
     while True:
         try:
-            part = next(parts)
+            portion = next(portions)
         except StopIteration:
             return
         except Exception:
             producer.flush()
             raise
-        yield part
+        yield portion
 
 
-def _add(
-    producer: DocumentProducer, part: Columns, batch: int, bar: ProgressBar
-) -> None:
-    for begin in range(0, len(part.lengths), batch):
-        some = select(part, slice(begin, begin + batch))
+def _add(producer: DocumentProducer, portion: Portion) -> None:
+    some = portion.columns
+    if portion.token_ids is None:
         producer.add(some.lengths, some.ids, some.loss_tokens, some.sources)
-        bar.advance(len(some.lengths))
+        return
+    producer.add(
+        some.lengths,
+        some.ids,
+        some.loss_tokens,
+        some.sources,
+        token_ids=portion.token_ids,
+    )
 
 
 def _check_complete(had: int, documents: int | None) -> None:

@@ -40,6 +40,7 @@ class Producer:
         ids: ArrayLike | None = None,
         loss_tokens: ArrayLike | None = None,
         sources: ArrayLike | None = None,
+        token_ids: ArrayLike | None = None,
     ) -> None:
         """Adds documents; waits while the job is full.
 
@@ -48,6 +49,9 @@ class Producer:
             ids: labels of any meaning; each document's number where left out.
             loss_tokens: tokens of each that count in the loss; all where left out.
             sources: numbers for where each comes from; 0 where left out.
+            token_ids: for a job whose payload travels by value, and for no other: the
+                documents' token ids one after another, 0 to 2^32 - 1 each, as many as
+                the lengths come to. A document has at most 2^28 tokens then.
 
         Raises:
             InvalidArgumentError: a length that the job can't take, or columns of
@@ -61,6 +65,7 @@ class Producer:
             if loss_tokens is None
             else column("loss_tokens", loss_tokens, np.uint32),
             None if sources is None else column("sources", sources, np.uint32),
+            None if token_ids is None else column("token_ids", token_ids, np.uint32),
         )
 
     def flush(self) -> None:

@@ -57,6 +57,7 @@ PARTS = (
     "server/CMakeLists.txt",
     "server/core",
     "server/runtime",
+    "server/payload",
     "server/sessions",
     "server/service",
     "client/cpp",

@@ -78,6 +78,8 @@ struct Ingest {
   std::vector<uint64_t> ids;
   std::vector<uint32_t> loss_tokens;
   std::vector<uint32_t> sources;
+  // What the engine does not read: server/payload has it.
+  std::string token_ids;
 };
 
 struct EndOfStream {

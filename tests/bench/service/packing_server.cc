@@ -45,7 +45,7 @@ struct PackingServer::Rooms {
   Committer committer{*store};
   const std::shared_ptr<CostProfileRegistry> profiles =
       std::make_shared<CostProfileRegistry>(committer, *store, Clock::Steady());
-  JobRegistry jobs{{committer, *store, pool, Clock::Steady()}, 10};
+  JobRegistry jobs{{committer, *store, pool, Clock::Steady(), TokensTravel}, 10};
   StreamCalls calls{LiveCalls(kManyCalls), LiveCalls(kManyCalls),
                     LiveCalls(kManyCalls)};
   StepMessages messages{16 << 20};

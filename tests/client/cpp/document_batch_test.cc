@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/cpp/token_ids.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::client {
@@ -54,6 +55,60 @@ TEST(DocumentBatch, AColumnLeftOutOnOneSideGetsWhatItStoodFor) {
   EXPECT_THAT(batch.id(), ElementsAre(100, 101, 5, 103));
   EXPECT_THAT(batch.loss_tokens(), ElementsAre(10, 11, 6, 11));
   EXPECT_THAT(batch.source(), ElementsAre(0, 0, 7, 0));
+}
+
+DocumentColumns WithTokens() {
+  DocumentColumns documents;
+  documents.length = {2, 1, 3};
+  documents.token_ids = {10, 11, 20, 30, 31, 32};
+  return documents;
+}
+
+TEST(DocumentBatch, TakesTheTokensOfTheDocumentsInTheirOrder) {
+  const DocumentColumns documents = WithTokens();
+  v1::DocumentBatch batch;
+  DocumentPlace place;
+  AppendTokens(documents, 1, place, batch);
+  EXPECT_THAT(ReadTokenIds(batch.token_ids()), ElementsAre(10, 11));
+  EXPECT_EQ(place.document, 1U);
+  EXPECT_EQ(place.token, 2U);
+  AppendTokens(documents, 2, place, batch);
+  EXPECT_THAT(ReadTokenIds(batch.token_ids()), ElementsAre(10, 11, 20, 30, 31, 32));
+  EXPECT_EQ(place.document, 3U);
+  EXPECT_EQ(place.token, 6U);
+
+  place = {.document = 1, .token = 2};
+  batch.Clear();
+  AppendTokens(documents, 1, place, batch);
+  EXPECT_THAT(ReadTokenIds(batch.token_ids()), ElementsAre(20));
+}
+
+TEST(DocumentBatch, TokensThatWereLeftOutAreNotFilledUp) {
+  DocumentColumns plain;
+  plain.length = {4, 5};
+  v1::DocumentBatch batch;
+  DocumentPlace place;
+  AppendTokens(plain, 2, place, batch);
+  EXPECT_EQ(place.document, 2U);
+  EXPECT_EQ(place.token, 0U);
+  EXPECT_EQ(batch.token_ids(), "");
+  DocumentPlace other;
+  AppendTokens(WithTokens(), 1, other, batch);
+  EXPECT_EQ(batch.token_ids().size(), 2 * kTokenIdBytes);
+}
+
+TEST(DocumentBatch, CountsTheDocumentsWhoseTokensFit) {
+  const DocumentColumns documents = WithTokens();
+  EXPECT_EQ(CountWithin(documents, 0, 3, 24), 3U);
+  EXPECT_EQ(CountWithin(documents, 0, 3, 23), 2U);
+  EXPECT_EQ(CountWithin(documents, 0, 1, 24), 1U);
+  EXPECT_EQ(CountWithin(documents, 0, 3, 7), 0U);
+  EXPECT_EQ(CountWithin(documents, 1, 2, 15), 1U);
+  EXPECT_EQ(CountWithin(documents, 1, 2, 16), 2U);
+  EXPECT_EQ(CountWithin(documents, 1, 0, 16), 0U);
+  DocumentColumns plain;
+  plain.length = {1000, 1000};
+  EXPECT_EQ(CountWithin(plain, 0, 2, 4), 2U);
 }
 
 }  // namespace

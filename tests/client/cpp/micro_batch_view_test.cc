@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "client/cpp/token_ids.h"
 #include "server/core/sharding/pad_end.h"
 #include "server/core/sharding/plan_digest.h"
 #include "tests/client/cpp/test_history.h"
@@ -34,6 +36,12 @@ MicroBatchView ViewOf(const v1::MicroBatch& message) {
 MicroBatchView ViewOf(const std::vector<uint32_t>& lengths, const ShardPlan& plan,
                       std::optional<uint32_t> cp_rank = std::nullopt) {
   return ViewOf(ToMessage(MakeMicroBatch(lengths, plan, 40), plan, 6, cp_rank));
+}
+
+void SetTokens(const std::vector<uint32_t>& token_ids, v1::MicroBatch& message) {
+  std::string& bytes = *message.mutable_documents()->mutable_token_ids();
+  bytes.clear();
+  AppendTokenIds(token_ids, bytes);
 }
 
 TEST(MicroBatchView, SaysWhatTheMessageSays) {
@@ -265,6 +273,77 @@ TEST(MicroBatchView, PaddingOfTheRanksMayBeLeftOut) {
   v1::MicroBatch message = ToMessage(MakeMicroBatch({5}, plan), plan, 0, {});
   message.mutable_plan()->clear_rank_padding();
   EXPECT_THAT(ViewOf(message).rank_padding(), ElementsAre(0, 0));
+}
+
+TEST(MicroBatchView, HasTheTokensThatCame) {
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, {3, 2}, 2, 1);
+  v1::MicroBatch message = ToMessage(MakeMicroBatch({3, 2}, plan), plan, 0, {});
+  SetTokens({7, 8, 9, 4294967295, 1}, message);
+  MicroBatchView view = ViewOf(message);
+  EXPECT_THAT(view.token_ids(), ElementsAre(7, 8, 9, 4294967295, 1));
+  EXPECT_TRUE(view.has_token_ids());
+
+  // Of a rank with its slices.
+  message = ToMessage(MakeMicroBatch({3, 2}, plan), plan, 0, 1);
+  ASSERT_EQ(message.slices().tokens(), 3U);
+  SetTokens({8, 9, 4294967295}, message);
+  view = ViewOf(message);
+  EXPECT_THAT(view.token_ids(), ElementsAre(8, 9, 4294967295));
+  EXPECT_TRUE(view.has_token_ids());
+}
+
+TEST(MicroBatchView, HasNoTokensWhereNoneCame) {
+  const std::vector<uint32_t> lengths = {3, 2};
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, lengths, 2);
+  for (const std::optional<uint32_t> rank : {std::optional<uint32_t>(), {1}}) {
+    EXPECT_THAT(ViewOf(lengths, plan, rank).token_ids(), IsEmpty());
+    EXPECT_FALSE(ViewOf(lengths, plan, rank).has_token_ids());
+  }
+}
+
+TEST(MicroBatchView, NoTokensAreAllThatThereAreOfNothing) {
+  EXPECT_TRUE(ViewOf({}, MakePlan(Sharding::kPerSequence, {}, 2)).has_token_ids());
+  // One token, which is the last rank's.
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, {1}, 2);
+  int ranks_without = 0;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    const MicroBatchView view = ViewOf({1}, plan, rank);
+    EXPECT_EQ(view.has_token_ids(), view.own_slices().size() == 0);
+    ranks_without += view.has_token_ids() ? 1 : 0;
+  }
+  EXPECT_EQ(ranks_without, 1);
+}
+
+TEST(MicroBatchView, RefusesAnotherNumberOfTokens) {
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, {3, 2}, 2);
+  const auto refused = [](const std::string& says) {
+    return StatusIs(absl::StatusCode::kDataLoss,
+                    HasSubstr("micro-batch 6: documents.token_ids has " + says));
+  };
+  for (const std::optional<uint32_t> rank : {std::optional<uint32_t>(), {0}}) {
+    v1::MicroBatch message = ToMessage(MakeMicroBatch({3, 2}, plan), plan, 6, rank);
+    const uint64_t tokens = rank ? message.slices().tokens() : 5;
+    for (const uint64_t bytes : {tokens * 4 - 4, tokens * 4 - 1, tokens * 4 + 4}) {
+      message.mutable_documents()->set_token_ids(std::string(bytes, 'x'));
+      EXPECT_THAT(MicroBatchView::FromMessage(message, v1::LAYOUT_NATIVE),
+                  refused(absl::StrCat(bytes, " bytes; expected: ", tokens * 4,
+                                       ", for ", tokens, " tokens")));
+    }
+  }
+  // What a rank is sent is counted by its slices, whatever they claim.
+  v1::MicroBatch message = ToMessage(MakeMicroBatch({3, 2}, plan), plan, 6, 0);
+  message.mutable_slices()->set_tokens(1);
+  message.mutable_documents()->set_token_ids("1234");
+  EXPECT_THAT(MicroBatchView::FromMessage(message, v1::LAYOUT_NATIVE),
+              refused("4 bytes"));
+}
+
+TEST(MicroBatchView, TokensTakeMemory) {
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, {1000}, 1);
+  v1::MicroBatch message = ToMessage(MakeMicroBatch({1000}, plan), plan, 0, {});
+  const size_t without = ViewOf(message).memory_bytes();
+  SetTokens(std::vector<uint32_t>(1000), message);
+  EXPECT_EQ(ViewOf(message).memory_bytes(), without + 4000);
 }
 
 }  // namespace

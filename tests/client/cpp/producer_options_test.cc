@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "client/cpp/producer.h"
 #include "tests/testing/status_matchers.h"
 
@@ -33,6 +34,24 @@ TEST(ProducerOptions, RefusesWhatCannotWorkNamingTheField) {
               StatusIs(kRefused, HasSubstr("max_unaccepted_documents: 1023 is not "
                                            "accepted; accepted: at least "
                                            "batch_documents, 1024")));
+  EXPECT_THAT(refused([](auto& o) { o.batch_token_bytes = 3; }),
+              StatusIs(kRefused, HasSubstr("batch_token_bytes: 3 is not accepted; "
+                                           "accepted: 4 to 1073741824")));
+  EXPECT_THAT(refused([](auto& o) { o.batch_token_bytes = (1 << 30) + 1; }),
+              StatusIs(kRefused, HasSubstr("batch_token_bytes: 1073741825")));
+  EXPECT_THAT(
+      refused([](auto& o) { o.max_unaccepted_token_bytes = (1 << 20) - 1; }),
+      StatusIs(kRefused, HasSubstr("max_unaccepted_token_bytes: 1048575 is not "
+                                   "accepted; accepted: at least batch_token_bytes, "
+                                   "1048576")));
+}
+
+TEST(ProducerOptions, BoundsOfTokensMayBeAsSmallAsOneAndAsLargeAsAMessage) {
+  ProducerOptions options{.job = "run", .stream = "web"};
+  options.batch_token_bytes = options.max_unaccepted_token_bytes = 4;
+  EXPECT_THAT(Validate(options), IsOk());
+  options.batch_token_bytes = options.max_unaccepted_token_bytes = 1 << 30;
+  EXPECT_THAT(Validate(options), IsOk());
 }
 
 TEST(DocumentColumns, ColumnsMayBeLeftOut) {
@@ -44,6 +63,33 @@ TEST(DocumentColumns, ColumnsMayBeLeftOut) {
   documents.loss_tokens = {0, 2147483647};
   documents.source = {0, 1};
   EXPECT_THAT(Validate(documents), IsOk());
+}
+
+TEST(DocumentColumns, TokenIdsAreAsManyAsTheLengthsComeTo) {
+  DocumentColumns documents;
+  documents.length = {3, 1};
+  documents.token_ids = {0, 1, 4294967295, 7};
+  EXPECT_THAT(Validate(documents), IsOk());
+  for (const size_t entries : {1U, 3U, 5U}) {
+    documents.token_ids.resize(entries);
+    EXPECT_THAT(Validate(documents),
+                StatusIs(kRefused, absl::StrCat("token_ids: ", entries,
+                                                " entries is not accepted; accepted: "
+                                                "none, or 4, the sum of length")));
+  }
+  documents.length.clear();
+  EXPECT_THAT(Validate(documents), StatusIs(kRefused, HasSubstr("none, or 0")));
+}
+
+TEST(DocumentColumns, ADocumentWhoseTokensAreNoMessageComesWithoutThem) {
+  DocumentColumns documents;
+  documents.length = {5, (1 << 28) + 1};
+  EXPECT_THAT(Validate(documents), IsOk());
+  documents.token_ids = {1};
+  EXPECT_THAT(Validate(documents),
+              StatusIs(kRefused,
+                       "length[1]: 268435457 is not accepted; accepted: 1 to "
+                       "268435456 where token_ids come along"));
 }
 
 TEST(DocumentColumns, RefusesColumnsOutOfShapeOrRange) {

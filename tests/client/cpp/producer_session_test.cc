@@ -3,81 +3,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <thread>
-#include <vector>
 
-#include "tests/client/cpp/session_fixture.h"
+#include "tests/client/cpp/producer_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::client {
 namespace {
 
-using ::evenpack::testing::FakeIngestCall;
+using ::evenpack::testing::Accepted;
+using ::evenpack::testing::Documents;
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kGone;
+using ::evenpack::testing::ProducerFixture;
 using ::evenpack::testing::ServerError;
-using ::evenpack::testing::SessionFixture;
 using ::evenpack::testing::StatusIs;
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-v1::IngestResponse Accepted(uint64_t next_sequence, bool ended = false) {
-  v1::IngestResponse response;
-  response.set_next_sequence(next_sequence);
-  response.set_ended(ended);
-  return response;
-}
-
-// So many documents of length 10 and up.
-DocumentColumns Documents(uint32_t count) {
-  DocumentColumns documents;
-  for (uint32_t i = 0; i < count; ++i) documents.length.push_back(10 + i);
-  return documents;
-}
-
-class ProducerSessionTest : public SessionFixture {
- protected:
-  ProducerSessionTest() {
-    options_.job = "run";
-    options_.stream = "web";
-    options_.batch_documents = 4;
-    options_.max_unaccepted_documents = 12;
-  }
-
-  std::unique_ptr<ProducerSession> Start() {
-    return std::make_unique<ProducerSession>(stub_, client_options_, options_);
-  }
-  // A producer whose first call, call_, was told what is next.
-  std::unique_ptr<ProducerSession> Open(uint64_t server_next = 0) {
-    auto producer = Start();
-    call_ = Accept(server_next);
-    EXPECT_THAT(producer->AwaitOpen(), IsOk());
-    return producer;
-  }
-  std::shared_ptr<FakeIngestCall> Accept(uint64_t server_next, bool ended = false) {
-    std::shared_ptr<FakeIngestCall> call = stub_->AwaitIngestCall();
-    EXPECT_EQ(call->AwaitMessage().open().job(), "run");
-    call->Send(Accepted(server_next, ended));
-    return call;
-  }
-
-  // The next message is a batch of these numbers.
-  static void ExpectBatch(FakeIngestCall& call, uint64_t first, int documents) {
-    const v1::IngestRequest message = call.AwaitMessage();
-    EXPECT_TRUE(message.has_batch()) << message.ShortDebugString();
-    EXPECT_EQ(message.batch().first_sequence(), first);
-    EXPECT_EQ(message.batch().length_size(), documents);
-  }
-  // Blocks until the producer has taken the answer.
-  static void AwaitAccepted(const Producer& producer, uint64_t sequence) {
-    while (producer.accepted_sequence() != sequence) std::this_thread::yield();
-  }
-
-  ProducerOptions options_;
-  std::shared_ptr<FakeIngestCall> call_;
-};
+class ProducerSessionTest : public ProducerFixture {};
 
 TEST_F(ProducerSessionTest, BeginsWhereTheServerSays) {
   const auto producer = Start();

@@ -101,6 +101,21 @@ def test_what_are_no_lengths_is_refused_by_name(numbers: list[int], named: str) 
         column("lengths", numbers, np.uint32)
 
 
+@pytest.mark.parametrize("kind", ["u1", "u2", "<u4", ">u4", "i1", "i8", "u8"])
+def test_a_column_may_be_of_any_integer_type(kind: str) -> None:
+    """Whose numbers are within the range."""
+    given = column("lengths", np.array([0, 7, 127], dtype=kind), np.uint32)
+    assert given.dtype == np.uint32
+    assert given.tolist() == [0, 7, 127]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64])
+def test_a_negative_number_is_none_of_a_column(kind: type[np.signedinteger]) -> None:
+    """Of whatever type."""
+    with pytest.raises(InvalidArgumentError, match=r"lengths\[1\]: -1 is not"):
+        column("lengths", np.array([1, -1], dtype=kind), np.uint32)
+
+
 def test_whole_numbers_of_both_halves_of_64_bits_are_one_column() -> None:
     """As hashes are."""
     numbers = [1, 1 << 63, (1 << 64) - 1]

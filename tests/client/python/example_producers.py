@@ -17,11 +17,13 @@ Documents = list[tuple[int, int, int, int]]
 class Recording:
     """A producer that keeps what it is given, and is cut off after so many documents.
 
-    `calls` has the number of documents of each add, and the names of other calls.
+    `calls` has the number of documents of each add, and the names of other calls,
+    `tokens` the token ids of each document that came with them.
     """
 
     documents: Documents = field(default_factory=list)
     calls: list[int | str] = field(default_factory=list)
+    tokens: list[list[int]] = field(default_factory=list)
     accepted_sequence: int = 0
     room: int | None = None
     ended: bool = False
@@ -37,11 +39,17 @@ class Recording:
         ids: NDArray[np.uint64] | None = None,
         loss_tokens: NDArray[np.uint32] | None = None,
         sources: NDArray[np.uint32] | None = None,
+        *,
+        token_ids: NDArray[np.uint32] | None = None,
     ) -> None:
         """See `DocumentProducer`."""
         assert not self.ended
         assert lengths.dtype == np.uint32
         size, first = len(lengths), len(self.documents)
+        ends = np.cumsum(lengths)
+        if token_ids is not None:
+            assert token_ids.dtype == np.uint32
+            assert len(token_ids) == ends[-1]
         rows = zip(
             lengths.tolist(),
             range(first, first + size) if ids is None else ids.tolist(),
@@ -49,10 +57,12 @@ class Recording:
             [0] * size if sources is None else sources.tolist(),
             strict=True,
         )
-        for row in rows:
+        for row, end in zip(rows, ends, strict=True):
             if self.room is not None and len(self.documents) >= self.room:
                 raise UnavailableError("cut off")
             self.documents.append(row)
+            if token_ids is not None:
+                self.tokens.append(token_ids[end - row[0] : end].tolist())
         self.calls.append(size)
 
     def flush(self) -> None:
@@ -90,8 +100,11 @@ class LocalProducer:
         ids: NDArray[np.uint64] | None = None,
         loss_tokens: NDArray[np.uint32] | None = None,
         sources: NDArray[np.uint32] | None = None,
+        *,
+        token_ids: NDArray[np.uint32] | None = None,
     ) -> None:
-        """See `DocumentProducer`."""
+        """See `DocumentProducer`; a job in this process takes no tokens."""
+        assert token_ids is None
         first = self.next_sequence
         self._job.add(self._stream, first, lengths, ids, loss_tokens, sources)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -17,8 +19,10 @@ from evenpack.corpora import (
     IterableCorpus,
     LengthCorpus,
     Repetition,
+    SequenceCorpus,
     Shuffle,
 )
+from evenpack.corpora.corpus import Tokens
 from evenpack.document_columns import Columns
 from evenpack.errors import (
     InvalidArgumentError,
@@ -29,6 +33,7 @@ from evenpack.ingest import DocumentProducer, ingest
 from evenpack.producer import Producer
 from evenpack.spec import job_spec
 from example_producers import Documents, LocalProducer, Recording
+from numpy.typing import ArrayLike, NDArray
 
 
 def _all(corpus: Corpus) -> Documents:
@@ -168,6 +173,92 @@ def test_an_endless_corpus_is_sent_as_far_as_it_is_wanted() -> None:
     producer = Recording()
     ingest(producer, IterableCorpus(endless()), documents=10_000)
     assert len(producer.documents) == 10_000
+
+
+def _documents(count: int) -> list[NDArray[np.uint16]]:
+    """Of 1 to 9 tokens, all different."""
+    lengths = [1 + i * 7 % 9 for i in range(count)]
+    tokens = np.arange(sum(lengths), dtype=np.uint16)
+    return np.split(tokens, np.cumsum(lengths)[:-1])
+
+
+class _UnreadableFrom(SequenceCorpus):
+    """Whose documents from one on have lengths alone."""
+
+    def __init__(self, first: int, documents: Sequence[ArrayLike]) -> None:
+        super().__init__(documents)
+        self._first = first
+
+    def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
+        if document >= self._first:
+            raise OSError(f"no tokens of document {document}")
+        return super().tokens(document, begin, end)
+
+
+def test_by_value_the_tokens_of_each_document_go_along() -> None:
+    documents = _documents(30)
+    producer = Recording()
+    report = ingest(producer, SequenceCorpus(documents), by_value=True)
+    assert producer.tokens == [tokens.tolist() for tokens in documents]
+    assert [row[0] for row in producer.documents] == [len(d) for d in documents]
+    assert producer.calls == [30, "flush", "end"]
+    assert report.tokens == sum(len(d) for d in documents)
+
+
+def test_by_reference_no_tokens_are_read() -> None:
+    producer = Recording()
+    ingest(producer, _UnreadableFrom(0, _documents(3)))
+    assert (len(producer.documents), producer.tokens) == (3, [])
+
+
+def test_by_value_batches_and_barriers_are_as_without() -> None:
+    corpora = [SequenceCorpus(_documents(50)), SequenceCorpus(_documents(50))]
+    blend = Blend(corpora, [1, 0], switches=[(5, [0, 1]), (9, [1, 1])])
+    producer = Recording()
+    ingest(producer, blend, documents=20, batch_documents=4, by_value=True)
+    assert producer.calls[:5] == [4, 1, "flush", 4, "flush"]
+    expected = [blend.tokens(i).tolist() for i in range(20)]
+    assert producer.tokens == expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_by_value_every_token_comes_once_however_often_it_is_interrupted(
+    seed: int,
+) -> None:
+    documents = _documents(100)
+    draw = random.Random(seed)
+    producer = Recording()
+    while not producer.ended:
+        producer.room = len(producer.documents) + draw.randrange(1, 40)
+        batch = draw.randrange(1, 30)
+        corpus = Shuffle(SequenceCorpus(documents), seed=5)
+        with contextlib.suppress(UnavailableError):
+            ingest(producer, corpus, batch_documents=batch, by_value=True)
+    assert len(producer.tokens) == 100
+    seen = sorted(chain.from_iterable(producer.tokens))
+    assert seen == list(range(sum(map(len, documents))))
+
+
+def test_by_value_documents_before_one_without_tokens_are_accepted() -> None:
+    documents = _documents(9)
+    producer = Recording()
+    with pytest.raises(OSError, match="no tokens of document 5"):
+        corpus = _UnreadableFrom(5, documents)
+        ingest(producer, corpus, batch_documents=3, by_value=True)
+    assert producer.calls == [3, 2, "flush"]
+    ingest(producer, SequenceCorpus(documents), by_value=True)
+    assert producer.tokens == [tokens.tolist() for tokens in documents]
+
+
+def test_by_value_a_corpus_of_lengths_alone_is_refused() -> None:
+    producer = Recording()
+    with pytest.raises(InvalidArgumentError) as caught:
+        ingest(producer, LengthCorpus([1, 2]), by_value=True)
+    assert str(caught.value) == (
+        "corpus: LengthCorpus is not accepted; accepted: one that has tokens, not "
+        "lengths alone"
+    )
+    assert producer.calls == ["flush"]
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,27 @@ def test_all_columns_arrive(client: Client) -> None:
     assert seen == len(DOCUMENTS)
 
 
+@pytest.mark.parametrize(
+    ("token_ids", "named"),
+    [
+        ([1, 2, 3, 4], r"token_ids: 4 entries is not accepted; accepted: none, or 5"),
+        ([1, 2, 3, 4, 5, 6], r"token_ids: 6 entries is not accepted"),
+        ([1, 2, -3, 4, 5], r"token_ids\[2\]: -3 is not accepted; accepted: 0 to 4294"),
+        ([1, 1 << 32, 3, 4, 5], r"token_ids\[1\]: 4294967296 is not accepted"),
+        ([[1, 2], [3, 4]], r"token_ids: int64 of shape \(2, 2\) is not accepted"),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], r"token_ids: float64 of shape \(5,\)"),
+    ],
+)
+def test_what_are_not_the_documents_tokens_is_refused(
+    client: Client, token_ids: list[int], named: str
+) -> None:
+    """By name, and nothing of the call is added."""
+    with client.producer("run", "text") as producer:
+        with pytest.raises(InvalidArgumentError, match=named):
+            producer.add([3, 2], token_ids=token_ids)
+        assert producer.next_sequence == 0
+
+
 def test_a_document_longer_than_the_job_takes_is_refused(client: Client) -> None:
     """By number, and nothing is lost that was accepted."""
     with client.producer("run", "text") as producer:

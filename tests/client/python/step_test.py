@@ -8,8 +8,14 @@ from collections.abc import Sequence
 import example_jobs
 import numpy as np
 import pytest
-from evenpack import PackedDataset, Step
+from evenpack import MicroBatch, PackedDataset, Step
+from evenpack._native import Spec
 from evenpack.errors import DataLossError, InvalidArgumentError
+from evenpack.v1.step_pb2 import Step as StepMessage
+from numpy.typing import NDArray
+
+# Of the tokens of a micro-batch, the lowest; none fits a signed integer of 32 bits.
+FIRST_ID = (1 << 32) - 100_000
 
 
 def _steps(count: int = 5, **changes: object) -> Sequence[Step]:
@@ -61,6 +67,86 @@ def test_a_step_survives_pickling_and_bytes(layout: str, split_overlong: bool) -
         assert copy.spec == step.spec
         copy.verify(step.previous_digest)
         assert copy[0].slices(0).end.tolist() == step[0].slices(0).end.tolist()
+
+
+def _places(micro_batch: MicroBatch, *, cp_rank: bool) -> NDArray[np.int64]:
+    """Within the micro-batch, of the tokens that a subscription has."""
+    if cp_rank:
+        return micro_batch.slices(1).token_indices.astype(np.int64)
+    return np.arange(micro_batch.tokens)
+
+
+def _with_tokens(step: Step, *, cp_rank: bool) -> Step:
+    """The step as a server sends it where the payload travels by value.
+
+    A token's id is its place in the micro-batch, from FIRST_ID on.
+    """
+    message = StepMessage.FromString(step.to_bytes())
+    for micro_batch, view in zip(message.micro_batches, step, strict=True):
+        if not cp_rank:
+            micro_batch.ClearField("slices")
+        ids = (_places(view, cp_rank=cp_rank) + FIRST_ID).astype("<u4")
+        micro_batch.documents.token_ids = ids.tobytes()
+    return Step.read(message.SerializeToString(), Spec(step.spec))
+
+
+@pytest.mark.parametrize("cp_rank", [False, True])
+def test_token_ids_are_those_that_came(cp_rank: bool) -> None:
+    """Of the rank's part where it was asked for, else of all documents."""
+    for step in _steps(3):
+        for micro_batch in _with_tokens(step, cp_rank=cp_rank):
+            ids = micro_batch.token_ids
+            assert ids is not None
+            assert ids.dtype == np.uint32
+            places = ids.astype(np.int64) - FIRST_ID
+            assert (places == _places(micro_batch, cp_rank=cp_rank)).all()
+
+
+def test_token_ids_are_none_where_none_came() -> None:
+    """As for a job whose payload travels by reference."""
+    for step in _steps(2):
+        assert [micro_batch.token_ids for micro_batch in step] == [None, None]
+
+
+def test_token_ids_are_none_of_nothing() -> None:
+    """A micro-batch without documents lacks no token."""
+    (step,) = PackedDataset(spec=example_jobs.spec(), lengths=[5], dp_rank=1)
+    for micro_batch in step:
+        assert micro_batch.tokens == 0
+        assert micro_batch.token_ids is not None
+        assert micro_batch.token_ids.tolist() == []
+
+
+@pytest.mark.parametrize("cp_rank", [False, True])
+def test_token_ids_survive_pickling_and_bytes(cp_rank: bool) -> None:
+    """They come out of a DataLoader's worker, too."""
+    for step in _steps(3):
+        given = _with_tokens(step, cp_rank=cp_rank)
+        copy = pickle.loads(pickle.dumps(given))
+        assert copy.to_bytes() == given.to_bytes() != step.to_bytes()
+        for one, other in zip(copy, given, strict=True):
+            assert (one.token_ids == other.token_ids).all()
+
+
+def test_a_writer_of_token_ids_writes_to_a_copy() -> None:
+    """As of the other columns."""
+    step = _with_tokens(_steps(3)[0], cp_rank=True)
+    ids = step[0].token_ids
+    assert ids is not None
+    ids[:] = 0
+    assert step[0].token_ids is not None
+    assert (step[0].token_ids > 0).all()
+
+
+def test_another_number_of_token_ids_is_data_loss() -> None:
+    """The message has both numbers of bytes."""
+    step = _steps(1)[0]
+    message = StepMessage.FromString(step.to_bytes())
+    message.micro_batches[1].documents.token_ids = b"12345"
+    own = step[1].slices(1).tokens
+    expected = f"documents.token_ids has 5 bytes; expected: {4 * own}, for {own} tokens"
+    with pytest.raises(DataLossError, match=f"step 0, micro-batch 3: {expected}"):
+        Step.read(message.SerializeToString(), Spec(step.spec))
 
 
 def test_arrays_outlive_their_step() -> None:

@@ -33,6 +33,7 @@ JobFigures FilledJob(std::string name) {
   job.next_step = 902;
   job.durable_steps = 903;
   job.kept_steps = 904;
+  job.payload_bytes = 905;
   job.subscribers = 1001;
   job.max_lag_steps = 1002;
   job.total_lag_steps = 1003;

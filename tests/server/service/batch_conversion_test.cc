@@ -22,6 +22,7 @@ TEST(BatchConversionTest, ColumnsAreTakenAsTheyAre) {
   batch.add_id(3);
   batch.add_loss_tokens(4);
   batch.add_source(5);
+  batch.set_token_ids("tokens");
   const Ingest ingest = FromProto("a", batch).value();
   EXPECT_EQ(ingest.stream, "a");
   EXPECT_EQ(ingest.first_sequence, 7U);
@@ -29,16 +30,13 @@ TEST(BatchConversionTest, ColumnsAreTakenAsTheyAre) {
   EXPECT_THAT(ingest.ids, ElementsAre(3));
   EXPECT_THAT(ingest.loss_tokens, ElementsAre(4));
   EXPECT_THAT(ingest.sources, ElementsAre(5));
+  EXPECT_EQ(ingest.token_ids, "tokens");
 }
 
-TEST(BatchConversionTest, ABatchHasADocumentAndNoPayload) {
+TEST(BatchConversionTest, ABatchHasADocument) {
   v1::DocumentBatch batch;
   EXPECT_THAT(FromProto("a", batch), StatusIs(absl::StatusCode::kInvalidArgument,
                                               StartsWith("batch.length: ")));
-  batch.add_length(1);
-  batch.set_token_ids("1234");
-  EXPECT_THAT(FromProto("a", batch), StatusIs(absl::StatusCode::kUnimplemented,
-                                              StartsWith("batch.token_ids: ")));
 }
 
 TEST(BatchConversionTest, ColumnsHaveTheNamesOfTheApi) {
@@ -48,6 +46,7 @@ TEST(BatchConversionTest, ColumnsHaveTheNamesOfTheApi) {
   EXPECT_EQ(named("lengths[3]"), "batch.length[3]");
   EXPECT_EQ(named("ids"), "batch.id");
   EXPECT_EQ(named("sources[0]"), "batch.source[0]");
+  EXPECT_EQ(named("token_ids"), "batch.token_ids");
   EXPECT_EQ(named("loss_tokens[1]"), "batch.loss_tokens[1]");
 }
 

@@ -90,10 +90,8 @@ TEST_F(JobCallsTest, JobsThatAreNotCreated) {
   EXPECT_THAT(server_.Create("job", bad), RefusesField("spec.parallelism.expert"));
   EXPECT_THAT(server_.Create("job", {}), RefusesField("spec.window"));
   v1::JobSpec by_value = ServiceSpec();
-  by_value.set_payload_mode(v1::PAYLOAD_MODE_BY_VALUE);
-  EXPECT_THAT(server_.Create("job", by_value),
-              GrpcStatusIs(StatusCode::UNIMPLEMENTED, "PAYLOAD_BY_VALUE",
-                           HasSubstr("spec.payload_mode")));
+  by_value.set_payload_mode(static_cast<v1::PayloadMode>(7));
+  EXPECT_THAT(server_.Create("job", by_value), RefusesField("spec.payload_mode"));
   server_.room().store().FailCommits(2);
   EXPECT_THAT(server_.Create("job", ServiceSpec()),
               GrpcStatusIs(StatusCode::UNAVAILABLE, "STORE_FAILED", HasSubstr("full")));

@@ -179,13 +179,11 @@ TEST(SpecConversionTest, AdaptiveShardingHasKernelLatencies) {
   EXPECT_FALSE(FromProto(from)->kernel_latency.empty());
 }
 
-TEST(SpecConversionTest, PayloadByValueIsNotBuiltYet) {
+TEST(SpecConversionTest, TokensTravelWhereThePayloadIsByValue) {
   v1::JobSpec from = ServiceSpec();
+  EXPECT_FALSE(TokensTravel(FromProto(from).value()));
   from.set_payload_mode(v1::PAYLOAD_MODE_BY_VALUE);
-  const absl::Status status = FromProto(from).status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented,
-                               HasSubstr("spec.payload_mode: PAYLOAD_MODE_BY_VALUE")));
-  EXPECT_EQ(DetailOf(status).reason, "PAYLOAD_BY_VALUE");
+  EXPECT_TRUE(TokensTravel(FromProto(from).value()));
 }
 
 struct Refused {

@@ -15,6 +15,7 @@
 #include "server/core/sharding/plan_digest.h"
 #include "server/service/spec_conversion.h"
 #include "tests/server/service/service_spec.h"
+#include "tests/testing/made_tokens.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -100,6 +101,36 @@ TEST(StepConversionTest, ARankGetsItsMicroBatchesAndWhatIsOfTheWholeStep) {
     EXPECT_EQ(told.totals().total_workload_ns(), 129'000);
     EXPECT_EQ(told.totals().micro_batches(), 4U);
   }
+}
+
+TEST(StepConversionTest, TokensAreThoseOfTheRanksSlicesOrOfTheWhole) {
+  const StepPointer plain = PlainStep();
+  PublishedStep step = *plain;
+  std::vector<std::vector<PieceTokens>> pieces;
+  for (const MicroBatch& micro_batch : step.step.micro_batches) {
+    auto& of_one = pieces.emplace_back();
+    for (const Document& piece : micro_batch.documents) {
+      const auto batch = std::make_shared<const TokenBatch>(
+          piece.sequence, std::vector{piece.length}, testing::MadeTokens(piece));
+      of_one.push_back({batch, batch->TokensOf(piece.sequence)});
+    }
+  }
+  step.tokens = std::make_shared<const StepPayload>(pieces);
+  v1::Step whole;
+  ToProto(step, {0, {}}, whole);
+  v1::Step part;
+  ToProto(step, {0, 1}, part);
+  for (int i = 0; i < 2; ++i) {
+    const auto index = static_cast<size_t>(i);
+    EXPECT_EQ(whole.micro_batches(i).documents().token_ids(),
+              step.tokens->Whole(index));
+    const std::string& of_rank = part.micro_batches(i).documents().token_ids();
+    EXPECT_EQ(of_rank, step.tokens->Of(index, ExpandRank(step.plans[index], 1)));
+    EXPECT_EQ(of_rank.size(), part.micro_batches(i).slices().tokens() * kTokenBytes);
+  }
+  v1::Step without;
+  ToProto(*plain, {0, 1}, without);
+  EXPECT_EQ(without.micro_batches(0).documents().token_ids(), "");
 }
 
 TEST(StepConversionTest, KindsKeepTheirNames) {

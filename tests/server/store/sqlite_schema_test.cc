@@ -53,14 +53,16 @@ TEST_F(SqliteSchemaTest, AFileOfTheFirstVersionIsMigrated) {
     SqliteDatabase database = Open();
     ASSERT_THAT(PrepareToWrite(database), IsOk());
     ASSERT_THAT(database.Run("INSERT INTO jobs VALUES (1, 'a', x'00');"
-                             "DROP TABLE profiles; PRAGMA user_version = 1"),
+                             "DROP TABLE profiles; DROP TABLE tokens;"
+                             "PRAGMA user_version = 1"),
                 IsOk());
   }
   SqliteDatabase database = Open();
   ASSERT_THAT(PrepareToWrite(database), IsOk());
-  EXPECT_EQ(database.Number("PRAGMA user_version").value(), 2);
+  EXPECT_EQ(database.Number("PRAGMA user_version").value(), kStoreFormatVersion);
   EXPECT_EQ(database.Number("SELECT count(*) FROM jobs").value(), 1);
   EXPECT_EQ(database.Number("SELECT count(*) FROM profiles").value(), 0);
+  EXPECT_EQ(database.Number("SELECT count(*) FROM tokens").value(), 0);
 }
 
 TEST_F(SqliteSchemaTest, ReadingNeedsTables) {

@@ -37,7 +37,7 @@ TEST_F(SqliteStoreProfilesTest, AFileOfTheFirstVersionKeepsItsJobsAndTakesProfil
     ASSERT_THAT(store->Commit(std::vector<StoreWrite>{AppendRecord{"a", 0, "a0"}}),
                 IsOk());
   }
-  RunInFile("DROP TABLE profiles; PRAGMA user_version = 1");
+  RunInFile("DROP TABLE profiles; DROP TABLE tokens; PRAGMA user_version = 1");
   {
     const auto read_only = SqliteStore::Open(path_, SqliteStore::Access::kReadOnly);
     ASSERT_THAT(read_only.status(), IsOk());

@@ -124,11 +124,11 @@ TEST_F(SqliteStoreTest, FilesThatAreNotItsOwnAreRefusedAndLeftAlone) {
 
 TEST_F(SqliteStoreTest, ANewerFormatIsRefused) {
   Open();
-  RunInFile("PRAGMA user_version = 3");
+  RunInFile("PRAGMA user_version = 4");
   EXPECT_THAT(OpenStatus(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "store: format version 3 is newer than this program; accepted: "
-                       "up to 2"));
+                       "store: format version 4 is newer than this program; accepted: "
+                       "up to 3"));
 }
 
 TEST_F(SqliteStoreTest, ADirectoryThatIsNotThereIsNamed) {
@@ -154,6 +154,10 @@ TEST_F(SqliteStoreTest, ARowThatChangedStopsItsJobAlone) {
                 "a snapshot is damaged"},
            Case{"UPDATE snapshots SET records = 1 WHERE job = 1",
                 "a snapshot is damaged"},
+           Case{"UPDATE tokens SET bytes = x'00'",
+                "the tokens of stream 2 from document 5 on are damaged"},
+           Case{"UPDATE tokens SET first = 6", "from document 6 on are damaged"},
+           Case{"UPDATE tokens SET stream = 1", "the tokens of stream 1 from"},
            Case{"UPDATE jobs SET name = 'c' WHERE id = 1", "the row of job 'c'"},
        }) {
     const std::string change = each.change;
@@ -162,6 +166,9 @@ TEST_F(SqliteStoreTest, ARowThatChangedStopsItsJobAlone) {
       const auto store = Open();
       ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
       ASSERT_THAT(store->Commit(Records("b", 3)), IsOk());
+      ASSERT_THAT(
+          store->Commit(std::vector<StoreWrite>{PutTokens{"a", 2, 5, "tokens"}}),
+          IsOk());
       if (change.find("snapshots") != std::string::npos) {
         ASSERT_THAT(
             store->Commit(std::vector<StoreWrite>{WriteSnapshot{"a", 3, "state"}}),

@@ -131,6 +131,39 @@ TEST_P(StateStoreParityTest, ARefusedCommitChangesNothingOfAnyJob) {
   EXPECT_THAT(store_->Load("b").value().records, ElementsAre("b0"));
 }
 
+TEST_P(StateStoreParityTest, TokensAreKeptByStreamUntilTheyAreDropped) {
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, "a0"}, PutTokens{"a", 1, 5, "five"},
+                      PutTokens{"a", 1, 0, "nought"}, PutTokens{"a", 0, 7, "seven"},
+                      PutTokens{"a", 1, 9, std::string("\0x", 2)}}),
+              IsOk());
+  ASSERT_THAT(Commit({AppendRecord{"b", 0, "b0"}, PutTokens{"b", 1, 0, ""}}), IsOk());
+  using Tokens = std::vector<StoredTokens>;
+  EXPECT_EQ(store_->Load("a")->tokens,
+            (Tokens{{0, 7, "seven"},
+                    {1, 0, "nought"},
+                    {1, 5, "five"},
+                    {1, 9, std::string("\0x", 2)}}));
+  ASSERT_THAT(Commit({DropTokens{"a", 1, 9}, PutTokens{"a", 0, 7, "anew"}}), IsOk());
+  EXPECT_EQ(store_->Load("a")->tokens,
+            (Tokens{{0, 7, "anew"}, {1, 9, std::string("\0x", 2)}}));
+  EXPECT_THAT(store_->Load("a")->records, ElementsAre("a0"));
+  ASSERT_THAT(Commit({WriteSnapshot{"a", 1, "s"}, DropTokens{"a", 0, 100}}), IsOk());
+  EXPECT_EQ(store_->Load("a")->tokens.size(), 1U);
+  // Of a job that is removed nothing is left for the next of its name.
+  ASSERT_THAT(Commit({RemoveJob{"a"}, AppendRecord{"a", 0, "new"}}), IsOk());
+  EXPECT_THAT(store_->Load("a")->tokens, IsEmpty());
+  EXPECT_EQ(store_->Load("b")->tokens, (Tokens{{1, 0, ""}}));
+}
+
+TEST_P(StateStoreParityTest, TokensOfAJobThatIsNotThereAreRefusedWithAllElse) {
+  for (const StoreWrite& write :
+       {StoreWrite(PutTokens{"b", 0, 0, "x"}), StoreWrite(DropTokens{"b", 0, 1})}) {
+    EXPECT_THAT(Commit({AppendRecord{"a", 0, "a0"}, write}),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("'b'")));
+  }
+  EXPECT_THAT(store_->Jobs().value(), IsEmpty());
+}
+
 // Each must be whole.
 std::vector<std::pair<std::string, std::string>> ProfilesOf(StateStore& store) {
   std::vector<std::pair<std::string, std::string>> profiles;

@@ -1,0 +1,93 @@
+"""A corpus's documents with their tokens, in portions that bound memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenpack.corpora.column_assembly import select
+from evenpack.corpora.corpus import document_tokens
+from evenpack.document_columns import Columns, column
+from evenpack.errors import DataLossError
+
+# Tokens of a portion, unless one document has more.
+PORTION_TOKENS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Documents in a row.
+
+    Attributes:
+        columns: what is known of them.
+        token_ids: theirs one after another; None where they were not read.
+    """
+
+    columns: Columns
+    token_ids: NDArray[np.uint32] | None = None
+
+
+def portions_with_tokens(
+    corpus: object, first: int, columns: Columns
+) -> Iterator[Portion]:
+    """The documents with their tokens, at most `PORTION_TOKENS` or one at a time.
+
+    Those before an error come before it.
+
+    Args:
+        corpus: which `columns` are of.
+        first: number of the first document.
+        columns: what is known of them.
+
+    Raises:
+        InvalidArgumentError: the corpus has no tokens, or one that is not 0 to
+            2^32 - 1; else as it raises them.
+        DataLossError: it gave another number of tokens than a document has.
+    """
+    begin = 0
+    for end in _ends(columns.lengths):
+        part = select(columns, slice(begin, end))
+        token_ids, error = _read(corpus, first + begin, part.lengths)
+        if token_ids:
+            read = select(part, slice(0, len(token_ids)))
+            yield Portion(read, np.concatenate(token_ids))
+        if error is not None:
+            raise error
+        begin = end
+
+
+def _ends(lengths: NDArray[np.uint32]) -> Iterator[int]:
+    """Behind which documents a portion ends."""
+    tokens = 0
+    for i, length in enumerate(lengths.tolist()):
+        if i > 0 and tokens + length > PORTION_TOKENS:
+            yield i
+            tokens = 0
+        tokens += length
+    yield len(lengths)
+
+
+def _read(
+    corpus: object, first: int, lengths: NDArray[np.uint32]
+) -> tuple[list[NDArray[np.uint32]], Exception | None]:
+    """The tokens of each document before the first error, and that."""
+    token_ids: list[NDArray[np.uint32]] = []
+    try:
+        for number, length in enumerate(lengths.tolist(), first):
+            token_ids.append(_tokens_of(corpus, number, length))
+    except Exception as error:  # whatever the corpus raises
+        return token_ids, error
+    return token_ids, None
+
+
+def _tokens_of(corpus: object, number: int, length: int) -> NDArray[np.uint32]:
+    tokens = document_tokens(corpus, number)
+    found = column(f"document {number}: token_ids", tokens, np.uint32)
+    if len(found) != length:
+        raise DataLossError(
+            f"document {number}: the corpus gave {len(found)} tokens; it has {length}"
+        )
+    return found

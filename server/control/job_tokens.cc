@@ -1,0 +1,70 @@
+#include "server/control/job_tokens.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/control/first_needed.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack {
+
+absl::Status JobTokens::Load(bool travel, std::span<const StoredTokens> stored) {
+  travel_ = travel;
+  oldest_step_ = 0;
+  book_ = TokenBook();
+  for (const StoredTokens& row : stored) {
+    absl::StatusOr<TokenBatch> batch =
+        TokenBatch::FromBytes(row.first_sequence, row.bytes);
+    if (!batch.ok()) return batch.status();
+    book_.Put(row.stream, *std::move(batch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobTokens::Check(const Ingest& ingest) const {
+  const std::string given = absl::StrCat(ingest.token_ids.size(), " bytes");
+  if (!travel_) {
+    if (ingest.token_ids.empty()) return absl::OkStatus();
+    return InvalidField("token_ids", given,
+                        "none, where the job's payload travels by reference");
+  }
+  const uint64_t tokens =
+      std::accumulate(ingest.lengths.begin(), ingest.lengths.end(), uint64_t{0});
+  if (ingest.token_ids.size() == tokens * kTokenBytes) return absl::OkStatus();
+  return InvalidField("token_ids", given,
+                      absl::StrCat(tokens * kTokenBytes, " bytes, ", kTokenBytes,
+                                   " for each token of the documents"));
+}
+
+void JobTokens::Accept(const Ingest& ingest, uint32_t stream, size_t documents,
+                       std::vector<StoreWrite>& writes) {
+  if (!travel_ || documents == 0) return;
+  const size_t known = ingest.lengths.size() - documents;
+  const std::span<const uint32_t> lengths = std::span(ingest.lengths).subspan(known);
+  const uint64_t tokens = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
+  const uint64_t first = ingest.first_sequence + known;
+  TokenBatch batch(
+      first, lengths,
+      ingest.token_ids.substr(ingest.token_ids.size() - tokens * kTokenBytes));
+  writes.emplace_back(PutTokens{job_, stream, first, batch.Bytes()});
+  book_.Put(stream, std::move(batch));
+}
+
+absl::StatusOr<std::shared_ptr<const StepPayload>> JobTokens::Of(
+    const Step& step) const {
+  if (!travel_) return nullptr;
+  return book_.Of(step);
+}
+
+void JobTokens::LetGo(const JobState& state, std::vector<StoreWrite>& writes) {
+  if (!travel_ || state.checkpoints.front() == oldest_step_) return;
+  oldest_step_ = state.checkpoints.front();
+  const std::vector<uint64_t> first = FirstNeeded(state);
+  for (uint32_t stream = 0; stream < first.size(); ++stream) {
+    const std::optional<uint64_t> below = book_.DropBelow(stream, first[stream]);
+    if (below.has_value()) writes.emplace_back(DropTokens{job_, stream, *below});
+  }
+}
+
+}  // namespace evenpack

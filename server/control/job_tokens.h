@@ -1,0 +1,54 @@
+// A job's tokens, where its payload travels by value: what the job asks of them.
+#ifndef EVENPACK_SERVER_CONTROL_JOB_TOKENS_H_
+#define EVENPACK_SERVER_CONTROL_JOB_TOKENS_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/engine/command.h"
+#include "server/core/engine/job_state.h"
+#include "server/payload/token_book.h"
+#include "server/store/state_store.h"
+
+namespace evenpack {
+
+// Not thread-safe. Without effect for a job whose payload travels by reference.
+class JobTokens {
+ public:
+  explicit JobTokens(std::string job) : job_(std::move(job)) {}
+
+  // What the store has of the job. DATA_LOSS: a row is not as it was written.
+  absl::Status Load(bool travel, std::span<const StoredTokens> stored);
+  // The job's spec says that they do.
+  void SetTravel(bool travel) { travel_ = travel; }
+  bool travel() const { return travel_; }
+
+  // INVALID_ARGUMENT naming token_ids: none where they are needed, or as many as the
+  // lengths are not, or some where none travel.
+  absl::Status Check(const Ingest& ingest) const;
+  // The last `documents` of those were accepted.
+  void Accept(const Ingest& ingest, uint32_t stream, size_t documents,
+              std::vector<StoreWrite>& writes);
+  // Null where none travel. DATA_LOSS as TokenBook.
+  absl::StatusOr<std::shared_ptr<const StepPayload>> Of(const Step& step) const;
+  // Drops what no document of the state needs, where steps were let go since the last
+  // call.
+  void LetGo(const JobState& state, std::vector<StoreWrite>& writes);
+
+  uint64_t bytes() const { return book_.bytes(); }
+
+ private:
+  const std::string job_;
+  bool travel_ = false;
+  uint64_t oldest_step_ = 0;
+  TokenBook book_;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CONTROL_JOB_TOKENS_H_

@@ -1,0 +1,68 @@
+#include "server/payload/token_book.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack {
+
+void TokenBook::Put(uint32_t stream, TokenBatch batch) {
+  bytes_ += batch.size();
+  const uint64_t first = batch.first_sequence();
+  streams_[stream][first] = std::make_shared<const TokenBatch>(std::move(batch));
+}
+
+std::optional<uint64_t> TokenBook::DropBelow(uint32_t stream, uint64_t sequence) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return std::nullopt;
+  Batches& batches = found->second;
+  std::optional<uint64_t> below;
+  while (!batches.empty() && batches.begin()->second->end_sequence() <= sequence) {
+    below = batches.begin()->first + 1;
+    bytes_ -= batches.begin()->second->size();
+    batches.erase(batches.begin());
+  }
+  return below;
+}
+
+std::shared_ptr<const TokenBatch> TokenBook::Find(uint32_t stream,
+                                                  uint64_t sequence) const {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return nullptr;
+  const Batches& batches = found->second;
+  const auto behind = batches.upper_bound(sequence);
+  if (behind == batches.begin()) return nullptr;
+  const auto& batch = std::prev(behind)->second;
+  return sequence < batch->end_sequence() ? batch : nullptr;
+}
+
+bool TokenBook::Has(uint32_t stream, uint64_t sequence) const {
+  return Find(stream, sequence) != nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const StepPayload>> TokenBook::Of(
+    const Step& step) const {
+  std::vector<std::vector<PieceTokens>> micro_batches;
+  micro_batches.reserve(step.micro_batches.size());
+  for (const MicroBatch& micro_batch : step.micro_batches) {
+    std::vector<PieceTokens>& pieces = micro_batches.emplace_back();
+    pieces.reserve(micro_batch.documents.size());
+    for (const Document& document : micro_batch.documents) {
+      auto batch = Find(document.stream, document.sequence);
+      if (batch == nullptr) {
+        return absl::DataLossError(absl::StrCat("the tokens of document ",
+                                                document.sequence, " of stream ",
+                                                document.stream, " are missing"));
+      }
+      const std::string_view tokens =
+          batch->TokensOf(document.sequence)
+              .substr(size_t{document.offset} * kTokenBytes,
+                      size_t{document.length} * kTokenBytes);
+      pieces.push_back({std::move(batch), tokens});
+    }
+  }
+  return std::make_shared<const StepPayload>(std::move(micro_batches));
+}
+
+}  // namespace evenpack

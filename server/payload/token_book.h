@@ -1,0 +1,49 @@
+// The tokens of a job's documents, from when they are accepted until no step that is
+// kept, or is to come, has them.
+#ifndef EVENPACK_SERVER_PAYLOAD_TOKEN_BOOK_H_
+#define EVENPACK_SERVER_PAYLOAD_TOKEN_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/core/document/document.h"
+#include "server/core/document/step.h"
+#include "server/payload/step_payload.h"
+#include "server/payload/token_batch.h"
+
+namespace evenpack {
+
+// Not thread-safe; what it hands out is.
+class TokenBook {
+ public:
+  // Documents behind those that the stream has.
+  void Put(uint32_t stream, TokenBatch batch);
+  // Drops the batches of a stream that end at `sequence` or before it. Where that is
+  // any: the number below which those that were dropped begin.
+  std::optional<uint64_t> DropBelow(uint32_t stream, uint64_t sequence);
+
+  bool Has(uint32_t stream, uint64_t sequence) const;
+  // DATA_LOSS naming the document that there are no tokens of.
+  absl::StatusOr<std::shared_ptr<const StepPayload>> Of(const Step& step) const;
+
+  // Of all tokens.
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  using Batches = std::map<uint64_t, std::shared_ptr<const TokenBatch>>;
+
+  // Null where there is none.
+  std::shared_ptr<const TokenBatch> Find(uint32_t stream, uint64_t sequence) const;
+
+  // By stream, by first sequence number.
+  std::map<uint32_t, Batches> streams_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_PAYLOAD_TOKEN_BOOK_H_

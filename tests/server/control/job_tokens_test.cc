@@ -1,0 +1,244 @@
+// A job whose payload travels by value: its steps have their documents' tokens,
+// whatever happens between, and nothing is kept that no step needs.
+#include "server/control/job_tokens.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "server/control/job.h"
+#include "server/runtime/status_detail.h"
+#include "tests/server/control/small_job.h"
+#include "tests/testing/control_room.h"
+#include "tests/testing/made_tokens.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using testing::ControlRoom;
+using testing::Describe;
+using testing::Do;
+using testing::DoUpdate;
+using testing::Draw;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::MadeTokens;
+using testing::OutlierJob;
+using testing::SmallJob;
+using testing::StatusIs;
+using testing::StepsOfDocuments;
+
+constexpr char kByValue[] = "by value";
+
+JobSpec ByValue(JobSpec spec) {
+  spec.description = kByValue;
+  return spec;
+}
+
+Ingest Documents(uint64_t first_sequence, const std::vector<uint32_t>& lengths,
+                 uint32_t stream = 0) {
+  Ingest ingest;
+  ingest.stream = std::string(1, static_cast<char>('a' + stream));
+  ingest.first_sequence = first_sequence;
+  ingest.lengths = lengths;
+  ingest.token_ids = MadeTokens(stream, first_sequence, lengths);
+  return ingest;
+}
+
+class JobTokensTest : public ::testing::Test {
+ protected:
+  JobTokensTest() {
+    room_.SetTokensTravel(
+        [](const JobSpec& spec) { return spec.description == kByValue; });
+  }
+
+  // All steps that are kept have their tokens.
+  static void CheckSteps(Job& job) {
+    const JobStatus status = Describe(job).value();
+    for (uint64_t i = status.oldest_step; i < status.next_step; ++i) {
+      const auto step = job.FindStep(i);
+      ASSERT_THAT(step.status(), IsOk());
+      ASSERT_NE((*step)->tokens, nullptr);
+      const auto& micro_batches = (*step)->step.micro_batches;
+      for (size_t m = 0; m < micro_batches.size(); ++m) {
+        std::string expected;
+        for (const Document& piece : micro_batches[m].documents) {
+          expected += MadeTokens(piece);
+        }
+        EXPECT_EQ((*step)->tokens->Whole(m), expected) << "step " << i;
+      }
+    }
+  }
+
+  std::vector<StoredTokens> Stored() {
+    return room_.memory().Load("job").value().tokens;
+  }
+
+  absl::Status Acknowledge(Job& job, uint64_t step) {
+    for (const uint32_t rank : {0U, 1U}) {
+      absl::Status status = Do(job, evenpack::Acknowledge{rank, step, 0});
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  ControlRoom room_;
+};
+
+TEST_F(JobTokensTest, StepsHaveTheirDocumentsTokensAndLetThemGo) {
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  ASSERT_THAT(Do(*job, Documents(0, StepsOfDocuments(1))), IsOk());
+  ASSERT_THAT(Do(*job, Documents(8, StepsOfDocuments(2))), IsOk());
+  CheckSteps(*job);
+  EXPECT_EQ(Stored().size(), 2U);
+  EXPECT_EQ(job->Figures().payload_bytes, 3 * 8 * 50 * kTokenBytes);
+  ASSERT_THAT(Acknowledge(*job, 0), IsOk());
+  EXPECT_EQ(Stored().size(), 1U);
+  EXPECT_EQ(Stored()[0].first_sequence, 8U);
+  ASSERT_THAT(Acknowledge(*job, 1), IsOk());
+  EXPECT_EQ(Stored().size(), 1U) << "half of it is in a step that is kept";
+  ASSERT_THAT(Acknowledge(*job, 2), IsOk());
+  EXPECT_THAT(Stored(), IsEmpty());
+  EXPECT_EQ(job->Figures().payload_bytes, 0U);
+}
+
+TEST_F(JobTokensTest, ByReferenceThereAreNone) {
+  const auto job = room_.MakeJob(SmallJob());
+  Ingest ingest = Documents(0, StepsOfDocuments(1));
+  EXPECT_THAT(Do(*job, ingest), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         AllOf(HasSubstr("token_ids: 1600 bytes"),
+                                               HasSubstr("travels by reference"))));
+  ingest.token_ids.clear();
+  ASSERT_THAT(Do(*job, ingest), IsOk());
+  EXPECT_EQ(job->FindStep(0).value()->tokens, nullptr);
+  EXPECT_THAT(Stored(), IsEmpty());
+}
+
+TEST_F(JobTokensTest, OtherThanFourBytesATokenAreRefused) {
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  for (const size_t bytes : {0U, 79U, 81U}) {
+    Ingest ingest = Documents(0, {20});
+    ingest.token_ids = std::string(bytes, 'x');
+    EXPECT_THAT(Do(*job, ingest),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("token_ids: "), HasSubstr("80 bytes"))));
+  }
+  EXPECT_EQ(Describe(*job)->streams[0].next_sequence, 0U);
+  EXPECT_THAT(Stored(), IsEmpty());
+}
+
+TEST_F(JobTokensTest, ARepeatedPartOfABatchIsNotKeptTwice) {
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  ASSERT_THAT(Do(*job, Documents(0, {10, 20, 30})), IsOk());
+  ASSERT_THAT(Do(*job, Documents(0, {10, 20, 30})), IsOk());
+  ASSERT_THAT(Do(*job, Documents(1, {20, 30, 40, 50})), IsOk());
+  ASSERT_EQ(Stored().size(), 2U);
+  EXPECT_EQ(Stored()[1].first_sequence, 3U);
+  ASSERT_THAT(Do(*job, Documents(5, StepsOfDocuments(2))), IsOk());
+  CheckSteps(*job);
+}
+
+TEST_F(JobTokensTest, ACheckpointOrAnotherModeIsNotTaken) {
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  ASSERT_THAT(Do(*job, Documents(0, StepsOfDocuments(2))), IsOk());
+  const testing::Awaited<absl::StatusOr<JobCheckpoint>> taken;
+  job->Checkpoint(0, taken);
+  const JobCheckpoint checkpoint = taken.Get().value();
+  const auto other = room_.MakeJob(SmallJob(), "other");
+  const auto fresh = std::make_shared<Job>("fresh", room_.environment());
+  const absl::Status restored = Do(*fresh, RestoreJob{checkpoint.bytes});
+  EXPECT_THAT(restored, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 HasSubstr("a step that is kept")));
+  EXPECT_EQ(DetailOf(restored).reason, "PAYLOAD_BY_VALUE");
+  EXPECT_THAT(
+      DoUpdate(*job, SmallJob()),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("spec.payload_mode")));
+  EXPECT_THAT(
+      DoUpdate(*other, ByValue(SmallJob())),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("spec.payload_mode")));
+  JobSpec narrower = ByValue(SmallJob());
+  narrower.data_parallel = 1;
+  ASSERT_THAT(DoUpdate(*job, narrower), IsOk());
+  CheckSteps(*job);
+}
+
+TEST_F(JobTokensTest, TokensThatAreMissingBreakTheJobRatherThanItsSteps) {
+  {
+    const auto job = room_.MakeJob(ByValue(SmallJob()));
+    ASSERT_THAT(Do(*job, Documents(0, StepsOfDocuments(2))), IsOk());
+  }
+  ASSERT_THAT(room_.memory().Commit(std::vector<StoreWrite>{DropTokens{"job", 0, 100}}),
+              IsOk());
+  const auto job = std::make_shared<Job>("job", room_.environment());
+  EXPECT_THAT(job->Recover(), StatusIs(absl::StatusCode::kDataLoss,
+                                       HasSubstr("of stream 0 are missing")));
+}
+
+// Ingests, repeats, marks, skips, rewinds, failed commits and restarts in random order.
+TEST_F(JobTokensTest, WhateverHappensStepsHaveTheirTokens) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    std::mt19937_64 random(seed);
+    JobSpec spec = ByValue(OutlierJob());
+    spec.streams = {{.name = "a"}, {.name = "b"}};
+    spec.split_overlong = true;
+    spec.retain_checkpoints = 1 + Draw(random, 0, 2);
+    const std::string name = absl::StrCat("job", seed);
+    auto job = room_.MakeJob(spec, name);
+    std::vector<std::vector<uint32_t>> lengths(2);
+    for (auto& of_stream : lengths) {
+      for (int i = 0; i < 200; ++i) of_stream.push_back(Draw(random, 1, 250));
+    }
+    for (int turn = 0; turn < 60; ++turn) {
+      const JobStatus status = Describe(*job).value();
+      const uint32_t stream = Draw(random, 0, 1);
+      const uint64_t next = status.streams[stream].next_sequence;
+      switch (Draw(random, 0, 9)) {
+        case 0:
+          room_.store().FailCommits(1);
+          break;
+        case 1:
+          job = room_.RecoverJob(name);
+          break;
+        case 2:
+        case 3:
+          if (status.durable_steps < status.next_step) {
+            for (const uint32_t rank : {0U, 1U}) {
+              Do(*job, evenpack::Acknowledge{rank, status.durable_steps, status.epoch})
+                  .IgnoreError();
+            }
+          }
+          break;
+        case 4:
+          Do(*job, RewindJob{status.oldest_step, {}, {}}).IgnoreError();
+          break;
+        case 5:
+          Do(*job,
+             SkipDocuments{status.next_step, {{stream == 0 ? "a" : "b", next / 2, 3}}})
+              .IgnoreError();
+          break;
+        default: {
+          const uint64_t from = next - std::min<uint64_t>(next, Draw(random, 0, 3));
+          const uint64_t to = std::min<uint64_t>(next + Draw(random, 1, 15), 200);
+          const std::vector<uint32_t> part(
+              lengths[stream].begin() + static_cast<ptrdiff_t>(from),
+              lengths[stream].begin() + static_cast<ptrdiff_t>(to));
+          if (!part.empty()) Do(*job, Documents(from, part, stream)).IgnoreError();
+        }
+      }
+      room_.store().FailCommits(0);
+      CheckSteps(*job);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,94 @@
+#include "server/payload/token_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/testing/made_tokens.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MadeTokens;
+using testing::StatusIs;
+
+// Documents of 10 tokens each.
+void Put(TokenBook& book, uint32_t stream, uint64_t first, size_t documents) {
+  const std::vector<uint32_t> lengths(documents, 10);
+  book.Put(stream, TokenBatch(first, lengths, MadeTokens(stream, first, lengths)));
+}
+
+Document Piece(uint32_t stream, uint64_t sequence, uint32_t offset, uint32_t length) {
+  Document piece;
+  piece.stream = stream;
+  piece.sequence = sequence;
+  piece.offset = offset;
+  piece.length = length;
+  piece.document_length = 10;
+  return piece;
+}
+
+Step StepOf(const std::vector<std::vector<Document>>& micro_batches) {
+  Step step;
+  for (const auto& documents : micro_batches) {
+    step.micro_batches.emplace_back().documents = documents;
+  }
+  return step;
+}
+
+TEST(TokenBookTest, FindsPiecesOfAllStreams) {
+  TokenBook book;
+  Put(book, 0, 0, 4);
+  Put(book, 0, 4, 1);
+  Put(book, 3, 0, 2);
+  EXPECT_EQ(book.bytes(), 7 * 10 * kTokenBytes);
+  const std::vector<std::vector<Document>> documents = {
+      {Piece(0, 4, 0, 10), Piece(3, 1, 2, 5)}, {}, {Piece(0, 0, 9, 1)}};
+  const auto payload = book.Of(StepOf(documents));
+  ASSERT_THAT(payload, IsOk());
+  for (size_t i = 0; i < documents.size(); ++i) {
+    std::string expected;
+    for (const Document& piece : documents[i]) expected += MadeTokens(piece);
+    EXPECT_EQ((*payload)->Whole(i), expected);
+  }
+}
+
+TEST(TokenBookTest, ADocumentWithoutTokensIsNamed) {
+  TokenBook book;
+  Put(book, 1, 5, 2);
+  for (const Document& piece :
+       {Piece(0, 5, 0, 10), Piece(1, 4, 0, 10), Piece(1, 7, 0, 10)}) {
+    EXPECT_THAT(book.Of(StepOf({{piece}})).status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("missing")));
+    EXPECT_FALSE(book.Has(piece.stream, piece.sequence));
+  }
+  EXPECT_TRUE(book.Has(1, 6));
+}
+
+TEST(TokenBookTest, DropsBatchesThatNobodyNeedsAsAWhole) {
+  TokenBook book;
+  Put(book, 0, 0, 4);
+  Put(book, 0, 4, 4);
+  Put(book, 1, 0, 4);
+  EXPECT_FALSE(book.DropBelow(0, 3).has_value());
+  EXPECT_FALSE(book.DropBelow(7, 3).has_value());
+  const auto payload = book.Of(StepOf({{Piece(0, 1, 0, 10)}})).value();
+  EXPECT_EQ(book.DropBelow(0, 7), 1U);
+  EXPECT_FALSE(book.Has(0, 3));
+  EXPECT_TRUE(book.Has(0, 4));
+  EXPECT_TRUE(book.Has(1, 0));
+  EXPECT_EQ(book.bytes(), 8 * 10 * kTokenBytes);
+  // Who has a step keeps what it needs.
+  EXPECT_EQ(payload->Whole(0), MadeTokens(0, 1, 0, 10));
+  EXPECT_EQ(book.DropBelow(0, 100), 5U);
+  EXPECT_FALSE(book.DropBelow(0, 100).has_value());
+}
+
+}  // namespace
+}  // namespace evenpack
