@@ -91,9 +91,9 @@ uint64_t TokensOf(const std::vector<Document>& documents) {
 
 }  // namespace
 
-Job::Job(std::string name, const ControlEnvironment& environment)
+Job::Job(std::string name, ControlEnvironment environment)
     : name_(std::move(name)),
-      environment_(environment),
+      environment_(std::move(environment)),
       recorder_(name_),
       shown_(name_),
       tokens_(name_) {}

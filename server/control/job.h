@@ -64,7 +64,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   template <typename T>
   using DoneWith = std::function<void(const absl::StatusOr<T>&)>;
 
-  Job(std::string name, const ControlEnvironment& environment);
+  Job(std::string name, ControlEnvironment environment);
 
   const std::string& name() const { return name_; }
 

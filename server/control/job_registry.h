@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,8 +23,8 @@ namespace evenpack {
 class JobRegistry {
  public:
   // `max_jobs`: how many there can be at a time.
-  JobRegistry(const ControlEnvironment& environment, size_t max_jobs)
-      : environment_(environment), max_jobs_(max_jobs) {}
+  JobRegistry(ControlEnvironment environment, size_t max_jobs)
+      : environment_(std::move(environment)), max_jobs_(max_jobs) {}
 
   // Takes over the jobs that the store has. A job that can't be recovered is kept and
   // answers with the reason. Before anything else.

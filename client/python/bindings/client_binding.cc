@@ -290,6 +290,20 @@ void BindHistory(nb::class_<Client>& bound) {
           nb::arg("request"));
 }
 
+// What it opens.
+void BindSessions(nb::class_<Client>& bound) {
+  bound
+      .def("open_consumer", &OpenConsumer, nb::arg("job"), nb::arg("dp_rank"),
+           nb::arg("cp_rank").none(), nb::arg("subscriber"), nb::arg("sends_durable"),
+           nb::arg("from_step").none(), nb::arg("last_digest").none(),
+           nb::arg("layout"), nb::arg("credits"), nb::arg("max_buffered_bytes"),
+           nb::arg("follow_epochs"))
+      .def("open_producer", &OpenProducer, nb::arg("job"), nb::arg("stream"),
+           nb::arg("from_sequence").none())
+      .def("join_group", &JoinGroup, nb::arg("job"), nb::arg("dp_rank"),
+           nb::arg("cp_size"), nb::arg("cp_rank"), nb::arg("member"));
+}
+
 }  // namespace
 
 void BindClient(nb::module_& module) {
@@ -349,16 +363,8 @@ void BindClient(nb::module_& module) {
             const std::string bytes = ToText(checkpoint);
             return Answered([&] { return client.RestoreJob(name, bytes); });
           },
-          nb::arg("name"), nb::arg("checkpoint"))
-      .def("open_consumer", &OpenConsumer, nb::arg("job"), nb::arg("dp_rank"),
-           nb::arg("cp_rank").none(), nb::arg("subscriber"), nb::arg("sends_durable"),
-           nb::arg("from_step").none(), nb::arg("last_digest").none(),
-           nb::arg("layout"), nb::arg("credits"), nb::arg("max_buffered_bytes"),
-           nb::arg("follow_epochs"))
-      .def("open_producer", &OpenProducer, nb::arg("job"), nb::arg("stream"),
-           nb::arg("from_sequence").none())
-      .def("join_group", &JoinGroup, nb::arg("job"), nb::arg("dp_rank"),
-           nb::arg("cp_size"), nb::arg("cp_rank"), nb::arg("member"));
+          nb::arg("name"), nb::arg("checkpoint"));
+  BindSessions(bound);
   BindHistory(bound);
 }
 

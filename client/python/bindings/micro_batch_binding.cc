@@ -223,7 +223,7 @@ void BindPlan(nb::class_<MicroBatchView>& micro_batch) {
 
 void BindMicroBatches(nb::module_& module) {
   BindSlices(module);
-  nb::class_<ShardPlan>(
+  const nb::class_<ShardPlan> plan(
       module, "ShardPlan",
       "Which tokens of a micro-batch each rank of a context-parallel\n"
       "group computes: for evenpack's own modules.");

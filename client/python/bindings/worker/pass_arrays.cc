@@ -32,6 +32,7 @@ nb::dlpack::dtype TypeOf(ElementType type) {
 void CheckArray(const char* name, const PassArray& array, ElementType type,
                 const std::vector<size_t>& form) {
   std::vector<size_t> has;
+  has.reserve(array.ndim());
   for (size_t i = 0; i < array.ndim(); ++i) has.push_back(array.shape(i));
   if (has == form && array.dtype() == TypeOf(type)) return;
   throw StatusError(InvalidField(

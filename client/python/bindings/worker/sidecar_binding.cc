@@ -47,40 +47,9 @@ ArenaTensors TensorsAt(const std::vector<uint64_t>& offsets) {
   return tensors;
 }
 
-}  // namespace
-
-void BindSidecar(nb::module_& module) {
-  nb::class_<SidecarLink>(module, "SidecarLink", nb::is_weak_referenceable())
-      .def(
-          "__init__",
-          [](SidecarLink* self, const std::string& socket_folder, uint64_t bytes) {
-            const nb::gil_scoped_release release;
-            new (self) SidecarLink(ValueOrThrow(
-                worker::Attach(worker::AttachSocketIn(socket_folder), bytes)));
-          },
-          nb::arg("socket_folder"), nb::arg("arena_bytes"))
-      .def_prop_ro("token",
-                   [](const SidecarLink& link) { return ToBytes(link.token()); })
-      .def_prop_ro("is_gone", &SidecarLink::IsGone)
-      .def("leave", &SidecarLink::Leave)
-      // (offset, uint8 array over the memory, which keeps the arena mapped).
-      .def(
-          "allocate",
-          [](nb::pointer_and_handle<SidecarLink> link, uint64_t bytes) {
-            const worker::ArenaBlock block = ValueOrThrow(link.p->Allocate(bytes));
-            return nb::make_tuple(block.offset,
-                                  ArenaBytes(static_cast<uint8_t*>(block.data),
-                                             {static_cast<size_t>(bytes)}, link.h));
-          },
-          nb::arg("bytes"),
-          nb::sig("def allocate(self, bytes: int) -> tuple[int, "
-                  "numpy.typing.NDArray[numpy.uint8]]"))
-      .def(
-          "free",
-          [](SidecarLink& link, uint64_t offset) {
-            link.Free({offset, nullptr});
-          },
-          nb::arg("offset"))
+// What is done with tensors, by step.
+void BindSubmissions(nb::class_<SidecarLink>& bound) {
+  bound
       .def(
           "begin_step",
           [](SidecarLink& link, uint64_t step) {
@@ -111,6 +80,44 @@ void BindSidecar(nb::module_& module) {
             });
           },
           nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"));
+}
+
+}  // namespace
+
+void BindSidecar(nb::module_& module) {
+  nb::class_<SidecarLink> bound(module, "SidecarLink", nb::is_weak_referenceable());
+  bound
+      .def(
+          "__init__",
+          [](SidecarLink* self, const std::string& socket_folder, uint64_t bytes) {
+            const nb::gil_scoped_release release;
+            new (self) SidecarLink(ValueOrThrow(
+                worker::Attach(worker::AttachSocketIn(socket_folder), bytes)));
+          },
+          nb::arg("socket_folder"), nb::arg("arena_bytes"))
+      .def_prop_ro("token",
+                   [](const SidecarLink& self) { return ToBytes(self.token()); })
+      .def_prop_ro("is_gone", &SidecarLink::IsGone)
+      .def("leave", &SidecarLink::Leave)
+      // (offset, uint8 array over the memory, which keeps the arena mapped).
+      .def(
+          "allocate",
+          [](nb::pointer_and_handle<SidecarLink> self, uint64_t bytes) {
+            const worker::ArenaBlock block = ValueOrThrow(self.p->Allocate(bytes));
+            return nb::make_tuple(block.offset,
+                                  ArenaBytes(static_cast<uint8_t*>(block.data),
+                                             {static_cast<size_t>(bytes)}, self.h));
+          },
+          nb::arg("bytes"),
+          nb::sig("def allocate(self, bytes: int) -> tuple[int, "
+                  "numpy.typing.NDArray[numpy.uint8]]"))
+      .def(
+          "free",
+          [](SidecarLink& link, uint64_t offset) {
+            link.Free({offset, nullptr});
+          },
+          nb::arg("offset"));
+  BindSubmissions(bound);
 }
 
 }  // namespace evenpack::python
