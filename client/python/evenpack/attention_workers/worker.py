@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from torch import Tensor
 
@@ -184,7 +184,7 @@ class AttentionWorker(ABC):
         if self._attempt is not None:
             self._attempt.lost = True
 
-    def __enter__(self) -> Self:
+    def __enter__(self: W) -> W:
         """The worker."""
         return self
 

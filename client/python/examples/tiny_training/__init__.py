@@ -1,0 +1,1 @@
+"""The parts of examples/train_tiny.py, one idea each."""
