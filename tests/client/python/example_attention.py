@@ -111,6 +111,11 @@ def difference(found: Tensor, expected: Tensor) -> float:
     return float(off / expected.abs().max().clamp(min=1e-6))
 
 
+def same(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """As query, key and value."""
+    return tensor, tensor, tensor
+
+
 class Layer:
     """A rank's tensors of one micro-batch, and what must come of them."""
 
@@ -119,11 +124,12 @@ class Layer:
         self.micro_batch = micro_batch
         self._whole = whole(micro_batch, **form)  # type: ignore[arg-type]
         self._rank = rank
-        names = ("query", "key", "value")
-        self.inputs = [
-            of_rank(getattr(self._whole, name), micro_batch, rank).requires_grad_()
-            for name in names
-        ]
+        given = self._whole
+        self.inputs = (
+            of_rank(given.query, micro_batch, rank).requires_grad_(),
+            of_rank(given.key, micro_batch, rank).requires_grad_(),
+            of_rank(given.value, micro_batch, rank).requires_grad_(),
+        )
         self.output_gradient = of_rank(self._whole.output_gradient, micro_batch, rank)
 
     def check(self, output: Tensor) -> None:

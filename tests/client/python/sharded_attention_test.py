@@ -54,7 +54,8 @@ def test_half_precision_keeps_its_type(dtype: torch.dtype, accepted: float) -> N
     """And rounds no more than that."""
     (micro_batch, *_) = example_attention.steps(1, 1)[0]
     layer = example_attention.Layer(micro_batch, 0)
-    found = attention(*[each.detach().to(dtype) for each in layer.inputs], micro_batch)
+    query, key, value = (each.detach().to(dtype) for each in layer.inputs)
+    found = attention(query, key, value, micro_batch)
     assert found.dtype == dtype
     exact = attention(*layer.inputs, micro_batch)
     assert example_attention.difference(found.float(), exact.detach()) <= accepted
@@ -74,11 +75,12 @@ def test_it_is_a_part_of_a_larger_graph() -> None:
 
     first = loss()
     first.backward(retain_graph=True)
+    assert mix.weight.grad is not None
     gradient = mix.weight.grad.clone()
     first.backward()
     torch.testing.assert_close(mix.weight.grad, 2 * gradient)
     with torch.no_grad():
-        moved = mix.weight.grad / mix.weight.grad.norm() * 1e-3
+        moved = gradient / gradient.norm() * 1e-3
         mix.weight += moved
         # By the gradient's own length, to first order.
         grown = float(loss() - first)
@@ -89,7 +91,7 @@ def test_the_package_has_it_by_name() -> None:
     """And says so of what it doesn't have."""
     assert evenpack.attention is attention
     with pytest.raises(AttributeError, match="no attribute 'attend'"):
-        _ = evenpack.attend  # type: ignore[attr-defined]
+        _ = evenpack.attend
 
 
 def _tensor(
@@ -115,7 +117,7 @@ def test_tensors_that_do_not_fit_are_refused(
 ) -> None:
     """The message names the tensor, its form and what would do."""
     (micro_batch, *_) = example_attention.steps(1, 1)[0]
-    tensors = [_tensor(*shape) for shape in (query, key, value)]
+    tensors = (_tensor(*query), _tensor(*key), _tensor(*value))
     with pytest.raises(InvalidArgumentError, match=message):
         attention(*tensors, micro_batch)
 
@@ -126,17 +128,19 @@ def test_other_types_and_devices_are_refused() -> None:
     shape = (micro_batch.tokens, 2, 64)
     given = _tensor(*shape)
     with pytest.raises(InvalidArgumentError, match=r"dtype: torch.float64"):
-        attention(*[_tensor(*shape, dtype=torch.float64)] * 3, micro_batch)
+        attention(
+            *example_attention.same(_tensor(*shape, dtype=torch.float64)), micro_batch
+        )
     with pytest.raises(InvalidArgumentError, match=r"key: torch.bfloat16"):
         attention(given, _tensor(*shape, dtype=torch.bfloat16), given, micro_batch)
     with pytest.raises(UnimplementedError, match="query: a tensor on meta"):
-        attention(*[_tensor(*shape, device="meta")] * 3, micro_batch)
+        attention(*example_attention.same(_tensor(*shape, device="meta")), micro_batch)
 
 
 def test_a_worker_of_the_right_kind_is_asked_for() -> None:
     """Where the micro-batch is cut, and for a sidecar always."""
     (micro_batch, *_) = example_attention.steps(2, 1)[0]
-    given = [_tensor(7, 2, 64)] * 3
+    given = example_attention.same(_tensor(7, 2, 64))
     with pytest.raises(FailedPreconditionError, match=r"a group of 2 .*InProcess"):
         attention(*given, micro_batch)
     with pytest.raises(FailedPreconditionError, match="accepted: SidecarWorker"):

@@ -21,6 +21,7 @@ from evenpack.errors import (
 )
 from evenpack.sharded_attention import attention
 from server_process import ServerProcess
+from torch.distributed import ProcessGroup
 from torch_ranks import run_ranks
 
 LAYERS = 2
@@ -41,11 +42,18 @@ def execute(worker: InProcessWorker, step: Step) -> int:
     return attempts
 
 
+def world() -> ProcessGroup:
+    """All ranks of torch.distributed."""
+    group = torch.distributed.group.WORLD
+    assert group is not None
+    return group
+
+
 def _over_process_group(sharding: str) -> None:
     import torch.distributed as dist
 
     steps = example_attention.steps(3, 3, sharding=sharding)
-    with InProcessWorker.over(dist.group.WORLD) as worker:
+    with InProcessWorker.over(world()) as worker:
         assert (worker.cp_rank, worker.cp_size) == (dist.get_rank(), 3)
         assert [execute(worker, step) for step in steps] == [1, 1, 1]
         # Nobody leaves while another still computes with it.
@@ -174,7 +182,9 @@ def test_attention_is_within_an_attempt_and_of_its_group(group: Group) -> None:
     steps = example_attention.steps(2, 1)
     with group.join(0) as worker:
         (micro_batch, *_) = steps[0]
-        given = [torch.zeros(int(micro_batch.rank_tokens[0]), 2, 64)] * 3
+        given = example_attention.same(
+            torch.zeros(int(micro_batch.rank_tokens[0]), 2, 64)
+        )
         with pytest.raises(FailedPreconditionError, match="no step has begun"):
             attention(*given, micro_batch, worker=worker)
         with pytest.raises(FailedPreconditionError, match="was not entered"):
@@ -184,7 +194,7 @@ def test_attention_is_within_an_attempt_and_of_its_group(group: Group) -> None:
 
     def body(worker: InProcessWorker) -> None:
         (uncut, *_) = example_attention.steps(1, 1)[0]
-        given = [torch.zeros(uncut.tokens, 2, 64)] * 3
+        given = example_attention.same(torch.zeros(uncut.tokens, 2, 64))
         with (
             pytest.raises(FailedPreconditionError, match="groups of 1 ranks"),
             next(worker.attempts(0)),
@@ -225,7 +235,7 @@ def _lost_for_good() -> None:
     import torch.distributed as dist
 
     (step,) = example_attention.steps(2, 1)
-    with InProcessWorker.over(dist.group.WORLD) as worker:
+    with InProcessWorker.over(world()) as worker:
         try:
             execute(worker, step)
             if dist.get_rank() == 1:

@@ -164,7 +164,7 @@ def test_a_pass_of_another_form_is_refused(
     """Before it is sent."""
     (micro_batch, *_) = example_attention.steps(2, 1)[0]
     with open_worker(sidecars[0].folder) as worker:
-        given = [torch.zeros(7, 4, 64)] * 3
+        given = example_attention.same(torch.zeros(7, 4, 64))
         with pytest.raises(InvalidArgumentError, match=r"kv_heads=4.*kv_heads=2"):
             attention(*given, micro_batch, "sidecar", worker=worker)
 

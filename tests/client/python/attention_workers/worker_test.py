@@ -140,4 +140,6 @@ def test_leaving_its_context_closes_it() -> None:
     assert worker.calls == ["close"]
     (micro_batch, *_) = example_attention.steps(2, 1)[0]
     with pytest.raises(ValueError, match="worker: ScriptedWorker"):
-        attention(*[torch.zeros(1, 1, 64)] * 3, micro_batch, worker=worker)
+        attention(
+            *example_attention.same(torch.zeros(1, 1, 64)), micro_batch, worker=worker
+        )
