@@ -12,8 +12,10 @@ import pytest
 from evenpack import Client
 from server_process import ServerProcess
 
+# A shell may have started the tests with Ctrl-C ignored, which processes inherit.
 FOLLOW = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from evenpack import PackedDataset
 dataset = PackedDataset(sys.argv[1], job="run")
 steps = iter(dataset)

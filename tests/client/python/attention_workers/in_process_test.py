@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import example_attention
@@ -212,6 +212,15 @@ def test_a_closed_worker_says_so(group: Group) -> None:
         execute(worker, example_attention.steps(2, 1)[0])
 
 
+@pytest.fixture
+def control_c() -> Iterator[None]:
+    """Not ignored, as it is where a shell has started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("control_c")
 def test_waiting_for_a_peer_that_does_not_come_ends_with_control_c(
     group: Group,
 ) -> None:
