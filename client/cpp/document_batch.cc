@@ -28,18 +28,51 @@ void AppendColumn(const std::vector<Value>& column, size_t first, size_t count,
   }
 }
 
-}  // namespace
+void AppendPlaces(const TokenFileColumns& file, size_t first, size_t count,
+                  v1::TokenFile& held) {
+  held.set_path(file.path);
+  held.set_token_bytes(file.token_bytes);
+  const auto from = file.offset.begin() + static_cast<ptrdiff_t>(first);
+  held.mutable_offset()->Add(from, from + static_cast<ptrdiff_t>(count));
+}
 
-size_t CountWithin(const DocumentColumns& documents, size_t first, size_t most,
-                   uint64_t bytes) {
-  if (documents.token_ids.empty()) return most;
-  uint64_t left = bytes / kTokenIdBytes;
+// How many documents have at most `left` tokens together.
+size_t CountTokensWithin(const DocumentColumns& documents, size_t first, size_t most,
+                         uint64_t left) {
   size_t count = 0;
   while (count < most && documents.length[first + count] <= left) {
     left -= documents.length[first + count];
     ++count;
   }
   return count;
+}
+
+}  // namespace
+
+size_t CountWithin(const DocumentColumns& documents, size_t first, size_t most,
+                   uint64_t bytes) {
+  if (documents.token_ids.empty()) return most;
+  return CountTokensWithin(documents, first, most, bytes / kTokenIdBytes);
+}
+
+size_t CountReadWithin(const DocumentColumns& documents, size_t first, size_t most,
+                       uint64_t tokens) {
+  if (documents.token_file.offset.empty()) return most;
+  return CountTokensWithin(documents, first, most, tokens);
+}
+
+uint64_t TokensToRead(const DocumentColumns& documents, size_t first, size_t count) {
+  if (documents.token_file.offset.empty()) return 0;
+  const auto from = documents.length.begin() + static_cast<ptrdiff_t>(first);
+  return std::accumulate(from, from + static_cast<ptrdiff_t>(count), uint64_t{0});
+}
+
+bool FitTokenFile(const DocumentColumns& documents, const v1::DocumentBatch& batch) {
+  if (batch.length_size() == 0) return true;
+  const TokenFileColumns& file = documents.token_file;
+  if (!batch.has_token_file()) return file.offset.empty();
+  return !file.offset.empty() && batch.token_file().path() == file.path &&
+         batch.token_file().token_bytes() == file.token_bytes;
 }
 
 void AppendDocuments(const DocumentColumns& documents, size_t first, size_t count,
@@ -62,7 +95,11 @@ void AppendDocuments(const DocumentColumns& documents, size_t first, size_t coun
 void AppendTokens(const DocumentColumns& documents, size_t count, DocumentPlace& place,
                   v1::DocumentBatch& batch) {
   const auto first = documents.length.begin() + static_cast<ptrdiff_t>(place.document);
+  const size_t begin = place.document;
   place.document += count;
+  if (!documents.token_file.offset.empty()) {
+    AppendPlaces(documents.token_file, begin, count, *batch.mutable_token_file());
+  }
   if (documents.token_ids.empty()) return;
   const size_t tokens =
       std::accumulate(first, first + static_cast<ptrdiff_t>(count), size_t{0});

@@ -34,7 +34,8 @@ struct ProducerOptions {
   // least batch_documents.
   size_t max_unaccepted_documents = 65'536;
   // Bytes of token ids of a message, 4 a token, at most, where documents come with
-  // them; a document that is longer goes alone. 4 to 2^30.
+  // them; a document that is longer goes alone. Those of a token_file don't travel and
+  // don't count. 4 to 2^30.
   size_t batch_token_bytes = 1 << 20;
   // Bytes of token ids that were added and that the server has not accepted yet, at
   // most; while nothing is unaccepted, one document fits whatever its length. At least
@@ -44,6 +45,16 @@ struct ProducerOptions {
 
 // INVALID_ARGUMENT naming the first field that is out of its range.
 absl::Status Validate(const ProducerOptions& options);
+
+// Token ids in a file that the server reads itself, within its --payload-root.
+struct TokenFileColumns {
+  // Absolute, on the server's machine.
+  std::string path;
+  // Of a token id there, an unsigned little-endian integer: 2 or 4.
+  uint32_t token_bytes = 4;
+  // Where each document's tokens begin, in bytes: as many as documents.
+  std::vector<uint64_t> offset;
+};
 
 // Documents in columns: entry i of each column belongs to the same document.
 struct DocumentColumns {
@@ -60,6 +71,9 @@ struct DocumentColumns {
   // another, as many as the lengths come to. Empty: none. A document that comes with
   // them has at most 2^28 tokens.
   std::vector<uint32_t> token_ids;
+  // In place of token_ids, where only their place is to travel; with the same bound of
+  // a document. No path and no offset: none.
+  TokenFileColumns token_file;
 
   size_t size() const { return length.size(); }
 };
@@ -70,9 +84,11 @@ absl::Status Validate(const DocumentColumns& documents);
 // A lost call is opened again, with back-off, and goes on from what the server says is
 // next. An error that can't be retried is final; every later call returns it:
 //   ABORTED              the server has other content under a number
-//   FAILED_PRECONDITION  the stream has ended before a document that was added
+//   FAILED_PRECONDITION  the stream has ended before a document that was added; a
+//                        token_file where the server has no --payload-root
 //   INVALID_ARGUMENT     a document that the job doesn't take; one without token ids
-//                        where they travel by value, one with them where they don't
+//                        where they travel by value, one with them where they don't;
+//                        a token_file that the server can't read
 //   NOT_FOUND            no such job or stream, or the job was deleted
 //   OUT_OF_RANGE         from_sequence is beyond what the server has: a gap
 //   DATA_LOSS            the server asks for documents that it had accepted before

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/producer.h"
@@ -24,20 +25,50 @@ absl::Status CheckColumn(absl::string_view name, const std::vector<Value>& colum
       absl::StrCat("none, or one for each of ", documents, " documents"));
 }
 
-absl::Status CheckTokenIds(const DocumentColumns& documents) {
-  if (documents.token_ids.empty()) return absl::OkStatus();
-  uint64_t tokens = 0;
+// `which`: what comes with the documents.
+absl::Status CheckLengthsByValue(const DocumentColumns& documents,
+                                 absl::string_view which) {
   for (size_t i = 0; i < documents.size(); ++i) {
     if (documents.length[i] > kMaxTokenIds) {
-      return InvalidField(
-          absl::StrCat("length[", i, "]"), documents.length[i],
-          absl::StrCat("1 to ", kMaxTokenIds, " where token_ids come along"));
+      return InvalidField(absl::StrCat("length[", i, "]"), documents.length[i],
+                          absl::StrCat("1 to ", kMaxTokenIds, " where ", which));
     }
-    tokens += documents.length[i];
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTokenIds(const DocumentColumns& documents) {
+  if (documents.token_ids.empty()) return absl::OkStatus();
+  absl::Status status = CheckLengthsByValue(documents, "token_ids come along");
+  if (!status.ok()) return status;
+  const uint64_t tokens =
+      std::accumulate(documents.length.begin(), documents.length.end(), uint64_t{0});
   if (documents.token_ids.size() == tokens) return absl::OkStatus();
   return InvalidField("token_ids", absl::StrCat(documents.token_ids.size(), " entries"),
                       absl::StrCat("none, or ", tokens, ", the sum of length"));
+}
+
+absl::Status CheckTokenFile(const DocumentColumns& documents) {
+  const TokenFileColumns& file = documents.token_file;
+  if (file.path.empty() && file.offset.empty()) return absl::OkStatus();
+  if (!file.path.starts_with('/')) {
+    return InvalidField("token_file.path", absl::StrCat("'", file.path, "'"),
+                        "an absolute path on the server's machine");
+  }
+  if (file.token_bytes != 2 && file.token_bytes != 4) {
+    return InvalidField("token_file.token_bytes", file.token_bytes, "2 or 4");
+  }
+  if (file.offset.size() != documents.size()) {
+    return InvalidField(
+        "token_file.offset", absl::StrCat(file.offset.size(), " entries"),
+        absl::StrCat("one for each of ", documents.size(), " documents"));
+  }
+  if (!documents.token_ids.empty()) {
+    return InvalidField("token_ids",
+                        absl::StrCat(documents.token_ids.size(), " entries"),
+                        "none where a token_file is given");
+  }
+  return CheckLengthsByValue(documents, "a token_file is given");
 }
 
 // Of what is not accepted yet: at least what one message has.
@@ -87,7 +118,9 @@ absl::Status Validate(const DocumentColumns& documents) {
           absl::StrCat("0 to ", documents.length[i], ", the document's length"));
     }
   }
-  return CheckTokenIds(documents);
+  status.Update(CheckTokenFile(documents));
+  status.Update(CheckTokenIds(documents));
+  return status;
 }
 
 }  // namespace evenpack::client

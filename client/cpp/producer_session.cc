@@ -200,9 +200,12 @@ size_t ProducerSession::RoomInBatch(const DocumentColumns& documents, size_t fir
                                     size_t most) const {
   if (batches_.empty() || batches_.back().sent) return 0;
   const Batch& batch = batches_.back();
-  const size_t room = CountWithin(
+  if (!FitTokenFile(documents, batch.message->batch())) return 0;
+  const size_t sendable = CountWithin(
       documents, first, std::min(most, options_.batch_documents - batch.documents),
       Left(batch.token_bytes, options_.batch_token_bytes));
+  const size_t room = CountReadWithin(documents, first, sendable,
+                                      Left(batch.tokens_to_read, kMaxTokensToRead));
   return batch.documents == 0 ? std::max<size_t>(room, 1) : room;
 }
 
@@ -229,10 +232,12 @@ void ProducerSession::Append(const DocumentColumns& documents, size_t count,
     }
     Batch& batch = batches_.back();
     v1::DocumentBatch& message = *batch.message->mutable_batch();
+    const size_t first_document = place.document;
     const size_t first_token = place.token;
     AppendDocuments(documents, place.document, fits, message);
     AppendTokens(documents, fits, place, message);
     const size_t token_bytes = (place.token - first_token) * kTokenIdBytes;
+    batch.tokens_to_read += TokensToRead(documents, first_document, fits);
     batch.documents += fits;
     batch.token_bytes += token_bytes;
     kept_documents_ += fits;

@@ -57,6 +57,8 @@ class ProducerSession final : public Producer {
     uint64_t first = 0;
     size_t documents = 0;
     size_t token_bytes = 0;
+    // In the file that the server reads.
+    uint64_t tokens_to_read = 0;
     // At least once, on this call or an earlier one.
     bool sent = false;
 

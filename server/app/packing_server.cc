@@ -77,6 +77,12 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
+// The flag was checked.
+PayloadRoot RootOf(const ServerOptions& options) {
+  if (options.payload_root.empty()) return {};
+  return PayloadRoot::Open(options.payload_root).value_or(PayloadRoot());
+}
+
 }  // namespace
 
 // Members end in the reverse order of their beginning; Drain has stopped all threads
@@ -90,7 +96,8 @@ class PackingServer::Rooms {
         committer_(*store_),
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
-        jobs_({committer_, *store_, pool_, Clock::Steady(), TokensTravel},
+        jobs_({committer_, *store_, pool_, Clock::Steady(), TokensTravel,
+               RootOf(options)},
               options.max_jobs),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),

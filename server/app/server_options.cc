@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/app/config_file.h"
+#include "server/payload/payload_root.h"
 #include "server/runtime/program_flags.h"
 #include "server/store/open_store.h"
 
@@ -73,6 +74,13 @@ void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
         return std::string(CheckStoreName(name).message());
       })
       ->capture_default_str();
+  app.add_option("--payload-root", options.payload_root,
+                 "a folder whose files the server reads for producers that name them "
+                 "in place of token ids; none: no file is read")
+      ->type_name("FOLDER")
+      ->check([](const std::string& folder) {
+        return std::string(PayloadRoot::Open(folder).status().message());
+      });
   AddLogFlags(app, options.log_level, options.log_format);
   app.add_option(
          "--config", config,

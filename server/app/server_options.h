@@ -20,6 +20,8 @@ struct ServerOptions {
   std::string http_listen = "127.0.0.1:7655";
   // Where jobs are kept: "memory" or "sqlite:PATH".
   std::string store = "memory";
+  // The folder whose files are read for jobs with payload by value; empty: none is.
+  std::string payload_root = {};
   uint64_t max_jobs = 1000;
   uint64_t max_step_streams = 16384;
   uint64_t max_ingest_streams = 4096;

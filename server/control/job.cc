@@ -129,6 +129,17 @@ void Job::Submit(const Command& command, const Done& done) {
 
 absl::Status Job::Enqueue(const Command& command, Done done,
                           std::shared_ptr<CommitListener> listener) {
+  if (const auto* const ingest = std::get_if<Ingest>(&command);
+      ingest != nullptr && ingest->token_file.has_value() &&
+      ingest->token_ids.empty()) {
+    // Before the lock: a disk may take its time.
+    absl::StatusOr<std::string> tokens =
+        environment_.payload_root.Read(*ingest->token_file, ingest->lengths);
+    if (!tokens.ok()) return tokens.status();
+    Ingest read = *ingest;
+    read.token_ids = *std::move(tokens);
+    return Enqueue(read, std::move(done), std::move(listener));
+  }
   MutexLock lock(mutex_);
   CommitEntry entry = NewEntry();
   entry.listener = std::move(listener);
@@ -418,7 +429,8 @@ absl::Status Job::Load() {
   }
   if (!state_.created) return absl::OkStatus();
   spec_ = std::make_shared<const JobSpec>(state_.spec);
-  return tokens_.Load(environment_.TokensTravel(*spec_), held.tokens);
+  return tokens_.Load(environment_.TokensTravel(*spec_), held.tokens,
+                      environment_.payload_root);
 }
 
 absl::Status Job::RestoreShown() {

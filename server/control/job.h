@@ -50,6 +50,7 @@ struct ControlEnvironment {
   const Clock& clock;
   // Whether a job of this spec has its payload by value.
   std::function<bool(const JobSpec&)> tokens_travel = nullptr;
+  PayloadRoot payload_root = {};
 
   bool TokensTravel(const JobSpec& spec) const {
     return tokens_travel != nullptr && tokens_travel(spec);

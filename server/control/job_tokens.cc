@@ -9,13 +9,17 @@
 
 namespace evenpack {
 
-absl::Status JobTokens::Load(bool travel, std::span<const StoredTokens> stored) {
+absl::Status JobTokens::Load(bool travel, std::span<const StoredTokens> stored,
+                             const PayloadRoot& root) {
   travel_ = travel;
   oldest_step_ = 0;
   book_ = TokenBook();
   for (const StoredTokens& row : stored) {
-    absl::StatusOr<TokenBatch> batch =
-        TokenBatch::FromBytes(row.first_sequence, row.bytes);
+    absl::StatusOr<TokenBatch> batch = TokenBatch::FromBytes(
+        row.first_sequence, row.bytes,
+        [&root](const TokenFile& file, std::span<const uint32_t> lengths) {
+          return root.Read(file, lengths);
+        });
     if (!batch.ok()) return batch.status();
     book_.Put(row.stream, *std::move(batch));
   }
@@ -44,9 +48,15 @@ void JobTokens::Accept(const Ingest& ingest, uint32_t stream, size_t documents,
   const std::span<const uint32_t> lengths = std::span(ingest.lengths).subspan(known);
   const uint64_t tokens = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
   const uint64_t first = ingest.first_sequence + known;
+  std::optional<TokenFile> file = ingest.token_file;
+  if (file.has_value()) {
+    const auto begin = file->offsets.begin();
+    file->offsets.erase(begin, begin + static_cast<ptrdiff_t>(known));
+  }
   TokenBatch batch(
       first, lengths,
-      ingest.token_ids.substr(ingest.token_ids.size() - tokens * kTokenBytes));
+      ingest.token_ids.substr(ingest.token_ids.size() - tokens * kTokenBytes),
+      std::move(file));
   writes.emplace_back(PutTokens{job_, stream, first, batch.Bytes()});
   book_.Put(stream, std::move(batch));
 }

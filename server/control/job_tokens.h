@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "server/core/engine/command.h"
 #include "server/core/engine/job_state.h"
+#include "server/payload/payload_root.h"
 #include "server/payload/token_book.h"
 #include "server/store/state_store.h"
 
@@ -22,8 +23,9 @@ class JobTokens {
  public:
   explicit JobTokens(std::string job) : job_(std::move(job)) {}
 
-  // What the store has of the job. DATA_LOSS: a row is not as it was written.
-  absl::Status Load(bool travel, std::span<const StoredTokens> stored);
+  // What the store has of the job. Errors as TokenBatch::FromBytes.
+  absl::Status Load(bool travel, std::span<const StoredTokens> stored,
+                    const PayloadRoot& root);
   // The job's spec says that they do.
   void SetTravel(bool travel) { travel_ = travel; }
   bool travel() const { return travel_; }

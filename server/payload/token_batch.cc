@@ -1,15 +1,30 @@
 #include "server/payload/token_batch.h"
 
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/core/digest/digest.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/engine/byte_codec.h"
 
 namespace evenpack {
+namespace {
+
+std::string DigestOf(const std::string& tokens) {
+  DigestBuilder builder;
+  builder.Text(tokens);
+  return DigestBytes(builder.Finish());
+}
+
+}  // namespace
 
 TokenBatch::TokenBatch(uint64_t first_sequence, std::span<const uint32_t> lengths,
-                       std::string tokens)
-    : first_sequence_(first_sequence), tokens_(std::move(tokens)) {
+                       std::string tokens, std::optional<TokenFile> file)
+    : first_sequence_(first_sequence),
+      tokens_(std::move(tokens)),
+      file_(std::move(file)) {
   starts_.reserve(lengths.size() + 1);
   uint64_t start = 0;
   for (const uint32_t length : lengths) {
@@ -20,18 +35,39 @@ TokenBatch::TokenBatch(uint64_t first_sequence, std::span<const uint32_t> length
 }
 
 absl::StatusOr<TokenBatch> TokenBatch::FromBytes(uint64_t first_sequence,
-                                                 std::string_view bytes) {
+                                                 std::string_view bytes,
+                                                 ReadFile read) {
+  const auto wrong = [first_sequence](absl::string_view how) {
+    return absl::DataLossError(absl::StrCat("the tokens from document ", first_sequence,
+                                            " on are not as they were ", how));
+  };
   ByteReader reader(bytes);
+  bool in_file = false;
   std::vector<uint32_t> lengths;
   std::string tokens;
-  reader.All(lengths, tokens);
-  uint64_t total = 0;
-  for (const uint32_t length : lengths) total += length;
-  if (!reader.ok() || !reader.AtEnd() || tokens.size() != total * kTokenBytes) {
-    return absl::DataLossError(absl::StrCat("the tokens from document ", first_sequence,
-                                            " on are not as they were written"));
+  reader.All(in_file, lengths);
+  std::optional<TokenFile> file;
+  std::string digest;
+  if (in_file) {
+    file.emplace();
+    reader.All(file->path, file->token_bytes, file->offsets, digest);
+  } else {
+    reader.All(tokens);
   }
-  return TokenBatch(first_sequence, lengths, std::move(tokens));
+  if (!reader.ok() || !reader.AtEnd()) return wrong("written");
+  if (in_file) {
+    absl::StatusOr<std::string> found = read(*file, lengths);
+    if (!found.ok()) return found.status();
+    tokens = *std::move(found);
+    if (DigestOf(tokens) != digest) {
+      return wrong(
+          absl::StrCat("when they were accepted: '", file->path, "' has changed"));
+    }
+  }
+  const uint64_t total =
+      std::accumulate(lengths.begin(), lengths.end(), uint64_t{0}) * kTokenBytes;
+  if (tokens.size() != total) return wrong("written");
+  return TokenBatch(first_sequence, lengths, std::move(tokens), std::move(file));
 }
 
 std::string TokenBatch::Bytes() const {
@@ -41,7 +77,15 @@ std::string TokenBatch::Bytes() const {
     lengths.push_back(static_cast<uint32_t>(starts_[i + 1] - starts_[i]));
   }
   ByteWriter writer;
-  writer.All(lengths, tokens_);
+  writer.All(file_.has_value());
+  writer.All(lengths);
+  if (file_.has_value()) {
+    writer.All(file_->path);
+    writer.All(file_->token_bytes);
+    writer.All(file_->offsets, DigestOf(tokens_));
+  } else {
+    writer.All(tokens_);
+  }
   return std::move(writer).bytes();
 }
 

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "server/core/document/token_file.h"
 
 namespace evenpack {
 
@@ -19,13 +22,17 @@ inline constexpr size_t kTokenBytes = 4;
 // Constant, so any thread may read it.
 class TokenBatch {
  public:
-  // `tokens`: of documents with these lengths, one after another.
+  // `tokens`: of documents with these lengths, one after another. `file`: where they
+  // can be read again.
   TokenBatch(uint64_t first_sequence, std::span<const uint32_t> lengths,
-             std::string tokens);
-  // What Bytes() gave. DATA_LOSS: it is no such thing.
+             std::string tokens, std::optional<TokenFile> file = std::nullopt);
+  // What Bytes() gave. `read`: as PayloadRoot::Read. DATA_LOSS: it is no such thing, or
+  // the file has other tokens now. Errors of `read`.
+  using ReadFile = absl::FunctionRef<absl::StatusOr<std::string>(
+      const TokenFile& file, std::span<const uint32_t> lengths)>;
   static absl::StatusOr<TokenBatch> FromBytes(uint64_t first_sequence,
-                                              std::string_view bytes);
-  // For a store: the lengths, then the tokens.
+                                              std::string_view bytes, ReadFile read);
+  // For a store: the lengths, and the tokens or where they can be read again.
   std::string Bytes() const;
 
   uint64_t first_sequence() const { return first_sequence_; }
@@ -41,6 +48,7 @@ class TokenBatch {
   // Of each document, then the number of tokens.
   std::vector<uint64_t> starts_;
   std::string tokens_;
+  std::optional<TokenFile> file_;
 };
 
 }  // namespace evenpack

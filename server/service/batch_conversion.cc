@@ -24,6 +24,14 @@ absl::StatusOr<Ingest> FromProto(const std::string& stream,
   ingest.loss_tokens = {from.loss_tokens().begin(), from.loss_tokens().end()};
   ingest.sources = {from.source().begin(), from.source().end()};
   ingest.token_ids = from.token_ids();
+  if (from.has_token_file()) {
+    if (!from.token_ids().empty()) {
+      return InvalidField("batch.token_file", "one beside token_ids", "one of the two");
+    }
+    const v1::TokenFile& file = from.token_file();
+    ingest.token_file = {
+        file.path(), file.token_bytes(), {file.offset().begin(), file.offset().end()}};
+  }
   return ingest;
 }
 

@@ -18,11 +18,12 @@ from server_process import ANY_PORT, PROGRAM, ServerProcess
 BAD_INPUT = 2
 FAILED = 1
 FLAGS = """
-    --help --version --listen --http-listen --channelz --store --log-level --log-format
-    --config --max-jobs --max-step-streams --max-ingest-streams --max-group-streams
-    --max-message-bytes --step-cache-bytes --max-metric-jobs --wake-threads
-    --keepalive-seconds --keepalive-timeout-seconds --min-ping-seconds
-    --max-connection-age-seconds --connection-age-grace-seconds --drain-seconds
+    --help --version --listen --http-listen --channelz --store --payload-root
+    --log-level --log-format --config --max-jobs --max-step-streams
+    --max-ingest-streams --max-group-streams --max-message-bytes --step-cache-bytes
+    --max-metric-jobs --wake-threads --keepalive-seconds --keepalive-timeout-seconds
+    --min-ping-seconds --max-connection-age-seconds --connection-age-grace-seconds
+    --drain-seconds
 """.split()
 
 

@@ -31,12 +31,14 @@ class ControlRoom {
   FakeClock& clock() { return clock_; }
   Committer& committer() { return committer_; }
   ControlEnvironment environment() {
-    return {committer_, store_, pool_, clock_, tokens_travel_};
+    return {committer_, store_, pool_, clock_, tokens_travel_, payload_root_};
   }
   // As ControlEnvironment has it: no job's do unless this was called.
   void SetTokensTravel(std::function<bool(const JobSpec&)> travel) {
     tokens_travel_ = std::move(travel);
   }
+  // As ControlEnvironment has it, for the jobs that are made from here on.
+  void SetPayloadRoot(PayloadRoot root) { payload_root_ = std::move(root); }
 
   // A job whose creation is committed.
   std::shared_ptr<Job> MakeJob(const JobSpec& spec, const std::string& name = "job");
@@ -46,6 +48,7 @@ class ControlRoom {
 
  private:
   std::function<bool(const JobSpec&)> tokens_travel_;
+  PayloadRoot payload_root_;
   MemoryStore memory_;
   FaultStore store_;
   FakeClock clock_;

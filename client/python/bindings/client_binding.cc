@@ -117,17 +117,25 @@ void BindConsumer(nb::module_& module) {
       .def("end", &HeldConsumer::End);
 }
 
+// Path, bytes of a token id, and where each document's begin.
+using GivenTokenFile = std::tuple<std::string, uint32_t, GivenColumn<uint64_t>>;
+
 client::DocumentColumns Columns(const GivenColumn<uint32_t>& lengths,
                                 const std::optional<GivenColumn<uint64_t>>& ids,
                                 const std::optional<GivenColumn<uint32_t>>& loss_tokens,
                                 const std::optional<GivenColumn<uint32_t>>& sources,
-                                const std::optional<GivenColumn<uint32_t>>& token_ids) {
+                                const std::optional<GivenColumn<uint32_t>>& token_ids,
+                                const std::optional<GivenTokenFile>& token_file) {
   client::DocumentColumns columns;
   columns.length = FromColumn(lengths);
   if (ids.has_value()) columns.id = FromColumn(*ids);
   if (loss_tokens.has_value()) columns.loss_tokens = FromColumn(*loss_tokens);
   if (sources.has_value()) columns.source = FromColumn(*sources);
   if (token_ids.has_value()) columns.token_ids = FromColumn(*token_ids);
+  if (token_file.has_value()) {
+    const auto& [path, token_bytes, offset] = *token_file;
+    columns.token_file = {path, token_bytes, FromColumn(offset)};
+  }
   return columns;
 }
 
@@ -147,13 +155,15 @@ void BindProducer(nb::module_& module) {
              const std::optional<GivenColumn<uint64_t>>& ids,
              const std::optional<GivenColumn<uint32_t>>& loss_tokens,
              const std::optional<GivenColumn<uint32_t>>& sources,
-             const std::optional<GivenColumn<uint32_t>>& token_ids) {
+             const std::optional<GivenColumn<uint32_t>>& token_ids,
+             const std::optional<GivenTokenFile>& token_file) {
             const client::DocumentColumns columns =
-                Columns(lengths, ids, loss_tokens, sources, token_ids);
+                Columns(lengths, ids, loss_tokens, sources, token_ids, token_file);
             Producing(producer, [&] { return producer->Add(columns); });
           },
           nb::arg("lengths"), nb::arg("ids").none(), nb::arg("loss_tokens").none(),
-          nb::arg("sources").none(), nb::arg("token_ids").none())
+          nb::arg("sources").none(), nb::arg("token_ids").none(),
+          nb::arg("token_file").none())
       .def("flush",
            [](const HeldProducer& producer) {
              Producing(producer, [&] { return producer->Flush(); });

@@ -17,7 +17,7 @@ from evenpack.compare_digests import compare_digests
 from evenpack.dataset import PackedDataset
 from evenpack.document_columns import Documents
 from evenpack.errors import EvenpackError
-from evenpack.producer import Producer
+from evenpack.producer import Producer, TokenFile
 from evenpack.server_steps import ServerOptions
 from evenpack.spec import job_spec
 from evenpack.steps import StepWait
@@ -47,6 +47,7 @@ __all__ = [
     "Slices",
     "Step",
     "StepWait",
+    "TokenFile",
     "TransportOptions",
     "attention",
     "compare_digests",

@@ -8,12 +8,13 @@
 
 Document i of the corpus becomes the one with sequence number i of the stream. So the
 same program can be run again: it begins with the first document that the server hasn't.
-With `by_value` the documents' tokens go along, and come to the trainer in its steps.
+With `by_value` the documents' tokens go along, and come to the trainer in its steps;
+with `server_reads` only their place does, and the server reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from time import monotonic
@@ -24,12 +25,16 @@ from numpy.typing import NDArray
 
 from evenpack.corpora.column_assembly import select
 from evenpack.corpora.corpus import Corpus, HasBarriers, documents_of
+from evenpack.corpora.file_portions import portions_in_files
 from evenpack.corpora.token_portions import Portion, portions_with_tokens
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.producer import TokenFile
 from evenpack.progress_bar import ProgressBar, progress_bar
 
 _MOST_BATCH = 1 << 20
+# Cuts documents of a corpus from a number on into portions.
+_Cut = Callable[[object, int, Columns], Iterator[Portion]]
 
 
 class DocumentProducer(Protocol):
@@ -53,10 +58,11 @@ class DocumentProducer(Protocol):
         sources: NDArray[np.uint32] | None = None,
         *,
         token_ids: NDArray[np.uint32] | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """Adds documents; waits while the job is full.
 
-        Without token ids it is called without that argument.
+        Without token ids, or a file of theirs, it is called without that argument.
         """
         ...
 
@@ -100,6 +106,7 @@ def ingest(
     documents: int | None = None,
     end_of_stream: bool = True,
     by_value: bool = False,
+    server_reads: bool = False,
     batch_documents: int = 8192,
     label: str = "sending",
     progress: ProgressBar | None = None,
@@ -120,6 +127,10 @@ def ingest(
         end_of_stream: no document follows.
         by_value: the documents' token ids go along, for a job whose payload travels by
             value. A million of them are read at a time, or those of one document.
+        server_reads: by value, but only the place of the tokens goes along: the server
+            reads them in the corpus's files, at the paths that these have here, within
+            its --payload-root. For an `IndexedDataset` of uint16 or int32, and mixtures
+            of some.
         batch_documents: given to the producer at a time, at most. 1 to 1,048,576.
         label: what the progress bar says.
         progress: None: a bar on standard error if that is a terminal, tqdm's where it
@@ -128,17 +139,22 @@ def ingest(
     Raises:
         InvalidArgumentError: an argument is outside its range; the stream has more
             documents than it is to have; the corpus has fewer, or is damaged; by value:
-            it has no tokens, or one that is not 0 to 2^32 - 1.
+            it has no tokens, or one that is not 0 to 2^32 - 1; server_reads: it has no
+            such files, or the server can't read them.
+        FailedPreconditionError: server_reads, and the server has no --payload-root.
         DataLossError: the corpus gave another number of tokens than a document has.
         EvenpackError: as the producer raises them.
     """
     started = monotonic()
     check_range("batch_documents", batch_documents, 1, _MOST_BATCH)
+    if server_reads and not by_value:
+        raise invalid_argument("server_reads", server_reads, "False without by_value")
     first = producer.next_sequence
     total = _total(corpus, documents, first)
     parts = _parts(corpus.documents(first), first, documents, _barriers(corpus))
     batches = _batches(parts, batch_documents)
-    portions = _portions(batches, corpus, first, by_value=by_value)
+    how = portions_in_files if server_reads else portions_with_tokens
+    portions = _portions(batches, corpus, first, how if by_value else None)
     tokens = 0
     with progress or progress_bar(label, first, total) as bar:
         for portion in _guarded(producer, portions):
@@ -206,14 +222,14 @@ def _batches(parts: Iterator[Columns | None], batch: int) -> Iterator[Columns | 
 
 
 def _portions(
-    batches: Iterator[Columns | None], corpus: Corpus, first: int, *, by_value: bool
+    batches: Iterator[Columns | None], corpus: Corpus, first: int, how: _Cut | None
 ) -> Iterator[Portion | None]:
-    """The batches, with their tokens where these are wanted."""
+    """The batches, with their tokens or the place of these where that is wanted."""
     for batch in batches:
         if batch is None:
             yield None
-        elif by_value:
-            yield from portions_with_tokens(corpus, first, batch)
+        elif how is not None:
+            yield from how(corpus, first, batch)
             first += len(batch.lengths)
         else:
             yield Portion(batch)
@@ -236,16 +252,13 @@ def _guarded(
 
 def _add(producer: DocumentProducer, portion: Portion) -> None:
     some = portion.columns
-    if portion.token_ids is None:
-        producer.add(some.lengths, some.ids, some.loss_tokens, some.sources)
-        return
-    producer.add(
-        some.lengths,
-        some.ids,
-        some.loss_tokens,
-        some.sources,
-        token_ids=portion.token_ids,
-    )
+    columns = some.lengths, some.ids, some.loss_tokens, some.sources
+    if portion.token_ids is not None:
+        producer.add(*columns, token_ids=portion.token_ids)
+    elif portion.token_file is not None:
+        producer.add(*columns, token_file=portion.token_file)
+    else:
+        producer.add(*columns)
 
 
 def _check_complete(had: int, documents: int | None) -> None:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evenpack import _native
 from evenpack.document_columns import column
+from evenpack.invalid_argument import invalid_argument, quoted
 from evenpack.sessions_at_exit import end_at_exit
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """Where documents' tokens are in a file that the server reads itself.
+
+    Attributes:
+        path: absolute, on the server's machine and within its --payload-root.
+        token_bytes: of a token id there, an unsigned little-endian integer: 2 or 4.
+        offsets: in bytes, where each document's tokens begin; 0 to 2^64 - 1.
+    """
+
+    path: str | Path
+    token_bytes: int
+    offsets: ArrayLike
 
 
 class Producer:
@@ -41,6 +60,7 @@ class Producer:
         loss_tokens: ArrayLike | None = None,
         sources: ArrayLike | None = None,
         token_ids: ArrayLike | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """Adds documents; waits while the job is full.
 
@@ -52,10 +72,17 @@ class Producer:
             token_ids: for a job whose payload travels by value, and for no other: the
                 documents' token ids one after another, 0 to 2^32 - 1 each, as many as
                 the lengths come to. A document has at most 2^28 tokens then.
+            token_file: in place of token_ids, for a server with a --payload-root: it
+                reads them when it accepts the documents, and again when it recovers,
+                so that the file must not change while a step may need them. Documents
+                of another file go in another message.
 
         Raises:
             InvalidArgumentError: a length that the job can't take, or columns of
-                different length; nothing of the call is added.
+                different length; nothing of the call is added. From this call or a
+                later one: a file that the server can't read.
+            FailedPreconditionError: from this call or a later one: a token_file, and
+                the server has no --payload-root.
             UnavailableError: no server for as long as was to be tried.
         """
         self._native.add(
@@ -66,6 +93,7 @@ class Producer:
             else column("loss_tokens", loss_tokens, np.uint32),
             None if sources is None else column("sources", sources, np.uint32),
             None if token_ids is None else column("token_ids", token_ids, np.uint32),
+            None if token_file is None else _place(token_file),
         )
 
     def flush(self) -> None:
@@ -92,3 +120,19 @@ class Producer:
     ) -> None:
         """Cancels it."""
         self.cancel()
+
+
+def _place(file: TokenFile) -> tuple[str, int, NDArray[np.uint64]]:
+    """As the engine takes it, which looks at the path and the offsets' number."""
+    path = os.fspath(file.path)
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        accepted = "a path in UTF-8"
+        raise invalid_argument("token_file.path", quoted(path), accepted) from error
+    if file.token_bytes not in (2, 4):
+        raise invalid_argument(
+            "token_file.token_bytes", quoted(file.token_bytes), "2 or 4"
+        )
+    offsets = column("token_file.offsets", file.offsets, np.uint64)
+    return path, int(file.token_bytes), offsets

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/document/token_file.h"
 #include "server/core/engine/job_spec.h"
 
 namespace evenpack {
@@ -78,8 +79,9 @@ struct Ingest {
   std::vector<uint64_t> ids;
   std::vector<uint32_t> loss_tokens;
   std::vector<uint32_t> sources;
-  // What the engine does not read: server/payload has it.
+  // What the engine does not read (server/payload): their tokens, or where these lie.
   std::string token_ids;
+  std::optional<TokenFile> token_file;
 };
 
 struct EndOfStream {

@@ -111,5 +111,64 @@ TEST(DocumentBatch, CountsTheDocumentsWhoseTokensFit) {
   EXPECT_EQ(CountWithin(plain, 0, 2, 4), 2U);
 }
 
+DocumentColumns InFile() {
+  DocumentColumns documents;
+  documents.length = {2, 1, 3};
+  documents.token_file = {.path = "/web.bin", .token_bytes = 2, .offset = {40, 0, 8}};
+  return documents;
+}
+
+TEST(DocumentBatch, TakesThePlacesOfTheDocumentsInTheirOrder) {
+  const DocumentColumns documents = InFile();
+  v1::DocumentBatch batch;
+  DocumentPlace place{.document = 1};
+  AppendTokens(documents, 2, place, batch);
+  EXPECT_EQ(place.document, 3U);
+  EXPECT_EQ(place.token, 0U);
+  EXPECT_EQ(batch.token_file().path(), "/web.bin");
+  EXPECT_EQ(batch.token_file().token_bytes(), 2U);
+  EXPECT_THAT(batch.token_file().offset(), ElementsAre(0, 8));
+  EXPECT_EQ(batch.token_ids(), "");
+  place.document = 0;
+  AppendTokens(documents, 1, place, batch);
+  EXPECT_THAT(batch.token_file().offset(), ElementsAre(0, 8, 40));
+}
+
+TEST(DocumentBatch, DocumentsFollowThoseOfTheSameFileOrOfNone) {
+  const DocumentColumns documents = InFile();
+  DocumentColumns wide = InFile();
+  wide.token_file.token_bytes = 4;
+  DocumentColumns elsewhere = InFile();
+  elsewhere.token_file.path = "/code.bin";
+  const DocumentColumns given = WithTokens();
+  const auto fit = [](const DocumentColumns& first, const DocumentColumns& next) {
+    v1::DocumentBatch batch;
+    EXPECT_TRUE(FitTokenFile(first, batch));
+    DocumentPlace place;
+    AppendDocuments(first, 0, 1, batch);
+    AppendTokens(first, 1, place, batch);
+    return FitTokenFile(next, batch);
+  };
+  EXPECT_TRUE(fit(documents, documents));
+  EXPECT_TRUE(fit(given, given));
+  EXPECT_FALSE(fit(documents, wide));
+  EXPECT_FALSE(fit(documents, elsewhere));
+  EXPECT_FALSE(fit(documents, given));
+  EXPECT_FALSE(fit(given, documents));
+}
+
+TEST(DocumentBatch, CountsTheDocumentsThatAreReadTogether) {
+  const DocumentColumns documents = InFile();
+  EXPECT_EQ(CountReadWithin(documents, 0, 3, 6), 3U);
+  EXPECT_EQ(CountReadWithin(documents, 0, 3, 5), 2U);
+  EXPECT_EQ(CountReadWithin(documents, 1, 2, 3), 1U);
+  EXPECT_EQ(CountReadWithin(documents, 2, 1, 2), 0U);
+  EXPECT_EQ(TokensToRead(documents, 0, 3), 6U);
+  EXPECT_EQ(TokensToRead(documents, 1, 1), 1U);
+  EXPECT_EQ(CountWithin(documents, 0, 3, 4), 3U);
+  EXPECT_EQ(CountReadWithin(WithTokens(), 0, 3, 1), 3U);
+  EXPECT_EQ(TokensToRead(WithTokens(), 0, 3), 0U);
+}
+
 }  // namespace
 }  // namespace evenpack::client

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "client/cpp/producer.h"
 #include "tests/testing/status_matchers.h"
@@ -90,6 +92,68 @@ TEST(DocumentColumns, ADocumentWhoseTokensAreNoMessageComesWithoutThem) {
               StatusIs(kRefused,
                        "length[1]: 268435457 is not accepted; accepted: 1 to "
                        "268435456 where token_ids come along"));
+}
+
+// Two documents in a file.
+DocumentColumns InFile() {
+  DocumentColumns documents;
+  documents.length = {3, 1};
+  documents.token_file = {.path = "/data/web.bin", .token_bytes = 2, .offset = {8, 0}};
+  return documents;
+}
+
+TEST(DocumentColumns, TokensMayBeInAFileAtAnyOffset) {
+  DocumentColumns documents = InFile();
+  EXPECT_THAT(Validate(documents), IsOk());
+  documents.token_file.token_bytes = 4;
+  documents.token_file.offset[1] = std::numeric_limits<uint64_t>::max();
+  documents.length[0] = 1 << 28;
+  EXPECT_THAT(Validate(documents), IsOk());
+}
+
+TEST(DocumentColumns, ATokenFileOfNothingIsNone) {
+  DocumentColumns documents = InFile();
+  documents.token_file = {};
+  EXPECT_THAT(Validate(documents), IsOk());
+  documents.token_ids = {1, 2, 3, 4};
+  EXPECT_THAT(Validate(documents), IsOk());
+}
+
+TEST(DocumentColumns, RefusesATokenFileThatCannotBeRead) {
+  const auto refused = [](auto change) {
+    DocumentColumns documents = InFile();
+    change(documents);
+    return Validate(documents);
+  };
+  EXPECT_THAT(refused([](auto& d) { d.token_file.path = "web.bin"; }),
+              StatusIs(kRefused,
+                       "token_file.path: 'web.bin' is not accepted; accepted: an "
+                       "absolute path on the server's machine"));
+  EXPECT_THAT(refused([](auto& d) { d.token_file.path = ""; }),
+              StatusIs(kRefused, HasSubstr("token_file.path: ''")));
+  for (const uint32_t bytes : {0U, 1U, 3U, 8U}) {
+    EXPECT_THAT(refused([bytes](auto& d) { d.token_file.token_bytes = bytes; }),
+                StatusIs(kRefused, absl::StrCat("token_file.token_bytes: ", bytes,
+                                                " is not accepted; accepted: 2 or 4")));
+  }
+  for (const size_t entries : {0U, 1U, 3U}) {
+    EXPECT_THAT(refused([entries](auto& d) { d.token_file.offset.resize(entries); }),
+                StatusIs(kRefused, absl::StrCat("token_file.offset: ", entries,
+                                                " entries is not accepted; accepted: "
+                                                "one for each of 2 documents")));
+  }
+  EXPECT_THAT(refused([](auto& d) { d.length.clear(); }),
+              StatusIs(kRefused, HasSubstr("token_file.offset: 2 entries")));
+  EXPECT_THAT(refused([](auto& d) {
+                d.token_ids = {1, 2, 3, 4};
+              }),
+              StatusIs(kRefused,
+                       "token_ids: 4 entries is not accepted; accepted: "
+                       "none where a token_file is given"));
+  EXPECT_THAT(refused([](auto& d) { d.length[1] = (1 << 28) + 1; }),
+              StatusIs(kRefused,
+                       "length[1]: 268435457 is not accepted; accepted: 1 to 268435456 "
+                       "where a token_file is given"));
 }
 
 TEST(DocumentColumns, RefusesColumnsOutOfShapeOrRange) {

@@ -230,5 +230,96 @@ TEST_F(ProducerTokensTest, LongMessagesThatWaitForTheTransportAreFewer) {
   adding.join();
 }
 
+// Documents of these lengths in a file, each behind the one before.
+DocumentColumns InFile(const std::vector<uint32_t>& lengths, const std::string& path,
+                       uint64_t offset = 0) {
+  DocumentColumns documents;
+  documents.length = lengths;
+  documents.token_file = {.path = path, .token_bytes = 2, .offset = {}};
+  for (const uint32_t length : lengths) {
+    documents.token_file.offset.push_back(offset);
+    offset += uint64_t{length} * 2;
+  }
+  return documents;
+}
+
+// The next message has documents of these lengths, and their places in a file.
+void ExpectPlaces(FakeIngestCall& call, uint64_t first,
+                  const DocumentColumns& documents) {
+  const v1::DocumentBatch batch = call.AwaitMessage().batch();
+  EXPECT_EQ(batch.first_sequence(), first);
+  EXPECT_THAT(batch.length(), ElementsAreArray(documents.length));
+  EXPECT_EQ(batch.token_ids(), "");
+  const bool in_file = !documents.token_file.offset.empty();
+  EXPECT_EQ(batch.has_token_file(), in_file);
+  EXPECT_EQ(batch.token_file().path(), documents.token_file.path);
+  EXPECT_EQ(batch.token_file().token_bytes(), in_file ? 2U : 0U);
+  EXPECT_THAT(batch.token_file().offset(),
+              ElementsAreArray(documents.token_file.offset));
+}
+
+TEST_F(ProducerTokensTest, TokensInAFileDoNotCountAsBytes) {
+  const auto producer = Open(50);
+  EXPECT_THAT(producer->TryAdd(InFile({1000, 2000, 3000, 4000, 5}, "/web.bin")),
+              IsOk());
+  ExpectPlaces(*call_, 50, InFile({1000, 2000, 3000, 4000}, "/web.bin"));
+  call_->Send(Accepted(54));
+  ExpectPlaces(*call_, 54, InFile({5}, "/web.bin", 20'000));
+}
+
+TEST_F(ProducerTokensTest, AMessageHasDocumentsOfOneFile) {
+  const auto producer = Open();
+  DocumentColumns plain;
+  plain.length = {6};
+  EXPECT_THAT(producer->Add(InFile({1, 2}, "/web.bin")), IsOk());
+  ExpectPlaces(*call_, 0, InFile({1, 2}, "/web.bin"));
+  EXPECT_THAT(producer->Add(InFile({3}, "/web.bin", 6)), IsOk());
+  EXPECT_THAT(producer->Add(InFile({4}, "/web.bin", 12)), IsOk());
+  EXPECT_EQ(call_->messages(), 0U);
+  EXPECT_THAT(producer->Add(InFile({5}, "/code.bin")), IsOk());
+  ExpectPlaces(*call_, 2, InFile({3, 4}, "/web.bin", 6));
+  EXPECT_THAT(producer->Add(plain), IsOk());
+  ExpectPlaces(*call_, 4, InFile({5}, "/code.bin"));
+  EXPECT_THAT(producer->Add(InFile({7}, "/code.bin")), IsOk());
+  ExpectPlaces(*call_, 5, plain);
+  EXPECT_THAT(producer->Add(Numbered({2})), IsOk());
+  ExpectPlaces(*call_, 6, InFile({7}, "/code.bin"));
+  call_->Send(Accepted(7));
+  ExpectTokens(*call_, 7, 0, {2});
+}
+
+TEST_F(ProducerTokensTest, AMessageIsNoMoreThanIsReadTogether) {
+  const auto producer = Open();
+  const auto half = static_cast<uint32_t>(kMaxTokensToRead / 2);
+  EXPECT_THAT(producer->Add(InFile({half, half, 1, 3 * half, 1}, "/web.bin")), IsOk());
+  ExpectPlaces(*call_, 0, InFile({half, half}, "/web.bin"));
+  const uint64_t behind = 4 * uint64_t{half};
+  ExpectPlaces(*call_, 2, InFile({1}, "/web.bin", behind));
+  ExpectPlaces(*call_, 3, InFile({3 * half}, "/web.bin", behind + 2));
+  call_->Send(Accepted(4));
+  ExpectPlaces(*call_, 4, InFile({1}, "/web.bin", behind + 2 + 6 * uint64_t{half}));
+}
+
+TEST_F(ProducerTokensTest, ALostCallSendsPlacesAgain) {
+  const auto producer = Open();
+  EXPECT_THAT(producer->Add(InFile({6, 4}, "/web.bin")), IsOk());
+  ExpectPlaces(*call_, 0, InFile({6, 4}, "/web.bin"));
+  call_->End(kGone);
+  call_ = Accept(0);
+  ExpectPlaces(*call_, 0, InFile({6, 4}, "/web.bin"));
+  call_->Send(Accepted(2));
+  EXPECT_THAT(producer->Flush(), IsOk());
+}
+
+TEST_F(ProducerTokensTest, AFileThatCannotBeReadIsRefused) {
+  const auto producer = Open();
+  const DocumentColumns documents = InFile({6, 4}, "web.bin");
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("token_file.path: 'web"));
+  EXPECT_THAT(producer->Add(documents), refused);
+  EXPECT_THAT(producer->TryAdd(documents), refused);
+  EXPECT_EQ(producer->next_sequence(), 0U);
+}
+
 }  // namespace
 }  // namespace evenpack::client

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from evenpack import _native
+from evenpack import TokenFile, _native
 from evenpack.errors import UnavailableError
 from numpy.typing import NDArray
 
@@ -18,12 +18,14 @@ class Recording:
     """A producer that keeps what it is given, and is cut off after so many documents.
 
     `calls` has the number of documents of each add, and the names of other calls,
-    `tokens` the token ids of each document that came with them.
+    `tokens` the token ids of each document that came with them, `places` path, bytes of
+    a token and offset of each that came with those.
     """
 
     documents: Documents = field(default_factory=list)
     calls: list[int | str] = field(default_factory=list)
     tokens: list[list[int]] = field(default_factory=list)
+    places: list[tuple[str, int, int]] = field(default_factory=list)
     accepted_sequence: int = 0
     room: int | None = None
     ended: bool = False
@@ -41,6 +43,7 @@ class Recording:
         sources: NDArray[np.uint32] | None = None,
         *,
         token_ids: NDArray[np.uint32] | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """See `DocumentProducer`."""
         assert not self.ended
@@ -50,6 +53,9 @@ class Recording:
         if token_ids is not None:
             assert token_ids.dtype == np.uint32
             assert len(token_ids) == ends[-1]
+        if token_file is not None:
+            assert token_ids is None
+            assert np.shape(token_file.offsets) == (size,)
         rows = zip(
             lengths.tolist(),
             range(first, first + size) if ids is None else ids.tolist(),
@@ -57,12 +63,16 @@ class Recording:
             [0] * size if sources is None else sources.tolist(),
             strict=True,
         )
-        for row, end in zip(rows, ends, strict=True):
+        for i, (row, end) in enumerate(zip(rows, ends, strict=True)):
             if self.room is not None and len(self.documents) >= self.room:
                 raise UnavailableError("cut off")
             self.documents.append(row)
             if token_ids is not None:
                 self.tokens.append(token_ids[end - row[0] : end].tolist())
+            if token_file is not None:
+                offset = int(np.asarray(token_file.offsets)[i])
+                place = str(token_file.path), token_file.token_bytes, offset
+                self.places.append(place)
         self.calls.append(size)
 
     def flush(self) -> None:
@@ -102,9 +112,11 @@ class LocalProducer:
         sources: NDArray[np.uint32] | None = None,
         *,
         token_ids: NDArray[np.uint32] | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         """See `DocumentProducer`; a job in this process takes no tokens."""
         assert token_ids is None
+        assert token_file is None
         first = self.next_sequence
         self._job.add(self._stream, first, lengths, ids, loss_tokens, sources)
 

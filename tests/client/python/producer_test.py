@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import example_jobs
 import numpy as np
 import pytest
-from evenpack import Client, PackedDataset
+from evenpack import Client, PackedDataset, TokenFile
 from evenpack.errors import CancelledError, EvenpackError, InvalidArgumentError
 from server_process import ServerProcess
 
@@ -84,6 +86,59 @@ def test_what_are_not_the_documents_tokens_is_refused(
     with client.producer("run", "text") as producer:
         with pytest.raises(InvalidArgumentError, match=named):
             producer.add([3, 2], token_ids=token_ids)
+        assert producer.next_sequence == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        (
+            TokenFile("web.bin", 4, [0, 12]),
+            r"token_file\.path: 'web\.bin' is not accepted; accepted: an absolute path",
+        ),
+        (
+            TokenFile("/data/\udcff.bin", 4, [0, 12]),
+            r"token_file\.path: '/data/\\udcff\.bin' is not .*: a path in UTF-8",
+        ),
+        (
+            TokenFile("/data/web.bin", 8, [0, 12]),
+            r"token_file\.token_bytes: 8 is not accepted; accepted: 2 or 4",
+        ),
+        (
+            TokenFile("/data/web.bin", -4, [0, 12]),
+            r"token_file\.token_bytes: -4 is not accepted; accepted: 2 or 4",
+        ),
+        (
+            TokenFile("/data/web.bin", 2, [0, 12, 14]),
+            r"token_file\.offset: 3 entries is not .*: one for each of 2 documents",
+        ),
+        (
+            TokenFile("/data/web.bin", 2, []),
+            r"token_file\.offset: 0 entries is not accepted",
+        ),
+        (
+            TokenFile(Path("/data/web.bin"), 2, [0, -2]),
+            r"token_file\.offsets\[1\]: -2 is not accepted; accepted: 0 to 18446744",
+        ),
+    ],
+)
+def test_what_is_no_place_of_tokens_is_refused(
+    client: Client, file: TokenFile, named: str
+) -> None:
+    """By name, and nothing of the call is added."""
+    with client.producer("run", "text") as producer:
+        with pytest.raises(InvalidArgumentError, match=named):
+            producer.add([3, 2], token_file=file)
+        assert producer.next_sequence == 0
+
+
+def test_tokens_come_by_themselves_or_by_their_place(client: Client) -> None:
+    """Not both."""
+    file = TokenFile("/data/web.bin", 4, [0])
+    named = r"token_ids: 2 entries is not accepted; accepted: none where a token_file"
+    with client.producer("run", "text") as producer:
+        with pytest.raises(InvalidArgumentError, match=named):
+            producer.add([2], token_ids=[7, 8], token_file=file)
         assert producer.next_sequence == 0
 
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -16,6 +17,7 @@
 #include "tests/server/control/small_job.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/made_tokens.h"
+#include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -168,6 +170,38 @@ TEST_F(JobTokensTest, ACheckpointOrAnotherModeIsNotTaken) {
   narrower.data_parallel = 1;
   ASSERT_THAT(DoUpdate(*job, narrower), IsOk());
   CheckSteps(*job);
+}
+
+TEST_F(JobTokensTest, TokensOfAFileAreReadAndTheirPlaceIsStored) {
+  const testing::ScratchDirectory directory;
+  room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  const std::vector<uint32_t> lengths = StepsOfDocuments(2);
+  const std::string path = directory.File("tokens.bin");
+  std::ofstream(path, std::ios::binary) << "head" << MadeTokens(0, 0, lengths);
+  Ingest ingest = Documents(0, lengths);
+  ingest.token_ids.clear();
+  ingest.token_file = TokenFile{path, 4, {}};
+  for (uint64_t i = 0; i < lengths.size(); ++i) {
+    ingest.token_file->offsets.push_back(4 + i * 50 * 4);
+  }
+  // Half of them are known by value.
+  ASSERT_THAT(Do(*job, Documents(0, StepsOfDocuments(1))), IsOk());
+  ASSERT_THAT(Do(*job, ingest), IsOk());
+  CheckSteps(*job);
+  ASSERT_EQ(Stored().size(), 2U);
+  EXPECT_GT(Stored()[0].bytes.size(), 1600U);
+  EXPECT_LT(Stored()[1].bytes.size(), 250U);
+  CheckSteps(*room_.RecoverJob());
+  // Of the first half nothing is read again.
+  std::ofstream(path, std::ios::binary) << "head" << MadeTokens(1, 0, lengths);
+  EXPECT_THAT(std::make_shared<Job>("job", room_.environment())->Recover(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("has changed")));
+  ingest.first_sequence = 16;
+  ingest.token_file->path = "/etc/passwd";
+  EXPECT_THAT(Do(*job, ingest), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         HasSubstr("token_file.path")));
+  EXPECT_EQ(Describe(*job)->streams[0].next_sequence, 16U);
 }
 
 TEST_F(JobTokensTest, TokensThatAreMissingBreakTheJobRatherThanItsSteps) {

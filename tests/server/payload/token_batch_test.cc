@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,11 @@ using testing::StatusIs;
 
 const std::vector<uint32_t> kLengths = {3, 1, 300};
 
+// Where there is no file.
+absl::StatusOr<std::string> ReadNone(const TokenFile&, std::span<const uint32_t>) {
+  return absl::InternalError("nothing is to be read");
+}
+
 TokenBatch MadeBatch() { return {7, kLengths, MadeTokens(2, 7, kLengths)}; }
 
 TEST(TokenBatchTest, HasTheTokensOfEachDocument) {
@@ -33,7 +40,7 @@ TEST(TokenBatchTest, HasTheTokensOfEachDocument) {
 
 TEST(TokenBatchTest, IsTheSameFromItsBytes) {
   const TokenBatch batch = MadeBatch();
-  const auto again = TokenBatch::FromBytes(7, batch.Bytes());
+  const auto again = TokenBatch::FromBytes(7, batch.Bytes(), ReadNone);
   ASSERT_THAT(again, IsOk());
   EXPECT_EQ(again->end_sequence(), 10U);
   EXPECT_EQ(again->Bytes(), batch.Bytes());
@@ -45,12 +52,38 @@ TEST(TokenBatchTest, OtherBytesAreDataLoss) {
   std::string one_more = bytes;
   one_more.push_back('x');
   std::string other_length = bytes;
-  ++other_length[8];
+  ++other_length[9];
   for (const std::string& wrong :
        {std::string(), one_more, other_length, bytes.substr(0, bytes.size() - 1)}) {
-    EXPECT_THAT(TokenBatch::FromBytes(7, wrong).status(),
+    EXPECT_THAT(TokenBatch::FromBytes(7, wrong, ReadNone).status(),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("document 7")));
   }
+}
+
+TEST(TokenBatchTest, TokensInAFileAreReadAgainRatherThanKept) {
+  const TokenFile file = {"/tokens.bin", 2, {40, 0, 8}};
+  const std::string tokens = MadeTokens(2, 7, kLengths);
+  const TokenBatch batch(7, kLengths, tokens, file);
+  const std::string bytes = batch.Bytes();
+  EXPECT_LT(bytes.size(), 150U);
+  std::string found = tokens;
+  const auto read =
+      [&](const TokenFile& named,
+          std::span<const uint32_t> lengths) -> absl::StatusOr<std::string> {
+    EXPECT_EQ(named, file);
+    EXPECT_TRUE(std::ranges::equal(lengths, kLengths));
+    return found;
+  };
+  const auto again = TokenBatch::FromBytes(7, bytes, read);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->TokensOf(9), batch.TokensOf(9));
+  EXPECT_EQ(again->Bytes(), bytes);
+  found[100] = 'x';
+  EXPECT_THAT(
+      TokenBatch::FromBytes(7, bytes, read).status(),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("'/tokens.bin' has changed")));
+  EXPECT_THAT(TokenBatch::FromBytes(7, bytes, ReadNone).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("nothing")));
 }
 
 }  // namespace

@@ -39,6 +39,19 @@ TEST(BatchConversionTest, ABatchHasADocument) {
                                               StartsWith("batch.length: ")));
 }
 
+TEST(BatchConversionTest, TokensAreInTheBatchOrInAFile) {
+  v1::DocumentBatch batch;
+  batch.add_length(1);
+  EXPECT_FALSE(FromProto("a", batch)->token_file.has_value());
+  batch.mutable_token_file()->set_path("/t.bin");
+  batch.mutable_token_file()->set_token_bytes(2);
+  batch.mutable_token_file()->add_offset(6);
+  EXPECT_EQ(FromProto("a", batch)->token_file, (TokenFile{"/t.bin", 2, {6}}));
+  batch.set_token_ids("1234");
+  EXPECT_THAT(FromProto("a", batch), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              StartsWith("batch.token_file: ")));
+}
+
 TEST(BatchConversionTest, ColumnsHaveTheNamesOfTheApi) {
   const auto named = [](absl::string_view field) {
     return RefusedField(InBatchNames(InvalidField(field, 1, "2")));

@@ -33,6 +33,7 @@ from evenpack.corpora.permutation import Permutation
 from evenpack.corpora.repetition import Repetition
 from evenpack.corpora.sequence import IterableCorpus, LengthCorpus, SequenceCorpus
 from evenpack.corpora.shuffle import Shuffle
+from evenpack.corpora.token_place import TokenFileCorpus, TokenPlace
 from evenpack.corpora.tokenization import tokenize_jsonl
 from evenpack.corpora.tokenizer import (
     ByteTokenizer,
@@ -65,6 +66,8 @@ __all__ = [
     "Shuffle",
     "TiktokenTokenizer",
     "TokenCorpus",
+    "TokenFileCorpus",
+    "TokenPlace",
     "Tokenizer",
     "gather",
     "load_tokenizer",

@@ -16,6 +16,7 @@ from evenpack.corpora.corpus import (
     document_tokens,
     documents_of,
 )
+from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.corpora.turns import Turns, Weight
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range, invalid_argument, quoted
@@ -155,6 +156,11 @@ class Blend:
         """See `TokenCorpus`."""
         part, number = self.locate(document)
         return document_tokens(self._corpora[part], number, begin, end)
+
+    def token_place(self, document: int) -> TokenPlace:
+        """See `TokenFileCorpus`."""
+        part, number = self.locate(document)
+        return token_place_of(self._corpora[part], number)
 
     def documents(self, first: int = 0) -> Iterator[Columns]:
         """See `Corpus`; there are ids and sources.

@@ -15,6 +15,7 @@ from evenpack.corpora.corpus import (
     check_numbers,
     document_tokens,
 )
+from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range, invalid_argument
 
@@ -87,3 +88,8 @@ class Concatenation(RandomAccess):
         """See `TokenCorpus`."""
         owner, inner = self.locate(document)
         return document_tokens(self._corpora[owner], inner, begin, end)
+
+    def token_place(self, document: int) -> TokenPlace:
+        """See `TokenFileCorpus`."""
+        owner, inner = self.locate(document)
+        return token_place_of(self._corpora[owner], inner)

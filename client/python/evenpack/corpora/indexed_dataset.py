@@ -21,8 +21,12 @@ from evenpack.corpora.megatron_index import (
     index_path,
     read_index,
 )
+from evenpack.corpora.token_place import TokenPlace
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range, invalid_argument
+
+# A server takes 2 bytes for an id without a sign, and 4 as they are.
+_READ_BY_SERVERS = (np.dtype("<u2"), np.dtype("<i4"))
 
 
 class IndexedDataset(RandomAccess):
@@ -94,6 +98,45 @@ class IndexedDataset(RandomAccess):
         if len(pieces) == 1:
             return pieces[0]
         return np.concatenate([np.empty(0, dtype=self.token_type), *pieces])
+
+    def token_place(self, document: int) -> TokenPlace:
+        """See `TokenFileCorpus`; it needs PREFIX.idx alone.
+
+        Tokens are uint16 or int32. Negative ones, which `Producer.add` refuses where
+        they travel, keep their 32 bits.
+
+        Raises:
+            InvalidArgumentError: besides what `TokenFileCorpus` has: tokens of another
+                type.
+        """
+        check_range("document", document, 0, len(self) - 1)
+        if self.token_type not in _READ_BY_SERVERS:
+            names = " or ".join(kind.name for kind in _READ_BY_SERVERS)
+            accepted = f"{names}, which a server reads itself"
+            raise invalid_argument(
+                "type of a token", self.token_type.name, accepted, str(self._index.path)
+            )
+        number = document if self._kept is None else int(self._kept[document])
+        offset = self._offset(number)
+        path = str(self._bin_path.absolute())
+        return TokenPlace(path, self.token_type.itemsize, offset)
+
+    def _offset(self, number: int) -> int:
+        """Where the tokens of a document of the index begin."""
+        begin, end = self._index.ends[number : number + 2].tolist()
+        held = np.flatnonzero(self._index.sizes[begin:end]) + begin
+        pointers = self._index.pointers[held]
+        if len(held) > 1:
+            sizes = self._index.sizes[held].astype(np.int64)
+            ends = pointers + sizes * self.token_type.itemsize
+            apart = pointers[1:] != ends[:-1]
+            if apart.any():
+                i = int(np.argmax(apart))
+                field = f"document {number}: pointer of sequence {held[i + 1]}"
+                accepted = f"{ends[i]}, behind its sequence {held[i]}"
+                place = str(self._index.path)
+                raise invalid_argument(field, int(pointers[i + 1]), accepted, place)
+        return int(pointers[0])
 
     def _stored(self, sequence: int, begin: int, end: int) -> Tokens:
         if self._bin is None:

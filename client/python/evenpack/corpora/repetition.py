@@ -10,6 +10,7 @@ from evenpack.corpora.corpus import (
     check_numbers,
     document_tokens,
 )
+from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range
 
@@ -44,3 +45,8 @@ class Repetition(RandomAccess):
         """See `TokenCorpus`."""
         check_range("document", document, 0, len(self) - 1)
         return document_tokens(self._corpus, document % self._size, begin, end)
+
+    def token_place(self, document: int) -> TokenPlace:
+        """See `TokenFileCorpus`."""
+        check_range("document", document, 0, len(self) - 1)
+        return token_place_of(self._corpus, document % self._size)

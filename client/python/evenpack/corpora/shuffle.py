@@ -14,6 +14,7 @@ from evenpack.corpora.corpus import (
     document_tokens,
 )
 from evenpack.corpora.permutation import Permutation
+from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
 from evenpack.invalid_argument import check_range
 
@@ -84,6 +85,10 @@ class Shuffle(RandomAccess):
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`."""
         return document_tokens(self._corpus, self.document_at(document), begin, end)
+
+    def token_place(self, document: int) -> TokenPlace:
+        """See `TokenFileCorpus`."""
+        return token_place_of(self._corpus, self.document_at(document))
 
     def _order(self, epoch: int) -> Permutation:
         return Permutation(self._size, self._seed, epoch)

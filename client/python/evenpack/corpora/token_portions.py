@@ -12,6 +12,7 @@ from evenpack.corpora.column_assembly import select
 from evenpack.corpora.corpus import document_tokens
 from evenpack.document_columns import Columns, column
 from evenpack.errors import DataLossError
+from evenpack.producer import TokenFile
 
 # Tokens of a portion, unless one document has more.
 PORTION_TOKENS = 1 << 20
@@ -24,10 +25,12 @@ class Portion:
     Attributes:
         columns: what is known of them.
         token_ids: theirs one after another; None where they were not read.
+        token_file: where they are; None where that was not asked for.
     """
 
     columns: Columns
     token_ids: NDArray[np.uint32] | None = None
+    token_file: TokenFile | None = None
 
 
 def portions_with_tokens(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from evenpack.corpora import (
     Blend,
     Corpus,
+    IndexedDataset,
     IterableCorpus,
     LengthCorpus,
     Repetition,
@@ -20,7 +22,7 @@ from evenpack.corpora import (
 from evenpack.corpora.corpus import CHUNK_DOCUMENTS
 from evenpack.document_columns import Columns
 from evenpack.errors import InvalidArgumentError
-from example_corpora import lengths, listed, random_documents
+from example_corpora import RawDataset, lengths, listed, random_documents
 
 
 def _origins(blend: Blend) -> list[tuple[int, int]]:
@@ -239,3 +241,14 @@ def test_a_document_beyond_the_end_is_refused() -> None:
     assert str(caught.value) == "first: 5 is not accepted; accepted: 0 to 4"
     with pytest.raises(InvalidArgumentError, match="document: -1 is not accepted"):
         blend.locate(-1)
+
+
+def test_places_are_those_of_the_corpus_that_is_due(tmp_path: Path) -> None:
+    narrow = RawDataset([[[1, 2]], [[3]], [[4]]], 8, "<u2").write(tmp_path / "a")
+    wide = RawDataset([[[5]], [[6]]]).write(tmp_path / "b")
+    datasets = [IndexedDataset(narrow), IndexedDataset(wide)]
+    blend = Blend(datasets, [2, 1])
+    found = [blend.token_place(i) for i in range(len(blend))]
+    expected = [datasets[part].token_place(i) for part, i in _origins(blend)]
+    assert found == expected
+    assert {place.path for place in found} == {f"{tmp_path}/{n}.bin" for n in "ab"}

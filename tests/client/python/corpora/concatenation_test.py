@@ -8,12 +8,20 @@ import pytest
 from evenpack.corpora import (
     Concatenation,
     Fields,
+    IndexedDataset,
     JsonlCorpus,
     LengthCorpus,
     SequenceCorpus,
 )
 from evenpack.errors import InvalidArgumentError
-from example_corpora import lengths, listed, numbers, random_documents, write_jsonl
+from example_corpora import (
+    RawDataset,
+    lengths,
+    listed,
+    numbers,
+    random_documents,
+    write_jsonl,
+)
 
 
 def test_documents_come_corpus_by_corpus_from_any_one() -> None:
@@ -73,3 +81,17 @@ def test_a_document_that_there_is_not_is_refused(document: int) -> None:
 def test_no_corpora_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="corpora: none is not accepted"):
         Concatenation([])
+
+
+def test_places_are_in_the_files_of_each(tmp_path: Path) -> None:
+    narrow = RawDataset([[[1, 2]], [[3]]], 8, "<u2").write(tmp_path / "a")
+    wide = RawDataset([[[4]], [[5]]]).write(tmp_path / "b")
+    corpus = Concatenation([IndexedDataset(narrow), IndexedDataset(wide)])
+    assert [corpus.token_place(i) for i in range(4)] == [
+        (f"{tmp_path}/a.bin", 2, 0),
+        (f"{tmp_path}/a.bin", 2, 4),
+        (f"{tmp_path}/b.bin", 4, 0),
+        (f"{tmp_path}/b.bin", 4, 4),
+    ]
+    with pytest.raises(InvalidArgumentError, match="document: 4 is not accepted"):
+        corpus.token_place(4)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evenpack.corpora import IndexedDataset
+from evenpack.corpora import IndexedDataset, TokenPlace
 from evenpack.errors import InvalidArgumentError
 from example_corpora import RawDataset, lengths, listed, numbers, random_documents
 
@@ -161,3 +161,78 @@ def test_a_number_that_there_is_not_is_refused(tmp_path: Path) -> None:
     dataset = IndexedDataset(RawDataset(DOCUMENTS).write(tmp_path / "a"))
     with pytest.raises(InvalidArgumentError, match="document: 3 is not accepted"):
         dataset.read(numbers([0, 3]))
+
+
+def _read_at(place: TokenPlace, length: int) -> list[int]:
+    """What a server reads there: numbers without a sign."""
+    content = Path(place.path).read_bytes()
+    found = np.frombuffer(content, f"<u{place.token_bytes}", length, place.offset)
+    return found.tolist()
+
+
+@pytest.mark.parametrize(("code", "kind"), [(4, "<i4"), (8, "<u2")])
+def test_places_are_where_the_tokens_of_documents_are(
+    tmp_path: Path, code: int, kind: str
+) -> None:
+    documents = [*DOCUMENTS, [[], [5], [], [6, 65535]]]
+    dataset = IndexedDataset(RawDataset(documents, code, kind).write(tmp_path / "a"))
+    assert len(dataset) == 4
+    for i, length in enumerate(lengths(dataset)):
+        place = dataset.token_place(i)
+        assert place.path == f"{tmp_path}/a.bin"
+        assert place.token_bytes == np.dtype(kind).itemsize
+        assert _read_at(place, length) == dataset.tokens(i).tolist()
+    assert dataset.token_place(3).offset == 10 * np.dtype(kind).itemsize
+
+
+def test_negative_tokens_keep_their_bits(tmp_path: Path) -> None:
+    dataset = IndexedDataset(RawDataset([[[7, -1, -(1 << 31)]]]).write(tmp_path / "a"))
+    assert _read_at(dataset.token_place(0), 3) == [7, (1 << 32) - 1, 1 << 31]
+
+
+def test_places_need_the_index_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RawDataset(DOCUMENTS).write(tmp_path / "a")
+    (tmp_path / "a.bin").unlink()
+    monkeypatch.chdir(tmp_path)
+    assert IndexedDataset("a").token_place(1) == (f"{tmp_path}/a.bin", 4, 12)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(1, "u1"), (2, "i1"), (3, "<i2"), (5, "<i8")]
+)
+def test_tokens_of_a_type_that_servers_do_not_read_have_no_place(
+    tmp_path: Path, code: int, kind: str
+) -> None:
+    prefix = RawDataset(DOCUMENTS, code, kind).write(tmp_path / "a")
+    with pytest.raises(InvalidArgumentError) as caught:
+        IndexedDataset(prefix).token_place(0)
+    assert str(caught.value) == (
+        f"{prefix}.idx: type of a token: {np.dtype(kind).name} is not accepted; "
+        "accepted: uint16 or int32, which a server reads itself"
+    )
+
+
+def test_a_document_whose_sequences_lie_apart_has_no_place(tmp_path: Path) -> None:
+    raw = RawDataset([[[9]], [[1, 2], [], [3, 4]]])
+    # The last sequence of the second document before its first one.
+    raw.damage[34 + 4 * 4 + 8] = struct.pack("<qqq", 12, 0, 4)
+    prefix = raw.write(tmp_path / "a")
+    dataset = IndexedDataset(prefix)
+    assert dataset.token_place(0).offset == 0
+    with pytest.raises(InvalidArgumentError) as caught:
+        dataset.token_place(1)
+    assert str(caught.value) == (
+        f"{prefix}.idx: document 1: pointer of sequence 3: 4 is not accepted; "
+        "accepted: 20, behind its sequence 1"
+    )
+
+
+@pytest.mark.parametrize("document", [-1, 3])
+def test_a_place_of_a_document_that_there_is_not_is_refused(
+    tmp_path: Path, document: int
+) -> None:
+    dataset = IndexedDataset(RawDataset(DOCUMENTS).write(tmp_path / "a"))
+    with pytest.raises(InvalidArgumentError, match=f"document: {document} is not"):
+        dataset.token_place(document)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from evenpack.corpora import LengthCorpus, Repetition, SequenceCorpus
+from evenpack.corpora import IndexedDataset, LengthCorpus, Repetition, SequenceCorpus
 from evenpack.errors import InvalidArgumentError
-from example_corpora import lengths, listed
+from example_corpora import RawDataset, lengths, listed
 
 
 @pytest.mark.parametrize("first", range(7))
@@ -36,3 +38,13 @@ def test_a_document_behind_the_last_is_refused() -> None:
         InvalidArgumentError, match="document: 2 is not accepted; accepted: 0 to 1"
     ):
         Repetition(SequenceCorpus([[1]]), 2).tokens(2)
+
+
+def test_places_are_those_of_the_documents(tmp_path: Path) -> None:
+    dataset = IndexedDataset(RawDataset([[[1, 2]], [[3]]]).write(tmp_path / "a"))
+    repetition = Repetition(dataset, 2)
+    assert [repetition.token_place(i).offset for i in range(4)] == [0, 8, 0, 8]
+    with pytest.raises(
+        InvalidArgumentError, match="document: 4 is not accepted; accepted: 0 to 3"
+    ):
+        repetition.token_place(4)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
-from evenpack.corpora import LengthCorpus, SequenceCorpus, Shuffle
+from evenpack.corpora import IndexedDataset, LengthCorpus, SequenceCorpus, Shuffle
 from evenpack.errors import InvalidArgumentError
-from example_corpora import lengths, listed, numbers, random_documents
+from example_corpora import RawDataset, lengths, listed, numbers, random_documents
 
 DOCUMENTS = random_documents(50, seed=3)
 
@@ -103,3 +104,13 @@ def test_a_document_that_there_is_not_is_refused() -> None:
         shuffle.document_at(2)
     with pytest.raises(InvalidArgumentError, match="document: -1 is not accepted"):
         shuffle.numbers_of(-1)
+
+
+def test_places_are_those_of_the_documents(tmp_path: Path) -> None:
+    raw = RawDataset([[document] for document in DOCUMENTS])
+    dataset = IndexedDataset(raw.write(tmp_path / "a"))
+    shuffle = Shuffle(dataset, seed=9, epochs=2)
+    found = [shuffle.token_place(i) for i in range(len(shuffle))]
+    assert found == [dataset.token_place(i) for i in _order(shuffle)]
+    with pytest.raises(InvalidArgumentError, match="document: 100 is not accepted"):
+        shuffle.token_place(100)
