@@ -138,11 +138,10 @@ TEST_P(StateStoreParityTest, TokensAreKeptByStreamUntilTheyAreDropped) {
               IsOk());
   ASSERT_THAT(Commit({AppendRecord{"b", 0, "b0"}, PutTokens{"b", 1, 0, ""}}), IsOk());
   using Tokens = std::vector<StoredTokens>;
-  EXPECT_EQ(store_->Load("a")->tokens,
-            (Tokens{{0, 7, "seven"},
-                    {1, 0, "nought"},
-                    {1, 5, "five"},
-                    {1, 9, std::string("\0x", 2)}}));
+  EXPECT_EQ(store_->Load("a")->tokens, (Tokens{{0, 7, "seven"},
+                                               {1, 0, "nought"},
+                                               {1, 5, "five"},
+                                               {1, 9, std::string("\0x", 2)}}));
   ASSERT_THAT(Commit({DropTokens{"a", 1, 9}, PutTokens{"a", 0, 7, "anew"}}), IsOk());
   EXPECT_EQ(store_->Load("a")->tokens,
             (Tokens{{0, 7, "anew"}, {1, 9, std::string("\0x", 2)}}));
