@@ -4,10 +4,11 @@
 
 with EVENPACK_SERVER_PROGRAM, in an environment that has the package
 (tests/client/python/build_wheel.sh makes one). One corpus, an indexed dataset of
-32-bit tokens, goes through one server on this machine twice, with its store in a file:
-`ingest` is what a producer takes until all is accepted, `step` what a CP rank takes for
-a step and its tokens, gathered from the mapped file or come with the step. Seconds;
-`step` is a median.
+32-bit tokens, goes through a server on this machine three times, with its store in a
+file: `ingest` is what a producer takes until all is accepted, `step` what a CP rank
+takes for a step and its tokens, gathered from the mapped file or come with the step.
+`from_file` is by value, the tokens read from the file by the server. Seconds; `step`
+is a median.
 """
 
 from __future__ import annotations
@@ -48,7 +49,13 @@ def write_corpus(prefix: Path, documents: int) -> IndexedDataset:
     return IndexedDataset(prefix)
 
 
-def measure(corpus: IndexedDataset, store: Path, by_value: bool) -> dict[str, float]:
+def measure(
+    corpus: IndexedDataset,
+    store: Path,
+    *,
+    by_value: bool = False,
+    server_reads: bool = False,
+) -> dict[str, float]:
     """One mode, on a server of its own."""
 
     def tokens_of(micro_batch: MicroBatch) -> int:
@@ -59,15 +66,17 @@ def measure(corpus: IndexedDataset, store: Path, by_value: bool) -> dict[str, fl
         return gather(micro_batch, [corpus], cp_rank=0).size
 
     mode = "PAYLOAD_MODE_BY_VALUE" if by_value else "PAYLOAD_MODE_BY_REFERENCE"
-    with ServerProcess("--store", f"sqlite:{store}") as server:
+    flags = ["--store", f"sqlite:{store}", "--payload-root", str(store.parent)]
+    with ServerProcess(*flags) as server:
         client = Client(server.grpc_address)
         client.create_job("bench", SPEC | {"payload_mode": mode})
         # All of it is buffered, before any rank asks for a step.
         started = perf_counter()
         with client.producer("bench", "text") as producer:
-            ingest(producer, corpus, by_value=by_value)
+            ingest(producer, corpus, by_value=by_value, server_reads=server_reads)
         ingested = perf_counter() - started
-        stored = store.stat().st_size
+        log = store.with_name(f"{store.name}-wal")
+        stored = store.stat().st_size + log.stat().st_size
         taken = []
         tokens = 0
         with PackedDataset(server.grpc_address, job="bench", cp_rank=0) as dataset:
@@ -82,7 +91,7 @@ def measure(corpus: IndexedDataset, store: Path, by_value: bool) -> dict[str, fl
         "step_seconds": float(np.median(taken)),
         "steps": len(taken),
         "tokens_of_the_rank": tokens,
-        "store_bytes_after_ingest": stored,
+        "store_and_log_bytes_after_ingest": stored,
     }
 
 
@@ -97,8 +106,11 @@ def main() -> None:
         report = {
             "documents": documents,
             "tokens": int(corpus.read(np.arange(documents)).lengths.sum()),
-            "by_reference": measure(corpus, folder / "reference", by_value=False),
+            "by_reference": measure(corpus, folder / "reference"),
             "by_value": measure(corpus, folder / "value", by_value=True),
+            "from_file": measure(
+                corpus, folder / "from_file", by_value=True, server_reads=True
+            ),
         }
     print(json.dumps(report, indent=2))
 
