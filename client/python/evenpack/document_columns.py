@@ -15,6 +15,8 @@ from evenpack.errors import InvalidArgumentError
 from evenpack.invalid_argument import invalid_argument, quoted
 
 Number = TypeVar("Number", bound=np.unsignedinteger[Any])
+# Which of some documents: indices, or a range of them.
+Where = NDArray[np.integer[Any]] | slice
 
 
 def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]:
@@ -66,6 +68,22 @@ class Columns:
     ids: NDArray[np.uint64] | None = None
     loss_tokens: NDArray[np.uint32] | None = None
     sources: NDArray[np.uint32] | None = None
+
+
+def select(columns: Columns, where: Where) -> Columns:
+    """What is known of some of the documents; views where a range is asked for."""
+    return Columns(
+        columns.lengths[where],
+        None if columns.ids is None else columns.ids[where],
+        None if columns.loss_tokens is None else columns.loss_tokens[where],
+        None if columns.sources is None else columns.sources[where],
+    )
+
+
+def at_most(columns: Columns, size: int) -> Iterator[Columns]:
+    """The same documents in parts, `size` of them at a time."""
+    for begin in range(0, len(columns.lengths), size):
+        yield select(columns, slice(begin, begin + size))
 
 
 @runtime_checkable
@@ -126,27 +144,14 @@ def _sliced(documents: Documents, first: int, size: int) -> Iterator[Columns]:
         if len(more[name]) != len(lengths):
             accepted = f"{len(lengths)}, one for each of lengths"
             raise invalid_argument(name, f"{len(more[name])} entries", accepted)
-    for begin in range(first, len(lengths), size):
-        part = slice(begin, begin + size)
-        yield Columns(lengths[part], **{name: c[part] for name, c in more.items()})
-
-
-def _at_most(columns: Columns, size: int) -> Iterator[Columns]:
-    for begin in range(0, len(columns.lengths), size):
-        part = slice(begin, begin + size)
-        yield Columns(
-            columns.lengths[part],
-            None if columns.ids is None else columns.ids[part],
-            None if columns.loss_tokens is None else columns.loss_tokens[part],
-            None if columns.sources is None else columns.sources[part],
-        )
+    yield from at_most(select(Columns(lengths, **more), slice(first, None)), size)
 
 
 def documents_from(source: StreamSource, first: int, size: int) -> Iterator[Columns]:
     """The documents of a stream from number `first` on, at most `size` at a time."""
     if isinstance(source, DocumentColumns):
         chunks = source.documents(first)
-        return (part for chunk in chunks for part in _at_most(chunk, size))
+        return (part for chunk in chunks for part in at_most(chunk, size))
     if isinstance(source, Documents):
         return _sliced(source, first, size)
     if isinstance(source, Path):

@@ -23,11 +23,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpack.corpora.column_assembly import select
 from evenpack.corpora.corpus import Corpus, HasBarriers, documents_of
 from evenpack.corpora.file_portions import portions_in_files
 from evenpack.corpora.token_portions import Portion, portions_with_tokens
-from evenpack.document_columns import Columns
+from evenpack.document_columns import Columns, at_most, select
 from evenpack.invalid_argument import check_range, invalid_argument
 from evenpack.producer import TokenFile
 from evenpack.progress_bar import ProgressBar, progress_bar
@@ -217,8 +216,7 @@ def _batches(parts: Iterator[Columns | None], batch: int) -> Iterator[Columns | 
         if part is None:
             yield None
             continue
-        for begin in range(0, len(part.lengths), batch):
-            yield select(part, slice(begin, begin + batch))
+        yield from at_most(part, batch)
 
 
 def _portions(

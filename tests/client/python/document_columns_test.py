@@ -14,6 +14,7 @@ from evenpack.document_columns import (
     StreamSource,
     column,
     documents_from,
+    select,
 )
 from evenpack.errors import InvalidArgumentError
 
@@ -139,3 +140,19 @@ def test_a_line_that_is_no_length_is_named(
     file.write_text(text, encoding="ascii")
     with pytest.raises(InvalidArgumentError, match=named):
         list(documents_from(file, 0, 10))
+
+
+def test_selected_documents_keep_their_columns_together() -> None:
+    """Views of a range, copies of indices."""
+    lengths = np.array([5, 6, 7], dtype=np.uint32)
+    numbers = np.array([1, 2, 3], dtype=np.uint32)
+    fours = np.full(3, 4, dtype=np.uint32)
+    some = select(Columns(lengths, numbers.astype(np.uint64), fours), slice(1, 3))
+    assert some.ids is not None
+    assert some.loss_tokens is not None
+    assert (some.lengths.tolist(), some.ids.tolist()) == ([6, 7], [2, 3])
+    assert some.loss_tokens.tolist() == [4, 4]
+    assert some.sources is None
+    picked = select(Columns(lengths, sources=numbers), np.array([2, 0]))
+    assert picked.sources is not None
+    assert (picked.lengths.tolist(), picked.sources.tolist()) == ([7, 5], [3, 1])

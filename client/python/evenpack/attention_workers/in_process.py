@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from evenpack._native import MicroBatch
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
-from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.client import Client
 from evenpack.sessions_at_exit import end_at_exit
 
@@ -77,7 +74,7 @@ class MicroBatchTimes:
     waited_ns: int
 
 
-class InProcessWorker(AttentionWorker):
+class InProcessWorker(NativePasses):
     """A rank that computes in this process, with threads of its own.
 
     Of float32 tensors results don't depend on the number of threads.
@@ -85,9 +82,8 @@ class InProcessWorker(AttentionWorker):
 
     def __init__(self, native: _worker.InProcess, cp_rank: int, cp_size: int) -> None:
         """As join() and over() make it."""
-        super().__init__(cp_rank, cp_size)
+        super().__init__(native, cp_rank, cp_size)
         self._native = native
-        self._passes = NativePasses(native, cp_rank, cp_size)
         end_at_exit(native)
 
     @classmethod
@@ -183,7 +179,7 @@ class InProcessWorker(AttentionWorker):
 
     def begin_step(self, step: int) -> None:
         """As AttentionWorker."""
-        self._passes.prepared.clear()
+        super().begin_step(step)
         self._native.begin_step(step)
 
     def end_step(self, _: int) -> None:
@@ -194,23 +190,10 @@ class InProcessWorker(AttentionWorker):
         """As AttentionWorker."""
         self._native.abandon(why)
 
-    def run_forward(
-        self,
-        micro_batch: MicroBatch,
-        form: AttentionForm,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-    ) -> ForwardPass:
-        """As AttentionWorker."""
+    def prepare(self, micro_batch: MicroBatch, form: AttentionForm) -> _worker.Prepared:
+        """Within a step that has begun."""
         _ = self.step
-        return self._passes.forward(micro_batch, form, query, key, value)
-
-    def run_backward(
-        self, state: object, saved: Sequence[Tensor], gradient: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """As AttentionWorker."""
-        return self._passes.backward(state, saved, gradient)
+        return super().prepare(micro_batch, form)
 
     def close(self) -> None:
         """Leaves the group; later calls raise CancelledError."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpack.corpora.column_assembly import ColumnAssembly, select
+from evenpack.corpora.column_assembly import ColumnAssembly
 from evenpack.corpora.corpus import (
     CHUNK_DOCUMENTS,
     Corpus,
@@ -18,7 +18,7 @@ from evenpack.corpora.corpus import (
 )
 from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.corpora.turns import Turns, Weight
-from evenpack.document_columns import Columns
+from evenpack.document_columns import Columns, select
 from evenpack.invalid_argument import check_range, invalid_argument, quoted
 
 _MOST_SOURCE = (1 << 32) - 1

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenpack.corpora.corpus import Numbers
-from evenpack.document_columns import Columns
-
-# Which of the documents that are put together: indices, or a range of them.
-Where = NDArray[np.integer[Any]] | slice
+from evenpack.document_columns import Columns, Where
 
 
 @dataclass
@@ -55,13 +50,3 @@ class ColumnAssembly:
                 sources = np.zeros_like(lengths) if sources is None else sources
                 sources[where] = part.sources
         return Columns(lengths, ids, loss_tokens, sources)
-
-
-def select(columns: Columns, where: Where) -> Columns:
-    """What is known of some of the documents; views where a range is asked for."""
-    return Columns(
-        columns.lengths[where],
-        None if columns.ids is None else columns.ids[where],
-        None if columns.loss_tokens is None else columns.loss_tokens[where],
-        None if columns.sources is None else columns.sources[where],
-    )

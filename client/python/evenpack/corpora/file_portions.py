@@ -7,10 +7,10 @@ from itertools import groupby
 
 import numpy as np
 
-from evenpack.corpora.column_assembly import select
-from evenpack.corpora.token_place import TokenPlace, token_place_of
+from evenpack.corpora.token_place import token_place_of
 from evenpack.corpora.token_portions import Portion
-from evenpack.document_columns import Columns
+from evenpack.corpora.until_error import until_error
+from evenpack.document_columns import Columns, select
 from evenpack.producer import TokenFile
 
 
@@ -30,7 +30,10 @@ def portions_in_files(
         InvalidArgumentError: the corpus has no files that a server can read; else as
             it raises them.
     """
-    places, error = _places(corpus, first, len(columns.lengths))
+    places, error = until_error(
+        token_place_of(corpus, number)
+        for number in range(first, first + len(columns.lengths))
+    )
     begin = 0
     for (path, token_bytes), group in groupby(places, key=lambda place: place[:2]):
         offsets = np.array([place.offset for place in group], dtype=np.uint64)
@@ -40,16 +43,3 @@ def portions_in_files(
         begin = end
     if error is not None:
         raise error
-
-
-def _places(
-    corpus: object, first: int, documents: int
-) -> tuple[list[TokenPlace], Exception | None]:
-    """The place of each document before the first error, and that."""
-    places: list[TokenPlace] = []
-    try:
-        for number in range(first, first + documents):
-            places.append(token_place_of(corpus, number))
-    except Exception as error:  # whatever the corpus raises
-        return places, error
-    return places, None

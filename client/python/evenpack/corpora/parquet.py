@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenpack.corpora.arrow_columns import ArrowColumns, ArrowTable
-from evenpack.corpora.column_assembly import ColumnAssembly, select
+from evenpack.corpora.column_assembly import ColumnAssembly
 from evenpack.corpora.corpus import (
     CHUNK_DOCUMENTS,
     Numbers,
@@ -20,7 +20,7 @@ from evenpack.corpora.corpus import (
 from evenpack.corpora.fields import Fields
 from evenpack.corpora.optional_library import optional_library
 from evenpack.corpora.tokenizer import Tokenizer
-from evenpack.document_columns import Columns
+from evenpack.document_columns import Columns, select
 from evenpack.invalid_argument import check_range, invalid_argument
 
 # A pyarrow.RecordBatch.

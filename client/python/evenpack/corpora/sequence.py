@@ -9,7 +9,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenpack.corpora.column_assembly import select
 from evenpack.corpora.corpus import (
     CHUNK_DOCUMENTS,
     MAX_LENGTH,
@@ -19,7 +18,8 @@ from evenpack.corpora.corpus import (
     check_numbers,
     check_piece,
 )
-from evenpack.document_columns import Columns, column
+from evenpack.corpora.until_error import until_error
+from evenpack.document_columns import Columns, column, select
 from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import check_range, invalid_argument
 
@@ -161,7 +161,10 @@ class IterableCorpus:
         check_range("first", first, 0, passed)
         number = first
         while True:
-            lengths, error = _read_lengths(islice(items, CHUNK_DOCUMENTS), number)
+            lengths, error = until_error(
+                _length_of(item, i)
+                for i, item in enumerate(islice(items, CHUNK_DOCUMENTS), number)
+            )
             if lengths:
                 yield Columns(np.array(lengths, dtype=np.uint32))
             if error is not None:
@@ -169,19 +172,6 @@ class IterableCorpus:
             if not lengths:
                 return
             number += len(lengths)
-
-
-def _read_lengths(
-    items: Iterator[int | ArrayLike], first: int
-) -> tuple[list[int], Exception | None]:
-    """Lengths up to the first error, and that; `first` is the number of the first."""
-    lengths: list[int] = []
-    try:
-        for number, item in enumerate(items, first):
-            lengths.append(_length_of(item, number))
-    except Exception as error:  # whatever the source raises
-        return lengths, error
-    return lengths, None
 
 
 def _length_of(item: int | ArrayLike, document: int) -> int:

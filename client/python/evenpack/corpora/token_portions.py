@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpack.corpora.column_assembly import select
 from evenpack.corpora.corpus import document_tokens
-from evenpack.document_columns import Columns, column
+from evenpack.corpora.until_error import until_error
+from evenpack.document_columns import Columns, column, select
 from evenpack.errors import DataLossError
 from evenpack.producer import TokenFile
 
@@ -53,7 +53,10 @@ def portions_with_tokens(
     begin = 0
     for end in _ends(columns.lengths):
         part = select(columns, slice(begin, end))
-        token_ids, error = _read(corpus, first + begin, part.lengths)
+        token_ids, error = until_error(
+            _tokens_of(corpus, number, length)
+            for number, length in enumerate(part.lengths.tolist(), first + begin)
+        )
         if token_ids:
             read = select(part, slice(0, len(token_ids)))
             yield Portion(read, np.concatenate(token_ids))
@@ -71,19 +74,6 @@ def _ends(lengths: NDArray[np.uint32]) -> Iterator[int]:
             tokens = 0
         tokens += length
     yield len(lengths)
-
-
-def _read(
-    corpus: object, first: int, lengths: NDArray[np.uint32]
-) -> tuple[list[NDArray[np.uint32]], Exception | None]:
-    """The tokens of each document before the first error, and that."""
-    token_ids: list[NDArray[np.uint32]] = []
-    try:
-        for number, length in enumerate(lengths.tolist(), first):
-            token_ids.append(_tokens_of(corpus, number, length))
-    except Exception as error:  # whatever the corpus raises
-        return token_ids, error
-    return token_ids, None
 
 
 def _tokens_of(corpus: object, number: int, length: int) -> NDArray[np.uint32]:

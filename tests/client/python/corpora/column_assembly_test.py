@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from evenpack.corpora.column_assembly import ColumnAssembly, select
+from evenpack.corpora.column_assembly import ColumnAssembly
 from evenpack.document_columns import Columns
 from example_corpora import numbers
 
@@ -63,15 +63,3 @@ def test_each_column_stands_for_itself() -> None:
 
 def test_no_documents_come_to_empty_columns() -> None:
     assert ColumnAssembly(numbers([])).columns().lengths.tolist() == []
-
-
-def test_selected_documents_keep_their_columns_together() -> None:
-    some = select(_columns([5, 6, 7], ids=[1, 2, 3], loss=[4, 4, 4]), slice(1, 3))
-    assert some.ids is not None
-    assert some.loss_tokens is not None
-    assert (some.lengths.tolist(), some.ids.tolist()) == ([6, 7], [2, 3])
-    assert some.loss_tokens.tolist() == [4, 4]
-    assert some.sources is None
-    picked = select(_columns([5, 6, 7], sources=[1, 2, 3]), np.array([2, 0]))
-    assert picked.sources is not None
-    assert (picked.lengths.tolist(), picked.sources.tolist()) == ([7, 5], [3, 1])
