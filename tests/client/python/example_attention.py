@@ -5,24 +5,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+import example_jobs
 import numpy as np
 import torch
-from evenpack import MicroBatch, PackedDataset, Step
+from evenpack import Client, MicroBatch, PackedDataset, ServerOptions, Step
+from evenpack.attention_workers import AttentionWorker
+from evenpack.sharded_attention import Backend, attention
+from server_process import ServerProcess
 from torch import Tensor
 
 # Of float32, as gpu_worker/selftest accepts it.
 ACCEPTED = 1e-5
 
 
-def steps(context: int, count: int, **changes: object) -> list[Step]:
-    """Steps of two micro-batches of a few hundred tokens."""
-    spec: dict[str, object] = {
+def job_spec(context: int) -> dict[str, object]:
+    """Of one data-parallel rank with two micro-batches of a few hundred tokens."""
+    return {
         "streams": [{"name": "text"}],
         "window": 256,
         "max_length": 384,
         "parallelism": {"micro_batches_per_rank": 2, "context": context},
         "policy": {"wlb": {"queue_thresholds": [128]}},
     }
+
+
+def create_job(server: ServerProcess) -> None:
+    """The job "run" of two context-parallel ranks and a few small steps."""
+    client = Client(server.grpc_address)
+    client.create_job("run", job_spec(context=2))
+    example_jobs.feed(client, "run", example_jobs.lengths(40).clip(1, 256))
+
+
+def dataset_of(server: ServerProcess, cp_rank: int) -> PackedDataset:
+    """A rank's steps of that job."""
+    options = ServerOptions(sends_durable=cp_rank == 0)
+    return PackedDataset(
+        server.grpc_address, job="run", cp_rank=cp_rank, options=options
+    )
+
+
+def steps(context: int, count: int, **changes: object) -> list[Step]:
+    """Steps of two micro-batches of a few hundred tokens."""
+    spec = job_spec(context)
     drawn = np.random.default_rng(3).lognormal(3.2, 1.0, 60 * count)
     lengths = np.clip(drawn, 1, 256).astype(np.uint32)
     dataset = PackedDataset(spec=spec | changes, lengths=lengths)
@@ -143,3 +167,22 @@ class Layer:
             )
             assert found is not None and found.shape == expected.shape
             assert difference(found, expected) <= ACCEPTED, name
+
+
+def execute(
+    worker: AttentionWorker, step: Step, backend: Backend = "inprocess", layers: int = 2
+) -> int:
+    """All layers of a step, right; how many attempts it took."""
+    attempts = 0
+    for attempt in worker.attempts(step.index):
+        attempts += 1
+        with attempt:
+            for micro_batch in step:
+                for _ in range(layers):
+                    layer = Layer(micro_batch, worker.cp_rank)
+                    output = attention(
+                        *layer.inputs, micro_batch, backend, worker=worker
+                    )
+                    output.backward(layer.output_gradient)
+                    layer.check(output)
+    return attempts

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import example_jobs
 import numpy as np
 import pytest
-from evenpack import Client, MicroBatch, PackedDataset, Producer, ServerOptions
+from evenpack import Client, MicroBatch, Producer
 from evenpack.corpora import SequenceCorpus, gather
 from evenpack.errors import InvalidArgumentError
 from evenpack.ingest import ingest
+from example_payloads import dataset as open_dataset
+from example_payloads import micro_batches
 from numpy.typing import NDArray
 from server_process import ServerProcess
 
@@ -66,13 +66,6 @@ def _feed(client: Client, documents: int | None = None) -> None:
             )
 
 
-def _micro_batches(
-    dataset: PackedDataset, steps: int | None = None
-) -> Iterator[MicroBatch]:
-    for step in islice(dataset, steps):
-        yield from step
-
-
 def _tokens(
     micro_batches: Iterator[MicroBatch], *, cp_rank: int | None
 ) -> NDArray[np.uint32]:
@@ -95,25 +88,12 @@ def _check_each_once(parts: Sequence[NDArray[np.uint32]]) -> None:
     assert np.array_equal(seen, np.arange(TOKENS, dtype=np.uint32))
 
 
-def _dataset(
-    address: str, rank: tuple[int, int | None], *, ahead: bool = True
-) -> PackedDataset:
-    """Without `ahead`, few steps are fetched before they are asked for."""
-    # One of a data-parallel rank's subscriptions marks its steps.
-    options = ServerOptions(sends_durable=rank[1] in (None, 0))
-    if not ahead:
-        options = replace(options, credits=1, max_buffered_bytes=1)
-    return PackedDataset(
-        address, job="run", dp_rank=rank[0], cp_rank=rank[1], options=options
-    )
-
-
 def _of_all_ranks(address: str) -> list[NDArray[np.uint32]]:
     """What the CP ranks are sent, from the first step on."""
     parts = []
     for rank in RANKS:
-        with _dataset(address, rank) as dataset:
-            parts.append(_tokens(_micro_batches(dataset), cp_rank=rank[1]))
+        with open_dataset(address, rank) as dataset:
+            parts.append(_tokens(micro_batches(dataset), cp_rank=rank[1]))
     return parts
 
 
@@ -141,8 +121,8 @@ def test_a_subscription_of_no_context_parallel_rank_has_all_tokens(
     _feed(client)
     parts = []
     for dp_rank in range(2):
-        with _dataset(server.grpc_address, (dp_rank, None)) as dataset:
-            parts.append(_tokens(_micro_batches(dataset), cp_rank=None))
+        with open_dataset(server.grpc_address, (dp_rank, None)) as dataset:
+            parts.append(_tokens(micro_batches(dataset), cp_rank=None))
     _check_each_once(parts)
 
 
@@ -156,8 +136,8 @@ def test_pieces_of_documents_that_were_cut_have_their_part(
     client.create_job("run", spec)
     _feed(client)
     _check_each_once(_of_all_ranks(server.grpc_address))
-    with _dataset(server.grpc_address, (0, 0)) as dataset:
-        offsets = [micro_batch.offset for micro_batch in _micro_batches(dataset)]
+    with open_dataset(server.grpc_address, (0, 0)) as dataset:
+        offsets = [micro_batch.offset for micro_batch in micro_batches(dataset)]
     assert np.concatenate(offsets).max() >= 1000
 
 
@@ -177,9 +157,9 @@ def test_tokens_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
         client.create_job("run", _spec())
         _feed(client, documents=500)
         # So that most steps come from the second server.
-        datasets = {rank: _dataset(address, rank, ahead=False) for rank in RANKS}
+        datasets = {rank: open_dataset(address, rank, ahead=False) for rank in RANKS}
         parts = [
-            _tokens(_micro_batches(dataset, 2), cp_rank=cp_rank)
+            _tokens(micro_batches(dataset, 2), cp_rank=cp_rank)
             for (_, cp_rank), dataset in datasets.items()
         ]
         producer = client.producer("run", "web")
@@ -191,7 +171,7 @@ def test_tokens_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
             producer.flush()
             _feed(client)
             for (_, cp_rank), dataset in datasets.items():
-                parts.append(_tokens(_micro_batches(dataset), cp_rank=cp_rank))
+                parts.append(_tokens(micro_batches(dataset), cp_rank=cp_rank))
             for (_, cp_rank), dataset in datasets.items():
                 if cp_rank == 0:
                     dataset.ack_durable()
@@ -208,9 +188,9 @@ def test_steps_that_are_formed_anew_have_their_tokens(server: ServerProcess) -> 
     _feed(client)
     let_go: list[NDArray[np.uint32]] = []
     for rank in RANKS:
-        with _dataset(server.grpc_address, rank) as dataset:
-            let_go.append(_tokens(_micro_batches(dataset, 3), cp_rank=rank[1]))
-            _tokens(_micro_batches(dataset, 5), cp_rank=rank[1])
+        with open_dataset(server.grpc_address, rank) as dataset:
+            let_go.append(_tokens(micro_batches(dataset, 3), cp_rank=rank[1]))
+            _tokens(micro_batches(dataset, 5), cp_rank=rank[1])
     for dp_rank in range(2):
         assert client.acknowledge("run", dp_rank, 2, 0) == 3
     job = client.rewind_job("run", 5)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import example_jobs
 import numpy as np
 import pytest
-from evenpack import Client, MicroBatch, PackedDataset, ServerOptions, TokenFile
+from evenpack import Client, MicroBatch, PackedDataset, TokenFile
 from evenpack.corpora import (
     Blend,
     IndexedDataset,
@@ -26,6 +24,8 @@ from evenpack.errors import (
     InvalidArgumentError,
 )
 from evenpack.ingest import ingest
+from example_payloads import dataset as open_dataset
+from example_payloads import micro_batches
 from numpy.typing import NDArray
 from server_process import ServerProcess
 
@@ -92,34 +92,14 @@ def _tokens(
     return np.concatenate(found)
 
 
-def _micro_batches(
-    dataset: PackedDataset, steps: int | None = None
-) -> Iterator[MicroBatch]:
-    for step in islice(dataset, steps):
-        yield from step
-
-
-def _dataset(
-    address: str, rank: tuple[int, int], job: str = "run", *, ahead: bool = True
-) -> PackedDataset:
-    """Without `ahead`, few steps are fetched before they are asked for."""
-    # One of a data-parallel rank's subscriptions marks its steps.
-    options = ServerOptions(sends_durable=rank[1] == 0)
-    if not ahead:
-        options = replace(options, credits=1, max_buffered_bytes=1)
-    return PackedDataset(
-        address, job=job, dp_rank=rank[0], cp_rank=rank[1], options=options
-    )
-
-
 def _of_all_ranks(
     address: str, corpus: Source, job: str = "run"
 ) -> list[NDArray[np.uint32]]:
     """What the ranks are sent, from the first step on."""
     parts = []
     for rank in RANKS:
-        with _dataset(address, rank, job) as dataset:
-            parts.append(_tokens(_micro_batches(dataset), corpus, rank[1]))
+        with open_dataset(address, rank, job) as dataset:
+            parts.append(_tokens(micro_batches(dataset), corpus, rank[1]))
     return parts
 
 
@@ -176,9 +156,9 @@ def test_a_killed_server_reads_the_files_again(tmp_path: Path) -> None:
         client.create_job("run", _spec())
         _feed(client, corpus, documents=700)
         # So that most steps come from the second server.
-        datasets = {rank: _dataset(address, rank, ahead=False) for rank in RANKS}
+        datasets = {rank: open_dataset(address, rank, ahead=False) for rank in RANKS}
         parts = [
-            _tokens(_micro_batches(dataset, 2), corpus, rank[1])
+            _tokens(micro_batches(dataset, 2), corpus, rank[1])
             for rank, dataset in datasets.items()
         ]
         first.signal(signal.SIGKILL)
@@ -188,7 +168,7 @@ def test_a_killed_server_reads_the_files_again(tmp_path: Path) -> None:
         with ServerProcess(*flags, listen=address):
             _feed(client, corpus)
             for rank, dataset in datasets.items():
-                parts.append(_tokens(_micro_batches(dataset), corpus, rank[1]))
+                parts.append(_tokens(micro_batches(dataset), corpus, rank[1]))
             for rank, dataset in datasets.items():
                 if rank[1] == 0:
                     dataset.ack_durable()
@@ -264,7 +244,7 @@ def test_documents_may_end_with_their_file_and_lie_anywhere(
     found: dict[int, list[int]] = {}
     for dp_rank in range(2):
         with PackedDataset(reading.address, job="run", dp_rank=dp_rank) as dataset:
-            for micro_batch in _micro_batches(dataset):
+            for micro_batch in micro_batches(dataset):
                 ids, ends = micro_batch.token_ids, np.cumsum(micro_batch.length)
                 assert ids is not None
                 pieces = np.split(ids, ends[:-1])

@@ -11,7 +11,7 @@ import example_attention
 import example_jobs
 import pytest
 import torch
-from evenpack import Client, PackedDataset, ServerOptions, Step
+from evenpack import Client
 from evenpack.attention_workers import InProcessOptions, InProcessWorker
 from evenpack.errors import (
     AbortedError,
@@ -20,26 +20,10 @@ from evenpack.errors import (
     InvalidArgumentError,
 )
 from evenpack.sharded_attention import attention
+from example_attention import execute
 from server_process import ServerProcess
 from torch.distributed import ProcessGroup
 from torch_ranks import run_ranks
-
-LAYERS = 2
-
-
-def execute(worker: InProcessWorker, step: Step) -> int:
-    """All layers of a step, right; how many attempts it took."""
-    attempts = 0
-    for attempt in worker.attempts(step.index):
-        attempts += 1
-        with attempt:
-            for micro_batch in step:
-                for _ in range(LAYERS):
-                    layer = example_attention.Layer(micro_batch, worker.cp_rank)
-                    output = attention(*layer.inputs, micro_batch, worker=worker)
-                    output.backward(layer.output_gradient)
-                    layer.check(output)
-    return attempts
 
 
 def world() -> ProcessGroup:
@@ -122,7 +106,7 @@ def test_ranks_find_each_other_through_the_server(group: Group) -> None:
         times = worker.step_times
         assert [of.micro_batch for of in times] == [0, 1]
         for of in times:
-            assert (of.forward_passes, of.backward_passes) == (LAYERS, LAYERS)
+            assert (of.forward_passes, of.backward_passes) == (2, 2)
             assert of.forward_ns > 0 and of.backward_ns > 0 and of.waited_ns >= 0
 
     group.run(body)
@@ -266,32 +250,19 @@ def _lost_for_good() -> None:
 
 def test_a_job_of_the_server_is_executed_whole(server: ServerProcess) -> None:
     """The dataset's steps, as they come."""
+    example_attention.create_job(server)
     client = Client(server.grpc_address)
-    spec = example_jobs.spec(
-        window=256,
-        max_length=384,
-        parallelism={"context": 2, "micro_batches_per_rank": 2},
-        policy={"wlb": {"queue_thresholds": [128]}},
-    )
-    client.create_job("small", spec)
-    lengths = example_jobs.lengths(40).clip(1, 256)
-    example_jobs.feed(client, "small", lengths)
 
     def rank(index: int) -> int:
         with (
             InProcessWorker.join(
                 client,
-                job="small",
+                job="run",
                 dp_rank=0,
                 cp_rank=index,
                 options=InProcessOptions(threads=1, patience_seconds=60),
             ) as worker,
-            PackedDataset(
-                server.grpc_address,
-                job="small",
-                cp_rank=index,
-                options=ServerOptions(sends_durable=index == 0),
-            ) as steps,
+            example_attention.dataset_of(server, index) as steps,
         ):
             return sum(execute(worker, step) for step in steps)
 

@@ -8,10 +8,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import example_attention
-import example_jobs
 import pytest
 import torch
-from evenpack import Client, PackedDataset, ServerOptions, Step
+from evenpack import Step
 from evenpack.attention_workers import AttentionForm, SidecarWorker
 from evenpack.errors import (
     FailedPreconditionError,
@@ -21,6 +20,7 @@ from evenpack.errors import (
     UnavailableError,
 )
 from evenpack.sharded_attention import attention
+from example_attention import execute
 from server_process import ServerProcess
 from worker_service_process import WorkerServiceProcess
 
@@ -31,15 +31,7 @@ ARENA = 64 << 20
 @pytest.fixture
 def served(server: ServerProcess) -> ServerProcess:
     """With the job "run" of two context-parallel ranks and a few small steps."""
-    client = Client(server.grpc_address)
-    spec = example_jobs.spec(
-        window=256,
-        max_length=384,
-        parallelism={"context": 2, "micro_batches_per_rank": 2},
-        policy={"wlb": {"queue_thresholds": [128]}},
-    )
-    client.create_job("run", spec)
-    example_jobs.feed(client, "run", example_jobs.lengths(40).clip(1, 256))
+    example_attention.create_job(server)
     return server
 
 
@@ -59,23 +51,6 @@ def open_worker(folder: str, rank: int = 0, **changes: object) -> SidecarWorker:
     return SidecarWorker(folder, dp_rank=0, cp_rank=rank, **(options | changes))
 
 
-def execute(worker: SidecarWorker, step: Step, layers: int = 2) -> int:
-    """All layers of a step, right; how many attempts it took."""
-    attempts = 0
-    for attempt in worker.attempts(step.index):
-        attempts += 1
-        with attempt:
-            for micro_batch in step:
-                for _ in range(layers):
-                    layer = example_attention.Layer(micro_batch, worker.cp_rank)
-                    output = attention(
-                        *layer.inputs, micro_batch, "sidecar", worker=worker
-                    )
-                    output.backward(layer.output_gradient)
-                    layer.check(output)
-    return attempts
-
-
 def run_ranks(
     server: ServerProcess,
     sidecars: list[WorkerServiceProcess],
@@ -86,12 +61,7 @@ def run_ranks(
     def rank(index: int) -> int:
         with (
             open_worker(sidecars[index].folder, index) as worker,
-            PackedDataset(
-                server.grpc_address,
-                job="run",
-                cp_rank=index,
-                options=ServerOptions(sends_durable=index == 0),
-            ) as steps,
+            example_attention.dataset_of(server, index) as steps,
         ):
             assert worker.cp_size == 2
             return body(worker, iter(steps))
@@ -107,7 +77,7 @@ def test_a_job_is_executed_whole(
     executed = run_ranks(
         served,
         sidecars,
-        lambda worker, steps: sum(execute(worker, step) for step in steps),
+        lambda worker, steps: sum(execute(worker, step, "sidecar") for step in steps),
     )
     assert executed[0] == executed[1] > 3
 
