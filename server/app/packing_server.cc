@@ -77,10 +77,9 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
-// The flag was checked.
-PayloadRoot RootOf(const ServerOptions& options) {
-  if (options.payload_root.empty()) return {};
-  return PayloadRoot::Open(options.payload_root).value_or(PayloadRoot());
+absl::StatusOr<PayloadRoot> RootOf(const ServerOptions& options) {
+  if (options.payload_root.empty()) return PayloadRoot();
+  return PayloadRoot::Open(options.payload_root);
 }
 
 }  // namespace
@@ -89,7 +88,8 @@ PayloadRoot RootOf(const ServerOptions& options) {
 // that call from one into another before.
 class PackingServer::Rooms {
  public:
-  Rooms(const ServerOptions& options, std::unique_ptr<StateStore> store)
+  Rooms(const ServerOptions& options, std::unique_ptr<StateStore> store,
+        PayloadRoot payload_root)
       : options_(options),
         store_(std::move(store)),
         pool_(WakeThreads(options)),
@@ -97,7 +97,7 @@ class PackingServer::Rooms {
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
         jobs_({committer_, *store_, pool_, Clock::Steady(), TokensTravel,
-               RootOf(options)},
+               std::move(payload_root)},
               options.max_jobs),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),
@@ -226,7 +226,9 @@ absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
     const ServerOptions& options) {
   absl::StatusOr<std::unique_ptr<StateStore>> store = OpenStore(options.store);
   if (!store.ok()) return store.status();
-  auto rooms = std::make_unique<Rooms>(options, *std::move(store));
+  absl::StatusOr<PayloadRoot> root = RootOf(options);
+  if (!root.ok()) return root.status();
+  auto rooms = std::make_unique<Rooms>(options, *std::move(store), *std::move(root));
   absl::Status status = rooms->Start();
   std::unique_ptr<PackingServer> server(new PackingServer(std::move(rooms)));
   if (!status.ok()) return status;

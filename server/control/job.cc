@@ -96,7 +96,7 @@ Job::Job(std::string name, ControlEnvironment environment)
       environment_(std::move(environment)),
       recorder_(name_),
       shown_(name_),
-      tokens_(name_) {}
+      tokens_(name_, environment_.tokens_travel) {}
 
 absl::Status Job::CheckAlive() {
   if (removing_) return JobNotFound(name_);
@@ -206,7 +206,7 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   }
   absl::StatusOr<Event> event = Decide(state_, command);
   if (!event.ok()) return Explained(command, event.status(), state_);
-  if (absl::Status status = CheckTokens(*event); !status.ok()) return status;
+  if (absl::Status status = tokens_.Check(*event); !status.ok()) return status;
   if (const auto* accepted = std::get_if<DocumentsAccepted>(&*event)) {
     // A re-send of what is known changes nothing, but waits for what made it known.
     if (accepted->documents.empty()) return absl::OkStatus();
@@ -227,37 +227,11 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   if (restores) change.restored = {position.next_step, position.digest};
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
-    tokens_.SetTravel(environment_.TokensTravel(*spec_));
+    tokens_.Reshape(*spec_);
     // Before new steps are formed, the next one is the first of this shape.
     change.reshape = {position.next_step, spec_, state_.epoch, state_.durable};
   }
   return absl::OkStatus();
-}
-
-absl::Status Job::CheckTokens(const Event& event) const {
-  const auto refused = [](absl::string_view what, absl::string_view accepted) {
-    return WithDetail(absl::FailedPreconditionError(absl::StrCat(
-                          what,
-                          " is not accepted where the payload travels by value; "
-                          "accepted: ",
-                          accepted)),
-                      {"PAYLOAD_BY_VALUE", {}});
-  };
-  if (const auto* restored = std::get_if<JobRestored>(&event)) {
-    const absl::StatusOr<JobState> state = DecodeState(restored->state);
-    if (!state.ok()) return state.status();
-    if (!tokens_.travel() && !environment_.TokensTravel(state->spec)) {
-      return absl::OkStatus();
-    }
-    return refused("checkpoint: one, which has no tokens,", "a step that is kept");
-  }
-  const auto* updated = std::get_if<JobUpdated>(&event);
-  if (updated == nullptr ||
-      environment_.TokensTravel(updated->spec) == tokens_.travel()) {
-    return absl::OkStatus();
-  }
-  return refused("spec.payload_mode: another than the job was created with",
-                 "the one that it has");
 }
 
 void Job::FormSteps(CommitEntry& entry, JobChange& change) {
@@ -429,8 +403,7 @@ absl::Status Job::Load() {
   }
   if (!state_.created) return absl::OkStatus();
   spec_ = std::make_shared<const JobSpec>(state_.spec);
-  return tokens_.Load(environment_.TokensTravel(*spec_), held.tokens,
-                      environment_.payload_root);
+  return tokens_.Load(*spec_, held.tokens, environment_.payload_root);
 }
 
 absl::Status Job::RestoreShown() {

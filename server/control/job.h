@@ -49,12 +49,8 @@ struct ControlEnvironment {
   WorkerPool& pool;
   const Clock& clock;
   // Whether a job of this spec has its payload by value.
-  std::function<bool(const JobSpec&)> tokens_travel = nullptr;
+  JobTokens::Travel tokens_travel = nullptr;
   PayloadRoot payload_root = {};
-
-  bool TokensTravel(const JobSpec& spec) const {
-    return tokens_travel != nullptr && tokens_travel(spec);
-  }
 };
 
 // Thread-safe. Callbacks run once, under no lock, from the committer's thread or, where
@@ -154,8 +150,6 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
       EVENPACK_REQUIRES(mutex_);
   absl::Status DecideAndApply(const Command& command, CommitEntry& entry,
                               JobChange& change) EVENPACK_REQUIRES(mutex_);
-  // Of an event that the job can't take for its tokens' sake.
-  absl::Status CheckTokens(const Event& event) const EVENPACK_REQUIRES(mutex_);
   void FormSteps(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);
   // False where no step can be formed now.
   bool FormOneStep(CommitEntry& entry, JobChange& change) EVENPACK_REQUIRES(mutex_);

@@ -2,16 +2,20 @@
 
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "server/control/first_needed.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/engine/state_codec.h"
+#include "server/runtime/status_detail.h"
 
 namespace evenpack {
 
-absl::Status JobTokens::Load(bool travel, std::span<const StoredTokens> stored,
+absl::Status JobTokens::Load(const JobSpec& spec, std::span<const StoredTokens> stored,
                              const PayloadRoot& root) {
-  travel_ = travel;
+  travel_ = TravelIn(spec);
   oldest_step_ = 0;
   book_ = TokenBook();
   for (const StoredTokens& row : stored) {
@@ -24,6 +28,31 @@ absl::Status JobTokens::Load(bool travel, std::span<const StoredTokens> stored,
     book_.Put(row.stream, *std::move(batch));
   }
   return absl::OkStatus();
+}
+
+absl::Status JobTokens::Check(const Event& event) const {
+  const auto refused = [](absl::string_view what, absl::string_view accepted) {
+    return WithDetail(absl::FailedPreconditionError(absl::StrCat(
+                          what,
+                          " is not accepted where the payload travels by value; "
+                          "accepted: ",
+                          accepted)),
+                      {"PAYLOAD_BY_VALUE", {}});
+  };
+  if (const auto* restored = std::get_if<JobRestored>(&event)) {
+    const absl::StatusOr<JobState> state = DecodeState(restored->state);
+    if (!state.ok()) return state.status();
+    if (!travel_ && !TravelIn(state->spec)) {
+      return absl::OkStatus();
+    }
+    return refused("checkpoint: one, which has no tokens,", "a step that is kept");
+  }
+  const auto* updated = std::get_if<JobUpdated>(&event);
+  if (updated == nullptr || TravelIn(updated->spec) == travel_) {
+    return absl::OkStatus();
+  }
+  return refused("spec.payload_mode: another than the job was created with",
+                 "the one that it has");
 }
 
 absl::Status JobTokens::Check(const Ingest& ingest) const {

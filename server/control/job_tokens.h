@@ -3,6 +3,7 @@
 #define EVENPACK_SERVER_CONTROL_JOB_TOKENS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/engine/command.h"
+#include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
 #include "server/payload/payload_root.h"
 #include "server/payload/token_book.h"
@@ -21,15 +23,21 @@ namespace evenpack {
 // Not thread-safe. Without effect for a job whose payload travels by reference.
 class JobTokens {
  public:
-  explicit JobTokens(std::string job) : job_(std::move(job)) {}
+  // Whether a job of this spec has its payload by value; null: none has.
+  using Travel = std::function<bool(const JobSpec&)>;
 
-  // What the store has of the job. Errors as TokenBatch::FromBytes.
-  absl::Status Load(bool travel, std::span<const StoredTokens> stored,
+  JobTokens(std::string job, Travel travel)
+      : job_(std::move(job)), travel_in_(std::move(travel)) {}
+
+  // What the store has of a job of this spec. Errors as TokenBatch::FromBytes.
+  absl::Status Load(const JobSpec& spec, std::span<const StoredTokens> stored,
                     const PayloadRoot& root);
-  // The job's spec says that they do.
-  void SetTravel(bool travel) { travel_ = travel; }
-  bool travel() const { return travel_; }
+  // The job has this spec from here on.
+  void Reshape(const JobSpec& spec) { travel_ = TravelIn(spec); }
 
+  // FAILED_PRECONDITION where the job can't take an event for its tokens' sake: a
+  // checkpoint, which has none, or a spec that has them travel otherwise.
+  absl::Status Check(const Event& event) const;
   // INVALID_ARGUMENT naming token_ids: none where they are needed, or as many as the
   // lengths are not, or some where none travel.
   absl::Status Check(const Ingest& ingest) const;
@@ -45,7 +53,12 @@ class JobTokens {
   uint64_t bytes() const { return book_.bytes(); }
 
  private:
+  bool TravelIn(const JobSpec& spec) const {
+    return travel_in_ != nullptr && travel_in_(spec);
+  }
+
   const std::string job_;
+  const Travel travel_in_;
   bool travel_ = false;
   uint64_t oldest_step_ = 0;
   TokenBook book_;

@@ -37,10 +37,6 @@ std::shared_ptr<const TokenBatch> TokenBook::Find(uint32_t stream,
   return sequence < batch->end_sequence() ? batch : nullptr;
 }
 
-bool TokenBook::Has(uint32_t stream, uint64_t sequence) const {
-  return Find(stream, sequence) != nullptr;
-}
-
 absl::StatusOr<std::shared_ptr<const StepPayload>> TokenBook::Of(
     const Step& step) const {
   std::vector<std::vector<PieceTokens>> micro_batches;

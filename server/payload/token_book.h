@@ -26,7 +26,6 @@ class TokenBook {
   // any: the number below which those that were dropped begin.
   std::optional<uint64_t> DropBelow(uint32_t stream, uint64_t sequence);
 
-  bool Has(uint32_t stream, uint64_t sequence) const;
   // DATA_LOSS naming the document that there are no tokens of.
   absl::StatusOr<std::shared_ptr<const StepPayload>> Of(const Step& step) const;
 
