@@ -1,0 +1,31 @@
+// Packing by the policy `balanced`, once it is known which documents go: longest first,
+// each in the lightest micro-batch with room, then trimmed and finished.
+#ifndef EVENPACK_SERVER_CORE_PACKING_BALANCED_H_
+#define EVENPACK_SERVER_CORE_PACKING_BALANCED_H_
+
+#include <cstdint>
+
+#include "server/core/cost/workload_table.h"
+#include "server/core/packing/packing.h"
+#include "server/core/packing/trim.h"
+#include "server/core/packing/work_list.h"
+
+namespace evenpack {
+
+struct BalancedPacking {
+  Packing packing;
+  // Of the local search.
+  uint64_t operations = 0;
+};
+
+// `due` first, oldest first, and none of it is trimmed; `goes` is sorted longest first.
+// Unlike PackWlb a document that does not fit the lightest micro-batch goes to the
+// lightest of those it does fit. `finish`: trim (trim.h) and search (local_search.h).
+// terms.kept is not read.
+BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
+                             const TrimTerms& terms, bool finish,
+                             const WorkloadTable& workload);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_PACKING_BALANCED_H_

@@ -1,0 +1,63 @@
+// Which documents go into a step and which wait for their like: WLB-LLM's outlier
+// delay (section 4.2) with the step's workload and the documents' age in place of fixed
+// classes of lengths and of N documents at a time.
+//
+// A level is a workload that no micro-batch of the step is to exceed. Documents are
+// placed longest first, each in the lightest micro-batch with room, and one that would
+// lift it above the level waits. A low level lets outliers wait, a high one puts them
+// beside each other in a step that is heavy throughout. Of some tens of levels the one
+// is taken whose step costs least:
+//
+//   (what micro-batches wait for the heaviest one) + (price of what is held back)
+//
+// where a document that is held has cost its tokens times the price with every batch
+// that it waited.
+#ifndef EVENPACK_SERVER_CORE_PACKING_RELEASE_BY_WORKLOAD_H_
+#define EVENPACK_SERVER_CORE_PACKING_RELEASE_BY_WORKLOAD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/core/cost/workload_table.h"
+#include "server/core/packing/capacity.h"
+#include "server/core/packing/delay_price.h"
+#include "server/core/packing/work_list.h"
+
+namespace evenpack {
+
+struct ReleaseTerms {
+  size_t micro_batches = 1;
+  Capacity capacity;
+  // Of the step, documents' padded lengths. least_tokens: as far as there are so many.
+  uint64_t most_tokens = 0;
+  uint64_t least_tokens = 0;
+  DelayPrice price;
+  // Documents that are placed one by one where a level is tried, the longest ones. The
+  // others are taken together as tokens that fill what is low.
+  size_t placed_one_by_one = 0;
+  // Attention's cost is known to within this share, in 64ths, 0 to 63: a level counts
+  // what it costs with the cost as it is, and with so much more and less of it.
+  uint32_t attention_error_64ths = 0;
+};
+
+struct Release {
+  // Longest first, without those that are due.
+  WorkList goes;
+  WorkList held;
+  // What the step is estimated to be: its tokens and workload, due documents included,
+  // and how much the micro-batches are lighter than the heaviest, together.
+  uint64_t tokens = 0;
+  int64_t workload_ns = 0;
+  int64_t excess_ns = 0;
+  // Levels tried.
+  uint64_t levels = 0;
+};
+
+// `due` goes whatever it costs, as far as it fits; `others` is sorted longest first.
+// Where there is a document at all, one goes.
+Release ReleaseByWorkload(const WorkList& due, const WorkList& others,
+                          const ReleaseTerms& terms, const WorkloadTable& workload);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_PACKING_RELEASE_BY_WORKLOAD_H_

@@ -1,0 +1,105 @@
+#include "server/core/outlier/length_sketch.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/testing/test_documents.h"
+
+namespace evenpack {
+namespace {
+
+TEST(LengthSketchTest, BucketsHoldLengthsWithinAnEighth) {
+  for (size_t bucket = 1; bucket < LengthSketch::kBuckets; ++bucket) {
+    const uint64_t least = LengthSketch::LeastOf(bucket);
+    const uint64_t next = bucket + 1 < LengthSketch::kBuckets
+                              ? LengthSketch::LeastOf(bucket + 1)
+                              : uint64_t{1} << 31;
+    ASSERT_LT(least, next) << bucket;
+    EXPECT_LE((next - 1 - least) * 8, least) << bucket;
+    for (const uint64_t length : {least, next - 1}) {
+      EXPECT_EQ(LengthSketch::BucketOf(static_cast<uint32_t>(length)), bucket);
+    }
+    const uint32_t middle = LengthSketch::MiddleOf(bucket);
+    EXPECT_EQ(LengthSketch::BucketOf(middle), bucket);
+  }
+}
+
+TEST(LengthSketchTest, PartsOfAStreamAddUpToTheWhole) {
+  std::mt19937_64 random(7);
+  LengthSketch whole;
+  LengthSketch first;
+  LengthSketch second;
+  for (int i = 0; i < 2000; ++i) {
+    const uint32_t length = testing::Draw(random, 1, 200'000);
+    whole.Add(length);
+    (i % 3 == 0 ? first : second).Add(length);
+  }
+  first.Merge(second);
+  EXPECT_EQ(first, whole);
+  LengthSketch empty;
+  empty.Merge(whole);
+  EXPECT_EQ(empty, whole);
+}
+
+TEST(LengthSketchTest, TokensAreThoseOfTheStreamWithinABucket) {
+  LengthSketch sketch;
+  double tokens = 0;
+  for (const uint32_t length : testing::SkewedLengths(3, 5000, 131072)) {
+    sketch.Add(length);
+    tokens += length;
+  }
+  const double measured =
+      static_cast<double>(sketch.Tokens()) / double{LengthSketch::kUnit};
+  EXPECT_NEAR(measured / tokens, 1, 0.0625);
+}
+
+TEST(LengthSketchTest, ForgetsWhatNoLongerComes) {
+  LengthSketch sketch;
+  sketch.Add(100'000);
+  uint64_t before = sketch.weights().back();
+  // Half of it within 44 batches; a single batch changes little.
+  for (int batch = 0; batch < 44; ++batch) {
+    sketch.Age();
+    EXPECT_GE(sketch.weights().back() * 64, before * 63 - 64);
+    before = sketch.weights().back();
+  }
+  EXPECT_NEAR(static_cast<double>(before), LengthSketch::kUnit / 2.0, 60);
+  for (int batch = 0; batch < 1000; ++batch) sketch.Age();
+  EXPECT_TRUE(sketch.empty());
+}
+
+TEST(LengthSketchTest, SettlesAtTheMixtureThatComes) {
+  LengthSketch sketch;
+  for (int batch = 0; batch < 1000; ++batch) {
+    sketch.Age();
+    for (int i = 0; i < 30; ++i) sketch.Add(1000);
+    sketch.Add(90'000);
+  }
+  const auto& weights = sketch.weights();
+  const double share = static_cast<double>(weights[LengthSketch::BucketOf(1000)]) /
+                       static_cast<double>(weights[LengthSketch::BucketOf(90'000)]);
+  EXPECT_NEAR(share, 30, 0.1);
+}
+
+TEST(LengthSketchTest, WeightsEndAtTheirMost) {
+  std::vector<uint64_t> weights(2, 0);
+  weights[1] = LengthSketch::kMaxWeight;
+  LengthSketch sketch(weights);
+  sketch.Add(1);
+  EXPECT_EQ(sketch.weights()[1], LengthSketch::kMaxWeight);
+  sketch.Merge(sketch);
+  EXPECT_EQ(sketch.weights()[1], LengthSketch::kMaxWeight);
+}
+
+TEST(LengthSketchTest, WeightsThatNoSketchHasAreTold) {
+  EXPECT_TRUE(LengthSketch::AreWeights({}));
+  EXPECT_TRUE(LengthSketch::AreWeights({0, 5}));
+  EXPECT_FALSE(LengthSketch::AreWeights({5, 0}));
+  EXPECT_FALSE(LengthSketch::AreWeights({LengthSketch::kMaxWeight + 1}));
+  EXPECT_FALSE(
+      LengthSketch::AreWeights(std::vector<uint64_t>(LengthSketch::kBuckets + 1, 1)));
+}
+
+}  // namespace
+}  // namespace evenpack
