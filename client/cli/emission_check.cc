@@ -75,7 +75,7 @@ absl::Status CheckBounds(const Step& step, const JobSpec& spec) {
   for (const MicroBatch& micro_batch : step.micro_batches) {
     uint64_t tokens = 0;
     for (const Document& document : micro_batch.documents) tokens += document.length;
-    const bool fixed_length = spec.policy.kind != PolicyKind::kWlb;
+    const bool fixed_length = !IsVariableLength(spec.policy.kind);
     const uint32_t bound = fixed_length && micro_batch.documents.size() > 1
                                ? spec.window
                                : spec.max_length;

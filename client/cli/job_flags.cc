@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "client/cli/balanced_flags.h"
 #include "client/cli/model_flags.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
@@ -17,8 +18,8 @@
 namespace evenpack {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPolicyNames = {"original", "fixed_greedy",
-                                                          "wlb"};
+constexpr std::array<std::string_view, 4> kPolicyNames = {"original", "fixed_greedy",
+                                                          "wlb", "balanced"};
 constexpr FlagReader::Range kMicroBatches = {1, 65536};
 constexpr FlagReader::Range kTokens = {1, kMaxDocumentLength};
 constexpr FlagReader::Range kWindowBatches = {1, 1024};
@@ -45,6 +46,7 @@ absl::StatusOr<JobFlags> ReadJobFlags(const FlagValues& values, JobFlags flags,
     flags.max_delay = reader.Integer("--max-delay", kDelay);
   }
   flags.backlog_limit = reader.Real("--backlog-limit", 0, kMostBacklog, 4);
+  flags.balanced = ReadBalanced(values, reader);
   flags.cost = ReadCost(values, reader);
   if (const auto* analytic = std::get_if<AnalyticCost>(&flags.cost)) {
     flags.context_parallel = analytic->context_parallel;
@@ -79,6 +81,7 @@ PolicySpec MakePolicy(const JobFlags& flags, PolicyKind kind) {
   policy.kind = kind;
   if (kind == PolicyKind::kFixedGreedy) policy.window_batches = flags.window_batches;
   if (kind == PolicyKind::kWlb) policy.queue_thresholds = flags.queue_thresholds;
+  if (kind == PolicyKind::kBalanced) policy.balanced = flags.balanced;
   if (kind == PolicyKind::kOriginal) policy.split_documents = flags.split_documents;
   return policy;
 }
@@ -163,7 +166,7 @@ absl::StatusOr<JobSpec> MakeJobSpec(const JobFlags& flags, PolicyKind policy) {
   spec.policy = MakePolicy(flags, policy);
   spec.split_overlong = flags.split_overlong;
   spec.max_delay = flags.max_delay;
-  if (policy == PolicyKind::kWlb) spec.backlog_limit = flags.backlog_limit;
+  if (IsVariableLength(policy)) spec.backlog_limit = flags.backlog_limit;
   absl::StatusOr<WorkloadTable> workload =
       ResolveWorkload(flags.cost, flags.max_length, flags.micro_batches);
   if (!workload.ok()) return InFlagNames(workload.status());
@@ -178,10 +181,10 @@ std::vector<std::string> UnusedFlags(const FlagValues& values,
     return std::find(policies.begin(), policies.end(), kind) != policies.end();
   };
   const bool model = IsGiven(values, "--model");
-  const std::map<std::string, bool> used = {
+  std::map<std::string, bool> used = {
       {"--window-batches", uses(PolicyKind::kFixedGreedy)},
       {"--queue-thresholds", uses(PolicyKind::kWlb)},
-      {"--backlog-limit", uses(PolicyKind::kWlb)},
+      {"--backlog-limit", uses(PolicyKind::kWlb) || uses(PolicyKind::kBalanced)},
       // compare has a row for either value.
       {"--split-documents", policies == std::vector{PolicyKind::kOriginal}},
       {"--ns-per-token", !model},
@@ -190,6 +193,9 @@ std::vector<std::string> UnusedFlags(const FlagValues& values,
       {"--cp", model},
       {"--seed", IsGiven(values, "--repeat")},
   };
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    used[flag.name] = uses(PolicyKind::kBalanced);
+  }
   std::vector<std::string> unused;
   for (const auto& [flag, is_used] : used) {
     if (!is_used && IsGiven(values, flag)) unused.push_back(flag);

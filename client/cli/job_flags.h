@@ -35,6 +35,7 @@ struct JobFlags {
   std::vector<uint32_t> queue_thresholds;
   std::optional<uint64_t> max_delay;
   double backlog_limit = 4;
+  BalancedSpec balanced = {};
   CostSpec cost;
   uint32_t context_parallel = 1;
   bool split_documents = false;
@@ -60,7 +61,7 @@ absl::StatusOr<JobFlags> ReadCompareJobFlags(const FlagValues& values);
 // One of --lengths and --idx is required. INVALID_ARGUMENT naming the flag.
 absl::StatusOr<FeedFlags> ReadFeedFlags(const FlagValues& values);
 
-// original, fixed_greedy, wlb.
+// original, fixed_greedy, wlb, balanced.
 std::string_view PolicyName(PolicyKind kind);
 absl::StatusOr<PolicyKind> ReadPolicy(const FlagValues& values);
 

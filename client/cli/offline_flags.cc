@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/cli/balanced_flags.h"
 #include "client/cli/shared_flags.h"
 
 namespace evenpack {
@@ -46,17 +47,19 @@ CommandDefinition PackDefinition() {
   CommandDefinition pack = {"pack",
                             "Pack documents with one policy and measure the steps",
                             JobFlagDefinitions()};
-  pack.flags.insert(
-      pack.flags.begin(),
-      {kLengthsFlag,
-       kIndexFlag,
-       {"--policy", kValue, "original|fixed_greedy|wlb|fixed_solver|varlen_solver",
-        "how documents are packed"},
-       {"--time-limit", kValue, "SECONDS",
-        "fixed_solver, varlen_solver: longest search of a window (10)"},
-       {"--gap", kValue, "G",
-        "the same: how near to the best possible, as a share, is near "
-        "enough (0.0001)"}});
+  pack.flags.insert(pack.flags.begin(),
+                    {kLengthsFlag,
+                     kIndexFlag,
+                     {"--policy", kValue,
+                      "original|fixed_greedy|wlb|balanced|fixed_solver|varlen_solver",
+                      "how documents are packed"},
+                     {"--time-limit", kValue, "SECONDS",
+                      "fixed_solver, varlen_solver: longest search of a window (10)"},
+                     {"--gap", kValue, "G",
+                      "the same: how near to the best possible, as a share, is near "
+                      "enough (0.0001)"}});
+  const std::vector<FlagDefinition>& balanced = BalancedFlagDefinitions();
+  pack.flags.insert(pack.flags.end(), balanced.begin(), balanced.end());
   return pack;
 }
 

@@ -66,13 +66,22 @@ double LowerBoundMean(Steps steps) {
 }  // namespace
 
 void PackTally::AddStep(StepKind kind, const StepBalance& balance,
-                        double decide_seconds) {
+                        double decide_seconds, uint64_t search_operations) {
   if (kind == StepKind::kFullBatch) full_steps_.push_back(balance);
   if (kind == StepKind::kDrain) ++drain_steps_;
   if (kind == StepKind::kBacklog) ++backlog_steps_;
   decide_seconds_.push_back(decide_seconds);
   longest_micro_batch_ = std::max(longest_micro_batch_, balance.longest_micro_batch);
   forward_ns_ += static_cast<double>(balance.max_workload_ns);
+  const double mean_ns = static_cast<double>(balance.total_workload_ns) /
+                         static_cast<double>(balance.micro_batches);
+  lower_bound_ns_ +=
+      std::max(static_cast<double>(balance.largest_document_ns), mean_ns);
+  if (kind != StepKind::kDrain) {
+    max_ns_ += static_cast<double>(balance.max_workload_ns);
+    mean_ns_ += mean_ns;
+  }
+  search_operations_ += static_cast<double>(search_operations);
 }
 
 void PackTally::AddPiece(uint32_t tokens, uint64_t delay, bool ends_document) {
@@ -95,11 +104,16 @@ PackFigures PackTally::Figures() const {
   if (!full_steps_.empty()) {
     const Steps measured = WithoutWarmUp(full_steps_);
     figures.imbalance = ImbalanceOf(measured);
+    if (mean_ns_ > 0) figures.imbalance->weighted_all = max_ns_ / mean_ns_;
     figures.lower_bound_mean = LowerBoundMean(measured);
     figures.long_share = LongShareOf(measured);
     figures.tokens_per_step = TokensOf(full_steps_);
   }
   if (!decide_seconds_.empty()) {
+    const auto steps = static_cast<double>(decide_seconds_.size());
+    figures.predicted_step_seconds = forward_ns_ / 1e9 / steps;
+    figures.step_lower_bound_seconds = lower_bound_ns_ / 1e9 / steps;
+    figures.search_operations = search_operations_ / steps;
     std::vector<double> seconds = decide_seconds_;
     std::sort(seconds.begin(), seconds.end());
     figures.decide = {Mean(seconds), Percentile(seconds, 50), Percentile(seconds, 99)};

@@ -25,6 +25,8 @@ struct PackFigures {
     double mean, p50, p99, max;
     // Sum of max / sum of mean.
     double weighted;
+    // The same over all steps but those of the drain, and no warm-up left out.
+    double weighted_all = 1;
   };
   struct TokensPerStep {
     double mean;
@@ -70,12 +72,23 @@ struct PackFigures {
   std::string digest;
   // Sum of each step's heaviest micro-batch, over all steps.
   double predicted_forward_seconds = 0;
+  // Of a step, the mean over all steps: that time, and the least that the step's
+  // documents allow, which is the mean of its micro-batches or, where that is longer,
+  // the heaviest document alone.
+  double predicted_step_seconds = 0;
+  double step_lower_bound_seconds = 0;
+  // Of a step, the mean over all steps: what the policy tried (levels, exchanges).
+  double search_operations = 0;
+  // The lengths from which documents wait for others of their class: of wlb its
+  // thresholds, of balanced those that fit the stream at its end.
+  std::vector<uint32_t> classes;
 };
 
 // Gathers a run's steps one by one. Not thread-safe.
 class PackTally {
  public:
-  void AddStep(StepKind kind, const StepBalance& balance, double decide_seconds);
+  void AddStep(StepKind kind, const StepBalance& balance, double decide_seconds,
+               uint64_t search_operations = 0);
   // `delay` in global batches; `ends_document`: it completes its document.
   void AddPiece(uint32_t tokens, uint64_t delay, bool ends_document);
 
@@ -93,6 +106,11 @@ class PackTally {
   double tokens_ = 0;
   double token_delays_ = 0;
   double forward_ns_ = 0;
+  double lower_bound_ns_ = 0;
+  // Of all steps but those of the drain.
+  double max_ns_ = 0;
+  double mean_ns_ = 0;
+  double search_operations_ = 0;
 };
 
 }  // namespace evenpack

@@ -15,6 +15,7 @@
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
 #include "server/core/engine/job_state.h"
+#include "server/core/outlier/length_classes.h"
 
 namespace evenpack {
 namespace {
@@ -81,7 +82,7 @@ class PackRun {
     if (!status.ok()) return status;
     tally_.AddStep(
         kind, MeasureBalance(decided.step, state_.spec.workload, state_.spec.window),
-        decide_seconds);
+        decide_seconds, decided.search_operations);
     if (kind == StepKind::kFullBatch) ++full_steps_;
     const Clock::time_point start = Clock::now();
     Apply(std::move(event), state_);
@@ -158,6 +159,15 @@ class PackRun {
     return state_.streams[0].buffer.size() + waiting.size();
   }
 
+  std::vector<uint32_t> Classes() const {
+    const PolicySpec& policy = state_.spec.policy;
+    if (policy.kind != PolicyKind::kBalanced) return policy.queue_thresholds;
+    return ChooseClasses(state_.position.sketch,
+                         {state_.spec.micro_batches, state_.spec.window,
+                          policy.balanced.delay_price_ppm},
+                         state_.spec.workload);
+  }
+
   absl::StatusOr<PackFigures> Finish() {
     PackFigures figures = tally_.Figures();
     figures.documents_in = state_.streams[0].next_sequence;
@@ -177,6 +187,7 @@ class PackRun {
     figures.documents_per_second =
         static_cast<double>(figures.documents_out) / engine_seconds_;
     figures.digest = ToHex(state_.position.digest);
+    figures.classes = Classes();
     return figures;
   }
 

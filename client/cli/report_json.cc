@@ -22,7 +22,8 @@ Json ImbalanceJson(const PackFigures& figures) {
           {"p50", Member(imbalance, &Imbalance::p50)},
           {"p99", Member(imbalance, &Imbalance::p99)},
           {"max", Member(imbalance, &Imbalance::max)},
-          {"weighted", Member(imbalance, &Imbalance::weighted)}};
+          {"weighted", Member(imbalance, &Imbalance::weighted)},
+          {"weighted_all", Member(imbalance, &Imbalance::weighted_all)}};
 }
 
 Json TokensJson(const PackFigures& figures) {
@@ -90,6 +91,10 @@ void AddPackReport(const PackReport& report, Json& json) {
   json["window"] = report.window;
   json["max_length"] = report.max_length;
   json["predicted_forward_seconds"] = figures.predicted_forward_seconds;
+  json["predicted_step_seconds"] = figures.predicted_step_seconds;
+  json["step_lower_bound_seconds"] = figures.step_lower_bound_seconds;
+  json["classes"] = figures.classes;
+  json["search_operations"] = figures.search_operations;
   if (report.passes > 1) json["shuffle"] = kShuffleName;
   if (report.solver.has_value()) json["solver"] = SolverJson(*report.solver);
 }

@@ -13,14 +13,15 @@ inline constexpr FlagDefinition kIndexFlag = {
     "--idx", FlagKind::kValue, "PREFIX",
     "in place of --lengths: the documents of Megatron-Core's PREFIX.idx"};
 inline constexpr FlagDefinition kPolicyFlag = {"--policy", FlagKind::kValue,
-                                               "original|fixed_greedy|wlb",
+                                               "original|fixed_greedy|wlb|balanced",
                                                "how documents are packed"};
 inline constexpr FlagDefinition kMaxDelayFlag = {
     "--max-delay", FlagKind::kValue, "D",
     "most global batches that a document waits (no bound)"};
 inline constexpr FlagDefinition kBacklogLimitFlag = {
     "--backlog-limit", FlagKind::kValue, "B",
-    "wlb: global batches' worth of waiting tokens above which nothing is admitted (4)"};
+    "wlb, balanced: global batches' worth of waiting tokens above which nothing is "
+    "admitted (4)"};
 inline constexpr FlagDefinition kCrossoverFlag = {
     "--crossover", FlagKind::kValue, "T",
     "workload d^2/T + d: the length at which attention costs as much as the rest "

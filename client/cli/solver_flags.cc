@@ -12,10 +12,10 @@ namespace evenpack {
 namespace {
 
 // The engine's, by the numbers of PolicyKind, then the exact ones.
-constexpr std::array<std::string_view, 5> kPolicies = {
-    "original", "fixed_greedy", "wlb", "fixed_solver", "varlen_solver"};
-constexpr size_t kFixedSolver = 3;
-constexpr size_t kVarlenSolver = 4;
+constexpr std::array<std::string_view, 6> kPolicies = {
+    "original", "fixed_greedy", "wlb", "balanced", "fixed_solver", "varlen_solver"};
+constexpr size_t kFixedSolver = 4;
+constexpr size_t kVarlenSolver = 5;
 constexpr double kMostSeconds = 86'400;
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "server/service/cost_conversion.h"
 #include "server/service/field_path.h"
 #include "server/service/layout_names.h"
+#include "server/service/policy_conversion.h"
 
 namespace evenpack {
 namespace {
@@ -75,13 +76,6 @@ void FillParallelism(v1::Parallelism& parallelism) {
   parallelism.set_expert(at_least_one(parallelism.expert()));
 }
 
-void FillPolicy(v1::Policy& policy) {
-  if (policy.policy_case() == v1::Policy::POLICY_NOT_SET) policy.mutable_wlb();
-  if (policy.has_fixed_greedy() && policy.fixed_greedy().window_batches() == 0) {
-    policy.mutable_fixed_greedy()->set_window_batches(1);
-  }
-}
-
 void FillCost(v1::Cost& cost) {
   if (cost.workload_case() == v1::Cost::WORKLOAD_NOT_SET) cost.mutable_quadratic();
   if (!cost.has_quadratic()) return;
@@ -131,25 +125,6 @@ absl::Status ReadParallelism(const v1::Parallelism& from, JobSpec& to) {
   to.virtual_pipeline_group = from.virtual_pipeline_group();
   to.expert_parallel = from.expert();
   return absl::OkStatus();
-}
-
-PolicySpec ReadPolicy(const v1::Policy& from) {
-  PolicySpec policy;
-  switch (from.policy_case()) {
-    case v1::Policy::kOriginal:
-      policy.kind = PolicyKind::kOriginal;
-      policy.split_documents = from.original().split_documents();
-      break;
-    case v1::Policy::kFixedGreedy:
-      policy.kind = PolicyKind::kFixedGreedy;
-      policy.window_batches = from.fixed_greedy().window_batches();
-      break;
-    default:
-      policy.kind = PolicyKind::kWlb;
-      policy.queue_thresholds = {from.wlb().queue_thresholds().begin(),
-                                 from.wlb().queue_thresholds().end()};
-  }
-  return policy;
 }
 
 absl::Status ReadLayout(const v1::JobSpec& from, JobSpec& to) {
@@ -259,7 +234,9 @@ absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
   }
   ReadStreams(from, spec);
   ReadLimits(from, spec);
-  spec.policy = ReadPolicy(from.policy());
+  absl::StatusOr<PolicySpec> policy = FromProto(from.policy());
+  if (policy.ok()) spec.policy = *std::move(policy);
+  if (status.ok()) status = policy.status();
   if (status.ok()) status = ReadParallelism(from.parallelism(), spec);
   if (status.ok()) status = ReadLayout(from, spec);
   if (status.ok()) status = CheckLengths(spec);

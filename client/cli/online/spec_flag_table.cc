@@ -1,5 +1,6 @@
 #include "client/cli/online/spec_flag_table.h"
 
+#include "client/cli/balanced_flags.h"
 #include "client/cli/shared_flags.h"
 
 namespace evenpack {
@@ -51,6 +52,11 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
        "fixed_greedy: global batches packed together (1)", kPolicy},
       {"--queue-thresholds", kValue, "A,B,...",
        "wlb: lengths from which documents wait in a queue (none)", kPolicy},
+      In(kPolicy, BalancedFlagDefinitions()[0]),
+      In(kPolicy, BalancedFlagDefinitions()[1]),
+      In(kPolicy, BalancedFlagDefinitions()[2]),
+      In(kPolicy, BalancedFlagDefinitions()[3]),
+      In(kPolicy, BalancedFlagDefinitions()[4]),
       In(kPolicy, kSplitDocumentsFlag),
       In(kPolicy, kSplitOverlongFlag),
       In(kPolicy, kMaxDelayFlag),

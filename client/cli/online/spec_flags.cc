@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/balanced_flags.h"
 #include "client/cli/job_flags.h"
 #include "client/cli/quoted_value.h"
 #include "client/cli/sharding_name.h"
@@ -168,12 +169,36 @@ void ChoosePolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reade
     case PolicyKind::kWlb:
       policy.mutable_wlb();
       break;
+    case PolicyKind::kBalanced:
+      policy.mutable_balanced();
+      break;
   }
 }
 
 void SetTokens(const std::vector<uint32_t>& tokens,
                google::protobuf::RepeatedField<uint32_t>& field) {
   field.Assign(tokens.begin(), tokens.end());
+}
+
+// The fields whose flags are given.
+void ApplyBalanced(const FlagValues& values, const BalancedSpec& given,
+                   v1::BalancedPolicy& policy) {
+  constexpr double kMillion = 1e6;
+  if (IsGiven(values, "--delay-price")) {
+    policy.set_delay_price(given.delay_price_ppm / kMillion);
+  }
+  if (IsGiven(values, "--token-cv")) {
+    policy.set_token_cv(*given.token_spread_ppm / kMillion);
+  }
+  if (IsGiven(values, "--attention-error")) {
+    policy.set_attention_error(given.attention_error_64ths / 64.0);
+  }
+  if (IsGiven(values, "--release")) {
+    policy.set_release(given.release == ReleaseMode::kByClass
+                           ? v1::RELEASE_BY_CLASS
+                           : v1::RELEASE_BY_WORKLOAD);
+  }
+  if (IsGiven(values, "--finish")) policy.set_finish(given.finish);
 }
 
 void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
@@ -203,7 +228,14 @@ void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader
   if (applies("--split-documents", policy.has_original())) {
     spec.mutable_policy()->mutable_original()->set_split_documents(split);
   }
-  if (applies("--backlog-limit", wlb)) spec.set_backlog_limit(backlog);
+  const BalancedSpec balanced = ReadBalanced(values, reader);
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    if (applies(flag.name, policy.has_balanced()) && reader.status().ok()) {
+      ApplyBalanced(values, balanced, *spec.mutable_policy()->mutable_balanced());
+    }
+  }
+  if (applies("--backlog-limit", wlb || policy.has_balanced()))
+    spec.set_backlog_limit(backlog);
 }
 
 std::string ReadName(const std::string& flag,

@@ -33,13 +33,13 @@ uint64_t DueBeforeBatch(const JobSpec& spec, uint64_t batches) {
 
 uint64_t AdmissionTarget(const JobState& state) {
   const uint64_t window = WindowTokens(state.spec);
-  if (state.spec.policy.kind == PolicyKind::kWlb) return window;
+  if (IsVariableLength(state.spec.policy.kind)) return window;
   return window - std::min(window, WaitingTokens(state.waiting));
 }
 
 bool AdmitsNothing(const JobState& state) {
   if (HasDueDocument(state)) return true;
-  if (state.spec.policy.kind == PolicyKind::kWlb) return IsOverBacklogLimit(state);
+  if (IsVariableLength(state.spec.policy.kind)) return IsOverBacklogLimit(state);
   return AdmissionTarget(state) == 0;
 }
 

@@ -20,8 +20,8 @@ uint64_t DueBeforeBatch(const JobSpec& spec, uint64_t batches);
 // so for them what was left over counts.
 uint64_t AdmissionTarget(const JobState& state);
 
-// True for a backlog-only step: a waiting document is due, kWlb holds more than its
-// backlog limit, or what was left over fills a window.
+// True for a backlog-only step: a waiting document is due, kWlb or kBalanced holds more
+// than its backlog limit, or what was left over fills a window.
 bool AdmitsNothing(const JobState& state);
 
 // True where the stream's documents that no step has admitted reached one of the spec's

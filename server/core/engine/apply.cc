@@ -102,6 +102,7 @@ void ApplyDecided(StepDecided event, JobState& state) {
     MoveLeftOver(event, record, state);
     state.waiting.planned = std::move(event.planned);
     position.merge = std::move(event.merge);
+    position.sketch = std::move(event.sketch);
   }
   position.batches_admitted = event.batches_admitted;
   position.digest = event.step.digest;

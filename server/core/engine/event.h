@@ -14,6 +14,7 @@
 #include "server/core/engine/job_spec.h"
 #include "server/core/engine/merge.h"
 #include "server/core/engine/sequence_ranges.h"
+#include "server/core/outlier/length_sketch.h"
 
 namespace evenpack {
 
@@ -69,6 +70,10 @@ struct StepDecided {
   std::vector<Document> left_over_added;
   // The window's later steps.
   std::vector<Step> planned;
+  // kBalanced: the sketch after the admission, and how much was tried (levels, and
+  // operations of the local search).
+  LengthSketch sketch;
+  uint64_t search_operations = 0;
 };
 
 // Steps [0, steps) are durable at the rank.

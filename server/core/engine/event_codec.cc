@@ -141,7 +141,8 @@ template <typename Coder>
 void Code(Coder& coder, MaybeConst<StepDecided> auto& event) {
   coder.All(event.step, event.from_plan, event.admitted, event.merge,
             event.batches_admitted, event.entered, event.released,
-            event.left_over_taken, event.left_over_added, event.planned);
+            event.left_over_taken, event.left_over_added, event.planned, event.sketch,
+            event.search_operations);
 }
 
 template <typename Coder>

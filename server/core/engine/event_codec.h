@@ -12,7 +12,7 @@
 namespace evenpack {
 
 // Rises with every change of the layout.
-inline constexpr uint32_t kEventFormatVersion = 2;
+inline constexpr uint32_t kEventFormatVersion = 3;
 
 // `event` is one that Decide() gave. The same event gives the same bytes. They carry no
 // checksum: whoever stores them knows better how they can be damaged.

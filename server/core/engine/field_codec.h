@@ -17,6 +17,7 @@
 #include "server/core/engine/job_spec.h"
 #include "server/core/engine/merge.h"
 #include "server/core/engine/sequence_ranges.h"
+#include "server/core/outlier/length_sketch.h"
 
 namespace evenpack {
 
@@ -89,9 +90,15 @@ void Code(Coder& coder, MaybeConst<StreamSpec> auto& stream) {
 }
 
 template <typename Coder>
+void Code(Coder& coder, MaybeConst<BalancedSpec> auto& balanced) {
+  coder.All(balanced.release, balanced.finish, balanced.delay_price_ppm,
+            balanced.token_spread_ppm, balanced.attention_error_64ths);
+}
+
+template <typename Coder>
 void Code(Coder& coder, MaybeConst<PolicySpec> auto& policy) {
   coder.All(policy.kind, policy.version, policy.window_batches, policy.queue_thresholds,
-            policy.split_documents);
+            policy.split_documents, policy.balanced);
 }
 
 template <typename Coder>
@@ -110,6 +117,16 @@ void Code(Coder& coder, MaybeConst<JobSpec> auto& spec) {
             spec.max_steps_ahead, spec.max_buffered_tokens, spec.max_buffered_documents,
             spec.max_buffered_bytes, spec.workload, spec.kernel_latency,
             spec.description);
+}
+
+inline void Code(ByteWriter& coder, const LengthSketch& sketch) {
+  coder.All(sketch.weights());
+}
+inline void Code(ByteReader& coder, LengthSketch& sketch) {
+  std::vector<uint64_t> weights;
+  coder.All(weights);
+  if (!LengthSketch::AreWeights(weights)) return coder.Fail();
+  sketch = LengthSketch(std::move(weights));
 }
 
 template <typename Coder>

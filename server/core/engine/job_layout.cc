@@ -80,11 +80,11 @@ absl::Status ValidateSharding(const JobSpec& spec) {
 
 // Tokens, padding included, up to which the policy fills a micro-batch.
 uint32_t FillLimit(const JobSpec& spec) {
-  return spec.policy.kind == PolicyKind::kWlb ? spec.max_length : spec.window;
+  return IsVariableLength(spec.policy.kind) ? spec.max_length : spec.window;
 }
 
 absl::string_view FillLimitName(const JobSpec& spec) {
-  return spec.policy.kind == PolicyKind::kWlb ? "max_length" : "window";
+  return IsVariableLength(spec.policy.kind) ? "max_length" : "window";
 }
 
 absl::Status ValidateFillLimit(const JobSpec& spec) {

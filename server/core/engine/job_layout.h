@@ -23,8 +23,8 @@ ParallelUnits ParallelUnitsOf(const JobSpec& spec);
 // Valid as long as `spec` is there unchanged.
 PaddingRule PaddingRuleOf(const JobSpec& spec);
 
-// What the policy fills a micro-batch up to: max_length tokens for kWlb, else window,
-// padding included, and max_documents. Valid as PaddingRuleOf.
+// What the policy fills a micro-batch up to: max_length tokens for kWlb and kBalanced,
+// else window, padding included, and max_documents. Valid as PaddingRuleOf.
 Capacity CapacityOf(const JobSpec& spec);
 
 // Tokens of the longest document, or piece, that fits in a micro-batch: max_length, or

@@ -80,10 +80,25 @@ absl::Status ValidateWorkload(const JobSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateBalanced(const BalancedSpec& balanced) {
+  constexpr uint32_t kMillion = 1000000;
+  if (balanced.release > ReleaseMode::kByClass) {
+    return InvalidField("policy.release", static_cast<uint32_t>(balanced.release),
+                        "by_workload or by_class");
+  }
+  absl::Status status =
+      CheckRange("policy.delay_price_ppm", balanced.delay_price_ppm, 0, kMillion);
+  status.Update(CheckRange("policy.token_spread_ppm",
+                           balanced.token_spread_ppm.value_or(kMillion), 1, kMillion));
+  status.Update(CheckRange("policy.attention_error_64ths",
+                           balanced.attention_error_64ths, 0, 63));
+  return status;
+}
+
 absl::Status ValidatePolicy(const JobSpec& spec) {
-  if (spec.policy.kind > PolicyKind::kWlb) {
+  if (spec.policy.kind > PolicyKind::kBalanced) {
     return InvalidField("policy.kind", static_cast<uint32_t>(spec.policy.kind),
-                        "original, fixed_greedy or wlb");
+                        "original, fixed_greedy, wlb or balanced");
   }
   if (absl::Status status =
           CheckRange("policy.version", spec.policy.version, 1, kPolicyVersion);
@@ -100,6 +115,9 @@ absl::Status ValidatePolicy(const JobSpec& spec) {
   }
   if (absl::Status status = ValidateQueueThresholds(spec.policy.queue_thresholds);
       !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = ValidateBalanced(spec.policy.balanced); !status.ok()) {
     return status;
   }
   if (spec.max_delay.has_value() && *spec.max_delay < BatchesPerWindow(spec) - 1) {
@@ -159,6 +177,10 @@ uint32_t BatchesPerWindow(const JobSpec& spec) {
 
 uint64_t WindowTokens(const JobSpec& spec) {
   return GlobalBatchTokens(spec) * BatchesPerWindow(spec);
+}
+
+bool IsVariableLength(PolicyKind kind) {
+  return kind == PolicyKind::kWlb || kind == PolicyKind::kBalanced;
 }
 
 size_t QueueCount(const PolicySpec& policy) {

@@ -27,6 +27,13 @@ enum class PolicyKind : uint8_t {
   kOriginal = 0,     // server/core/packing/original.h
   kFixedGreedy = 1,  // server/core/packing/fixed_greedy.h
   kWlb = 2,          // server/core/packing/wlb.h
+  kBalanced = 3,     // server/core/packing/release_by_workload.h, balanced.h
+};
+
+// Which documents of kBalanced wait.
+enum class ReleaseMode : uint8_t {
+  kByWorkload = 0,  // server/core/packing/release_by_workload.h
+  kByClass = 1,     // Algorithm 1's queues, with thresholds that follow the stream
 };
 
 // The version of a policy's decisions. It rises when the same documents would be packed
@@ -43,6 +50,23 @@ struct StreamSpec {
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
 };
 
+// Of kBalanced (docs/balance.md).
+struct BalancedSpec {
+  ReleaseMode release = ReleaseMode::kByWorkload;
+  // Trim and local search after packing (server/core/packing/balanced.h).
+  bool finish = true;
+  // What it costs that all tokens are delayed by one global batch, in millionths of
+  // their workload: 0 to 1,000,000.
+  uint32_t delay_price_ppm = 40000;
+  // Steps hold N x L tokens, give or take so many millionths of it, once enough
+  // documents wait: 1 to 1,000,000. None: as many as balance asks for.
+  std::optional<uint32_t> token_spread_ppm;
+  // Attention may cost so much more or less than modelled, in 64ths of it: 0 to 63.
+  uint32_t attention_error_64ths = 16;
+
+  friend bool operator==(const BalancedSpec&, const BalancedSpec&) = default;
+};
+
 struct PolicySpec {
   PolicyKind kind = PolicyKind::kWlb;
   uint32_t version = kPolicyVersion;
@@ -52,6 +76,7 @@ struct PolicySpec {
   std::vector<uint32_t> queue_thresholds;
   // kOriginal: cut a document at a micro-batch's end rather than start a new one.
   bool split_documents = false;
+  BalancedSpec balanced = {};
 
   friend bool operator==(const PolicySpec&, const PolicySpec&) = default;
 };
@@ -93,7 +118,7 @@ struct JobSpec {
   // emitted. None: no bound. kFixedGreedy needs at least window_batches - 1, others 0.
   std::optional<uint64_t> max_delay;
   // Waiting tokens, in global batches (N x L), above which nothing new is admitted.
-  // kWlb. 0 to 1,000,000.
+  // kWlb and kBalanced. 0 to 1,000,000.
   double backlog_limit = 4;
 
   // What the consumer can use: server/core/engine/job_layout.h.
@@ -133,6 +158,10 @@ uint64_t GlobalBatchTokens(const JobSpec& spec);
 uint32_t BatchesPerWindow(const JobSpec& spec);
 // The product of the two: the most tokens that a step has to admit.
 uint64_t WindowTokens(const JobSpec& spec);
+
+// Whether micro-batches are filled up to max_length, and documents may wait for steps
+// of their like: kWlb and kBalanced. The others fill them up to the window.
+bool IsVariableLength(PolicyKind kind);
 
 // Delay queues: one per threshold for kWlb, else none.
 size_t QueueCount(const PolicySpec& policy);

@@ -16,6 +16,7 @@
 #include "server/core/engine/resend_window.h"
 #include "server/core/engine/sequence_ranges.h"
 #include "server/core/engine/waiting.h"
+#include "server/core/outlier/length_sketch.h"
 
 namespace evenpack {
 
@@ -41,6 +42,8 @@ struct Position {
   // Digest of the last decided step.
   Digest128 digest = GenesisDigest();
   MergeCursor merge;
+  // kBalanced: the documents admitted under it. Empty otherwise.
+  LengthSketch sketch;
 
   friend bool operator==(const Position&, const Position&) = default;
 };

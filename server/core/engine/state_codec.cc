@@ -47,7 +47,7 @@ void Code(Coder& coder, MaybeConst<StreamState> auto& stream) {
 template <typename Coder>
 void Code(Coder& coder, MaybeConst<Position> auto& position) {
   coder.All(position.next_step, position.batches_admitted, position.documents_admitted,
-            position.digest, position.merge);
+            position.digest, position.merge, position.sketch);
 }
 
 template <typename Coder>

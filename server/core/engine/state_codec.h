@@ -14,7 +14,7 @@
 namespace evenpack {
 
 // Rises with every change of the layout.
-inline constexpr uint32_t kStateFormatVersion = 3;
+inline constexpr uint32_t kStateFormatVersion = 4;
 
 // The same state gives the same bytes.
 std::string EncodeState(const JobState& state);

@@ -11,9 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/admission.h"
 #include "server/core/engine/admission_rule.h"
+#include "server/core/engine/balanced_release.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/outlier/release.h"
+#include "server/core/packing/balanced.h"
 #include "server/core/packing/fixed_greedy.h"
 #include "server/core/packing/original.h"
 #include "server/core/packing/packing.h"
@@ -69,6 +71,8 @@ class StepFormer {
         return PackByFixedGreedy();
       case PolicyKind::kWlb:
         return PackByWlb();
+      case PolicyKind::kBalanced:
+        return PackByBalance();
     }
     return {};
   }
@@ -107,6 +111,23 @@ class StepFormer {
     Append(fresh, parts.sorted);
     return PackWlb(Arrange(std::move(parts)), spec_.micro_batches, capacity_,
                    spec_.workload);
+  }
+
+  Packing PackByBalance() {
+    BalancedPool pool;
+    pool.kind = decided_.step.kind;
+    pool.batches_admitted = decided_.batches_admitted;
+    SplitLeftOver(pool.due, pool.others);
+    SortByAdmission(pool.due);
+    Append(PointTo(admission_.documents), pool.others);
+    decided_.sketch = SketchAfter(state_.position.sketch, admission_.documents);
+    const BalancedRelease release =
+        ReleaseBalanced(spec_, decided_.sketch, std::move(pool));
+    BalancedPacking packed = PackBalanced(release.due, release.goes, release.terms,
+                                          spec_.policy.balanced.finish, spec_.workload);
+    decided_.search_operations = release.levels + packed.operations;
+    Append(release.held, packed.packing.left_over);
+    return std::move(packed.packing);
   }
 
   // A work list before it is put in order: due documents go first, oldest first, then
@@ -234,7 +255,7 @@ absl::Status TooFewDocuments(const JobState& state, uint64_t target) {
 }
 
 absl::StatusOr<StepDecided> FormFromDocuments(const JobState& state) {
-  if (AdmitsNothing(state)) {
+  if (AdmitsNothing(state) || WaitingMakesAStep(state)) {
     return StepFormer(state, StepKind::kBacklog, NoAdmission(state)).Form();
   }
   const uint64_t target = AdmissionTarget(state);

@@ -92,6 +92,18 @@ std::vector<NamedSpec> Specs() {
           if (delay >= 0) spec.max_delay = static_cast<uint64_t>(delay);
         });
   }
+  for (const int delay : {-1, 0, 1, 7}) {
+    add("balanced D=" + std::to_string(delay), PolicyKind::kBalanced,
+        [delay](JobSpec& spec) {
+          if (delay >= 0) spec.max_delay = static_cast<uint64_t>(delay);
+        });
+  }
+  add("balanced, steady", PolicyKind::kBalanced,
+      [](JobSpec& spec) { spec.policy.balanced.token_spread_ppm = 50'000; });
+  add("balanced by class, unfinished", PolicyKind::kBalanced, [](JobSpec& spec) {
+    spec.policy.balanced.release = ReleaseMode::kByClass;
+    spec.policy.balanced.finish = false;
+  });
   add("wlb backlog limit 1", PolicyKind::kWlb, [](JobSpec& spec) {
     spec.policy.queue_thresholds = {49152, 98304};
     spec.backlog_limit = 1;
@@ -123,7 +135,7 @@ TEST(EnginePropertyTest, ExactlyOnceAndBoundedOnHostileStreams) {
 TEST(EnginePropertyTest, FixedLengthPoliciesKeepToTheWindow) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(44, 12000, kWindow);
   for (const NamedSpec& named : Specs()) {
-    if (named.spec.policy.kind == PolicyKind::kWlb) continue;
+    if (IsVariableLength(named.spec.policy.kind)) continue;
     SCOPED_TRACE(named.name);
     TestJob job(named.spec);
     job.Run(lengths, 6);
@@ -147,7 +159,8 @@ TEST(EnginePropertyTest, OverlongDocumentsAreCutAndNothingIsLost) {
 TEST(EnginePropertyTest, DelayIsBoundedOverRandomStreamsAndBounds) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed);
-    JobSpec spec = MakeSpec(PolicyKind::kWlb, testing::Draw(random, 1, 9), 1000);
+    const PolicyKind kind = seed % 2 == 0 ? PolicyKind::kWlb : PolicyKind::kBalanced;
+    JobSpec spec = MakeSpec(kind, testing::Draw(random, 1, 9), 1000);
     spec.max_length = testing::Draw(random, 1000, 2500);
     testing::ResolveCosts(spec);
     spec.max_delay = testing::Draw(random, 0, 6);
@@ -166,8 +179,8 @@ std::vector<NamedSpec> LayoutSpecs() {
   std::vector<NamedSpec> specs;
   const auto add = [&specs](const std::string& name, Layout layout, Sharding sharding,
                             const std::function<void(JobSpec&)>& change) {
-    for (const PolicyKind policy :
-         {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
+    for (const PolicyKind policy : {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
+                                    PolicyKind::kWlb, PolicyKind::kBalanced}) {
       JobSpec spec = MakeSpec(policy, 4, 4096);
       spec.policy.queue_thresholds = {1536, 3072};
       spec.policy.window_batches = 2;
@@ -251,7 +264,7 @@ TEST(EnginePropertyTest, EveryLayoutCutsWhatIsTooLongForIt) {
 // documents that are alone since they fit no other way.
 TEST(EnginePropertyTest, FixedLengthPoliciesKeepToTheWindowWithPadding) {
   for (const NamedSpec& named : LayoutSpecs()) {
-    if (named.spec.policy.kind == PolicyKind::kWlb) continue;
+    if (IsVariableLength(named.spec.policy.kind)) continue;
     SCOPED_TRACE(named.name);
     const std::vector<uint32_t> lengths =
         testing::SkewedLengths(50, 3000, LongestDocument(named.spec));

@@ -166,10 +166,10 @@ TEST(EventCodecTest, DamagedBytesGiveAnErrorOrAnotherEvent) {
 
 TEST(EventCodecTest, AnotherVersionIsRefused) {
   std::string bytes = EncodeEvent(StreamEnded{1});
-  bytes[0] = 3;
+  bytes[0] = 4;
   EXPECT_THAT(DecodeEvent(bytes),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "event: format version 3 is not accepted; accepted: 2"));
+                       "event: format version 4 is not accepted; accepted: 3"));
 }
 
 TEST(EventCodecTest, NumbersThatNoEventHasAreFound) {

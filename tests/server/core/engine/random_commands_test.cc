@@ -94,7 +94,7 @@ class RandomRun {
     spec.context_parallel = Pick(1, 5);
     spec.window = Pick(50, 400);
     spec.max_length = spec.window + Pick(0, spec.window);
-    spec.policy.kind = static_cast<PolicyKind>(Pick(0, 2));
+    spec.policy.kind = static_cast<PolicyKind>(Pick(0, 3));
     spec.policy.window_batches = Pick(1, 5);
     spec.policy.queue_thresholds.clear();
     uint32_t threshold = 0;
@@ -102,6 +102,13 @@ class RandomRun {
       spec.policy.queue_thresholds.push_back(threshold += Pick(1, 150));
     }
     spec.policy.split_documents = Pick(0, 1) == 0;
+    BalancedSpec& balanced = spec.policy.balanced;
+    balanced.release = static_cast<ReleaseMode>(Pick(0, 1));
+    balanced.finish = Pick(0, 3) != 0;
+    balanced.delay_price_ppm = Pick(0, 100'000);
+    balanced.token_spread_ppm.reset();
+    if (Pick(0, 2) == 0) balanced.token_spread_ppm = Pick(1, 300'000);
+    balanced.attention_error_64ths = Pick(0, 63);
     spec.split_overlong = Pick(0, 1) == 0;
     spec.max_delay.reset();
     if (Pick(0, 1) == 0) spec.max_delay = Pick(BatchesPerWindow(spec) - 1, 9);

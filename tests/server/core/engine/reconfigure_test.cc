@@ -118,7 +118,7 @@ TEST(UpdateTest, StepsBeforeFromStepStayAndTheRestIsFormedAnew) {
 
 TEST(UpdateTest, EveryPolicyCanFollowEveryOther) {
   const PolicyKind kinds[] = {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
-                              PolicyKind::kWlb};
+                              PolicyKind::kWlb, PolicyKind::kBalanced};
   const std::vector<uint32_t> lengths = testing::SkewedLengths(15, 2000, 1000);
   for (const PolicyKind first : kinds) {
     for (const PolicyKind second : kinds) {

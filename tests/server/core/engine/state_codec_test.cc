@@ -88,7 +88,7 @@ TEST(StateCodecTest, EveryCutIsFound) {
 }
 
 TEST(StateCodecTest, AnotherVersionIsRefused) {
-  for (const char version : {char{2}, char{4}}) {
+  for (const char version : {char{3}, char{5}}) {
     std::string bytes = EncodeState(JobState());
     bytes[8] = version;
     bytes.resize(bytes.size() - 16);
@@ -103,7 +103,7 @@ TEST(StateCodecTest, AnotherVersionIsRefused) {
     EXPECT_THAT(DecodeState(bytes),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          absl::StrCat("state: format version ", int{version},
-                                      " is not accepted; accepted: 3")));
+                                      " is not accepted; accepted: 4")));
   }
 }
 

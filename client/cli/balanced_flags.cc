@@ -1,0 +1,61 @@
+#include "client/cli/balanced_flags.h"
+
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace evenpack {
+namespace {
+
+using enum FlagKind;
+
+constexpr double kMillion = 1e6;
+constexpr double kLeastSpread = 1e-6;
+// Attention that may cost nothing at all tells nothing.
+constexpr double kMostError = 63.0 / 64;
+
+// By the numbers of ReleaseMode.
+constexpr std::array<std::string_view, 2> kReleases = {"workload", "class"};
+
+}  // namespace
+
+const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
+  static const auto* const kFlags = new std::vector<FlagDefinition>{
+      {"--token-cv", kValue, "X",
+       "balanced: steps hold N x L tokens, give or take a share X of that, so that "
+       "their coefficient of variation is at most X (no bound)"},
+      {"--delay-price", kValue, "P",
+       "balanced: share of a step's time that it is worth to have all its documents a "
+       "global batch earlier (0.04)"},
+      {"--attention-error", kValue, "E",
+       "balanced: share by which attention may cost more or less than modelled (0.25)"},
+      {"--release", kValue, "workload|class",
+       "balanced: outliers go by workload and age, or N of a class at a time, with "
+       "thresholds that follow the stream (workload)"},
+      {"--finish", kBoolean, "true|false",
+       "balanced: trim micro-batches and swap documents between them at the end "
+       "(true)"},
+  };
+  return *kFlags;
+}
+
+BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader) {
+  BalancedSpec balanced;
+  balanced.delay_price_ppm = static_cast<uint32_t>(
+      std::lround(kMillion * reader.Real("--delay-price", 0, 1,
+                                         balanced.delay_price_ppm / kMillion)));
+  if (IsGiven(values, "--token-cv")) {
+    balanced.token_spread_ppm = static_cast<uint32_t>(
+        std::lround(kMillion * reader.Real("--token-cv", kLeastSpread, 1, 1)));
+  }
+  balanced.attention_error_64ths = static_cast<uint32_t>(
+      std::lround(64 * reader.Real("--attention-error", 0, kMostError,
+                                   balanced.attention_error_64ths / 64.0)));
+  if (IsGiven(values, "--release")) {
+    balanced.release = static_cast<ReleaseMode>(reader.OneOf("--release", kReleases));
+  }
+  balanced.finish = reader.Boolean("--finish", balanced.finish);
+  return balanced;
+}
+
+}  // namespace evenpack

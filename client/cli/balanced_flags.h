@@ -1,0 +1,21 @@
+// The flags of the policy `balanced`.
+#ifndef EVENPACK_CLIENT_CLI_BALANCED_FLAGS_H_
+#define EVENPACK_CLIENT_CLI_BALANCED_FLAGS_H_
+
+#include <vector>
+
+#include "client/cli/flag_table.h"
+#include "client/cli/flag_values.h"
+#include "server/core/engine/job_spec.h"
+
+namespace evenpack {
+
+// --token-cv, --delay-price, --attention-error, --release, --finish.
+const std::vector<FlagDefinition>& BalancedFlagDefinitions();
+
+// What is not given is BalancedSpec's default. Errors are `reader`'s.
+BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_CLIENT_CLI_BALANCED_FLAGS_H_

@@ -1,0 +1,186 @@
+#include "server/core/engine/balanced_release.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "server/core/engine/job_layout.h"
+#include "server/core/engine/waiting.h"
+#include "server/core/outlier/length_classes.h"
+#include "server/core/outlier/queue_thresholds.h"
+#include "server/core/packing/release_by_workload.h"
+
+namespace evenpack {
+namespace {
+
+constexpr uint64_t kMillion = 1000000;
+
+struct TokenBounds {
+  uint64_t least = 0;
+  uint64_t most = 0;
+};
+
+uint64_t TokensOf(const WorkList& documents, const PaddingRule& padding) {
+  uint64_t tokens = 0;
+  for (const Document* document : documents) {
+    tokens += PaddedLength(padding, document->length);
+  }
+  return tokens;
+}
+
+// Steps of equal tokens need documents to choose from: a reserve of a global batch is
+// built first, by steps of three quarters, and neither used up nor exceeded for long.
+TokenBounds SteadyBounds(uint64_t batch, uint64_t pool, uint64_t spread_ppm) {
+  const uint64_t reserve = batch;
+  const auto spread =
+      static_cast<uint64_t>(absl::uint128(batch) * spread_ppm / kMillion);
+  TokenBounds bounds = {batch - spread, batch + spread};
+  if (pool < batch + reserve) bounds = {batch - batch / 4, batch};
+  if (pool > batch + 2 * reserve) bounds.least = batch;
+  return bounds;
+}
+
+TokenBounds BoundsOf(const JobSpec& spec, const Capacity& capacity,
+                     const BalancedPool& pool) {
+  const uint64_t batch = GlobalBatchTokens(spec);
+  const uint64_t room = uint64_t{capacity.tokens} * spec.micro_batches;
+  const auto& spread = spec.policy.balanced.token_spread_ppm;
+  if (!spread.has_value()) return {std::min(batch / 2, room), room};
+  const uint64_t due = TokensOf(pool.due, capacity.padding);
+  const uint64_t others = TokensOf(pool.others, capacity.padding);
+  TokenBounds bounds = SteadyBounds(batch, due + others, *spread);
+  // What is due goes; and one document does, however long.
+  const uint64_t longest =
+      pool.others.empty() ? 0 : PaddedLength(capacity.padding, pool.others[0]->length);
+  bounds.most = std::min(std::max({bounds.most, due, longest}), room);
+  bounds.least = std::min(bounds.least, bounds.most);
+  return bounds;
+}
+
+int64_t DelayPricePs(const JobSpec& spec, const LengthSketch& sketch) {
+  const absl::int128 price = absl::int128(TokenPs(sketch, spec.workload)) *
+                             spec.policy.balanced.delay_price_ppm / kMillion;
+  return static_cast<int64_t>(price);
+}
+
+// How many documents, the longest ones, are placed one by one: those of lengths of
+// which a batch brings four for each micro-batch. The rest is short, and fills up.
+size_t PlacedOneByOne(const JobSpec& spec, const LengthSketch& sketch,
+                      const WorkList& longest_first) {
+  const absl::uint128 batch = GlobalBatchTokens(spec);
+  const absl::uint128 tokens = sketch.Tokens();
+  const size_t most = size_t{16} * spec.micro_batches + 64;
+  absl::uint128 weight = 0;
+  uint32_t from = 0;
+  for (size_t bucket = sketch.weights().size(); bucket-- > 0;) {
+    weight += sketch.weights()[bucket];
+    if (weight * batch > tokens * 4 * spec.micro_batches) break;
+    from = LengthSketch::LeastOf(bucket);
+  }
+  const auto end = std::partition_point(
+      longest_first.begin(), longest_first.end(),
+      [from](const Document* document) { return document->length >= from; });
+  return std::min(static_cast<size_t>(end - longest_first.begin()), most);
+}
+
+void ByWorkload(const JobSpec& spec, const LengthSketch& sketch,
+                const TokenBounds& bounds, WorkList others, BalancedRelease& result) {
+  ReleaseTerms terms;
+  terms.micro_batches = spec.micro_batches;
+  terms.capacity = result.terms.capacity;
+  terms.most_tokens = bounds.most;
+  terms.least_tokens = bounds.least;
+  terms.price = result.terms.price;
+  terms.placed_one_by_one = PlacedOneByOne(spec, sketch, others);
+  terms.attention_error_64ths = spec.policy.balanced.attention_error_64ths;
+  Release release = ReleaseByWorkload(result.due, others, terms, spec.workload);
+  result.goes = std::move(release.goes);
+  result.held = std::move(release.held);
+  result.levels = release.levels;
+  result.pays =
+      release.tokens >= GlobalBatchTokens(spec) / 2 &&
+      absl::int128(release.excess_ns) * kMillion <=
+          absl::int128(release.workload_ns) * spec.policy.balanced.delay_price_ppm;
+}
+
+// Algorithm 1: a class that has N documents gives up the oldest N; where nothing is
+// admitted, or nothing else would go, also one that has fewer.
+void ByClass(const JobSpec& spec, const LengthSketch& sketch, StepKind kind,
+             const WorkList& others, BalancedRelease& result) {
+  const std::vector<uint32_t> thresholds = ChooseClasses(
+      sketch, {spec.micro_batches, spec.window, spec.policy.balanced.delay_price_ppm},
+      spec.workload);
+  std::vector<WorkList> classes(thresholds.size());
+  for (const Document* document : others) {
+    const std::optional<size_t> queue = QueueOf(thresholds, document->length);
+    (queue.has_value() ? classes[*queue] : result.goes).push_back(document);
+  }
+  const auto release = [&](bool short_classes) {
+    for (WorkList& queue : classes) {
+      if (queue.size() < spec.micro_batches && !short_classes) continue;
+      std::sort(queue.begin(), queue.end(),
+                [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
+      const auto end = queue.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
+                                           queue.size(), spec.micro_batches));
+      result.goes.insert(result.goes.end(), queue.begin(), end);
+      queue.erase(queue.begin(), end);
+    }
+  };
+  release(kind != StepKind::kFullBatch);
+  if (result.goes.empty() && result.due.empty()) release(/*short_classes=*/true);
+  for (const WorkList& queue : classes) {
+    result.held.insert(result.held.end(), queue.begin(), queue.end());
+  }
+  SortLongestFirst(result.goes);
+}
+
+}  // namespace
+
+LengthSketch SketchAfter(const LengthSketch& sketch,
+                         std::span<const Document> admitted) {
+  LengthSketch after = sketch;
+  if (admitted.empty()) return after;
+  after.Age();
+  for (const Document& document : admitted) after.Add(document.length);
+  return after;
+}
+
+BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
+                                BalancedPool pool) {
+  SortLongestFirst(pool.others);
+  BalancedRelease result;
+  TrimTerms& terms = result.terms;
+  terms.micro_batches = spec.micro_batches;
+  terms.capacity = CapacityOf(spec);
+  terms.price = {DelayPricePs(spec, sketch),
+                 pool.batches_admitted == 0 ? 0 : pool.batches_admitted - 1};
+  const TokenBounds bounds = BoundsOf(spec, terms.capacity, pool);
+  terms.least_tokens = bounds.least;
+  result.due = std::move(pool.due);
+  if (spec.policy.balanced.release == ReleaseMode::kByClass) {
+    ByClass(spec, sketch, pool.kind, pool.others, result);
+  } else {
+    ByWorkload(spec, sketch, bounds, std::move(pool.others), result);
+  }
+  return result;
+}
+
+bool WaitingMakesAStep(const JobState& state) {
+  const BalancedSpec& balanced = state.spec.policy.balanced;
+  if (state.spec.policy.kind != PolicyKind::kBalanced ||
+      balanced.release != ReleaseMode::kByWorkload ||
+      balanced.token_spread_ppm.has_value() ||
+      WaitingTokens(state.waiting) < GlobalBatchTokens(state.spec) / 2) {
+    return false;
+  }
+  BalancedPool pool;
+  pool.kind = StepKind::kBacklog;
+  pool.batches_admitted = state.position.batches_admitted;
+  pool.others = PointTo(state.waiting.left_over);
+  return ReleaseBalanced(state.spec, state.position.sketch, std::move(pool)).pays;
+}
+
+}  // namespace evenpack

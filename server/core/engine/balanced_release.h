@@ -1,0 +1,57 @@
+// Which documents the policy `balanced` lets into a step: the job's terms for
+// packing/release_by_workload.h, or for queues by class.
+#ifndef EVENPACK_SERVER_CORE_ENGINE_BALANCED_RELEASE_H_
+#define EVENPACK_SERVER_CORE_ENGINE_BALANCED_RELEASE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "server/core/document/document.h"
+#include "server/core/document/step.h"
+#include "server/core/engine/job_state.h"
+#include "server/core/outlier/length_sketch.h"
+#include "server/core/packing/trim.h"
+#include "server/core/packing/work_list.h"
+
+namespace evenpack {
+
+// The sketch once `admitted` is a batch more of it; as it is where that is empty.
+LengthSketch SketchAfter(const LengthSketch& sketch,
+                         std::span<const Document> admitted);
+
+// The documents of one step.
+struct BalancedPool {
+  StepKind kind = StepKind::kFullBatch;
+  // Global batches admitted, this step's included.
+  uint64_t batches_admitted = 0;
+  // Goes first: oldest first.
+  WorkList due;
+  // In any order.
+  WorkList others;
+};
+
+struct BalancedRelease {
+  WorkList due;
+  // Sorted longest first.
+  WorkList goes;
+  WorkList held;
+  // For PackBalanced().
+  TrimTerms terms;
+  // Levels tried.
+  uint64_t levels = 0;
+  // A step of at least half a global batch, whose micro-batches wait no longer for the
+  // heaviest than it is worth that its documents go a batch earlier. kByWorkload.
+  bool pays = false;
+};
+
+BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
+                                BalancedPool pool);
+
+// Whether what waits makes a step that pays by itself, so that nothing is admitted to
+// it: outliers of a like then go while no other document waits for them. Never where
+// the job asks for steps of equal tokens.
+bool WaitingMakesAStep(const JobState& state);
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_CORE_ENGINE_BALANCED_RELEASE_H_

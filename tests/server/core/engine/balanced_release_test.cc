@@ -1,0 +1,135 @@
+#include "server/core/engine/balanced_release.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::IsOk;
+using testing::MakeSpec;
+using testing::TestJob;
+
+constexpr uint32_t kWindow = 131072;
+
+JobSpec BalancedJob(uint32_t micro_batches) {
+  return MakeSpec(PolicyKind::kBalanced, micro_batches, kWindow);
+}
+
+LengthSketch SketchOf(const std::vector<Document>& documents) {
+  return SketchAfter({}, documents);
+}
+
+BalancedPool PoolOf(const std::vector<Document>& documents) {
+  BalancedPool pool;
+  pool.batches_admitted = 1;
+  pool.others = PointTo(documents);
+  return pool;
+}
+
+TEST(BalancedReleaseTest, TheSketchAgesWithEachBatchAlone) {
+  const std::vector<Document> batch = testing::MakeDocuments({100, 200});
+  const LengthSketch first = SketchAfter({}, batch);
+  EXPECT_EQ(first.weights()[LengthSketch::BucketOf(100)], LengthSketch::kUnit);
+  EXPECT_EQ(SketchAfter(first, {}), first);
+  EXPECT_EQ(SketchAfter(first, batch).weights()[LengthSketch::BucketOf(100)],
+            2 * LengthSketch::kUnit - LengthSketch::kUnit / 64);
+}
+
+TEST(BalancedReleaseTest, ByClassGivesUpTheOldestNOfAClass) {
+  JobSpec spec = BalancedJob(2);
+  spec.policy.balanced.release = ReleaseMode::kByClass;
+  std::vector<uint32_t> lengths(2000, 3000);
+  lengths.insert(lengths.end(), 3, 100'000);
+  std::vector<Document> documents = testing::MakeDocuments(lengths);
+  for (size_t i = 0; i < documents.size(); ++i) documents[i].order = i;
+  const LengthSketch sketch = SketchOf(documents);
+  // A class holds three of 100,000: the first two go.
+  BalancedRelease release = ReleaseBalanced(spec, sketch, PoolOf(documents));
+  ASSERT_EQ(release.held.size(), 1U);
+  EXPECT_EQ(release.held[0]->order, 2002U);
+  // One alone waits for another, unless nothing is admitted.
+  documents.erase(documents.end() - 2, documents.end());
+  EXPECT_EQ(ReleaseBalanced(spec, sketch, PoolOf(documents)).held.size(), 1U);
+  BalancedPool backlog = PoolOf(documents);
+  backlog.kind = StepKind::kBacklog;
+  EXPECT_TRUE(ReleaseBalanced(spec, sketch, std::move(backlog)).held.empty());
+}
+
+TEST(BalancedReleaseTest, AClassIsShortWhereNothingElseWouldGo) {
+  JobSpec spec = BalancedJob(4);
+  spec.policy.balanced.release = ReleaseMode::kByClass;
+  std::vector<uint32_t> lengths(2000, 3000);
+  lengths.insert(lengths.end(), 8, 100'000);
+  const LengthSketch sketch = SketchOf(testing::MakeDocuments(lengths));
+  const std::vector<Document> lone = testing::MakeDocuments({100'000});
+  EXPECT_EQ(ReleaseBalanced(spec, sketch, PoolOf(lone)).goes.size(), 1U);
+}
+
+TEST(BalancedReleaseTest, StepsHoldHalfABatchAtLeastWhereThereIsAsMuch) {
+  const std::vector<Document> documents =
+      testing::MakeDocuments(std::vector<uint32_t>(5, 120'000));
+  const JobSpec spec = BalancedJob(4);
+  const BalancedRelease release =
+      ReleaseBalanced(spec, SketchOf(documents), PoolOf(documents));
+  EXPECT_EQ(release.goes.size(), 4U);
+  EXPECT_EQ(release.terms.least_tokens, GlobalBatchTokens(spec) / 2);
+}
+
+TEST(BalancedReleaseTest, EvenTokensOnceEnoughWait) {
+  JobSpec spec = BalancedJob(4);
+  spec.policy.balanced.token_spread_ppm = 50'000;
+  TestJob job(spec);
+  job.Run(testing::SkewedLengths(11, 40'000, kWindow), 1);
+  ExpectExactlyOnce(job, {testing::SkewedLengths(11, 40'000, kWindow)});
+  const auto batch = static_cast<double>(GlobalBatchTokens(spec));
+  size_t even = 0;
+  size_t full = 0;
+  for (const TestJob::Emitted& emitted : job.emitted()) {
+    if (emitted.step.kind != StepKind::kFullBatch) continue;
+    const double share = static_cast<double>(StepTokens(emitted.step)) / batch;
+    EXPECT_LE(share, 1.1);
+    ++full;
+    if (share > 0.93 && share < 1.07) ++even;
+  }
+  EXPECT_GE(even + 12, full);
+}
+
+TEST(BalancedReleaseTest, WhatWaitsMakesAStepWhereItIsOfALike) {
+  // No room for an outlier of a like beside what a batch brings.
+  JobSpec spec = BalancedJob(4);
+  spec.max_length = spec.window;
+  testing::ResolveCosts(spec);
+  TestJob job(spec);
+  // No more than half a batch waits at first.
+  std::vector<uint32_t> lengths(700, 3000);
+  lengths[100] = lengths[300] = 120'000;
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_FALSE(WaitingMakesAStep(job.state()));
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  bool made = false;
+  while (job.Do(FormStep{}).ok()) {
+    made = made || job.emitted().back().step.kind == StepKind::kBacklog;
+  }
+  EXPECT_TRUE(made);
+}
+
+TEST(BalancedReleaseTest, NothingWaitsOutsideItsPolicy) {
+  for (const PolicyKind kind :
+       {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
+    JobSpec spec = MakeSpec(kind, 4, kWindow);
+    TestJob job(spec);
+    ASSERT_THAT(job.Ingest(std::vector<uint32_t>(40, 60'000)), IsOk());
+    job.FormAll().IgnoreError();
+    EXPECT_FALSE(WaitingMakesAStep(job.state()));
+  }
+}
+
+}  // namespace
+}  // namespace evenpack
