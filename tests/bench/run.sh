@@ -33,8 +33,8 @@ trap 'rm -rf "$results"' EXIT
 
 {
   [[ -f "$build/build.ninja" ]] || cmake --preset gcc-test
-  cmake --build "$build" --target packing_bench engine_bench sharding_bench \
-    commit_bench service_bench process_bench
+  cmake --build "$build" --target packing_bench placement_bench engine_bench \
+    sharding_bench commit_bench service_bench process_bench
 } >&2
 
 if [[ "$quick" == true ]]; then
@@ -55,7 +55,7 @@ measure() {
   echo "$* ($((SECONDS - started)) s)" >&2
 }
 
-for bench in packing engine sharding commit; do
+for bench in packing placement engine sharding commit; do
   measure "$bench" "$build/bench/${bench}_bench" --benchmark_format=json "${google[@]}"
 done
 measure service "$build/bench/service_bench" ingest 64 "$runs"

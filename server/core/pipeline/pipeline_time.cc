@@ -110,6 +110,23 @@ class Pipeline {
 
 }  // namespace
 
+PassTime SlowestOf(std::span<const PassTime> ranks) {
+  PassTime most;
+  int64_t last_forward_ns = 0;
+  int64_t last_backward_ns = 0;
+  for (const PassTime& time : ranks) {
+    most.forward_ns = std::max(most.forward_ns, time.forward_ns);
+    most.backward_ns = std::max(most.backward_ns, time.backward_ns);
+    most.send_ns = std::max(most.send_ns, time.send_ns);
+    last_forward_ns = std::max(last_forward_ns, time.forward_ns + time.head_forward_ns);
+    last_backward_ns =
+        std::max(last_backward_ns, time.backward_ns + time.head_backward_ns);
+  }
+  most.head_forward_ns = last_forward_ns - most.forward_ns;
+  most.head_backward_ns = last_backward_ns - most.backward_ns;
+  return most;
+}
+
 PipelineTime PredictPipeline(const PipelineShape& shape,
                              std::span<const PassTime> times) {
   return Pipeline(shape, times).Run();

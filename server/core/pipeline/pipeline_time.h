@@ -25,6 +25,11 @@ struct PassTime {
   friend bool operator==(const PassTime&, const PassTime&) = default;
 };
 
+// What a micro-batch's passes take where each is as long as the slowest of `ranks`,
+// data- parallel ranks that meet at every pass. On the last chunk that is the one of
+// most work and loss together. `ranks` is not empty.
+PassTime SlowestOf(std::span<const PassTime> ranks);
+
 // 2^40 ns, 18 minutes: kMaxPasses with their heads and sends come to less than 2^62.
 inline constexpr int64_t kMaxPassNs = int64_t{1} << 40;
 

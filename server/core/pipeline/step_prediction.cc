@@ -8,7 +8,6 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
-#include "server/core/pipeline/pipeline_time.h"
 
 namespace evenpack {
 namespace {
@@ -45,6 +44,38 @@ PassCost Divide(PassCost cost, int64_t by) {
   cost.exchange_ns /= by;
   cost.head_ns /= by;
   return cost;
+}
+
+bool MeetAtMicroBatches(const ClusterCosts& costs) {
+  return costs.cluster().sync_domain == SyncDomain::kMicroBatch;
+}
+
+int64_t ChunkNs(const PassCost& cost, const PassCost& mean, const Evenness& evenness) {
+  const PassCost& work = evenness.micro_batches ? mean : cost;
+  const int64_t attention =
+      evenness.attention ? work.mean_attention_ns : work.attention_ns;
+  return attention + work.linear_ns +
+         (evenness.exchange ? mean.exchange_ns : cost.exchange_ns);
+}
+
+// What is beside computing and exchanges of the micro-batch's own.
+int64_t WeightsNs(const ClusterCosts& costs, Pass pass, int64_t chunk_ns) {
+  return MeetAtMicroBatches(costs) ? costs.PassExchangeNs(pass, chunk_ns) : 0;
+}
+
+// `mean`: of the step's micro-batches.
+PassTime TimeOf(const ClusterCosts& costs, const MicroBatchCost& cost,
+                const Totals& mean, const Evenness& evenness) {
+  const bool even = evenness.micro_batches;
+  PassTime time;
+  time.forward_ns = ChunkNs(cost.forward, mean.forward, evenness);
+  time.backward_ns = ChunkNs(cost.backward, mean.backward, evenness);
+  time.forward_ns += WeightsNs(costs, Pass::kForward, time.forward_ns);
+  time.backward_ns += WeightsNs(costs, Pass::kBackward, time.backward_ns);
+  time.head_forward_ns = even ? mean.forward.head_ns : cost.forward.head_ns;
+  time.head_backward_ns = even ? mean.backward.head_ns : cost.backward.head_ns;
+  time.send_ns = even ? mean.send_ns : cost.send_ns;
+  return time;
 }
 
 class Predictor {
@@ -97,67 +128,23 @@ class Predictor {
     int64_t exposed_ns = 0;
   };
 
-  bool MeetAtMicroBatches() const {
-    return costs_.cluster().sync_domain == SyncDomain::kMicroBatch;
-  }
-
-  static int64_t ChunkNs(const PassCost& cost, const PassCost& mean,
-                         const Evenness& evenness) {
-    const PassCost& work = evenness.micro_batches ? mean : cost;
-    const int64_t attention =
-        evenness.attention ? work.mean_attention_ns : work.attention_ns;
-    return attention + work.linear_ns +
-           (evenness.exchange ? mean.exchange_ns : cost.exchange_ns);
-  }
-
-  // What is beside computing and exchanges of the micro-batch's own.
-  int64_t WeightsNs(Pass pass, int64_t chunk_ns) const {
-    return MeetAtMicroBatches() ? costs_.PassExchangeNs(pass, chunk_ns) : 0;
-  }
-
-  PassTime TimeOf(const MicroBatchCost& cost, const Evenness& evenness) const {
-    const bool even = evenness.micro_batches;
-    PassTime time;
-    time.forward_ns = ChunkNs(cost.forward, mean_.forward, evenness);
-    time.backward_ns = ChunkNs(cost.backward, mean_.backward, evenness);
-    time.forward_ns += WeightsNs(Pass::kForward, time.forward_ns);
-    time.backward_ns += WeightsNs(Pass::kBackward, time.backward_ns);
-    time.head_forward_ns = even ? mean_.forward.head_ns : cost.forward.head_ns;
-    time.head_backward_ns = even ? mean_.backward.head_ns : cost.backward.head_ns;
-    time.send_ns = even ? mean_.send_ns : cost.send_ns;
-    return time;
-  }
-
   // By data-parallel rank.
   std::vector<std::vector<PassTime>> Times(const Evenness& evenness) const {
     std::vector<std::vector<PassTime>> ranks(costs_.cluster().data_parallel);
     for (size_t i = 0; i < all_.size(); ++i) {
-      ranks[i / shape_.micro_batches].push_back(TimeOf(all_[i], evenness));
+      ranks[i / shape_.micro_batches].push_back(
+          TimeOf(costs_, all_[i], mean_, evenness));
     }
     return ranks;
   }
 
-  // Every pass takes as long as on the slowest of the ranks that meet there. On the
-  // last chunk that is the one of most work and loss together.
   static std::vector<PassTime> Slowest(
       const std::vector<std::vector<PassTime>>& ranks) {
-    std::vector<PassTime> slowest(ranks.front().size());
-    for (size_t i = 0; i < slowest.size(); ++i) {
-      PassTime& most = slowest[i];
-      int64_t last_forward_ns = 0;
-      int64_t last_backward_ns = 0;
-      for (const std::vector<PassTime>& rank : ranks) {
-        const PassTime& time = rank[i];
-        most.forward_ns = std::max(most.forward_ns, time.forward_ns);
-        most.backward_ns = std::max(most.backward_ns, time.backward_ns);
-        most.send_ns = std::max(most.send_ns, time.send_ns);
-        last_forward_ns =
-            std::max(last_forward_ns, time.forward_ns + time.head_forward_ns);
-        last_backward_ns =
-            std::max(last_backward_ns, time.backward_ns + time.head_backward_ns);
-      }
-      most.head_forward_ns = last_forward_ns - most.forward_ns;
-      most.head_backward_ns = last_backward_ns - most.backward_ns;
+    std::vector<PassTime> slowest;
+    std::vector<PassTime> meeting(ranks.size());
+    for (size_t i = 0; i < ranks.front().size(); ++i) {
+      for (size_t rank = 0; rank < ranks.size(); ++rank) meeting[rank] = ranks[rank][i];
+      slowest.push_back(SlowestOf(meeting));
     }
     return slowest;
   }
@@ -169,7 +156,7 @@ class Predictor {
 
   // Once a step.
   int64_t StepExchangeNs() const {
-    if (MeetAtMicroBatches()) return 0;
+    if (MeetAtMicroBatches(costs_)) return 0;
     const int64_t chunks = shape_.virtual_stages;
     return costs_.StepExchangeNs(MeanChunkNs(Pass::kForward) * chunks,
                                  MeanChunkNs(Pass::kBackward) * chunks);
@@ -178,7 +165,7 @@ class Predictor {
   Outcome Run(const Evenness& evenness) const {
     const std::vector<std::vector<PassTime>> ranks = Times(evenness);
     Outcome outcome;
-    if (MeetAtMicroBatches()) {
+    if (MeetAtMicroBatches(costs_)) {
       outcome.step_ns = PredictPipeline(shape_, Slowest(ranks)).total_ns;
     } else {
       for (const std::vector<PassTime>& rank : ranks) {
@@ -214,10 +201,10 @@ class Predictor {
   int64_t ExposedNs(const Evenness& evenness) const {
     int64_t exposed = totals_.forward.exchange_ns + totals_.backward.exchange_ns;
     for (const MicroBatchCost& cost : all_) {
-      exposed +=
-          WeightsNs(Pass::kForward, ChunkNs(cost.forward, mean_.forward, evenness));
-      exposed +=
-          WeightsNs(Pass::kBackward, ChunkNs(cost.backward, mean_.backward, evenness));
+      exposed += WeightsNs(costs_, Pass::kForward,
+                           ChunkNs(cost.forward, mean_.forward, evenness));
+      exposed += WeightsNs(costs_, Pass::kBackward,
+                           ChunkNs(cost.backward, mean_.backward, evenness));
     }
     return MeanOfRanks(absl::int128(exposed) * shape_.virtual_stages);
   }
@@ -228,7 +215,7 @@ class Predictor {
                            shape_.pipeline_parallel - 1;
     const auto pass_ns = [&](Pass pass, const PassCost& mean) {
       const int64_t chunk = MeanChunkNs(pass);
-      return chunk + WeightsNs(pass, chunk) + mean.head_ns / chunks;
+      return chunk + WeightsNs(costs_, pass, chunk) + mean.head_ns / chunks;
     };
     return passes * (pass_ns(Pass::kForward, mean_.forward) +
                      pass_ns(Pass::kBackward, mean_.backward)) +
@@ -314,6 +301,10 @@ absl::Status ValidateStepShape(const ClusterSpec& cluster, uint32_t micro_batche
   return Validate(PipelineShape{cluster.pipeline_parallel, cluster.virtual_stages,
                                 micro_batches / cluster.data_parallel,
                                 virtual_pipeline_group});
+}
+
+PassTime PassTimeOf(const ClusterCosts& costs, const MicroBatchCost& cost) {
+  return TimeOf(costs, cost, {}, {});
 }
 
 StepPrediction PredictStep(const ClusterCosts& costs,

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "server/core/pipeline/micro_batch_cost.h"
+#include "server/core/pipeline/pipeline_time.h"
 
 namespace evenpack {
 
@@ -62,6 +63,10 @@ struct StepPrediction {
 // the field. `cluster` is valid.
 absl::Status ValidateStepShape(const ClusterSpec& cluster, uint32_t micro_batches,
                                uint32_t virtual_pipeline_group);
+
+// What PredictStep lets a micro-batch's passes take, before ranks wait for each other;
+// `cost` is of `costs`.
+PassTime PassTimeOf(const ClusterCosts& costs, const MicroBatchCost& cost);
 
 // `micro_batches`: N of them, DP rank r holding r*M to r*M+M-1; their costs are those
 // of `costs`. The shape has passed ValidateStepShape.

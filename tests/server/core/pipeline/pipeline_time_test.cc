@@ -182,5 +182,27 @@ TEST(PredictPipeline, HoldsTheMostAndLongestPasses) {
   EXPECT_EQ(predicted.busy_ns.back(), 2048 * kMaxPassNs);
 }
 
+TEST(SlowestOf, TakesEachPassFromWhereItIsLongest) {
+  const PassTime work = {.forward_ns = 30,
+                         .backward_ns = 60,
+                         .head_forward_ns = 1,
+                         .head_backward_ns = 2,
+                         .send_ns = 3};
+  const PassTime loss = {.forward_ns = 20,
+                         .backward_ns = 40,
+                         .head_forward_ns = 15,
+                         .head_backward_ns = 21,
+                         .send_ns = 7};
+  EXPECT_EQ(SlowestOf(std::vector{work}), work);
+  const PassTime both = {.forward_ns = 30,
+                         .backward_ns = 60,
+                         // 20 + 15 of the one, 60 + 2 of the other.
+                         .head_forward_ns = 5,
+                         .head_backward_ns = 2,
+                         .send_ns = 7};
+  EXPECT_EQ(SlowestOf(std::vector{work, loss}), both);
+  EXPECT_EQ(SlowestOf(std::vector{loss, work}), both);
+}
+
 }  // namespace
 }  // namespace evenpack

@@ -314,6 +314,29 @@ TEST(PredictStep, CountsWeightsThatNoPassHides) {
   EXPECT_EQ(step.bubble, 0);
 }
 
+TEST(PassTimeOf, IsWhatPredictStepTakesOfAMicroBatch) {
+  std::mt19937_64 random(19);
+  for (int round = 0; round < 300; ++round) {
+    RandomRun run = DrawRun(random, 4);
+    run.cluster.sync_domain = SyncDomain::kMicroBatch;
+    run.cluster.network = {.gpus_per_node = 1, .inter_node_bytes_per_second = 1e8};
+    const ClusterCosts costs = Costs(run.cluster);
+    const size_t micro_batches = run.step.size() / run.cluster.data_parallel;
+    std::vector<PassTime> slowest;
+    for (size_t i = 0; i < micro_batches; ++i) {
+      std::vector<PassTime> meeting;
+      for (size_t at = i; at < run.step.size(); at += micro_batches) {
+        meeting.push_back(PassTimeOf(costs, run.step[at]));
+      }
+      slowest.push_back(SlowestOf(meeting));
+    }
+    const PipelineShape shape = {run.cluster.pipeline_parallel,
+                                 run.cluster.virtual_stages,
+                                 static_cast<uint32_t>(micro_batches), run.group};
+    ASSERT_EQ(Predict(run).step_ns, PredictPipeline(shape, slowest).total_ns);
+  }
+}
+
 TEST(PredictStep, IsNeverFasterWhereRanksMeetAtMicroBatches) {
   std::mt19937_64 random(13);
   for (int round = 0; round < 500; ++round) {
