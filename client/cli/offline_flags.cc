@@ -127,6 +127,10 @@ CommandDefinition SimulateDefinition() {
        "a configuration of the paper (550M-64K, 7B-128K, ...), its tables (paper, "
        "window-sweep, breakdown, packing-table, cp-figure), or a file: "
        "evenpack.v1.SimulationConfig as YAML, JSON or textproto"});
+  simulate.flags.push_back(
+      {"--placement", kValue, "given|least",
+       "micro-batches on data-parallel ranks and in their pipelines as the policy "
+       "numbers them, or so that the predicted step is shortest (given)"});
   return simulate;
 }
 

@@ -46,9 +46,10 @@ PaperReportRun FindPaperReport(const std::string& name) {
 // Those that a report of the paper's tables has of its own.
 std::vector<std::string> FlagsOfOneSetup(const FlagValues& values) {
   std::vector<std::string> unused;
-  for (const char* flag : {"--policy", "--sharding", "--window-batches",
-                           "--split-documents", "--repeat", "--seed", "--over-window",
-                           "--crossover-error", "--virtual-stages", "--sync-domain"}) {
+  for (const char* flag :
+       {"--policy", "--sharding", "--window-batches", "--split-documents", "--repeat",
+        "--seed", "--over-window", "--crossover-error", "--virtual-stages",
+        "--sync-domain", "--placement"}) {
     if (IsGiven(values, flag)) unused.emplace_back(flag);
   }
   return unused;

@@ -30,6 +30,10 @@ void ReadMethod(const FlagValues& values, FlagReader& reader,
   if (IsGiven(values, "--sharding")) {
     method.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
   }
+  if (IsGiven(values, "--placement")) {
+    method.placing =
+        static_cast<MicroBatchPlacing>(reader.OneOf("--placement", kPlacingNames));
+  }
   method.window_batches =
       reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
   method.split_documents = reader.Boolean("--split-documents", method.split_documents);

@@ -12,6 +12,7 @@
 #include "server/core/engine/event.h"
 #include "server/core/engine/plan_micro_batch.h"
 #include "server/core/pipeline/network.h"
+#include "server/core/pipeline/placement.h"
 #include "server/core/pipeline/step_prediction.h"
 
 namespace evenpack {
@@ -22,8 +23,13 @@ constexpr uint64_t kWeighedSteps = 8;
 
 class StepTimes {
  public:
-  StepTimes(const SimulationSetup& setup, const ClusterCosts& costs, JobSpec spec)
-      : setup_(setup), costs_(costs), spec_(std::move(spec)) {
+  StepTimes(const SimulationSetup& setup, MicroBatchPlacing placing,
+            const ClusterCosts& costs, JobSpec spec)
+      : setup_(setup),
+        costs_(costs),
+        spec_(std::move(spec)),
+        placer_(ShapeOf(setup), setup.cluster.data_parallel, setup.cluster.sync_domain),
+        placing_(placing) {
     spec_.data_parallel = setup.cluster.data_parallel;
   }
 
@@ -42,6 +48,7 @@ class StepTimes {
       tokens_ += static_cast<double>(micro_batch.tokens);
       micro_batches.push_back(costs_.CostOf(*plan));
     }
+    if (placing_ == MicroBatchPlacing::kLeast) Place(micro_batches);
     Add(PredictStep(costs_, micro_batches, setup_.virtual_pipeline_group));
     return absl::OkStatus();
   }
@@ -73,6 +80,25 @@ class StepTimes {
   }
 
  private:
+  static PipelineShape ShapeOf(const SimulationSetup& setup) {
+    const ClusterSpec& cluster = setup.cluster;
+    return {cluster.pipeline_parallel, cluster.virtual_stages,
+            setup.micro_batches / cluster.data_parallel, setup.virtual_pipeline_group};
+  }
+
+  void Place(std::vector<MicroBatchCost>& micro_batches) {
+    std::vector<PassTime> times;
+    times.reserve(micro_batches.size());
+    for (const MicroBatchCost& cost : micro_batches) {
+      times.push_back(PassTimeOf(costs_, cost));
+    }
+    std::vector<MicroBatchCost> placed;
+    for (const uint32_t i : placer_.Place(times, PlacementBudget(times.size())).order) {
+      placed.push_back(std::move(micro_batches[i]));
+    }
+    micro_batches = std::move(placed);
+  }
+
   // Times in nanoseconds, bubbles too, until Figures divides.
   void Add(const StepPrediction& step) {
     const auto step_ns = static_cast<double>(step.step_ns);
@@ -98,6 +124,8 @@ class StepTimes {
   const SimulationSetup& setup_;
   const ClusterCosts& costs_;
   JobSpec spec_;
+  Placer placer_;
+  const MicroBatchPlacing placing_;
   SimulationFigures sums_;
   double tokens_ = 0;
   double per_document_ = 0;
@@ -114,7 +142,7 @@ absl::StatusOr<SimulationFigures> Simulate(const SimulationSetup& setup,
   const absl::StatusOr<JobSpec> spec =
       MakeSimulatedJob(setup, method, costs, attention_scale);
   if (!spec.ok()) return spec.status();
-  StepTimes times(setup, costs, *spec);
+  StepTimes times(setup, method.placing, costs, *spec);
   DocumentStream stream(feed.lengths, feed.passes, feed.seed);
   StepHooks hooks;
   hooks.observe = [&times](const StepDecided& decided) {

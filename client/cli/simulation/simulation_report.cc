@@ -17,6 +17,10 @@ std::string Line(std::string_view name, const std::string& value) {
   return absl::StrFormat("%-24s %s\n", std::string(name), value);
 }
 
+std::string_view PlacingName(const SimulationMethod& method) {
+  return kPlacingNames[static_cast<size_t>(method.placing)];
+}
+
 std::string SetupText(const SimulationReport& report) {
   const SimulationSetup& setup = report.input.setup;
   const ClusterSpec& cluster = setup.cluster;
@@ -34,7 +38,8 @@ std::string SetupText(const SimulationReport& report) {
                                         Grouped(report.corpus.documents_over_window))),
       Line("attention = the rest at",
            absl::StrFormat("%.0f tokens", report.crossover_tokens)),
-      Line("packing, sharding", MethodName(report.input.method)));
+      Line("packing, sharding", MethodName(report.input.method)),
+      Line("placement", std::string(PlacingName(report.input.method))));
 }
 
 std::string ExcessText(const SimulationFigures& figures) {
@@ -54,6 +59,7 @@ std::string SimulationJson(const SimulationReport& report) {
   Json json = SetupJson(report.input.setup);
   json["policy"] = PolicyName(report.input.method.policy);
   json["sharding"] = ShardingName(report.input.method.sharding);
+  json["placement"] = PlacingName(report.input.method);
   json["crossover_tokens"] = report.crossover_tokens;
   json["crossover_error"] = report.crossover_error;
   json["corpus"] = CorpusJson(report.corpus);

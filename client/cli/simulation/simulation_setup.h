@@ -3,9 +3,11 @@
 #ifndef EVENPACK_CLIENT_CLI_SIMULATION_SIMULATION_SETUP_H_
 #define EVENPACK_CLIENT_CLI_SIMULATION_SIMULATION_SETUP_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +40,13 @@ struct SimulationSetup {
 // L, and what `wlb` does with it unless told otherwise (VariableLengthDefaults).
 void SetWindow(uint32_t window, SimulationSetup& setup);
 
+// Which micro-batch of a step goes to which data-parallel rank, and when.
+enum class MicroBatchPlacing : uint8_t {
+  kGiven,  // as the policy numbers them
+  kLeast,  // so that the predicted step is shortest (placement.h)
+};
+inline constexpr std::array<std::string_view, 2> kPlacingNames = {"given", "least"};
+
 // How documents become micro-batches, and these ranks' slices.
 struct SimulationMethod {
   PolicyKind policy = PolicyKind::kWlb;
@@ -45,6 +54,7 @@ struct SimulationMethod {
   bool split_documents = false;
   uint32_t window_batches = 1;
   Sharding sharding = Sharding::kAdaptive;
+  MicroBatchPlacing placing = MicroBatchPlacing::kGiven;
 };
 
 // "wlb, adaptive".

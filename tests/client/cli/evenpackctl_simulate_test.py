@@ -74,6 +74,20 @@ class SimulateTest(unittest.TestCase):
         )
         self.assertEqual(simulated["speedup"], 1)
 
+    def test_placing_shortens_steps_and_leaves_plain_packing_as_it_is(self) -> None:
+        flags = ("simulate", "--config", "550M-64K", "--steps", "40")
+        given = report(*flags)
+        self.assertEqual(
+            given,
+            report(*flags, "--placement", "given")
+            | {"decide_seconds": given["decide_seconds"], "plain": given["plain"]},
+        )
+        least = report(*flags, "--placement", "least")
+        self.assertEqual(given["placement"], "given")
+        self.assertEqual(least["placement"], "least")
+        self.assertLess(least["step_seconds"], given["step_seconds"])
+        self.assertEqual(least["plain_step_seconds"], given["plain_step_seconds"])
+
     def test_wrong_costs_do_not_help(self) -> None:
         right = report("simulate", "--config", "550M-128K", "--steps", "60")
         wrong = report(

@@ -22,6 +22,7 @@ TEST(SimulateFlagsTest, LeaveTheConfigurationAsItIs) {
   ASSERT_THAT(flags, IsOk());
   EXPECT_EQ(flags->input.method.policy, PolicyKind::kWlb);
   EXPECT_EQ(flags->input.method.sharding, Sharding::kAdaptive);
+  EXPECT_EQ(flags->input.method.placing, MicroBatchPlacing::kGiven);
   EXPECT_EQ(flags->input.setup.cluster.virtual_stages, 1);
   EXPECT_EQ(flags->over_window, OverWindow::kDrop);
   EXPECT_EQ(flags->crossover_error, 0);
@@ -34,6 +35,7 @@ TEST(SimulateFlagsTest, ChangeWhatTheyName) {
                                              {"--virtual-stages", "4"},
                                              {"--sync-domain", "micro_batch"},
                                              {"--over-window", "cut"},
+                                             {"--placement", "least"},
                                              {"--crossover-error", "-0.25"},
                                              {"--steps", "7"}}));
   ASSERT_THAT(flags, IsOk());
@@ -42,6 +44,7 @@ TEST(SimulateFlagsTest, ChangeWhatTheyName) {
   EXPECT_TRUE(flags->input.method.split_documents);
   EXPECT_EQ(flags->input.setup.cluster.virtual_stages, 4);
   EXPECT_EQ(flags->input.setup.cluster.sync_domain, SyncDomain::kMicroBatch);
+  EXPECT_EQ(flags->input.method.placing, MicroBatchPlacing::kLeast);
   EXPECT_EQ(flags->over_window, OverWindow::kCut);
   EXPECT_EQ(flags->crossover_error, -0.25);
   EXPECT_EQ(flags->feed.steps, 7);
@@ -54,7 +57,7 @@ TEST(SimulateFlagsTest, NameWhatTheyRefuse) {
       {"--sync-domain", "never"},   {"--over-window", "keep"},
       {"--crossover-error", "-1"},  {"--crossover-error", "nan"},
       {"--window-batches", "0"},    {"--steps", "0"},
-      {"--config", "8B-128K"},
+      {"--placement", "best"},      {"--config", "8B-128K"},
   };
   for (const auto& [flag, value] : bad) {
     EXPECT_THAT(ReadSimulateFlags(With({{flag, value}})),

@@ -71,6 +71,25 @@ TEST_F(SimulatedRunTest, CountsHowMicroBatchesWereSharded) {
   EXPECT_EQ(Run(method).per_document_share, 0);
 }
 
+TEST_F(SimulatedRunTest, TakesStepsInTheOrderThatIsShortest) {
+  SimulationMethod placed = WlbMethod();
+  placed.placing = MicroBatchPlacing::kLeast;
+  for (const uint32_t ranks : {1U, 2U}) {
+    SCOPED_TRACE(ranks);
+    setup_.cluster.data_parallel = ranks;
+    setup_.micro_batches = 4 * ranks;
+    for (const SyncDomain domain : {SyncDomain::kStep, SyncDomain::kMicroBatch}) {
+      setup_.cluster.sync_domain = domain;
+      const SimulationFigures given = Run(WlbMethod());
+      const SimulationFigures least = Run(placed);
+      EXPECT_LT(least.step_seconds, given.step_seconds * 0.995);
+      // It is the same work.
+      EXPECT_EQ(least.bound_seconds, given.bound_seconds);
+      EXPECT_EQ(least.pp_imbalance, given.pp_imbalance);
+    }
+  }
+}
+
 TEST_F(SimulatedRunTest, ScoresWrongDecisionsByTheRightCosts) {
   // Queues pair long documents whatever they cost.
   setup_.queue_thresholds = {};
