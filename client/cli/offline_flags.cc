@@ -43,6 +43,23 @@ std::vector<FlagDefinition> JobFlagDefinitions() {
   };
 }
 
+std::vector<FlagDefinition> PrefillFlagDefinitions() {
+  return {
+      {"--replicas", kValue, "N", "prefill: data-parallel replicas"},
+      {"--arrivals", kValue, "poisson|bursty",
+       "prefill: how requests arrive; bursty: at 3 times the rate a quarter of the "
+       "time, at a third of it otherwise (poisson)"},
+      {"--rate", kValue, "R", "prefill: requests a second on average"},
+      {"--burst-seconds", kValue, "S", "prefill: mean duration of a burst (10)"},
+      {"--arrivals-file", kValue, "FILE",
+       "prefill: in place of --rate, when each request arrives: seconds, one a line"},
+      {"--requests", kValue, "K", "prefill: at most so many requests (no bound)"},
+      {"--length-scale", kValue, "X", "prefill: multiplies the prompts' lengths (1)"},
+      {"--discipline", kValue, "fcfs|fewest_tokens|longest_first|balanced",
+       "prefill: how batches are formed (each in turn)"},
+  };
+}
+
 CommandDefinition PackDefinition() {
   CommandDefinition pack = {"pack",
                             "Pack documents with one policy and measure the steps",
@@ -50,6 +67,9 @@ CommandDefinition PackDefinition() {
   pack.flags.insert(pack.flags.begin(),
                     {kLengthsFlag,
                      kIndexFlag,
+                     {"--mode", kValue, "training|prefill",
+                      "steps of micro-batches, or batches of prompts that arrive "
+                      "(training)"},
                      {"--policy", kValue,
                       "original|fixed_greedy|wlb|balanced|fixed_solver|varlen_solver",
                       "how documents are packed"},
@@ -58,8 +78,9 @@ CommandDefinition PackDefinition() {
                      {"--gap", kValue, "G",
                       "the same: how near to the best possible, as a share, is near "
                       "enough (0.0001)"}});
-  const std::vector<FlagDefinition>& balanced = BalancedFlagDefinitions();
-  pack.flags.insert(pack.flags.end(), balanced.begin(), balanced.end());
+  for (const auto& more : {BalancedFlagDefinitions(), PrefillFlagDefinitions()}) {
+    pack.flags.insert(pack.flags.end() - 1, more.begin(), more.end());
+  }
   return pack;
 }
 

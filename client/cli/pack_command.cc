@@ -1,7 +1,9 @@
 #include "client/cli/pack_command.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,9 +46,17 @@ absl::StatusOr<PackReport> Pack(const JobSpec& spec, const FeedFlags& feed,
   return report;
 }
 
+absl::Status CheckMode(const FlagValues& values) {
+  constexpr std::array<std::string_view, 2> kModes = {"training", "prefill"};
+  FlagReader reader(values);
+  if (IsGiven(values, "--mode")) reader.OneOf("--mode", kModes);
+  return reader.status();
+}
+
 }  // namespace
 
 absl::StatusOr<CommandOutput> RunPackCommand(const FlagValues& values) {
+  if (absl::Status status = CheckMode(values); !status.ok()) return status;
   const absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
   if (!feed.ok()) return feed.status();
   const absl::StatusOr<PackPolicy> policy = ReadPackPolicy(values);

@@ -10,6 +10,8 @@
 #include "client/cli/compare_command.h"
 #include "client/cli/online/online_commands.h"
 #include "client/cli/pack_command.h"
+#include "client/cli/prefill/prefill_command.h"
+#include "client/cli/prefill/prefill_flags.h"
 #include "client/cli/quoted_value.h"
 #include "client/cli/shard_command.h"
 #include "client/cli/simulation/assess_command.h"
@@ -20,7 +22,10 @@ namespace evenpack {
 namespace {
 
 absl::StatusOr<CommandOutput> RunOffline(const CommandLine& line) {
-  if (line.command == "pack") return RunPackCommand(line.flags);
+  if (line.command == "pack") {
+    return IsPrefill(line.flags) ? RunPrefillCommand(line.flags)
+                                 : RunPackCommand(line.flags);
+  }
   if (line.command == "shard") return RunShardCommand(line.flags);
   if (line.command == "compare") return RunCompareCommand(line.flags);
   if (line.command == "assess") return RunAssessCommand(line.flags);

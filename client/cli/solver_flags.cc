@@ -64,6 +64,12 @@ std::vector<std::string> UnusedPackFlags(const FlagValues& values,
     add("--gap");
     add("--time-limit");
   }
+  // Of --mode prefill.
+  for (const char* flag :
+       {"--arrivals", "--arrivals-file", "--burst-seconds", "--discipline",
+        "--length-scale", "--rate", "--replicas", "--requests"}) {
+    add(flag);
+  }
   std::sort(unused.begin(), unused.end());
   return unused;
 }

@@ -19,6 +19,14 @@ void AddLengths(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) 
   seeds.push_back({"lengths", "too_long", "2147483648"});
 }
 
+// The first byte and 15 is one less than the arrivals that are asked for.
+void AddArrivals(std::vector<Seed>& seeds) {
+  seeds.push_back({"arrivals", "given", "20\n0.5\n1.25\n"});
+  seeds.push_back({"arrivals", "blanks", "3 0\t\r\n000.000000001 \n7\n8640000.0\n\n"});
+  seeds.push_back({"arrivals", "falling", "12\n1\n"});
+  seeds.push_back({"arrivals", "too_late", "08640000.1"});
+}
+
 void AddIndexes(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) {
   std::vector<std::vector<int32_t>> documents(4);
   for (size_t i = 0; i < 6; ++i) {
@@ -102,6 +110,7 @@ void AddSpecs(std::vector<Seed>& seeds) {
 }  // namespace
 
 void AddTextSeeds(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds) {
+  AddArrivals(seeds);
   AddLengths(lengths, seeds);
   AddIndexes(lengths, seeds);
   AddJsonl(lengths, seeds);

@@ -1,0 +1,143 @@
+#include "client/cli/prefill/batch_former.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "server/core/packing/load_tree.h"
+#include "server/core/packing/wlb.h"
+#include "server/core/packing/work_list.h"
+
+namespace evenpack {
+
+// The batch as it fills.
+class BatchFormer::Room {
+ public:
+  explicit Room(const BatchLimits& limits)
+      : max_length_(limits.max_length),
+        left_(uint64_t{limits.replicas} * limits.window),
+        tokens_(limits.replicas),
+        batch_(limits.replicas) {}
+
+  bool BatchHas(uint32_t length) const { return empty_ || length <= left_; }
+  bool ReplicaHas(size_t replica, uint32_t length) const {
+    return tokens_.LoadOf(replica) + length <= max_length_;
+  }
+  size_t FewestTokens() const { return tokens_.Least(); }
+  // The most that still fits somewhere.
+  uint32_t Longest() const {
+    const uint64_t replica =
+        max_length_ - static_cast<uint64_t>(tokens_.LoadOf(FewestTokens()));
+    return static_cast<uint32_t>(empty_ ? replica : std::min(replica, left_));
+  }
+
+  void Put(size_t replica, uint32_t request, uint32_t length) {
+    batch_[replica].push_back(request);
+    tokens_.Set(replica, tokens_.LoadOf(replica) + length);
+    left_ -= std::min<uint64_t>(left_, length);
+    empty_ = false;
+  }
+
+  Batch TakeBatch() && { return std::move(batch_); }
+
+ private:
+  const uint32_t max_length_;
+  uint64_t left_;
+  LoadTree tokens_;
+  Batch batch_;
+  bool empty_ = true;
+};
+
+BatchFormer::BatchFormer(Discipline discipline, const BatchLimits& limits,
+                         const WorkloadTable& workload)
+    : discipline_(discipline), limits_(limits), workload_(workload) {}
+
+Batch BatchFormer::Form(WaitingRequests& waiting, size_t overdue) {
+  switch (discipline_) {
+    case Discipline::kFirstCome:
+    case Discipline::kFewestTokens:
+      return InOrderOfArrival(waiting);
+    case Discipline::kLongestFirst:
+      return LongestFirst(waiting, overdue);
+    case Discipline::kBalanced:
+      break;
+  }
+  return Balanced(waiting, overdue);
+}
+
+Batch BatchFormer::InOrderOfArrival(WaitingRequests& waiting) {
+  Room room(limits_);
+  for (const uint32_t request : waiting.by_arrival()) {
+    const uint32_t length = waiting.LengthOf(request);
+    if (!room.BatchHas(length)) break;
+    size_t replica = room.FewestTokens();
+    if (!room.ReplicaHas(replica, length)) break;
+    if (discipline_ == Discipline::kFirstCome) {
+      // One at least has room.
+      while (!room.ReplicaHas(next_replica_, length)) {
+        next_replica_ = (next_replica_ + 1) % limits_.replicas;
+      }
+      replica = next_replica_;
+      next_replica_ = (next_replica_ + 1) % limits_.replicas;
+    }
+    room.Put(replica, request, length);
+  }
+  Batch batch = std::move(room).TakeBatch();
+  for (const std::vector<uint32_t>& replica : batch) {
+    for (const uint32_t request : replica) waiting.Remove(request);
+  }
+  return batch;
+}
+
+Batch BatchFormer::LongestFirst(WaitingRequests& waiting, size_t overdue) const {
+  Room room(limits_);
+  const auto place = [&](uint32_t request) {
+    room.Put(room.FewestTokens(), request, waiting.LengthOf(request));
+    waiting.Remove(request);
+  };
+  const std::vector<uint32_t> oldest(
+      waiting.by_arrival().begin(),
+      std::next(waiting.by_arrival().begin(), static_cast<ptrdiff_t>(overdue)));
+  for (const uint32_t request : oldest) {
+    if (waiting.LengthOf(request) <= room.Longest()) place(request);
+  }
+  while (const std::optional<uint32_t> next = waiting.LongestUpTo(room.Longest())) {
+    place(*next);
+  }
+  return std::move(room).TakeBatch();
+}
+
+Batch BatchFormer::Balanced(WaitingRequests& waiting, size_t overdue) const {
+  std::vector<Document> documents;
+  uint64_t left = uint64_t{limits_.replicas} * limits_.window;
+  for (const uint32_t request : waiting.by_arrival()) {
+    const uint32_t length = waiting.LengthOf(request);
+    if (length > left && !documents.empty()) break;
+    left -= std::min<uint64_t>(left, length);
+    Document document;
+    document.sequence = request;
+    document.length = length;
+    document.document_length = length;
+    documents.push_back(document);
+  }
+  const std::span<const Document> all = documents;
+  const size_t first = std::min(overdue, all.size());
+  WorkList work_list = PointTo(all.first(first));
+  WorkList others = PointTo(all.subspan(first));
+  SortLongestFirst(others);
+  work_list.insert(work_list.end(), others.begin(), others.end());
+  const Packing packing =
+      PackWlb(work_list, limits_.replicas, {.tokens = limits_.max_length}, workload_);
+  Batch batch(limits_.replicas);
+  for (size_t replica = 0; replica < batch.size(); ++replica) {
+    for (const Document& document : packing.micro_batches[replica].documents) {
+      batch[replica].push_back(static_cast<uint32_t>(document.sequence));
+      waiting.Remove(batch[replica].back());
+    }
+  }
+  return batch;
+}
+
+}  // namespace evenpack
