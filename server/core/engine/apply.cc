@@ -39,7 +39,7 @@ void ApplyUpdated(JobUpdated event, JobState& state) {
   record.from_step = event.from_step;
   record.spec_before = std::exchange(state.spec, std::move(event.spec));
   record.waiting_before = state.waiting;
-  if (state.spec != record.spec_before) {
+  if (event.new_epoch && state.spec != record.spec_before) {
     state.waiting = Rearrange(state.waiting, state.spec.policy);
   }
   AddSkipped(event.skipped, state);

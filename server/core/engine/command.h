@@ -66,6 +66,15 @@ struct SkipDocuments {
   std::vector<DocumentRange> skip;
 };
 
+// Steps from the next one on are decided with other costs. Nothing else changes: no
+// step is withdrawn, what waits stays where it is, and no new epoch starts.
+struct CalibrateCost {
+  // For the max_length and the micro_batches of the job.
+  WorkloadTable workload;
+  // JobSpec::description with what led to it.
+  std::string description;
+};
+
 // Documents of one stream, in columns: accepted whole or not at all.
 struct Ingest {
   std::string stream;
@@ -109,9 +118,9 @@ struct RestoreJob {
   std::string checkpoint;
 };
 
-using Command =
-    std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep, Acknowledge,
-                 RestoreJob, RewindJob, RewindToCheckpoint, SkipDocuments>;
+using Command = std::variant<CreateJob, UpdateJob, Ingest, EndOfStream, FormStep,
+                             Acknowledge, RestoreJob, RewindJob, RewindToCheckpoint,
+                             SkipDocuments, CalibrateCost>;
 
 }  // namespace evenpack
 

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/engine/calibrate.h"
 #include "server/core/engine/checkpoint.h"
 #include "server/core/engine/ingest.h"
 #include "server/core/engine/reconfigure.h"
@@ -73,6 +74,9 @@ struct Decider {
   }
   absl::StatusOr<Event> operator()(const SkipDocuments& command) const {
     return DecideSkip(state, command);
+  }
+  absl::StatusOr<Event> operator()(const CalibrateCost& command) const {
+    return DecideCalibration(state, command);
   }
 };
 

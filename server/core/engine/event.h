@@ -36,7 +36,8 @@ struct JobUpdated {
   uint64_t from_step = 0;
   JobSpec spec;
   std::vector<SkippedRange> skipped;
-  // False where no step is withdrawn and the spec stays, so that ranks need not know.
+  // False where no step is withdrawn and of the spec at most the costs change, so that
+  // ranks need not know. What waits stays as it is then.
   bool new_epoch = true;
 };
 

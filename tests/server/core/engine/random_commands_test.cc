@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/cost/named_models.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/checkpoint.h"
@@ -21,6 +22,7 @@ namespace evenpack {
 namespace {
 
 using testing::Draw;
+using testing::QuadraticWorkload;
 using testing::TestJob;
 
 KernelLatencyTable TileModel() {
@@ -38,7 +40,7 @@ class RandomRun {
   void Run() {
     for (uint32_t round = Pick(20, 150); round > 0 && !::testing::Test::HasFailure();
          --round) {
-      switch (Pick(0, 12)) {
+      switch (Pick(0, 13)) {
         case 0:
         case 1:
         case 2:
@@ -64,6 +66,9 @@ class RandomRun {
           break;
         case 11:
           ReturnToCheckpoint();
+          break;
+        case 12:
+          Calibrate();
           break;
         default:
           Restart();
@@ -247,6 +252,19 @@ class RandomRun {
     const absl::Status status =
         job_.Do(SkipDocuments{durable + Pick(0, undurable), Ranges(1)});
     ASSERT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+  }
+
+  void Calibrate() {
+    const JobState& state = job_.state();
+    const uint64_t epoch = state.epoch;
+    const Waiting waiting = state.waiting;
+    ASSERT_TRUE(
+        job_.Do(CalibrateCost{QuadraticWorkload(Pick(10, 50'000), state.spec.max_length,
+                                                state.spec.micro_batches),
+                              absl::StrCat(Pick(0, 9))})
+            .ok());
+    EXPECT_EQ(state.epoch, epoch);
+    EXPECT_EQ(state.waiting, waiting);
   }
 
   // Takes a checkpoint, or goes back to the last one taken. What the job then lacks is
