@@ -22,6 +22,7 @@
 #include "server/control/job_registry.h"
 #include "server/metrics/figures_collector.h"
 #include "server/runtime/worker_pool.h"
+#include "server/service/calibration_conversion.h"
 #include "server/service/cost_profile_service.h"
 #include "server/service/field_path.h"
 #include "server/service/packing_service.h"
@@ -96,8 +97,13 @@ class PackingServer::Rooms {
         committer_(*store_),
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
-        jobs_({committer_, *store_, pool_, Clock::Steady(), TokensTravel,
-               std::move(payload_root)},
+        jobs_({committer_,
+               *store_,
+               pool_,
+               Clock::Steady(),
+               TokensTravel,
+               std::move(payload_root),
+               {CostScalesOf, IsSelfCalibrating, DescribeWith}},
               options.max_jobs),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),

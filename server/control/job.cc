@@ -96,6 +96,7 @@ Job::Job(std::string name, ControlEnvironment environment)
       environment_(std::move(environment)),
       recorder_(name_),
       shown_(name_),
+      calibration_(environment_.calibration),
       tokens_(name_, environment_.tokens_travel) {}
 
 absl::Status Job::CheckAlive() {
@@ -230,6 +231,9 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
     tokens_.Reshape(*spec_);
     // Before new steps are formed, the next one is the first of this shape.
     change.reshape = {position.next_step, spec_, state_.epoch, state_.durable};
+  } else if (std::holds_alternative<CalibrateCost>(command)) {
+    spec_ = std::make_shared<const JobSpec>(state_.spec);
+    change.recosted = spec_;
   }
   return absl::OkStatus();
 }
@@ -326,7 +330,10 @@ void Job::EnqueueBarrier(Done done) {
 
 void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
   shown_.Show(change);
-  if (change.reshape.has_value()) latency_.Withdraw(change.reshape->from_step);
+  if (change.reshape.has_value()) {
+    latency_.Withdraw(change.reshape->from_step);
+    calibration_.Begin(change.reshape->epoch);
+  }
   const bool removed = change.removed;
   recorder_.Queue(std::move(change),
                   SecondsBetween(enqueued, environment_.clock.Now()));
@@ -413,6 +420,7 @@ absl::Status Job::RestoreShown() {
     return status;
   }
   recorder_.Reshape(*spec_);
+  calibration_.Begin(state_.epoch);
   return absl::OkStatus();
 }
 

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/control/committer.h"
+#include "server/control/cost_calibration.h"
 #include "server/control/job_change.h"
 #include "server/control/job_recorder.h"
 #include "server/control/job_status.h"
@@ -51,6 +52,7 @@ struct ControlEnvironment {
   // Whether a job of this spec has its payload by value.
   JobTokens::Travel tokens_travel = nullptr;
   PayloadRoot payload_root = {};
+  CalibrationTerms calibration = {};
 };
 
 // Thread-safe. Callbacks run once, under no lock, from the committer's thread or, where
@@ -127,6 +129,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::StatusOr<std::vector<int64_t>> ReportLatency(const LatencyReport& report);
   // What ranks measured of the last `most` steps. NOT_FOUND: the job is not shown.
   absl::StatusOr<std::vector<StepLatency>> Latency(size_t most) const;
+  // What they say of the job's costs. NOT_FOUND as above.
+  absl::StatusOr<CalibrationStatus> Calibration() const;
 
   JobFigures Figures();
 
@@ -165,6 +169,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void OnCommitted(JobChange change, Clock::TimePoint enqueued);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
+  // Sets the scales of the job's costs, where it does so by itself and it is time.
+  void Calibrate();
   JobStatus StatusNow() const EVENPACK_REQUIRES(mutex_);
 
   const std::string name_;
@@ -173,6 +179,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // What was committed. Has locks of its own, as the recorder has.
   ShownJob shown_;
   LatencyWindow latency_;
+  CostCalibration calibration_;
   GroupTable groups_;
   std::atomic<uint64_t> incarnation_ = 0;
 

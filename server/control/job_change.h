@@ -53,6 +53,8 @@ struct NewStep {
 
 struct JobChange {
   std::optional<Reshape> reshape;
+  // Without a reshape: other costs for steps to come. Null: as they were.
+  std::shared_ptr<const JobSpec> recosted;
   // With a reshape.
   std::optional<Restored> restored;
   std::optional<Accepted> accepted;

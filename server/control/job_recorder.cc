@@ -80,6 +80,7 @@ void JobRecorder::AddQueued() {
 void JobRecorder::Add(const Queued& queued) {
   const JobChange& change = queued.change;
   if (change.reshape.has_value()) SetShape(*change.reshape->spec);
+  if (change.recosted != nullptr) shadow_->SetWorkload(change.recosted->workload);
   figures_.commit_seconds.Observe(queued.commit_seconds);
   if (change.accepted.has_value()) {
     StreamFigures& stream = figures_.streams[change.accepted->stream];

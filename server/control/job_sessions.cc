@@ -24,6 +24,22 @@ QueueFigures FiguresOf(const DocumentFifo& queue, uint64_t batches_admitted) {
   return figures;
 }
 
+CalibrationFigures FiguresOf(const CalibrationStatus& status) {
+  const auto of = [](const CostScales& scales) {
+    constexpr double kOne = CostScales::kOne;
+    return ScaleFigures{static_cast<double>(scales.attention_ppm) / kOne,
+                        static_cast<double>(scales.linear_ppm) / kOne};
+  };
+  CalibrationFigures figures;
+  figures.applied = of(status.applied);
+  figures.suggested = of(status.suggested);
+  if (status.measured.has_value()) figures.measured = of(*status.measured);
+  figures.observations = status.observations;
+  figures.separable = status.separable;
+  figures.calibrations = status.calibrations;
+  return figures;
+}
+
 }  // namespace
 
 JobStatus Job::StatusNow() const {
@@ -217,15 +233,44 @@ absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& rep
   auto predicted = shown_.Predict(report);
   if (!predicted.ok()) return predicted;
   recorder_.Add(report, *predicted);
+  std::vector<CostCalibration::Measured> whole;
   for (const MeasuredMicroBatch& measured : report.micro_batches) {
-    if (!measured.attention.has_value() || !report.cp_rank.has_value()) continue;
+    if (measured.forward_ns == 0 && !measured.attention.has_value()) continue;
     const auto step = shown_.FindStep(measured.step);
     // Let go or withdrawn meanwhile.
-    if (!step.ok()) continue;
+    if (!step.ok() || measured.micro_batch >= (*step)->step.micro_batches.size()) {
+      continue;
+    }
+    whole.push_back({*step, measured.micro_batch, measured.forward_ns});
+    if (!measured.attention.has_value() || !report.cp_rank.has_value()) continue;
     latency_.Add(**step, report.dp_rank, *report.cp_rank, measured.micro_batch,
                  *measured.attention);
   }
+  calibration_.Add(whole);
+  if (calibration_.IsDue()) Calibrate();
   return predicted;
+}
+
+void Job::Calibrate() {
+  {
+    MutexLock lock(mutex_);
+    if (!CheckShown().ok()) return;
+    const std::optional<CalibrateCost> command =
+        calibration_.NextCommand(spec_, state_.epoch);
+    if (!command.has_value()) return;
+    CommitEntry entry = NewEntry();
+    Done done = [self = shared_from_this()](const absl::Status& status) {
+      if (status.ok()) self->calibration_.CountCalibration();
+    };
+    if (!Take(*command, entry, done).ok()) return;
+  }
+  Flush();
+}
+
+absl::StatusOr<CalibrationStatus> Job::Calibration() const {
+  const auto spec = shown_.spec();
+  if (spec == nullptr) return JobNotFound(name_);
+  return calibration_.Status(spec);
 }
 
 absl::StatusOr<std::vector<StepLatency>> Job::Latency(size_t most) const {
@@ -236,6 +281,9 @@ absl::StatusOr<std::vector<StepLatency>> Job::Latency(size_t most) const {
 JobFigures Job::Figures() {
   JobFigures figures = recorder_.Figures();
   latency_.AddTo(figures);
+  if (const auto calibration = Calibration(); calibration.ok()) {
+    figures.calibration = FiguresOf(*calibration);
+  }
   MutexLock lock(mutex_);
   if (!state_.created) return figures;
   figures.streams.resize(state_.streams.size());

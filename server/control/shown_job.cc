@@ -29,6 +29,7 @@ void ShownJob::Show(const JobChange& change) {
     return subscriptions_.EndAll(JobNotFound(name_));
   }
   if (change.reshape.has_value()) ShowReshape(*change.reshape);
+  if (change.recosted != nullptr) spec_ = change.recosted;
   if (change.restored.has_value()) {
     window_ = StepWindow(change.restored->next_step, change.restored->digest);
   }
@@ -210,6 +211,11 @@ absl::StatusOr<std::vector<int64_t>> ShownJob::Predict(
     predicted.push_back((*step)->step.micro_batches[measured.micro_batch].workload_ns);
   }
   return predicted;
+}
+
+std::shared_ptr<const JobSpec> ShownJob::spec() const {
+  MutexLock lock(mutex_);
+  return CheckShown().ok() ? spec_ : nullptr;
 }
 
 uint64_t ShownJob::subscribers() const {

@@ -66,6 +66,8 @@ class ShownJob {
   // step that isn't kept, a micro-batch that isn't the rank's.
   absl::StatusOr<std::vector<int64_t>> Predict(const LatencyReport& report) const;
 
+  // That of steps to come; null where the job is not shown.
+  std::shared_ptr<const JobSpec> spec() const;
   uint64_t subscribers() const;
   void AddTo(JobFigures& figures) const;
 

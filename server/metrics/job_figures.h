@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,22 @@ struct ExcessFigures {
   std::array<double, 4> seconds{};
   // Of each rank and step, forward.
   Histogram attention_over_predicted{kRatioBounds};
+};
+
+// By how much the parts of a job's cost model are multiplied.
+struct ScaleFigures {
+  double attention = 1;
+  double linear = 1;
+};
+
+// evenpack.v1.CostCalibration.
+struct CalibrationFigures {
+  ScaleFigures applied;
+  std::optional<ScaleFigures> measured;
+  ScaleFigures suggested;
+  uint64_t observations = 0;
+  bool separable = false;
+  uint64_t calibrations = 0;
 };
 
 struct StreamFigures {
@@ -106,6 +123,7 @@ struct JobFigures {
   uint64_t steps_taken = 0;
   Histogram measured_over_predicted{kRatioBounds};
   ExcessFigures excess;
+  CalibrationFigures calibration;  // now, less what it counts
 };
 
 struct ServerFigures {

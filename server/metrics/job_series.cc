@@ -116,6 +116,20 @@ void AddExcess(const JobFigures& job, MetricFamilies& families) {
                         excess.attention_over_predicted);
 }
 
+void AddCalibration(const JobFigures& job, MetricFamilies& families) {
+  const CalibrationFigures& calibration = job.calibration;
+  const auto add = [&](std::string_view scale, const ScaleFigures& figures) {
+    families.AddValue(Metric::kCostAttentionScale, {job.job, scale}, figures.attention);
+    families.AddValue(Metric::kCostLinearScale, {job.job, scale}, figures.linear);
+  };
+  add(kScaleApplied, calibration.applied);
+  if (calibration.measured.has_value()) add(kScaleMeasured, *calibration.measured);
+  add(kScaleSuggested, calibration.suggested);
+  families.AddCount(Metric::kCostObservations, {job.job}, calibration.observations);
+  families.AddCount(Metric::kCostSeparable, {job.job}, calibration.separable ? 1 : 0);
+  families.AddCount(Metric::kCostCalibrations, {job.job}, calibration.calibrations);
+}
+
 struct CountOfJob {
   Metric metric;
   uint64_t JobFigures::*count;
@@ -165,6 +179,7 @@ void AddJobSeries(const JobFigures& job, MetricFamilies& families) {
   AddQueues(job, families);
   AddSteps(job, families);
   AddExcess(job, families);
+  AddCalibration(job, families);
   for (const CountOfJob& entry : kCounts) {
     families.AddCount(entry.metric, {job.job}, job.*entry.count);
   }

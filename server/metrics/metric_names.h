@@ -26,6 +26,10 @@ inline constexpr std::string_view kShardingNames[] = {"per_sequence", "per_docum
 // By ExcessFigures::seconds.
 inline constexpr std::string_view kCauseNames[] = {"packing", "cp_sharding",
                                                    "communication", "machine"};
+// By CalibrationFigures.
+inline constexpr std::string_view kScaleApplied = "applied";
+inline constexpr std::string_view kScaleMeasured = "measured";
+inline constexpr std::string_view kScaleSuggested = "suggested";
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 
@@ -92,6 +96,11 @@ enum class Metric : uint8_t {
   kEvenSeconds,
   kExcess,
   kAttentionOverPredicted,
+  kCostAttentionScale,
+  kCostLinearScale,
+  kCostObservations,
+  kCostSeparable,
+  kCostCalibrations,
   kProcessStartTime,
   kProcessCpu,
   kProcessResidentMemory,
@@ -269,6 +278,18 @@ inline constexpr MetricDefinition kTable[] = {
     Histogram(Metric::kAttentionOverPredicted,
               "evenpack_job_attention_over_predicted_ratio", {"job"},
               "Measured over predicted forward attention of each rank and step."),
+    Gauge(Metric::kCostAttentionScale, "evenpack_job_cost_attention_scale",
+          {"job", "scale"},
+          "What the cost model's attention is multiplied by: applied, as measured, and "
+          "suggested next."),
+    Gauge(Metric::kCostLinearScale, "evenpack_job_cost_linear_scale", {"job", "scale"},
+          "Likewise of the part that is linear in tokens."),
+    Gauge(Metric::kCostObservations, "evenpack_job_cost_observations", {"job"},
+          "Measured micro-batches that the scales are fitted to."),
+    Gauge(Metric::kCostSeparable, "evenpack_job_cost_scales_separable", {"job"},
+          "1 while these tell the two scales apart."),
+    Counter(Metric::kCostCalibrations, "evenpack_job_cost_calibrations_total", {"job"},
+            "Times that the job set its scales by itself."),
 
     Gauge(Metric::kProcessStartTime, "process_start_time_seconds", {},
           "When the process started, in seconds since 1970-01-01 UTC."),

@@ -153,7 +153,8 @@ absl::StatusOr<WorkloadTable> ReadTable(const v1::CostTable& from,
   return table;
 }
 
-absl::StatusOr<WorkloadTable> Resolve(const v1::Cost& cost, const CostShape& shape) {
+absl::StatusOr<WorkloadTable> ResolveModel(const v1::Cost& cost,
+                                           const CostShape& shape) {
   const auto resolve = [&shape](const CostSpec& spec) {
     return evenpack::ResolveWorkload(spec, shape.max_length, shape.micro_batches);
   };
@@ -179,6 +180,19 @@ absl::StatusOr<WorkloadTable> Resolve(const v1::Cost& cost, const CostShape& sha
   }
 }
 
+absl::StatusOr<WorkloadTable> Resolve(const v1::Cost& cost, const CostShape& shape) {
+  const absl::StatusOr<CostScales> scales = ReadCostScales(cost);
+  if (!scales.ok()) return scales.status();
+  absl::StatusOr<WorkloadTable> table = ResolveModel(cost, shape);
+  if (!table.ok()) return table;
+  return Rescaled(*table, CostScales(), *scales, shape.micro_batches);
+}
+
+// 0 means 1.
+absl::StatusOr<int64_t> ReadCostScale(absl::string_view field, double value) {
+  return value == 0 ? CostScales::kOne : ReadScale(field, value);
+}
+
 absl::StatusOr<KernelLatencyTable> ResolveLatency(const v1::Cost& cost,
                                                   const CostShape& shape) {
   if (cost.kernel_latency().q_lens_size() > 0) {
@@ -198,6 +212,14 @@ absl::StatusOr<KernelLatencyTable> ResolveLatency(const v1::Cost& cost,
 }
 
 }  // namespace
+
+absl::StatusOr<CostScales> ReadCostScales(const v1::Cost& cost) {
+  const auto attention = ReadCostScale("attention_scale", cost.attention_scale());
+  if (!attention.ok()) return attention.status();
+  const auto linear = ReadCostScale("linear_scale", cost.linear_scale());
+  if (!linear.ok()) return linear.status();
+  return CostScales{*attention, *linear};
+}
 
 absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
                                               const CostShape& shape) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "server/core/cost/cost_scales.h"
 #include "server/core/cost/kernel_latency_table.h"
 #include "server/core/cost/model_spec.h"
 #include "server/core/cost/workload_table.h"
@@ -25,8 +26,11 @@ struct CostShape {
   uint32_t context_parallel = 1;
 };
 
-// INVALID_ARGUMENT naming the field, as "cost.analytic.model.name". A profile that the
-// cost names is not looked up: ResolveProfile has been there before.
+// The scales of a cost. INVALID_ARGUMENT naming "attention_scale" or "linear_scale".
+absl::StatusOr<CostScales> ReadCostScales(const v1::Cost& cost);
+
+// With its scales. INVALID_ARGUMENT naming the field, as "cost.analytic.model.name". A
+// profile that the cost names is not looked up: ResolveProfile has been there before.
 absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
                                               const CostShape& shape);
 

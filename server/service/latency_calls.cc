@@ -134,6 +134,21 @@ void ToProto(const StepLatency& from, size_t ranks, v1::StepLatency& to) {
   }
 }
 
+void ToProto(const CostScales& from, v1::CostScales& to) {
+  constexpr double kOne = CostScales::kOne;
+  to.set_attention(static_cast<double>(from.attention_ppm) / kOne);
+  to.set_linear(static_cast<double>(from.linear_ppm) / kOne);
+}
+
+void ToProto(const CalibrationStatus& from, v1::CostCalibration& to) {
+  ToProto(from.applied, *to.mutable_applied());
+  if (from.measured.has_value()) ToProto(*from.measured, *to.mutable_measured());
+  ToProto(from.suggested, *to.mutable_suggested());
+  to.set_observations(from.observations);
+  to.set_separable(from.separable);
+  to.set_calibrations(from.calibrations);
+}
+
 // What 0 means, and no more than `most`.
 size_t Bounded(uint32_t asked, size_t fallback, size_t most) {
   return asked == 0 ? fallback : std::min<size_t>(asked, most);
@@ -164,6 +179,9 @@ void Handle(const ServiceEnvironment& environment, const v1::GetLatencyRequest& 
   if (!steps.ok()) return answer(steps.status());
   const size_t ranks = Bounded(request.ranks(), kDefaultRanks, kMaxRanks);
   for (const StepLatency& step : *steps) ToProto(step, ranks, *response.add_steps());
+  const absl::StatusOr<CalibrationStatus> calibration = (*job)->Calibration();
+  if (!calibration.ok()) return answer(calibration.status());
+  ToProto(*calibration, *response.mutable_calibration());
   answer(absl::OkStatus());
 }
 

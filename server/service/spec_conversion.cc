@@ -78,6 +78,8 @@ void FillParallelism(v1::Parallelism& parallelism) {
 
 void FillCost(v1::Cost& cost) {
   if (cost.workload_case() == v1::Cost::WORKLOAD_NOT_SET) cost.mutable_quadratic();
+  if (cost.attention_scale() == 0) cost.set_attention_scale(1);
+  if (cost.linear_scale() == 0) cost.set_linear_scale(1);
   if (!cost.has_quadratic()) return;
   v1::QuadraticCost& quadratic = *cost.mutable_quadratic();
   if (quadratic.crossover_tokens() == 0) {

@@ -32,7 +32,7 @@ struct PublishedStep {
   Step step;
   // Digest of the step before.
   Digest128 previous;
-  // The spec of the step's epoch.
+  // The spec that the step was decided under.
   std::shared_ptr<const JobSpec> spec;
   // By micro-batch; loads of each by CP rank.
   std::vector<Digest128> micro_batch_digests;

@@ -31,7 +31,8 @@ class ControlRoom {
   FakeClock& clock() { return clock_; }
   Committer& committer() { return committer_; }
   ControlEnvironment environment() {
-    return {committer_, store_, pool_, clock_, tokens_travel_, payload_root_};
+    return {committer_,     store_,        pool_,       clock_,
+            tokens_travel_, payload_root_, calibration_};
   }
   // As ControlEnvironment has it: no job's do unless this was called.
   void SetTokensTravel(std::function<bool(const JobSpec&)> travel) {
@@ -39,6 +40,9 @@ class ControlRoom {
   }
   // As ControlEnvironment has it, for the jobs that are made from here on.
   void SetPayloadRoot(PayloadRoot root) { payload_root_ = std::move(root); }
+
+  // As ControlEnvironment has it, for the jobs that are made from here on.
+  void SetCalibration(CalibrationTerms terms) { calibration_ = std::move(terms); }
 
   // A job whose creation is committed.
   std::shared_ptr<Job> MakeJob(const JobSpec& spec, const std::string& name = "job");
@@ -49,6 +53,7 @@ class ControlRoom {
  private:
   std::function<bool(const JobSpec&)> tokens_travel_;
   PayloadRoot payload_root_;
+  CalibrationTerms calibration_;
   MemoryStore memory_;
   FaultStore store_;
   FakeClock clock_;

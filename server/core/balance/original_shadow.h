@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "server/core/balance/step_balance.h"
@@ -22,6 +23,9 @@ class OriginalShadow {
  public:
   // N, L in tokens, and the costs by which steps are compared.
   OriginalShadow(size_t micro_batches, uint32_t window, WorkloadTable workload);
+
+  // The costs by which steps to come are compared.
+  void SetWorkload(WorkloadTable workload) { workload_ = std::move(workload); }
 
   // The balance of each step that can be formed once `admitted` has come: documents in
   // merged order, such as those of a full global batch. On average there is more than

@@ -82,6 +82,22 @@ TEST_F(ShownJobTest, AJobThatIsNotCreatedOrIsRemovedIsNotFound) {
   refuses();
 }
 
+TEST_F(ShownJobTest, OtherCostsEndNoSubscriptionAndTakeNoStepBack) {
+  job_.Show(Creation());
+  job_.Show(Steps(0, 2));
+  const auto subscription = Subscribe();
+  JobChange change;
+  change.recosted = std::make_shared<const JobSpec>(SmallSpec());
+  job_.Show(change);
+  EXPECT_EQ(job_.spec(), change.recosted);
+  EXPECT_THAT(job_.FindStep(1), IsOk());
+  EXPECT_TRUE(std::holds_alternative<SendStep>(job_.Next(*subscription)));
+  JobChange removal;
+  removal.removed = true;
+  job_.Show(removal);
+  EXPECT_EQ(job_.spec(), nullptr);
+}
+
 TEST_F(ShownJobTest, StepsAreFoundFromTheirCommitUntilTheyAreLetGo) {
   job_.Show(Creation());
   EXPECT_THAT(job_.FindStep(0),

@@ -52,6 +52,12 @@ JobFigures FilledJob(std::string name) {
   job.excess.even_seconds = 1202.5;
   job.excess.seconds = {1203.5, 1204.5, 1205.5, 1206.5};
   job.excess.attention_over_predicted.Observe(0.875, 13);
+  job.calibration.applied = {1.5, 1.25};
+  job.calibration.measured = {2.25, 1.375};
+  job.calibration.suggested = {1.875, 1.375};
+  job.calibration.observations = 1301;
+  job.calibration.separable = true;
+  job.calibration.calibrations = 1302;
   return job;
 }
 

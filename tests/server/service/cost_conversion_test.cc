@@ -333,5 +333,47 @@ TEST(CostConversionTest, RefusedFieldsOfKernelLatencyAreNamed) {
   }
 }
 
+TEST(CostConversionTest, ScalesMultiplyTheTwoPartsWhateverTheModel) {
+  v1::Cost costs[4];
+  costs[0].mutable_quadratic()->set_crossover_tokens(1000);
+  costs[0].mutable_quadratic()->set_ns_per_token(1000);
+  *costs[1].mutable_analytic() = NamedAnalytic();
+  *costs[2].mutable_profiled()->mutable_linear() = NamedAnalytic();
+  *costs[2].mutable_kernel_latency() = Measured();
+  costs[3].mutable_table()->add_tokens(4096);
+  costs[3].mutable_table()->add_attention_ns(1'000'000);
+  costs[3].mutable_table()->add_linear_ns(2'000'000);
+  for (v1::Cost& cost : costs) {
+    const auto plain = ResolveWorkload(cost, kShape);
+    ASSERT_THAT(plain, IsOk());
+    cost.set_attention_scale(2.5);
+    cost.set_linear_scale(0.5);
+    const auto scaled = ResolveWorkload(cost, kShape);
+    ASSERT_THAT(scaled, IsOk());
+    EXPECT_NEAR(static_cast<double>(scaled->AttentionNs(4096)),
+                2.5 * static_cast<double>(plain->AttentionNs(4096)), 1);
+    EXPECT_NEAR(static_cast<double>(scaled->LinearNs(4096)),
+                0.5 * static_cast<double>(plain->LinearNs(4096)), 1);
+  }
+}
+
+TEST(CostConversionTest, RefusesScalesOutOfTheirRange) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double value : {-1.0, 0.001, 101.0, nan}) {
+    v1::Cost cost;
+    cost.mutable_quadratic()->set_crossover_tokens(1000);
+    cost.mutable_quadratic()->set_ns_per_token(1000);
+    cost.set_attention_scale(value);
+    EXPECT_THAT(ResolveWorkload(cost, kShape).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         StartsWith("cost.attention_scale: ")));
+    cost.set_attention_scale(1);
+    cost.set_linear_scale(value);
+    EXPECT_THAT(ResolveWorkload(cost, kShape).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         StartsWith("cost.linear_scale: ")));
+  }
+}
+
 }  // namespace
 }  // namespace evenpack

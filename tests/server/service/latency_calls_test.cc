@@ -220,5 +220,47 @@ TEST_F(LatencyCallsTest, ReportsThatAreRefused) {
                            HasSubstr("micro_batch: 2")));
 }
 
+TEST_F(LatencyCallsTest, WholeMicroBatchesSayHowFarTheCostsAreOff) {
+  v1::JobSpec spec = ServiceSpec();
+  spec.mutable_cost()->mutable_quadratic()->set_crossover_tokens(50);
+  spec.mutable_cost()->set_linear_scale(2);
+  ASSERT_THAT(server_.Create("job", spec), IsGrpcOk());
+  const auto job = server_.jobs().Find("job").value();
+  ASSERT_THAT(DoIngest(*job, 0, std::vector<uint32_t>(8 * 10, 50)), IsOk());
+  v1::GetLatencyRequest request;
+  request.set_job("job");
+  v1::GetLatencyResponse before;
+  ASSERT_THAT(Get(request, before), IsGrpcOk());
+  EXPECT_FALSE(before.calibration().has_measured());
+  EXPECT_EQ(before.calibration().applied().attention(), 1);
+  EXPECT_EQ(before.calibration().applied().linear(), 2);
+  EXPECT_EQ(before.calibration().suggested().linear(), 2);
+  for (uint64_t step = 0; step < 10; ++step) {
+    for (const uint32_t rank : {0U, 1U}) {
+      v1::ReportLatencyRequest report;
+      report.set_job("job");
+      report.set_dp_rank(rank);
+      for (uint32_t i = 2 * rank; i < 2 * rank + 2; ++i) {
+        v1::MicroBatchLatency& measured = *report.add_micro_batches();
+        measured.set_step(step);
+        measured.set_micro_batch(i);
+        const auto decided = job->FindStep(step).value();
+        measured.set_forward_ns(3 * decided->step.micro_batches[i].workload_ns / 2);
+      }
+      ASSERT_THAT(Report(report), IsGrpcOk());
+    }
+  }
+  // All micro-batches are alike: only the common scale can be told.
+  v1::GetLatencyResponse after;
+  ASSERT_THAT(Get(request, after), IsGrpcOk());
+  EXPECT_EQ(after.calibration().observations(), 40U);
+  EXPECT_FALSE(after.calibration().separable());
+  EXPECT_NEAR(after.calibration().measured().attention(), 1.5, 0.01);
+  EXPECT_NEAR(after.calibration().measured().linear(), 3, 0.01);
+  EXPECT_EQ(after.calibration().suggested().attention(), 1.25);
+  EXPECT_EQ(after.calibration().suggested().linear(), 2.5);
+  EXPECT_EQ(after.calibration().calibrations(), 0U);
+}
+
 }  // namespace
 }  // namespace evenpack

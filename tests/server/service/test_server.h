@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "server/service/calibration_conversion.h"
 #include "server/service/service_environment.h"
 #include "tests/testing/control_room.h"
 
@@ -52,11 +53,17 @@ class TestServer {
     return {jobs_, calls_, messages_, errors_, *profiles_};
   }
 
+  // As the server has it.
+  ControlEnvironment job_environment() {
+    room_.SetCalibration({CostScalesOf, IsSelfCalibrating, DescribeWith});
+    return room_.environment();
+  }
+
   ControlRoom room_;
   const std::shared_ptr<CostProfileRegistry> profiles_ =
       std::make_shared<CostProfileRegistry>(room_.committer(), room_.store(),
                                             room_.clock());
-  JobRegistry jobs_{room_.environment(), kMaxJobs};
+  JobRegistry jobs_{job_environment(), kMaxJobs};
   StreamCalls calls_;
   StepMessages messages_{1 << 20};
   ErrorCounts errors_;

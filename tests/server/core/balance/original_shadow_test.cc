@@ -47,6 +47,14 @@ TEST(OriginalShadowTest, StepsOfLeftOversAloneAreNotReturned) {
               ElementsAre(2000, 4000));
 }
 
+TEST(OriginalShadowTest, OtherCostsHoldForStepsToComeAndLoseNothing) {
+  OriginalShadow shadow(2, 10, testing::QuadraticWorkload(1'000'000'000, 100));
+  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({10, 10, 10}))), ElementsAre(10000));
+  // Attention as dear as the rest at 10 tokens.
+  shadow.SetWorkload(testing::QuadraticWorkload(10, 100));
+  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({10}))), ElementsAre(20000));
+}
+
 struct Sums {
   double degrees = 0;
   double max = 0;
