@@ -106,13 +106,43 @@ std::string StragglerText(const v1::GetLatencyResponse& latency) {
                       " us a step\n");
 }
 
-}  // namespace
+// By how much the job's costs are off; empty where no micro-batch was measured.
+std::string CalibrationText(const v1::CostCalibration& calibration) {
+  if (calibration.observations() == 0) return "";
+  if (!calibration.has_measured()) {
+    return absl::StrCat("\n", calibration.observations(),
+                        " micro-batches were measured, too few to hold against the "
+                        "job's costs\n");
+  }
+  TextTable table({{"costs are multiplied by", kLeft}, {"attention"}, {"linear"}});
+  const auto add = [&table](const char* name, const v1::CostScales& scales) {
+    table.AddRow({name, absl::StrFormat("%.4f", scales.attention()),
+                  absl::StrFormat("%.4f", scales.linear())});
+  };
+  add("applied", calibration.applied());
+  add("measured", calibration.measured());
+  add("suggested", calibration.suggested());
+  return absl::StrCat(
+      "\n", table.ToString(), "from ", calibration.observations(), " micro-batches",
+      calibration.separable()
+          ? "\n"
+          : ", which don't tell the two apart: one factor for both\n",
+      calibration.calibrations() == 0
+          ? ""
+          : absl::StrCat("set by the server ", calibration.calibrations(), " times\n"));
+}
 
-std::string LatencyText(const v1::GetLatencyResponse& latency) {
+std::string AttentionText(const v1::GetLatencyResponse& latency) {
   if (latency.steps().empty()) return "no rank has reported of a step's attention\n";
   std::string text = StepsText(latency);
   if (const v1::StepLatency* last = LastWhole(latency)) text += RanksText(*last);
   return text + StragglerText(latency);
+}
+
+}  // namespace
+
+std::string LatencyText(const v1::GetLatencyResponse& latency) {
+  return AttentionText(latency) + CalibrationText(latency.calibration());
 }
 
 std::string LatencyJson(const v1::GetLatencyResponse& latency) {

@@ -10,8 +10,8 @@ class GetLatencyResponse;
 
 namespace evenpack {
 
-// A table of the steps and why they took so long, the ranks of the last whole one, and
-// which rank was latest most often.
+// A table of the steps and why they took so long, the ranks of the last whole one,
+// which rank was latest most often, and by how much the job's costs are off.
 std::string LatencyText(const v1::GetLatencyResponse& latency);
 // evenpack.v1.GetLatencyResponse as message_json.h writes it.
 std::string LatencyJson(const v1::GetLatencyResponse& latency);

@@ -202,7 +202,9 @@ CommandDefinition LatencyDefinition() {
           Joined({{kJob,
                    {"--steps", kValue, "N", "the last steps, at most 64 (8)"},
                    {"--ranks", kValue, "N",
-                    "ranks of each, the latest first, at most 1024 (16)"}},
+                    "ranks of each, the latest first, at most 1024 (16)"},
+                   {"--apply", kSwitch, "",
+                    "update the job with the scales that are suggested for its costs"}},
                   ServerFlags()})};
 }
 

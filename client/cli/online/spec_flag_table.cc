@@ -69,6 +69,13 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
        "attention as the server's cost profile of this name was measured: for adaptive "
        "sharding, and with --model for the workload",
        kCost},
+      {"--attention-scale", kValue, "X",
+       "what the cost of attention is multiplied by, as `latency` suggests (1)", kCost},
+      {"--linear-scale", kValue, "X", "likewise the cost that is linear in tokens (1)",
+       kCost},
+      {"--self-calibrating", kBoolean, "true|false",
+       "let the server set the two by itself, as trainers' latencies suggest (false)",
+       kCost},
       {"--sharding", kValue, "per_sequence|per_document|adaptive|contiguous",
        "how micro-batches are cut over CP ranks (by layout)", kConsumer},
       {"--layout", kValue, "native|megatron_thd|te_thd|pytorch_cp|ring_llama3|hf_flat",

@@ -33,6 +33,8 @@ constexpr Range kNsPerToken = {1, 1'000'000'000};
 constexpr Range kMostDelay = {0, 1'000'000'000'000};
 constexpr Range kWeight = {1, 1'000'000};
 constexpr double kMostBacklog = 1e6;
+constexpr double kLeastScale = 0.01;
+constexpr double kMostScale = 100;
 
 // By the numbers of the enums, less the unspecified 0.
 constexpr std::array<std::string_view, 2> kMergeNames = {"interleave", "arrival"};
@@ -312,6 +314,21 @@ void ApplyCost(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,
   }
 }
 
+void ApplyScales(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
+  const double attention = reader.Real("--attention-scale", kLeastScale, kMostScale, 1);
+  const double linear = reader.Real("--linear-scale", kLeastScale, kMostScale, 1);
+  const bool calibrating = reader.Boolean("--self-calibrating", false);
+  if (IsGiven(values, "--attention-scale")) {
+    spec.mutable_cost()->set_attention_scale(attention);
+  }
+  if (IsGiven(values, "--linear-scale")) {
+    spec.mutable_cost()->set_linear_scale(linear);
+  }
+  if (IsGiven(values, "--self-calibrating")) {
+    spec.mutable_cost()->set_self_calibrating(calibrating);
+  }
+}
+
 void ApplyConsumer(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
   spec.set_sharding(
       Named("--sharding", kShardingNames, spec.sharding(), values, reader));
@@ -345,6 +362,7 @@ absl::StatusOr<std::vector<std::string>> ApplySpecFlags(const FlagValues& values
   }
   ApplyPolicy(values, spec, reader, unused);
   ApplyCost(values, spec, reader, unused);
+  ApplyScales(values, spec, reader);
   ApplyConsumer(values, spec, reader);
   if (!reader.status().ok()) return reader.status();
   return unused;

@@ -24,7 +24,6 @@ namespace {
 
 using testing::ControlRoom;
 using testing::Describe;
-using testing::Do;
 using testing::DoIngest;
 using testing::DoUpdate;
 using testing::Draw;
@@ -147,7 +146,7 @@ class CostCalibrationTest : public ::testing::Test {
       for (; next < decided; ++next) ASSERT_THAT(trainer.Execute(job, next), IsOk());
     }
   }
-  CalibrationStatus Status(Job& job) {
+  static CalibrationStatus Status(Job& job) {
     // What was decided is committed then.
     EXPECT_THAT(Describe(job), IsOk());
     return job.Calibration().value();

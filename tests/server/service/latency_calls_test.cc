@@ -226,7 +226,7 @@ TEST_F(LatencyCallsTest, WholeMicroBatchesSayHowFarTheCostsAreOff) {
   spec.mutable_cost()->set_linear_scale(2);
   ASSERT_THAT(server_.Create("job", spec), IsGrpcOk());
   const auto job = server_.jobs().Find("job").value();
-  ASSERT_THAT(DoIngest(*job, 0, std::vector<uint32_t>(8 * 10, 50)), IsOk());
+  ASSERT_THAT(DoIngest(*job, 0, std::vector<uint32_t>(80, 50)), IsOk());
   v1::GetLatencyRequest request;
   request.set_job("job");
   v1::GetLatencyResponse before;

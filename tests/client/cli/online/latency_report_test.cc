@@ -67,6 +67,34 @@ TEST(LatencyReportTest, SaysWhereNothingWasReportedAndNobodyWasLate) {
   EXPECT_EQ(even.find("latest in"), std::string::npos);
 }
 
+TEST(LatencyReportTest, SaysByHowMuchTheCostsAreOff) {
+  EXPECT_EQ(LatencyText(Latency(R"(
+      calibration { applied { attention: 1.25 linear: 1 }
+                    measured { attention: 1.99812 linear: 1.0021 }
+                    suggested { attention: 1.5625 linear: 1 }
+                    observations: 400 separable: true calibrations: 1 })")),
+            "no rank has reported of a step's attention\n"
+            "\n"
+            "costs are multiplied by  attention  linear\n"
+            "applied                     1.2500  1.0000\n"
+            "measured                    1.9981  1.0021\n"
+            "suggested                   1.5625  1.0000\n"
+            "from 400 micro-batches\n"
+            "set by the server 1 times\n");
+  EXPECT_NE(LatencyText(Latency(R"(
+      calibration { applied { attention: 1 linear: 1 }
+                    measured { attention: 1 linear: 1 }
+                    suggested { attention: 1 linear: 1 } observations: 32 })"))
+                .find("from 32 micro-batches, which don't tell the two apart: one "
+                      "factor for both\n"),
+            std::string::npos);
+  EXPECT_EQ(LatencyText(Latency(R"(
+      calibration { applied { attention: 1 linear: 1 } observations: 31 })")),
+            "no rank has reported of a step's attention\n"
+            "\n31 micro-batches were measured, too few to hold against the job's "
+            "costs\n");
+}
+
 TEST(LatencyReportTest, TheJsonIsTheMessage) {
   const nlohmann::json json = nlohmann::json::parse(LatencyJson(ThreeSteps()));
   EXPECT_EQ(json["steps"][1]["excess"]["cp_sharding_ns"], 2000);
