@@ -30,9 +30,11 @@ constexpr std::array<const char*, 4> kPaths = {"spec.json", "spec.yaml",
 bool HasJson(const v1::JobSpec& spec) {
   const v1::HardwareFigures& a = spec.cost().analytic().hardware().figures();
   const v1::HardwareFigures& b = spec.cost().profiled().linear().hardware().figures();
-  for (const double value : {spec.backlog_limit(), a.peak_flops(), a.linear_fraction(),
-                             a.attention_fraction(), b.peak_flops(),
-                             b.linear_fraction(), b.attention_fraction()}) {
+  for (const double value :
+       {spec.backlog_limit(), a.peak_flops(), a.linear_fraction(),
+        a.attention_fraction(), b.peak_flops(), b.linear_fraction(),
+        b.attention_fraction(), spec.cost().attention_scale(),
+        spec.cost().linear_scale()}) {
     if (!std::isfinite(value)) return false;
   }
   return true;

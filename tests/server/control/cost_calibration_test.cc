@@ -157,11 +157,12 @@ class CostCalibrationTest : public ::testing::Test {
 };
 
 TEST_F(CostCalibrationTest, AJobThatAsksForItCorrectsAModelWrongByTwoInFiftySteps) {
-  for (const CostScales truth :
-       {CostScales{2 * kOne, kOne}, CostScales{kOne / 2, kOne}}) {
+  for (const CostScales truth : {CostScales{2 * kOne, kOne}, CostScales{kOne / 2, kOne},
+                                 CostScales{kOne, 2 * kOne}}) {
     sent_ = 0;
-    const auto job = room_.MakeJob(SpecWith(CostScales(), "auto"),
-                                   absl::StrCat(truth.attention_ppm));
+    const auto job =
+        room_.MakeJob(SpecWith(CostScales(), "auto"),
+                      absl::StrCat(truth.attention_ppm, "-", truth.linear_ppm));
     Trainer trainer(truth, 1);
     Train(*job, trainer, 50);
     const CalibrationStatus status = Status(*job);
