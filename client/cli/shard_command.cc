@@ -28,12 +28,14 @@ namespace {
 // first one pays for memory that is touched for the first time.
 constexpr double kShortSeconds = 0.01;
 constexpr size_t kRepetitions = 9;
+constexpr FlagReader::Range kPicoseconds = {0, 100'000'000};
 
 struct ShardFlags {
   FeedFlags feed;
   uint32_t context_parallel = 1;
   Sharding sharding = Sharding::kPerSequence;
   uint32_t pad_to = 0;
+  HybridRule hybrid;
   KernelLatencyTable table;
 };
 
@@ -46,6 +48,11 @@ absl::StatusOr<ShardFlags> ReadShardFlags(const FlagValues& values) {
   flags.context_parallel = reader.Integer32("--cp", {1, kMaxContextParallel});
   flags.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
   flags.pad_to = reader.Integer32("--pad-to", {0, kMaxPadMultiple}, 0);
+  HybridRule& hybrid = flags.hybrid;
+  hybrid.token_tolerance_ppm = reader.Integer32("--hybrid-tolerance", {0, 1'000'000},
+                                                hybrid.token_tolerance_ppm);
+  hybrid.token_ps = reader.Integer32("--hybrid-token-ps", kPicoseconds, 0);
+  hybrid.cut_token_ps = reader.Integer32("--hybrid-cut-token-ps", kPicoseconds, 0);
   const AnalyticCost cost = ReadModel(values, reader);
   if (!reader.status().ok()) return reader.status();
   absl::StatusOr<KernelLatencyTable> table = KernelLatencyTable::FromTileModel(
@@ -68,8 +75,9 @@ absl::StatusOr<TimedPlan> Plan(const ShardFlags& flags,
   std::vector<double> seconds;
   do {
     const auto start = std::chrono::steady_clock::now();
-    absl::StatusOr<ShardPlan> plan = PlanSharding(
-        flags.sharding, lengths, flags.context_parallel, flags.pad_to, flags.table);
+    absl::StatusOr<ShardPlan> plan =
+        PlanSharding(flags.sharding, lengths, flags.context_parallel, flags.pad_to,
+                     flags.table, flags.hybrid);
     const std::chrono::duration<double> taken =
         std::chrono::steady_clock::now() - start;
     if (!plan.ok()) return InFlagNames(plan.status());

@@ -10,8 +10,8 @@
 namespace evenpack {
 
 // By the numbers of Sharding.
-inline constexpr std::array<std::string_view, 4> kShardingNames = {
-    "per_sequence", "per_document", "adaptive", "contiguous"};
+inline constexpr std::array<std::string_view, 5> kShardingNames = {
+    "per_sequence", "per_document", "adaptive", "contiguous", "hybrid"};
 
 inline std::string_view ShardingName(Sharding sharding) {
   return kShardingNames[static_cast<size_t>(sharding)];

@@ -22,6 +22,9 @@ inline constexpr FlagDefinition kBacklogLimitFlag = {
     "--backlog-limit", FlagKind::kValue, "B",
     "wlb, balanced: global batches' worth of waiting tokens above which nothing is "
     "admitted (4)"};
+inline constexpr FlagDefinition kHybridToleranceFlag = {
+    "--hybrid-tolerance", FlagKind::kValue, "PPM",
+    "hybrid: how far a rank's tokens may be from the mean, in millionths (20000)"};
 inline constexpr FlagDefinition kCrossoverFlag = {
     "--crossover", FlagKind::kValue, "T",
     "workload d^2/T + d: the length at which attention costs as much as the rest "

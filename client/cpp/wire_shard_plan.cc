@@ -25,6 +25,8 @@ std::optional<Sharding> ReadSharding(v1::Sharding sharding) {
       return Sharding::kPerDocument;
     case v1::SHARDING_CONTIGUOUS:
       return Sharding::kContiguous;
+    case v1::SHARDING_HYBRID:
+      return Sharding::kHybrid;
     default:
       return std::nullopt;
   }
@@ -41,9 +43,29 @@ absl::Status ReadSlotStarts(const v1::ShardPlan& message, ShardPlan& plan) {
     if (start < previous) return DataLoss("plan.slot_starts falls at ", start);
     previous = start;
   }
-  if (plan.slot_starts.front() != 0 || plan.slot_starts.back() != plan.tokens()) {
+  const uint64_t end = plan.sharding == Sharding::kHybrid ? kWholeShare : plan.tokens();
+  if (plan.slot_starts.front() != 0 || plan.slot_starts.back() != end) {
     return DataLoss("plan.slot_starts runs from ", plan.slot_starts.front(), " to ",
-                    plan.slot_starts.back(), "; expected: 0 to ", plan.tokens());
+                    plan.slot_starts.back(), "; expected: 0 to ", end);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadOwners(const v1::ShardPlan& message, ShardPlan& plan) {
+  const bool hybrid = plan.sharding == Sharding::kHybrid;
+  absl::Status status =
+      CheckSize("plan.owner", message.owner_size(), hybrid ? plan.documents() : 0);
+  if (!status.ok()) return status;
+  if (hybrid && plan.pad_multiple != 0) {
+    return DataLoss("plan.pad_multiple is ", plan.pad_multiple,
+                    "; expected: 0 with hybrid sharding");
+  }
+  for (const uint32_t owner : message.owner()) {
+    if (owner > plan.context_parallel) {
+      return DataLoss("plan.owner is ", owner, "; expected: 0 (cut) to ",
+                      plan.context_parallel, ", one more than a rank");
+    }
+    plan.owner.push_back(owner == 0 ? kCutDocument : static_cast<uint16_t>(owner - 1));
   }
   return absl::OkStatus();
 }
@@ -121,6 +143,7 @@ absl::StatusOr<ShardPlan> ReadShardPlan(const v1::ShardPlan& message,
   absl::Status status = *sharding == Sharding::kPerDocument
                             ? ReadCuts(message, plan)
                             : ReadSlotStarts(message, plan);
+  status.Update(ReadOwners(message, plan));
   if (!status.ok()) return status;
   return plan;
 }

@@ -42,6 +42,8 @@ size_t ShardingIndex(Sharding sharding) {
       return 0;
     case Sharding::kContiguous:
       return 2;
+    case Sharding::kHybrid:
+      return 3;
     default:
       return 1;
   }

@@ -93,8 +93,8 @@ struct JobFigures {
   Histogram long_document_share{kShareBounds};
   // Of each document, when its last piece is emitted.
   Histogram document_delay{kDelayBounds};
-  // Micro-batches by Sharding: per_sequence, per_document, contiguous.
-  std::array<uint64_t, 3> shardings{};
+  // Micro-batches by Sharding: per_sequence, per_document, contiguous, hybrid.
+  std::array<uint64_t, 4> shardings{};
   // Of a micro-batch: most loaded CP rank over the mean, by attended pairs.
   Histogram context_parallel_imbalance{kImbalanceBounds};
 

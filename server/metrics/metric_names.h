@@ -22,7 +22,7 @@ inline constexpr std::string_view kPackingOriginal = "original";
 // By JobFigures::steps and JobFigures::shardings.
 inline constexpr std::string_view kKindNames[] = {"full_batch", "backlog", "drain"};
 inline constexpr std::string_view kShardingNames[] = {"per_sequence", "per_document",
-                                                      "contiguous"};
+                                                      "contiguous", "hybrid"};
 // By ExcessFigures::seconds.
 inline constexpr std::string_view kCauseNames[] = {"packing", "cp_sharding",
                                                    "communication", "machine"};

@@ -40,6 +40,8 @@ inline std::optional<Sharding> FromProto(v1::Sharding sharding) {
       return Sharding::kAdaptive;
     case v1::SHARDING_CONTIGUOUS:
       return Sharding::kContiguous;
+    case v1::SHARDING_HYBRID:
+      return Sharding::kHybrid;
     default:
       return std::nullopt;
   }
@@ -55,6 +57,8 @@ inline v1::Sharding ToProto(Sharding sharding) {
       return v1::SHARDING_ADAPTIVE;
     case Sharding::kContiguous:
       return v1::SHARDING_CONTIGUOUS;
+    case Sharding::kHybrid:
+      return v1::SHARDING_HYBRID;
   }
   return v1::SHARDING_UNSPECIFIED;
 }

@@ -52,6 +52,11 @@ constexpr std::array<FieldName, 18> kFieldNames = {{
     {"kernel_latency", "cost.kernel_latency"},
 }};
 
+void FillHybrid(v1::HybridSharding& hybrid) {
+  if (hybrid.has_token_tolerance_ppm()) return;
+  hybrid.set_token_tolerance_ppm(HybridRule().token_tolerance_ppm);
+}
+
 v1::Sharding DefaultSharding(v1::Layout layout) {
   switch (layout) {
     case v1::LAYOUT_RING_LLAMA3:
@@ -147,6 +152,10 @@ absl::Status ReadLayout(const v1::JobSpec& from, JobSpec& to) {
   to.layout.pad_tokens_to = layout.pad_tokens_to();
   to.layout.shape_ladder = {layout.shape_ladder().begin(), layout.shape_ladder().end()};
   to.layout.sequence_parallel = layout.sequence_parallel();
+  if (from.has_hybrid()) {
+    to.hybrid = {from.hybrid().token_tolerance_ppm(), from.hybrid().token_ps(),
+                 from.hybrid().cut_token_ps()};
+  }
   return absl::OkStatus();
 }
 
@@ -179,7 +188,7 @@ absl::Status ReadCost(const v1::Cost& given, const ProfileFinder& profiles,
                     : Under("spec", workload.status());
   }
   to.workload = *std::move(workload);
-  // Also where sharding is not adaptive: what ranks measure is held against it.
+  // Also where no sharding is chosen by it: what ranks measure is held against it.
   absl::StatusOr<KernelLatencyTable> latency = ResolveKernelLatency(from, shape);
   if (!latency.ok()) return Under("spec", latency.status());
   to.kernel_latency = *std::move(latency);
@@ -213,6 +222,9 @@ void FillDefaults(v1::JobSpec& spec) {
   if (layout.layout() == v1::LAYOUT_UNSPECIFIED) layout.set_layout(v1::LAYOUT_NATIVE);
   if (spec.sharding() == v1::SHARDING_UNSPECIFIED) {
     spec.set_sharding(DefaultSharding(layout.layout()));
+  }
+  if (spec.sharding() == v1::SHARDING_HYBRID || spec.has_hybrid()) {
+    FillHybrid(*spec.mutable_hybrid());
   }
   FillCost(*spec.mutable_cost());
   if (spec.payload_mode() == v1::PAYLOAD_MODE_UNSPECIFIED) {

@@ -149,6 +149,9 @@ void ToProto(const ShardPlan& plan, std::span<const uint64_t> rank_tokens,
   CopyUnlessZero(plan.cursor, *to.mutable_cursor());
   CopyColumn(rank_tokens, *to.mutable_rank_tokens());
   CopyUnlessZero(rank_padding, *to.mutable_rank_padding());
+  for (const uint16_t owner : plan.owner) {
+    to.add_owner(owner == kCutDocument ? 0 : owner + 1U);
+  }
   to.set_digest(DigestBytes(PlanDigest(plan)));
 }
 

@@ -109,6 +109,11 @@ void AddLayouts(std::vector<Example>& examples) {
     spec.mutable_consumer_layout()->set_layout(v1::LAYOUT_HF_FLAT);
     spec.mutable_consumer_layout()->set_pad_tokens_to(16);
   }));
+  examples.push_back(With("hybrid", [](v1::JobSpec& spec) {
+    spec.mutable_parallelism()->set_context(3);
+    spec.set_sharding(v1::SHARDING_HYBRID);
+    spec.mutable_hybrid()->set_cut_token_ps(300);
+  }));
   examples.push_back(With("adaptive", [](v1::JobSpec& spec) {
     spec.mutable_parallelism()->set_context(4);
     spec.set_sharding(v1::SHARDING_ADAPTIVE);

@@ -197,7 +197,7 @@ LAYOUT_CASES: list[tuple[Change, Refusal]] = [
     ),
     (
         lambda s: setattr(s, "sharding", job_pb2.SHARDING_CONTIGUOUS),
-        spec_field("sharding", "contiguous", "adaptive for the layout native"),
+        spec_field("sharding", "contiguous", "hybrid for the layout native"),
     ),
     (
         lambda s: setattr(s.consumer_layout, "layout", 77),

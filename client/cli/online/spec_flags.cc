@@ -32,6 +32,7 @@ constexpr Range kCrossover = {1, std::numeric_limits<uint32_t>::max()};
 constexpr Range kNsPerToken = {1, 1'000'000'000};
 constexpr Range kMostDelay = {0, 1'000'000'000'000};
 constexpr Range kWeight = {1, 1'000'000};
+constexpr Range kPicoseconds = {0, 100'000'000};
 constexpr double kMostBacklog = 1e6;
 constexpr double kLeastScale = 0.01;
 constexpr double kMostScale = 100;
@@ -91,6 +92,19 @@ constexpr NumberFlag kNumberFlags[] = {
     {"--pad-tokens-to", kFromZero32,
      [](v1::JobSpec& spec, uint64_t value) {
        spec.mutable_consumer_layout()->set_pad_tokens_to(Narrow(value));
+     }},
+    {"--hybrid-tolerance",
+     {0, 1'000'000},
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_hybrid()->set_token_tolerance_ppm(Narrow(value));
+     }},
+    {"--hybrid-token-ps", kPicoseconds,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_hybrid()->set_token_ps(static_cast<int64_t>(value));
+     }},
+    {"--hybrid-cut-token-ps", kPicoseconds,
+     [](v1::JobSpec& spec, uint64_t value) {
+       spec.mutable_hybrid()->set_cut_token_ps(static_cast<int64_t>(value));
      }},
     {"--retain-checkpoints",
      {1, 1000},

@@ -34,6 +34,8 @@ void ReadMethod(const FlagValues& values, FlagReader& reader,
     method.placing =
         static_cast<MicroBatchPlacing>(reader.OneOf("--placement", kPlacingNames));
   }
+  method.token_tolerance_ppm = reader.Integer32("--hybrid-tolerance", {0, 1'000'000},
+                                                method.token_tolerance_ppm);
   method.window_batches =
       reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
   method.split_documents = reader.Boolean("--split-documents", method.split_documents);

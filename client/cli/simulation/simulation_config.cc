@@ -111,6 +111,7 @@ void ReadJob(const JobSpec& spec, SimulationInput& input) {
   method.split_documents = spec.policy.split_documents;
   method.window_batches = spec.policy.window_batches;
   method.sharding = spec.sharding;
+  method.token_tolerance_ppm = spec.hybrid.token_tolerance_ppm;
 }
 
 // "spec.window" as "job.window".

@@ -55,6 +55,8 @@ struct SimulationMethod {
   uint32_t window_batches = 1;
   Sharding sharding = Sharding::kAdaptive;
   MicroBatchPlacing placing = MicroBatchPlacing::kGiven;
+  // Of hybrid sharding.
+  uint32_t token_tolerance_ppm = HybridRule().token_tolerance_ppm;
 };
 
 // "wlb, adaptive".

@@ -17,7 +17,16 @@ enum class Sharding : uint8_t {
   kPerDocument = 1,
   kAdaptive = 2,    // of a job only: one of the two above is chosen per micro-batch
   kContiguous = 3,  // one run of tokens for each rank
+  // Some documents whole on a rank, the others cut. Of a job: this or one of the first
+  // two is chosen per micro-batch.
+  kHybrid = 4,
 };
+
+// Whether the engine chooses one for each micro-batch of a job with this one, by
+// predicted latency.
+inline bool IsChosenPerMicroBatch(Sharding sharding) {
+  return sharding == Sharding::kAdaptive || sharding == Sharding::kHybrid;
+}
 
 struct MicroBatch {
   // In sequence order.

@@ -165,7 +165,7 @@ bool IsStep(const Step& step) {
   return step.kind <= StepKind::kDrain &&
          std::all_of(step.micro_batches.begin(), step.micro_batches.end(),
                      [](const MicroBatch& micro_batch) {
-                       return micro_batch.sharding <= Sharding::kContiguous &&
+                       return micro_batch.sharding <= Sharding::kHybrid &&
                               micro_batch.sharding != Sharding::kAdaptive &&
                               ArePieces(micro_batch.documents);
                      });

@@ -108,15 +108,20 @@ void Code(Coder& coder, MaybeConst<LayoutSpec> auto& layout) {
 }
 
 template <typename Coder>
+void Code(Coder& coder, MaybeConst<HybridRule> auto& rule) {
+  coder.All(rule.token_tolerance_ppm, rule.token_ps, rule.cut_token_ps);
+}
+
+template <typename Coder>
 void Code(Coder& coder, MaybeConst<JobSpec> auto& spec) {
   coder.All(spec.streams, spec.merge, spec.micro_batches, spec.data_parallel,
             spec.context_parallel, spec.tensor_parallel, spec.pipeline_parallel,
             spec.virtual_pipeline_group, spec.expert_parallel, spec.window,
             spec.max_length, spec.policy, spec.split_overlong, spec.max_delay,
-            spec.backlog_limit, spec.layout, spec.sharding, spec.retain_checkpoints,
-            spec.max_steps_ahead, spec.max_buffered_tokens, spec.max_buffered_documents,
-            spec.max_buffered_bytes, spec.workload, spec.kernel_latency,
-            spec.description);
+            spec.backlog_limit, spec.layout, spec.sharding, spec.hybrid,
+            spec.retain_checkpoints, spec.max_steps_ahead, spec.max_buffered_tokens,
+            spec.max_buffered_documents, spec.max_buffered_bytes, spec.workload,
+            spec.kernel_latency, spec.description);
 }
 
 inline void Code(ByteWriter& coder, const LengthSketch& sketch) {

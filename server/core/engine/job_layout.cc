@@ -13,8 +13,8 @@ namespace evenpack {
 namespace {
 
 // By the numbers of Sharding.
-constexpr std::array<absl::string_view, 4> kShardings = {"per_sequence", "per_document",
-                                                         "adaptive", "contiguous"};
+constexpr std::array<absl::string_view, 5> kShardings = {
+    "per_sequence", "per_document", "adaptive", "contiguous", "hybrid"};
 
 std::string NameOf(Sharding sharding) {
   const auto number = static_cast<size_t>(sharding);
@@ -30,8 +30,9 @@ struct Shardings {
 Shardings ShardingsOf(Layout layout) {
   switch (layout) {
     case Layout::kNative:
-      return {{Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kAdaptive},
-              "per_sequence, per_document or adaptive"};
+      return {{Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kAdaptive,
+               Sharding::kHybrid},
+              "per_sequence, per_document, adaptive or hybrid"};
     case Layout::kMegatronThd:
     case Layout::kTeThd:
     case Layout::kPytorchCp:
@@ -71,11 +72,12 @@ absl::Status ValidateSharding(const JobSpec& spec) {
                         absl::StrCat(shardings.names, " for the layout ",
                                      LayoutName(spec.layout.kind)));
   }
-  if (spec.sharding == Sharding::kAdaptive && spec.kernel_latency.empty()) {
+  if (IsChosenPerMicroBatch(spec.sharding) && spec.kernel_latency.empty()) {
     return InvalidField("kernel_latency", "an empty table",
-                        "a table of kernel latencies, which adaptive sharding needs");
+                        absl::StrCat("a table of kernel latencies, which ",
+                                     NameOf(spec.sharding), " sharding needs"));
   }
-  return absl::OkStatus();
+  return Validate(spec.hybrid);
 }
 
 // Tokens, padding included, up to which the policy fills a micro-batch.

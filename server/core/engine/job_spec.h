@@ -14,6 +14,7 @@
 #include "server/core/cost/workload_table.h"
 #include "server/core/document/layout.h"
 #include "server/core/document/micro_batch.h"
+#include "server/core/sharding/hybrid_rule.h"
 
 namespace evenpack {
 
@@ -125,6 +126,8 @@ struct JobSpec {
   LayoutSpec layout;
   // One that the layout has.
   Sharding sharding = Sharding::kPerDocument;
+  // Read by Sharding::kHybrid alone.
+  HybridRule hybrid;
 
   // Checkpoints that must stay restorable: steps before the oldest of them are let go.
   // 1 to 1,000.
@@ -143,7 +146,7 @@ struct JobSpec {
 
   // Resolved when the job is created or updated, for lengths up to max_length.
   WorkloadTable workload;
-  // Needed by Sharding::kAdaptive alone.
+  // Needed by Sharding::kAdaptive and kHybrid alone.
   KernelLatencyTable kernel_latency;
 
   // The spec as its creator wrote it, in bytes that the engine keeps and does not read.

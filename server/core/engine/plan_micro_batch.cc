@@ -27,7 +27,7 @@ absl::StatusOr<ShardPlan> PlanMicroBatch(const JobSpec& spec,
   const std::vector<uint32_t> lengths = LengthsOf(micro_batch.documents);
   absl::StatusOr<ShardPlan> plan =
       PlanSharding(micro_batch.sharding, lengths, spec.context_parallel,
-                   PadTo(spec, micro_batch.sharding), spec.kernel_latency);
+                   PadTo(spec, micro_batch.sharding), spec.kernel_latency, spec.hybrid);
   if (!plan.ok()) return plan;
   if (absl::Status status = PadEnd(micro_batch.tokens + micro_batch.padding, *plan);
       !status.ok()) {

@@ -35,8 +35,8 @@ bool AreAdmitted(std::span<const Document> documents, const JobSpec& spec,
 }
 
 bool IsChosen(Sharding sharding, const JobSpec& spec) {
-  return spec.sharding == Sharding::kAdaptive ? sharding < Sharding::kAdaptive
-                                              : sharding == spec.sharding;
+  return (IsChosenPerMicroBatch(spec.sharding) && sharding < Sharding::kAdaptive) ||
+         (sharding == spec.sharding && sharding != Sharding::kAdaptive);
 }
 
 bool IsMicroBatch(const MicroBatch& micro_batch, const JobSpec& spec,

@@ -21,7 +21,7 @@
 #include "server/core/packing/packing.h"
 #include "server/core/packing/wlb.h"
 #include "server/core/packing/work_list.h"
-#include "server/core/sharding/adaptive.h"
+#include "server/core/sharding/plan_sharding.h"
 
 namespace evenpack {
 namespace {
@@ -34,12 +34,12 @@ void SortByAdmission(WorkList& documents) {
 absl::Status ChooseShardings(const JobSpec& spec, std::vector<MicroBatch>& packed) {
   for (MicroBatch& micro_batch : packed) {
     micro_batch.sharding = spec.sharding;
-    if (spec.sharding != Sharding::kAdaptive) continue;
+    if (!IsChosenPerMicroBatch(spec.sharding)) continue;
     const std::vector<uint32_t> lengths = LengthsOf(micro_batch.documents);
-    const auto choice = ChooseSharding(lengths, spec.context_parallel, /*pad_to=*/0,
-                                       spec.kernel_latency);
-    if (!choice.ok()) return choice.status();
-    micro_batch.sharding = choice->plan.sharding;
+    const auto plan = PlanSharding(spec.sharding, lengths, spec.context_parallel,
+                                   /*pad_to=*/0, spec.kernel_latency, spec.hybrid);
+    if (!plan.ok()) return plan.status();
+    micro_batch.sharding = plan->sharding;
   }
   return absl::OkStatus();
 }

@@ -11,7 +11,7 @@ namespace evenpack {
 
 // FAILED_PRECONDITION: not enough documents yet. OUT_OF_RANGE: the job is drained.
 // RESOURCE_EXHAUSTED: as many steps as may wait to be made durable are decided.
-// INVALID_ARGUMENT: what sharding/adaptive.h refuses.
+// INVALID_ARGUMENT: what sharding/plan_sharding.h refuses.
 absl::StatusOr<StepDecided> DecideStep(const JobState& state);
 
 }  // namespace evenpack

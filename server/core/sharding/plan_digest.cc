@@ -24,7 +24,10 @@ Digest128 PlanDigest(const ShardPlan& plan) {
       builder.Word(Pack(plan.left_over[i], plan.cursor[i]));
     }
   } else {
-    for (size_t i = 0; i < plan.documents(); ++i) builder.Word(plan.length(i));
+    const bool hybrid = plan.sharding == Sharding::kHybrid;
+    for (size_t i = 0; i < plan.documents(); ++i) {
+      builder.Word(Pack(plan.length(i), hybrid ? plan.owner[i] : 0));
+    }
     for (const uint64_t start : plan.slot_starts) builder.Word(start);
   }
   return builder.Finish();

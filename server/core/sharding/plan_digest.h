@@ -18,6 +18,8 @@ namespace evenpack {
 //   per_sequence, contiguous: n words: length; then the 2*CP + 1 slot starts
 //   per_document: n times two words: length | slot_tokens << 32,
 //                 left_over | cursor << 32
+//   hybrid: n words: length | owner << 32, where 65,535 owns what is cut; then the
+//                 2*CP + 1 slot starts
 Digest128 PlanDigest(const ShardPlan& plan);
 
 // The words:

@@ -133,8 +133,52 @@ void AppendSlotOfSequence(const ShardPlan& plan, uint32_t slot, RankSlices& slic
   }
 }
 
+// The first token of a slot in a cut document of hybrid sharding.
+uint32_t CutAt(uint32_t length, uint64_t share) {
+  static_assert(kWholeShare == uint64_t{1} << 32);
+  return static_cast<uint32_t>(uint64_t{length} * share >> 32);
+}
+
+void AppendSlotOfHybrid(const ShardPlan& plan, uint32_t slot, RankSlices& slices) {
+  const uint64_t first = plan.slot_starts[slot];
+  const uint64_t next = plan.slot_starts[slot + 1];
+  for (size_t i = 0; i < plan.documents(); ++i) {
+    // A rank's number is that of its front slot.
+    const bool cut = plan.owner[i] == kCutDocument;
+    if (!cut && plan.owner[i] != slot) continue;
+    const uint32_t length = plan.length(i);
+    const uint32_t begin = cut ? CutAt(length, first) : 0;
+    const uint32_t end = cut ? CutAt(length, next) : length;
+    if (begin == end) continue;
+    slices.document.push_back(static_cast<uint32_t>(i));
+    slices.begin.push_back(begin);
+    slices.end.push_back(end);
+  }
+}
+
+uint64_t TokensOfHybrid(const ShardPlan& plan, uint32_t rank) {
+  const auto [front, back] = plan.SlotsOf(rank);
+  const std::vector<uint64_t>& starts = plan.slot_starts;
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < plan.documents(); ++i) {
+    const uint32_t length = plan.length(i);
+    if (plan.owner[i] == rank) tokens += length;
+    if (plan.owner[i] != kCutDocument) continue;
+    tokens += CutAt(length, starts[front + 1]) - CutAt(length, starts[front]);
+    tokens += CutAt(length, starts[back + 1]) - CutAt(length, starts[back]);
+  }
+  return tokens;
+}
+
+uint64_t SumOf(const RankSlices& slices) {
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < slices.size(); ++i) tokens += slices.end[i] - slices.begin[i];
+  return tokens;
+}
+
 uint64_t TokensOf(const ShardPlan& plan, uint32_t rank, const RankSlices& slices) {
   const RankSlots slots = plan.SlotsOf(rank);
+  if (plan.sharding == Sharding::kHybrid) return SumOf(slices);
   if (plan.sharding != Sharding::kPerDocument) {
     const std::vector<uint64_t>& starts = plan.slot_starts;
     return starts[slots.front + 1] - starts[slots.front] + starts[slots.back + 1] -
@@ -146,9 +190,14 @@ uint64_t TokensOf(const ShardPlan& plan, uint32_t rank, const RankSlices& slices
     return plan.tokens() / plan.slots() * 2 + (slots.front < more ? 1 : 0) +
            (slots.back < more ? 1 : 0);
   }
-  uint64_t tokens = 0;
-  for (size_t i = 0; i < slices.size(); ++i) tokens += slices.end[i] - slices.begin[i];
-  return tokens;
+  return SumOf(slices);
+}
+
+// An even share of the padding behind the last document.
+uint64_t PaddingShare(const ShardPlan& plan, uint32_t rank) {
+  const uint64_t padding = plan.padded_tokens - plan.tokens();
+  const uint64_t ranks = plan.context_parallel;
+  return padding / ranks + (rank < padding % ranks ? 1 : 0);
 }
 
 }  // namespace
@@ -161,7 +210,19 @@ std::vector<uint64_t> DocumentStarts(std::span<const uint32_t> lengths) {
   return starts;
 }
 
+uint64_t CutTokens(const ShardPlan& plan) {
+  if (plan.sharding != Sharding::kHybrid) return plan.tokens();
+  uint64_t tokens = 0;
+  for (size_t i = 0; i < plan.documents(); ++i) {
+    if (plan.owner[i] == kCutDocument) tokens += plan.length(i);
+  }
+  return tokens;
+}
+
 uint64_t HeldTokens(const ShardPlan& plan, uint32_t rank) {
+  if (plan.sharding == Sharding::kHybrid) {
+    return TokensOfHybrid(plan, rank) + PaddingShare(plan, rank);
+  }
   const uint64_t ranks = plan.context_parallel;
   // Its place among the ranks by tokens, most first. Where more than CP slots have one
   // token more, the last ranks have two such slots.
@@ -181,13 +242,17 @@ void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices) {
     slices.front_slices = AppendSlotOfDocuments(plan, front, 0, slices);
     Resize(slices, AppendSlotOfDocuments(plan, back, slices.front_slices, slices));
   } else {
+    const auto append =
+        plan.sharding == Sharding::kHybrid ? AppendSlotOfHybrid : AppendSlotOfSequence;
     Resize(slices, 0);
-    AppendSlotOfSequence(plan, front, slices);
+    append(plan, front, slices);
     slices.front_slices = slices.size();
-    AppendSlotOfSequence(plan, back, slices);
+    append(plan, back, slices);
   }
   slices.tokens = TokensOf(plan, rank, slices);
-  slices.padding = HeldTokens(plan, rank) - slices.tokens;
+  slices.padding = plan.sharding == Sharding::kHybrid
+                       ? PaddingShare(plan, rank)
+                       : HeldTokens(plan, rank) - slices.tokens;
 }
 
 RankSlices ExpandRank(const ShardPlan& plan, uint32_t rank) {

@@ -6,6 +6,9 @@
 // a dear late one (WLB-LLM, section 5; docs/sharding.md has a picture). Only under
 // contiguous sharding it owns slots 2r and 2r+1.
 //
+// Under hybrid sharding a document is either whole in the front slot of a rank, or cut
+// over all slots.
+//
 // A plan holds columns over documents or over slots, never one row per document and
 // slot: 16 bytes a document at most. ExpandRank makes one rank's slices from it.
 //
@@ -39,13 +42,18 @@ inline uint32_t RankOfSlot(uint32_t slot, Sharding sharding,
   return slot < context_parallel ? slot : 2 * context_parallel - 1 - slot;
 }
 
+// Of the slots' shares of a cut document under hybrid sharding: the whole document.
+inline constexpr uint64_t kWholeShare = uint64_t{1} << 32;
+// In place of a rank: the document is cut.
+inline constexpr uint16_t kCutDocument = 0xffff;
+
 struct ShardPlan {
   // Never kAdaptive. It says which of the columns below are filled.
   Sharding sharding = Sharding::kPerSequence;
   // Ranks, 1 to kMaxContextParallel.
   uint32_t context_parallel = 1;
   // Each document (per_document) or the sequence (the others) is padded at its end to a
-  // multiple of this, itself a multiple of 2*CP. 0: padding-free.
+  // multiple of this, itself a multiple of 2*CP. 0: padding-free, as hybrid always is.
   uint32_t pad_multiple = 0;
   // Tokens with padding; what that is beyond pad_multiple's lies behind the last
   // document (pad_end.h). With a pad_multiple a multiple of it: a CP-th of it per rank.
@@ -58,6 +66,9 @@ struct ShardPlan {
   // per_sequence, contiguous: first token of each slot in the unpadded sequence, then
   // the number of tokens: 2*CP + 1 entries. Slots of padding alone begin and end at the
   // last.
+  // hybrid: which part of each cut document lies before the slot, in units of
+  // 1 / kWholeShare, from 0 to kWholeShare: slot s begins at token
+  // length * slot_starts[s] / kWholeShare, rounded down.
   std::vector<uint64_t> slot_starts;
 
   // per_document, one entry per document. Each slot gets slot_tokens; the slots
@@ -66,6 +77,9 @@ struct ShardPlan {
   std::vector<uint32_t> slot_tokens;
   std::vector<uint16_t> left_over;
   std::vector<uint16_t> cursor;
+
+  // hybrid, one entry per document: the rank that has it whole, or kCutDocument.
+  std::vector<uint16_t> owner;
 
   uint32_t slots() const { return 2 * context_parallel; }
   uint32_t RankOf(uint32_t slot) const {
@@ -109,13 +123,19 @@ struct RankSlices {
   friend bool operator==(const RankSlices&, const RankSlices&) = default;
 };
 
+// Tokens of documents that are cut over ranks, whose keys and values travel. All
+// tokens but under hybrid sharding.
+uint64_t CutTokens(const ShardPlan& plan);
+
 // Tokens and padding that a rank holds. With a pad_multiple the same for all; else
 // shares of padded_tokens within one of each other, the larger ones for the ranks with
-// most tokens, by rank. rank < plan.context_parallel.
+// most tokens, by rank. Under hybrid sharding the rank's tokens and an even share of
+// the padding, the larger ones for the first ranks. rank < plan.context_parallel.
 uint64_t HeldTokens(const ShardPlan& plan, uint32_t rank);
 
 // rank < plan.context_parallel; the plan comes from one of the planners or has passed
-// Validate. Time: per_document O(documents); the others O(log documents + slices).
+// Validate. Time: per_document and hybrid O(documents); the others O(log documents +
+// slices).
 RankSlices ExpandRank(const ShardPlan& plan, uint32_t rank);
 // The same into `slices`, whose memory is used again.
 void ExpandRankInto(const ShardPlan& plan, uint32_t rank, RankSlices& slices);

@@ -121,7 +121,8 @@ absl::Status SliceChecker::CheckSlice(uint32_t rank, uint32_t document, uint32_t
   if (sharding_ == Sharding::kPerDocument) {
     absl::Status status = CheckCutOfDocument(rank, document, begin, end);
     if (!status.ok()) return status;
-  } else if (document_starts_[document] + begin != sequence_covered_) {
+  } else if (sharding_ != Sharding::kHybrid &&
+             document_starts_[document] + begin != sequence_covered_) {
     return BrokenAt(
         rank, document, begin, "is token ", document_starts_[document] + begin,
         " of the sequence, of which the slots so far cover ", sequence_covered_);
@@ -162,6 +163,7 @@ absl::Status SliceChecker::Finish() const {
                         context_parallel_, " has ", slots_);
   }
   if (absl::Status status = CheckCover(); !status.ok()) return status;
+  if (sharding_ == Sharding::kHybrid) return CheckPaddingShares();
   return pad_multiple_ == 0 ? CheckBalance() : CheckPadding();
 }
 
@@ -234,6 +236,18 @@ absl::Status SliceChecker::CheckEndPadding() const {
   if (total != end_padding_) {
     return BrokenSlices("padding of all ranks ", total, ", that of the sequence ",
                         end_padding_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SliceChecker::CheckPaddingShares() const {
+  for (uint32_t rank = 0; rank < context_parallel_; ++rank) {
+    const uint64_t share = end_padding_ / context_parallel_ +
+                           (rank < end_padding_ % context_parallel_ ? 1 : 0);
+    if (rank_padding_[rank] != share) {
+      return BrokenSlices("rank ", rank, ": padding ", rank_padding_[rank],
+                          ", its share of ", end_padding_, " is ", share);
+    }
   }
   return absl::OkStatus();
 }

@@ -19,7 +19,8 @@ namespace evenpack {
 class SliceChecker {
  public:
   // `document_starts` as in ShardPlan, rising from 0; it must outlive the object.
-  // pad_multiple: 0 or a multiple of 2 * context_parallel. padded_tokens: what
+  // pad_multiple: 0, as it must be for kHybrid, or a multiple of 2 * context_parallel.
+  // padded_tokens: what
   // LeastPaddedTokens says, or a greater multiple of it.
   SliceChecker(std::span<const uint64_t> document_starts, Sharding sharding,
                uint32_t context_parallel, uint32_t pad_multiple,
@@ -49,6 +50,7 @@ class SliceChecker {
   absl::Status CheckCover() const;
   absl::Status CheckBalance() const;
   absl::Status CheckEndPadding() const;
+  absl::Status CheckPaddingShares() const;
   absl::Status CheckPadding() const;
 
   std::span<const uint64_t> document_starts_;

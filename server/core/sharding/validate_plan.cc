@@ -19,10 +19,10 @@ absl::Status BrokenPlan(const Parts&... parts) {
 }
 
 constexpr absl::string_view kPlanned =
-    "0 (per_sequence), 1 (per_document) or 3 (contiguous)";
+    "0 (per_sequence), 1 (per_document), 3 (contiguous) or 4 (hybrid)";
 
 bool IsPlanned(Sharding sharding) {
-  return sharding <= Sharding::kContiguous && sharding != Sharding::kAdaptive;
+  return sharding <= Sharding::kHybrid && sharding != Sharding::kAdaptive;
 }
 
 absl::Status CheckKind(const ShardPlan& plan) {
@@ -33,6 +33,9 @@ absl::Status CheckKind(const ShardPlan& plan) {
   if (plan.context_parallel < 1 || plan.context_parallel > kMaxContextParallel) {
     return BrokenPlan("context_parallel ", plan.context_parallel, "; accepted: 1 to ",
                       kMaxContextParallel);
+  }
+  if (plan.sharding == Sharding::kHybrid && plan.pad_multiple != 0) {
+    return BrokenPlan("pad_multiple ", plan.pad_multiple, "; accepted: 0 for hybrid");
   }
   if (plan.pad_multiple > kMaxPadMultiple || plan.pad_multiple % plan.slots() != 0) {
     return BrokenPlan("pad_multiple ", plan.pad_multiple, "; accepted: a multiple of ",
@@ -87,20 +90,34 @@ absl::Status CheckSizes(const ShardPlan& plan) {
   status.Update(CheckSize("slot_tokens", plan.slot_tokens.size(), documents));
   status.Update(CheckSize("left_over", plan.left_over.size(), documents));
   status.Update(CheckSize("cursor", plan.cursor.size(), documents));
+  const bool hybrid = plan.sharding == Sharding::kHybrid;
+  status.Update(CheckSize("owner", plan.owner.size(), hybrid ? plan.documents() : 0));
   return status;
 }
 
 absl::Status CheckSlotStarts(const ShardPlan& plan) {
   const uint32_t slots = plan.slots();
-  if (plan.slot_starts[0] != 0 || plan.slot_starts[slots] != plan.tokens()) {
+  const uint64_t end = plan.sharding == Sharding::kHybrid ? kWholeShare : plan.tokens();
+  if (plan.slot_starts[0] != 0 || plan.slot_starts[slots] != end) {
     return BrokenPlan("slot_starts runs from ", plan.slot_starts[0], " to ",
-                      plan.slot_starts[slots], "; accepted: 0 to ", plan.tokens());
+                      plan.slot_starts[slots], "; accepted: 0 to ", end);
   }
   for (uint32_t slot = 0; slot < slots; ++slot) {
     if (plan.slot_starts[slot] > plan.slot_starts[slot + 1]) {
       return BrokenPlan("slot ", slot, ": starts at ", plan.slot_starts[slot],
                         ", the next at ", plan.slot_starts[slot + 1],
                         "; accepted: starts that do not fall");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOwners(const ShardPlan& plan) {
+  for (size_t i = 0; i < plan.owner.size(); ++i) {
+    if (plan.owner[i] >= plan.context_parallel && plan.owner[i] != kCutDocument) {
+      return BrokenPlan("document ", i, ": owner ", plan.owner[i],
+                        "; accepted: a rank below ", plan.context_parallel, ", or ",
+                        kCutDocument, " (cut)");
     }
   }
   return absl::OkStatus();
@@ -143,6 +160,7 @@ absl::Status CheckColumns(const ShardPlan& plan) {
   if (absl::Status status = CheckKind(plan); !status.ok()) return status;
   if (absl::Status status = CheckDocuments(plan); !status.ok()) return status;
   if (absl::Status status = CheckSizes(plan); !status.ok()) return status;
+  if (absl::Status status = CheckOwners(plan); !status.ok()) return status;
   return plan.sharding == Sharding::kPerDocument ? CheckDocumentCuts(plan)
                                                  : CheckSlotStarts(plan);
 }
@@ -158,6 +176,9 @@ absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding
   }
   if (!IsPlanned(sharding)) {
     return InvalidField("sharding", static_cast<uint32_t>(sharding), kPlanned);
+  }
+  if (sharding == Sharding::kHybrid && pad_to != 0) {
+    return InvalidField("pad_to", pad_to, "0 (no padding) for hybrid");
   }
   if (ranks.size() != context_parallel) {
     return BrokenPlan("slices of ", ranks.size(),

@@ -20,14 +20,16 @@ namespace evenpack {
 // - cut: per_sequence and contiguous: the slots follow one another through the
 //   sequence; per_document: a document's slots are within one token of each other, and
 //   with padding at equal steps;
-// - balance: slot totals and rank totals within one token of each other; with
-//   padding, tokens + padding the same on each rank, and both together what
+//   hybrid: no more than that, since shares and tolerances are the planner's;
+// - balance, but of hybrid: slot totals and rank totals within one token of each other;
+//   with padding, tokens + padding the same on each rank, and both together what
 //   `padded_tokens` says: 0 stands for no more than the sharding needs, any other
 //   number for one that PadEnd would accept;
 // - the sums `tokens` and `padding` of each rank.
 //
 // FAILED_PRECONDITION naming rank, document and token: a check fails.
-// INVALID_ARGUMENT: as ValidateShardRequest, or sharding kAdaptive.
+// INVALID_ARGUMENT: as ValidateShardRequest, sharding kAdaptive, or a pad_to with
+// kHybrid.
 absl::Status ValidateSlices(std::span<const uint32_t> lengths, Sharding sharding,
                             uint32_t context_parallel, uint32_t pad_to,
                             std::span<const RankSlices> ranks,

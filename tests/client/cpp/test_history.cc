@@ -26,6 +26,8 @@ v1::Sharding ToMessage(Sharding sharding) {
       return v1::SHARDING_PER_DOCUMENT;
     case Sharding::kContiguous:
       return v1::SHARDING_CONTIGUOUS;
+    case Sharding::kHybrid:
+      return v1::SHARDING_HYBRID;
     default:
       return v1::SHARDING_PER_SEQUENCE;
   }
@@ -41,6 +43,9 @@ v1::ShardPlan ToMessage(const ShardPlan& plan) {
   Assign(plan.slot_tokens, message.mutable_slot_tokens());
   Assign(plan.left_over, message.mutable_left_over());
   Assign(plan.cursor, message.mutable_cursor());
+  for (const uint16_t owner : plan.owner) {
+    message.add_owner(owner == kCutDocument ? 0 : owner + 1U);
+  }
   for (const RankSlices& slices : ExpandAllRanks(plan)) {
     message.add_rank_tokens(slices.tokens);
     message.add_rank_padding(slices.padding);

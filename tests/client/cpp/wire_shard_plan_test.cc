@@ -41,6 +41,28 @@ TEST(WireShardPlan, PlansOfEveryKindAreReadBack) {
   }
 }
 
+ShardPlan HybridPlan() {
+  ShardPlan plan;
+  plan.sharding = Sharding::kHybrid;
+  plan.context_parallel = 2;
+  plan.document_starts = DocumentStarts(kLengths);
+  plan.padded_tokens = 21;
+  plan.owner = {kCutDocument, 0, 1, kCutDocument, 0};
+  plan.slot_starts = {0, 1U << 30, 1U << 31, 3U << 30, kWholeShare};
+  return plan;
+}
+
+TEST(WireShardPlan, HybridPlansAreReadBack) {
+  ShardPlan plan = HybridPlan();
+  for (const uint64_t padded_tokens : {21U, 48U}) {
+    ASSERT_THAT(PadEnd(padded_tokens, plan), IsOk());
+    const absl::StatusOr<ShardPlan> read =
+        ReadShardPlan(MessageOf(plan).plan(), kLengths);
+    ASSERT_THAT(read, IsOk());
+    EXPECT_EQ(*read, plan);
+  }
+}
+
 TEST(WireShardPlan, PaddingAtTheEndIsReadBack) {
   for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument}) {
     for (const uint32_t pad_to : {0U, 4U}) {
@@ -97,6 +119,26 @@ TEST(WireShardPlan, RefusesWhatNoPlanLooksLike) {
        {"plan.slot_starts runs from 1 to 21", [](auto& m) { m.set_slot_starts(0, 1); }},
        {"plan.slot_starts runs from 0 to 22",
         [](auto& m) { m.set_slot_starts(4, 22); }}});
+}
+
+TEST(WireShardPlan, RefusesWhatNoHybridPlanLooksLike) {
+  ExpectRefused(
+      HybridPlan(),
+      {{"plan.owner has 4 entries; expected: 5",
+        [](auto& m) { m.mutable_owner()->RemoveLast(); }},
+       {"plan.owner is 3; expected: 0 (cut) to 2", [](auto& m) { m.set_owner(0, 3); }},
+       {"plan.owner has 5 entries; expected: 0",
+        [](auto& m) {
+          m.set_sharding(v1::SHARDING_PER_SEQUENCE);
+          m.set_slot_starts(4, 21);
+          for (int i = 1; i < 4; ++i) m.set_slot_starts(i, 5);
+        }},
+       {"plan.slot_starts runs from 0 to 21; expected: 0 to 4294967296",
+        [](auto& m) {
+          for (int i = 1; i < 5; ++i) m.set_slot_starts(i, 21);
+        }},
+       {"plan.slot_starts falls", [](auto& m) { m.set_slot_starts(2, 1); }},
+       {"plan.pad_multiple is 4", [](auto& m) { m.set_pad_multiple(4); }}});
 }
 
 TEST(WireShardPlan, RefusesWhatNoPlanByDocumentLooksLike) {

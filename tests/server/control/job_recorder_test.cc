@@ -189,7 +189,7 @@ TEST_F(JobRecorderTest, PaddingAndShardingsAreThoseOfMicroBatchesWithDocuments) 
   const uint64_t used = figures.shardings[1];
   EXPECT_GE(used, 1U);
   EXPECT_LE(used, 3U);
-  EXPECT_THAT(figures.shardings, ElementsAre(0, used, 0));
+  EXPECT_THAT(figures.shardings, ElementsAre(0, used, 0, 0));
   EXPECT_EQ(figures.context_parallel_imbalance.count(), used);
   EXPECT_GE(figures.context_parallel_imbalance.sum(), static_cast<double>(used));
 }
@@ -197,7 +197,7 @@ TEST_F(JobRecorderTest, PaddingAndShardingsAreThoseOfMicroBatchesWithDocuments) 
 TEST_F(JobRecorderTest, WithoutContextParallelismThereIsNoImbalanceOfIt) {
   const auto job = MakeJob(SmallJob(), StepsOfDocuments(1));
   EXPECT_EQ(job->Figures().context_parallel_imbalance.count(), 0U);
-  EXPECT_THAT(job->Figures().shardings, ElementsAre(0, 4, 0));
+  EXPECT_THAT(job->Figures().shardings, ElementsAre(0, 4, 0, 0));
 }
 
 TEST_F(JobRecorderTest, TheShadowOfTheOriginalPolicyIsThatPolicy) {

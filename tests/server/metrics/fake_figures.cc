@@ -27,7 +27,7 @@ JobFigures FilledJob(std::string name) {
   job.long_document_share.Observe(0.375, 6);
   job.document_delay.Observe(0, 7);
   job.document_delay.Observe(10, 2);
-  job.shardings = {801, 802, 803};
+  job.shardings = {801, 802, 803, 804};
   job.context_parallel_imbalance.Observe(1.25, 8);
   job.epoch = 901;
   job.next_step = 902;

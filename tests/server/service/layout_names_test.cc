@@ -34,6 +34,7 @@ TEST(LayoutNamesTest, ShardingsGoThereAndBack) {
     EXPECT_EQ(ToProto(*engine), sharding);
   }
   EXPECT_EQ(ToProto(Sharding::kAdaptive), v1::SHARDING_ADAPTIVE);
+  EXPECT_EQ(ToProto(Sharding::kHybrid), v1::SHARDING_HYBRID);
   EXPECT_EQ(ToProto(Sharding::kContiguous), v1::SHARDING_CONTIGUOUS);
   EXPECT_EQ(FromProto(static_cast<v1::Sharding>(77)), std::nullopt);
 }

@@ -173,6 +173,24 @@ TEST(SpecConversionTest, ShardingFollowsTheLayoutWhereItIsLeftOut) {
   }
 }
 
+TEST(SpecConversionTest, HybridShardingHasItsRule) {
+  v1::JobSpec from = LeastSpec();
+  from.set_sharding(v1::SHARDING_HYBRID);
+  from.mutable_hybrid()->set_cut_token_ps(9);
+  const absl::StatusOr<JobSpec> spec = FromProto(from);
+  ASSERT_THAT(spec, IsOk());
+  EXPECT_EQ(spec->sharding, Sharding::kHybrid);
+  EXPECT_EQ(spec->hybrid,
+            (HybridRule{.token_tolerance_ppm = 20'000, .cut_token_ps = 9}));
+  EXPECT_EQ(DescriptionOf(*spec).hybrid().token_tolerance_ppm(), 20'000U);
+  from.mutable_hybrid()->set_token_tolerance_ppm(0);
+  EXPECT_EQ(FromProto(from)->hybrid.token_tolerance_ppm, 0U);
+  from.mutable_hybrid()->set_token_ps(-1);
+  EXPECT_THAT(FromProto(from),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("spec.hybrid.token_ps: -1 is not accepted")));
+}
+
 TEST(SpecConversionTest, AdaptiveShardingHasKernelLatencies) {
   v1::JobSpec from = ServiceSpec();
   from.set_sharding(v1::SHARDING_ADAPTIVE);

@@ -32,6 +32,7 @@ TEST(SimulateFlagsTest, ChangeWhatTheyName) {
   const auto flags = ReadSimulateFlags(With({{"--policy", "original"},
                                              {"--sharding", "per_document"},
                                              {"--split-documents", "true"},
+                                             {"--hybrid-tolerance", "500"},
                                              {"--virtual-stages", "4"},
                                              {"--sync-domain", "micro_batch"},
                                              {"--over-window", "cut"},
@@ -42,6 +43,7 @@ TEST(SimulateFlagsTest, ChangeWhatTheyName) {
   EXPECT_EQ(flags->input.method.policy, PolicyKind::kOriginal);
   EXPECT_EQ(flags->input.method.sharding, Sharding::kPerDocument);
   EXPECT_TRUE(flags->input.method.split_documents);
+  EXPECT_EQ(flags->input.method.token_tolerance_ppm, 500U);
   EXPECT_EQ(flags->input.setup.cluster.virtual_stages, 4);
   EXPECT_EQ(flags->input.setup.cluster.sync_domain, SyncDomain::kMicroBatch);
   EXPECT_EQ(flags->input.method.placing, MicroBatchPlacing::kLeast);
@@ -52,12 +54,13 @@ TEST(SimulateFlagsTest, ChangeWhatTheyName) {
 
 TEST(SimulateFlagsTest, NameWhatTheyRefuse) {
   const std::pair<const char*, const char*> bad[] = {
-      {"--policy", "best"},         {"--sharding", "hybrid"},
+      {"--policy", "best"},         {"--sharding", "mixed"},
       {"--split-documents", "yes"}, {"--virtual-stages", "0"},
       {"--sync-domain", "never"},   {"--over-window", "keep"},
       {"--crossover-error", "-1"},  {"--crossover-error", "nan"},
       {"--window-batches", "0"},    {"--steps", "0"},
-      {"--placement", "best"},      {"--config", "8B-128K"},
+      {"--placement", "best"},      {"--hybrid-tolerance", "1000001"},
+      {"--config", "8B-128K"},
   };
   for (const auto& [flag, value] : bad) {
     EXPECT_THAT(ReadSimulateFlags(With({{flag, value}})),

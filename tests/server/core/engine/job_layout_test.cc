@@ -88,7 +88,8 @@ TEST(ValidateLayoutTest, EachLayoutTakesItsShardings) {
     std::vector<Sharding> accepted;
   } rows[] = {
       {Layout::kNative,
-       {Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kAdaptive}},
+       {Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kAdaptive,
+        Sharding::kHybrid}},
       {Layout::kMegatronThd, {Sharding::kPerSequence, Sharding::kPerDocument}},
       {Layout::kTeThd, {Sharding::kPerSequence, Sharding::kPerDocument}},
       {Layout::kPytorchCp, {Sharding::kPerSequence, Sharding::kPerDocument}},
@@ -96,7 +97,7 @@ TEST(ValidateLayoutTest, EachLayoutTakesItsShardings) {
       {Layout::kHfFlat, {Sharding::kPerSequence}},
   };
   for (const auto& row : rows) {
-    for (uint8_t number = 0; number < 5; ++number) {
+    for (uint8_t number = 0; number < 6; ++number) {
       const auto sharding = static_cast<Sharding>(number);
       JobSpec spec = Spec(row.layout, sharding, 1);
       spec.kernel_latency =
@@ -129,6 +130,14 @@ TEST(ValidateLayoutTest, RefusesByName) {
       {thd, [](JobSpec& s) { s.sharding = Sharding::kAdaptive; },
        "sharding: adaptive is not accepted; accepted: per_sequence or per_document for "
        "the layout megatron_thd"},
+      {thd, [](JobSpec& s) { s.sharding = Sharding::kHybrid; },
+       "sharding: hybrid is not accepted; accepted: per_sequence or per_document for "
+       "the layout megatron_thd"},
+      {native, [](JobSpec& s) { s.sharding = Sharding::kHybrid; },
+       "kernel_latency: an empty table is not accepted; accepted: a table of kernel "
+       "latencies, which hybrid sharding needs"},
+      {native, [](JobSpec& s) { s.hybrid.token_ps = -5; },
+       "hybrid.token_ps: -5 is not accepted; accepted: 0 to 100000000"},
       {thd, [](JobSpec& s) { s.sharding = static_cast<Sharding>(7); },
        "sharding: 7 is not accepted; accepted: per_sequence or per_document for the "
        "layout megatron_thd"},

@@ -140,6 +140,10 @@ TEST(CheckStateTest, DamagedPlansAreFound) {
         }},
        {"waiting",
         [](JobState& s) {
+          s.waiting.planned[0].micro_batches[0].sharding = Sharding::kHybrid;
+        }},
+       {"waiting",
+        [](JobState& s) {
           s.waiting.planned[0].micro_batches[0].sharding = Sharding::kPerSequence;
         }},
        {"waiting", [](JobState& s) { ++s.waiting.planned[0].micro_batches[0].tokens; }},

@@ -34,7 +34,8 @@ TestJob Example() {
   spec.max_buffered_bytes = 2'000'000;
   spec.description = std::string("a\0b", 3);
   spec.context_parallel = 2;
-  spec.sharding = Sharding::kAdaptive;
+  spec.sharding = Sharding::kHybrid;
+  spec.hybrid = {.token_tolerance_ppm = 3, .token_ps = 4, .cut_token_ps = 5};
   spec.kernel_latency =
       KernelLatencyTable::FromGrid({128, 256}, {128, 256}, {5, 6, 5, 6}, 7).value();
   TestJob job(spec);

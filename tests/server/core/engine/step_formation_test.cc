@@ -6,7 +6,9 @@
 #include <set>
 
 #include "server/core/cost/named_models.h"
+#include "server/core/engine/plan_micro_batch.h"
 #include "server/core/sharding/adaptive.h"
+#include "server/core/sharding/hybrid.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -14,7 +16,9 @@
 namespace evenpack {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using Bins = std::vector<std::vector<uint32_t>>;
 using testing::IsOk;
 using testing::LengthsOf;
@@ -307,6 +311,37 @@ TEST(StepFormationTest, AdaptiveShardingIsChosenPerMicroBatch) {
     chosen.insert(micro_batch.sharding);
   }
   EXPECT_EQ(chosen.size(), 2U);
+}
+
+TEST(StepFormationTest, HybridShardingMixesOrChoosesPerMicroBatch) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 40000);
+  spec.max_length = 40000;
+  spec.context_parallel = 8;
+  spec.sharding = Sharding::kHybrid;
+  spec.hybrid.cut_token_ps = 1'000;
+  spec.kernel_latency = KernelLatencyTable::FromTileModel(
+                            NamedModel("7B").value(), NamedHardware("H100").value(), 1)
+                            .value();
+  TestJob job(spec);
+  // A document of its own can but be cut.
+  std::vector<uint32_t> lengths(400, 100);
+  lengths.push_back(40000);
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  ASSERT_THAT(job.End(), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  std::set<Sharding> chosen;
+  for (const MicroBatch& micro_batch : job.emitted().back().step.micro_batches) {
+    const std::vector<uint32_t> packed = LengthsOf(micro_batch.documents);
+    const auto choice = ChooseHybrid(packed, 8, 0, spec.kernel_latency, spec.hybrid);
+    ASSERT_THAT(choice, IsOk());
+    EXPECT_EQ(micro_batch.sharding, choice->plan.sharding);
+    const auto plan = PlanMicroBatch(spec, micro_batch);
+    ASSERT_THAT(plan, IsOk());
+    EXPECT_EQ(*plan, choice->plan);
+    chosen.insert(micro_batch.sharding);
+  }
+  EXPECT_THAT(chosen, Contains(Sharding::kHybrid));
+  EXPECT_THAT(chosen, SizeIs(2));
 }
 
 }  // namespace

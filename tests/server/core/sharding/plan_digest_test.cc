@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "server/core/sharding/hybrid.h"
 #include "server/core/sharding/pad_end.h"
 #include "tests/server/core/sharding/random_lengths.h"
+#include "tests/server/core/sharding/tile_table.h"
 
 namespace evenpack {
 namespace {
@@ -39,6 +41,35 @@ TEST(PlanDigestTest, ContiguousAndPaddedEndsHashTheSameWords) {
   ASSERT_TRUE(PadEnd(16, plan).ok());
   EXPECT_EQ(PlanDigest(plan),
             DigestOfWords({1, 3 | High(2), 4, 16, 2, 5, 3, 0, 4, 8, 8, 8}));
+}
+
+ShardPlan HybridPlan() {
+  ShardPlan plan;
+  plan.sharding = Sharding::kHybrid;
+  plan.context_parallel = 2;
+  plan.document_starts = {0, 5, 13};
+  plan.padded_tokens = 13;
+  plan.owner = {1, kCutDocument};
+  plan.slot_starts = {0, 10, 20, 30, kWholeShare};
+  return plan;
+}
+
+TEST(PlanDigestTest, HybridHashesOwnersAndShares) {
+  EXPECT_EQ(PlanDigest(HybridPlan()),
+            DigestOfWords({1, 4 | High(2), 0, 13, 2, 5 | High(1), 8 | High(65535), 0,
+                           10, 20, 30, kWholeShare}));
+  EXPECT_EQ(ToHex(PlanDigest(HybridPlan())), "4102d41d6e3b1c79c940c5198205417c");
+}
+
+// What is decided, too, is the same with every compiler.
+TEST(PlanDigestTest, GoldenValueOfAChosenMix) {
+  std::vector<uint32_t> lengths(40, 900);
+  lengths[7] = 40'000;
+  lengths[20] = 9'000;
+  const ShardPlan plan =
+      ChooseHybrid(lengths, 4, 0, OneNanosecondPerTile(), {.cut_token_ps = 100})->plan;
+  ASSERT_EQ(plan.sharding, Sharding::kHybrid);
+  EXPECT_EQ(ToHex(PlanDigest(plan)), "c3330a3fd71848e79f1482958beb37f7");
 }
 
 TEST(PlanDigestTest, SlicesHashTheWordsOfTheirLayout) {

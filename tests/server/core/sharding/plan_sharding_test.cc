@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/sharding/hybrid.h"
 #include "tests/server/core/sharding/random_lengths.h"
 #include "tests/server/core/sharding/tile_table.h"
 
@@ -35,10 +36,21 @@ TEST(PlanShardingTest, AdaptiveIsOneOfTheOthers) {
             PlanOf(Sharding::kPerDocument, uneven, 2));
 }
 
+TEST(PlanShardingTest, HybridDecidesByItsRule) {
+  const KernelLatencyTable table = OneNanosecondPerTile();
+  std::vector<uint32_t> lengths(64, 128);
+  lengths.push_back(8192);
+  const HybridRule rule = {.cut_token_ps = 7};
+  const ShardPlan plan = *PlanSharding(Sharding::kHybrid, lengths, 4, 0, table, rule);
+  EXPECT_EQ(plan.sharding, Sharding::kHybrid);
+  EXPECT_EQ(plan, ChooseHybrid(lengths, 4, 0, table, rule)->plan);
+}
+
 TEST(PlanShardingTest, RefusesBadArgumentsUnderEverySharding) {
   const KernelLatencyTable table = OneNanosecondPerTile();
-  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument,
-                                  Sharding::kAdaptive, Sharding::kContiguous}) {
+  for (const Sharding sharding :
+       {Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kAdaptive,
+        Sharding::kContiguous, Sharding::kHybrid}) {
     EXPECT_EQ(PlanSharding(sharding, {}, 1025, 0, table).status().code(),
               absl::StatusCode::kInvalidArgument);
   }

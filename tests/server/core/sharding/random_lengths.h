@@ -2,6 +2,7 @@
 #ifndef EVENPACK_TESTS_SERVER_CORE_SHARDING_RANDOM_LENGTHS_H_
 #define EVENPACK_TESTS_SERVER_CORE_SHARDING_RANDOM_LENGTHS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -47,7 +48,7 @@ inline std::vector<std::vector<uint32_t>> AwkwardLengths() {
           dust,      {2147483647, 1, 2147483647}};
 }
 
-// All that a plan can have.
+// All that a plan can have but kHybrid, whose plans are RandomMix's.
 inline constexpr Sharding kPlannedShardings[] = {
     Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kContiguous};
 
@@ -60,6 +61,30 @@ inline ShardPlan PlanOf(Sharding sharding, const std::vector<uint32_t>& lengths,
   return sharding == Sharding::kContiguous
              ? *PlanContiguous(lengths, context_parallel, pad_to)
              : *PlanPerSequence(lengths, context_parallel, pad_to);
+}
+
+// A plan of hybrid sharding such as no planner would make: documents whole on random
+// ranks or cut, in slots of random size, some empty.
+inline ShardPlan RandomMix(std::mt19937_64& random,
+                           const std::vector<uint32_t>& lengths,
+                           uint32_t context_parallel) {
+  ShardPlan plan;
+  plan.sharding = Sharding::kHybrid;
+  plan.context_parallel = context_parallel;
+  plan.document_starts = DocumentStarts(lengths);
+  plan.padded_tokens = plan.tokens();
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const bool whole = Draw(random, 2) == 0;
+    plan.owner.push_back(whole ? static_cast<uint16_t>(Draw(random, context_parallel))
+                               : kCutDocument);
+  }
+  plan.slot_starts = {0, kWholeShare};
+  while (plan.slot_starts.size() < plan.slots() + 1) {
+    plan.slot_starts.push_back(Draw(random, 8) == 0 ? kWholeShare / 2
+                                                    : Draw(random, kWholeShare + 1));
+  }
+  std::sort(plan.slot_starts.begin(), plan.slot_starts.end());
+  return plan;
 }
 
 }  // namespace evenpack

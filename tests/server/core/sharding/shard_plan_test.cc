@@ -47,6 +47,51 @@ TEST(ExpandRankTest, ContiguousRanksHoldOneRunInTokenOrder) {
   EXPECT_EQ(second.tokens, 8u);
 }
 
+// The first and third document are whole; of the second, of 8 tokens, rank 0 has a
+// quarter in front and an eighth at the back.
+ShardPlan SmallMix() {
+  ShardPlan plan;
+  plan.sharding = Sharding::kHybrid;
+  plan.context_parallel = 2;
+  plan.document_starts = {0, 5, 13, 16};
+  plan.padded_tokens = 16;
+  plan.owner = {1, kCutDocument, 0};
+  plan.slot_starts = {0, kWholeShare / 4, kWholeShare / 2, kWholeShare / 8 * 7,
+                      kWholeShare};
+  return plan;
+}
+
+TEST(ExpandRankTest, HybridHasWholeDocumentsInFrontAndPartsOfTheOthers) {
+  const RankSlices outer = ExpandRank(SmallMix(), 0);
+  EXPECT_THAT(outer.document, ElementsAre(1, 2, 1));
+  EXPECT_THAT(outer.begin, ElementsAre(0, 0, 7));
+  EXPECT_THAT(outer.end, ElementsAre(2, 3, 8));
+  EXPECT_EQ(outer.front_slices, 2u);
+  EXPECT_EQ(outer.tokens, 6u);
+  const RankSlices inner = ExpandRank(SmallMix(), 1);
+  EXPECT_THAT(inner.document, ElementsAre(0, 1, 1));
+  EXPECT_THAT(inner.begin, ElementsAre(0, 2, 4));
+  EXPECT_THAT(inner.end, ElementsAre(5, 4, 7));
+  EXPECT_EQ(inner.front_slices, 2u);
+  EXPECT_EQ(inner.tokens, 10u);
+}
+
+TEST(HeldTokensTest, OfHybridAreTheRanksTokensAndAnEvenShareOfPadding) {
+  ShardPlan plan = SmallMix();
+  plan.padded_tokens = 21;
+  EXPECT_EQ(HeldTokens(plan, 0), 6u + 3);
+  EXPECT_EQ(HeldTokens(plan, 1), 10u + 2);
+  EXPECT_EQ(ExpandRank(plan, 0).padding, 3u);
+  EXPECT_EQ(ExpandRank(plan, 1).padding, 2u);
+}
+
+TEST(CutTokensTest, AreAllButUnderHybrid) {
+  EXPECT_EQ(CutTokens(SmallMix()), 8u);
+  for (const Sharding sharding : kPlannedShardings) {
+    EXPECT_EQ(CutTokens(PlanOf(sharding, {5, 3, 8}, 2)), 16u);
+  }
+}
+
 TEST(SlotsOfRankTest, EachSlotBelongsToTheRankThatOwnsIt) {
   for (const Sharding sharding : kPlannedShardings) {
     for (const uint32_t context_parallel : ContextParallelSizes()) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/sharding/pad_end.h"
 #include "tests/server/core/sharding/random_lengths.h"
 
 namespace evenpack {
@@ -52,16 +53,85 @@ TEST(ValidatePlanTest, AcceptsAwkwardLengths) {
   }
 }
 
+TEST(ValidatePlanTest, AcceptsEveryMix) {
+  std::mt19937_64 random(33);
+  for (const uint32_t context_parallel : ContextParallelSizes()) {
+    std::vector<std::vector<uint32_t>> cases = AwkwardLengths();
+    cases.push_back(RandomLengths(random, 2 * context_parallel));
+    for (const std::vector<uint32_t>& lengths : cases) {
+      ShardPlan plan = RandomMix(random, lengths, context_parallel);
+      if (plan.tokens() > 0 && plan.tokens() < 1'000'000) {
+        ASSERT_EQ(PadEnd(plan.tokens() + Draw(random, 50), plan), absl::OkStatus());
+      }
+      ASSERT_EQ(Validate(plan, lengths), absl::OkStatus()) << context_parallel;
+      ASSERT_EQ(ValidateSlices(lengths, Sharding::kHybrid, context_parallel, 0,
+                               ExpandAllRanks(plan), plan.padded_tokens),
+                absl::OkStatus());
+    }
+  }
+}
+
+TEST(ValidatePlanTest, RefusesDamagedMixes) {
+  std::mt19937_64 random(34);
+  ShardPlan sound = RandomMix(random, {90, 40, 7, 300}, 3);
+  sound.owner = {2, kCutDocument, 0, kCutDocument};
+  ASSERT_EQ(PadEnd(444, sound), absl::OkStatus());
+  ASSERT_EQ(Validate(sound), absl::OkStatus());
+  const std::vector<std::pair<std::string, std::function<void(ShardPlan&)>>> damages = {
+      {"document 2: owner 3; accepted: a rank below 3, or 65535 (cut)",
+       [](ShardPlan& p) { p.owner[2] = 3; }},
+      {"owner has 3 entries; accepted: 4", [](ShardPlan& p) { p.owner.pop_back(); }},
+      {"owner has 4 entries; accepted: 0",
+       [](ShardPlan& p) { p.sharding = Sharding::kPerSequence; }},
+      {"slot_starts has 6 entries; accepted: 7",
+       [](ShardPlan& p) { p.slot_starts.pop_back(); }},
+      {"slot_starts runs from 0 to 437; accepted: 0 to 4294967296",
+       [](ShardPlan& p) { p.slot_starts.back() = 437; }},
+      {"accepted: starts that do not fall",
+       [](ShardPlan& p) { p.slot_starts[3] = kWholeShare + 1; }},
+      {"pad_multiple 6; accepted: 0 for hybrid",
+       [](ShardPlan& p) { p.pad_multiple = 6; }},
+      {"padded_tokens 436; accepted: 437", [](ShardPlan& p) { p.padded_tokens = 436; }},
+  };
+  for (const auto& [says, done] : damages) {
+    ShardPlan plan = sound;
+    done(plan);
+    const absl::Status status = Validate(plan);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << says;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(says));
+  }
+}
+
+TEST(ValidateSlicesTest, RefusesMixesWithUnequalPadding) {
+  std::mt19937_64 random(35);
+  const std::vector<uint32_t> lengths = {90, 40};
+  ShardPlan plan = RandomMix(random, lengths, 2);
+  plan.owner = {1, kCutDocument};
+  const Ranks sound = ExpandAllRanks(plan);
+  const auto check = [&](const Ranks& ranks, uint32_t pad_to) {
+    return ValidateSlices(lengths, Sharding::kHybrid, 2, pad_to, ranks);
+  };
+  EXPECT_EQ(check(sound, 0), absl::OkStatus());
+  EXPECT_EQ(check(sound, 4).code(), absl::StatusCode::kInvalidArgument);
+  Ranks broken = sound;
+  broken[1].padding = 1;
+  EXPECT_THAT(std::string(check(broken, 0).message()),
+              HasSubstr("rank 1: padding 1, its share of 0 is 0"));
+}
+
 // A brute-force cover, so that the validator is not the only judge of itself.
 TEST(ValidatePlanTest, EveryTokenIsOnExactlyOneRank) {
   std::mt19937_64 random(37);
   for (uint32_t context_parallel = 1; context_parallel <= 12; ++context_parallel) {
     const std::vector<uint32_t> lengths = RandomLengths(random, 2 * context_parallel);
+    std::vector<ShardPlan> plans = {RandomMix(random, lengths, context_parallel)};
     for (const Sharding sharding : kPlannedShardings) {
+      plans.push_back(PlanOf(sharding, lengths, context_parallel, 3));
+    }
+    for (const ShardPlan& plan : plans) {
       std::vector<std::vector<int>> owners;
       for (const uint32_t length : lengths) owners.emplace_back(length, 0);
-      for (const RankSlices& rank :
-           ExpandAllRanks(PlanOf(sharding, lengths, context_parallel, 3))) {
+      for (const RankSlices& rank : ExpandAllRanks(plan)) {
         for (size_t i = 0; i < rank.size(); ++i) {
           for (uint32_t t = rank.begin[i]; t < rank.end[i]; ++t) {
             ++owners[rank.document[i]][t];
@@ -292,7 +362,8 @@ struct PlanDamage {
 const PlanDamage kPlanDamages[] = {
     {"adaptive", Sharding::kPerDocument, 0,
      [](ShardPlan& p) { p.sharding = Sharding::kAdaptive; },
-     "sharding 2; accepted: 0 (per_sequence), 1 (per_document) or 3 (contiguous)"},
+     "sharding 2; accepted: 0 (per_sequence), 1 (per_document), 3 (contiguous) or 4 "
+     "(hybrid)"},
     {"the other sharding", Sharding::kPerDocument, 0,
      [](ShardPlan& p) { p.sharding = Sharding::kPerSequence; },
      "slot_starts has 0 entries; accepted: 5"},
