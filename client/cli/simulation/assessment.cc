@@ -18,7 +18,9 @@ SimulationMethod Sharded(SimulationMethod method, Sharding sharding) {
 
 bool Same(const SimulationMethod& a, const SimulationMethod& b) {
   return a.policy == b.policy && a.sharding == b.sharding &&
-         a.split_documents == b.split_documents && a.window_batches == b.window_batches;
+         a.split_documents == b.split_documents &&
+         a.window_batches == b.window_batches &&
+         a.token_tolerance_ppm == b.token_tolerance_ppm;
 }
 
 std::vector<SimulationMethod> Methods(const SimulationMethod& configured) {
@@ -30,7 +32,8 @@ std::vector<SimulationMethod> Methods(const SimulationMethod& configured) {
       Sharded(fixed, Sharding::kPerDocument),
       Sharded(WlbMethod(), Sharding::kPerSequence),
       Sharded(WlbMethod(), Sharding::kPerDocument),
-      Sharded(WlbMethod(), Sharding::kAdaptive)};
+      Sharded(WlbMethod(), Sharding::kAdaptive),
+      Sharded(WlbMethod(), Sharding::kHybrid)};
   const bool known = std::any_of(
       methods.begin(), methods.end(),
       [&](const SimulationMethod& method) { return Same(method, configured); });

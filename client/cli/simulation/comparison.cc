@@ -28,6 +28,9 @@ absl::StatusOr<Comparison> Compare(const SimulationSetup& setup, bool plain_spli
   fixed.sharding = Sharding::kPerDocument;
   if (status.ok()) status = run(fixed, per_document);
   if (status.ok()) status = run(WlbMethod(), comparison.wlb);
+  SimulationMethod hybrid = WlbMethod();
+  hybrid.sharding = Sharding::kHybrid;
+  if (status.ok()) status = run(hybrid, comparison.hybrid);
   if (!status.ok()) return status;
   if (per_document.step_seconds < comparison.fixed.step_seconds) {
     comparison.fixed = std::move(per_document);

@@ -12,7 +12,7 @@
 
 namespace evenpack {
 
-// WLB-LLM's three rows (section 7.1).
+// WLB-LLM's three rows (section 7.1), and what hybrid sharding makes of the last.
 struct Comparison {
   // Plain-4D: `original`, per_sequence.
   SimulationFigures plain;
@@ -22,10 +22,13 @@ struct Comparison {
   Sharding fixed_sharding = Sharding::kPerSequence;
   // `wlb` with outlier queues, adaptive.
   SimulationFigures wlb;
+  // The same packing, hybrid sharding.
+  SimulationFigures hybrid;
 
   double FixedSpeedup() const { return plain.step_seconds / fixed.step_seconds; }
   double WlbSpeedup() const { return plain.step_seconds / wlb.step_seconds; }
-  // Of what wlb packed, spread perfectly evenly.
+  double HybridSpeedup() const { return plain.step_seconds / hybrid.step_seconds; }
+  // Of what wlb packed and adaptive sharding cut, spread perfectly evenly.
   double BoundSpeedup() const { return plain.step_seconds / wlb.bound_seconds; }
 };
 

@@ -25,6 +25,9 @@ double MeanFixed(std::span<const PaperRow> rows) {
 double MeanWlb(std::span<const PaperRow> rows) {
   return Mean(rows, [](const PaperRow& row) { return row.comparison.WlbSpeedup(); });
 }
+double MeanHybrid(std::span<const PaperRow> rows) {
+  return Mean(rows, [](const PaperRow& row) { return row.comparison.HybridSpeedup(); });
+}
 double MeanBound(std::span<const PaperRow> rows) {
   return Mean(rows, [](const PaperRow& row) { return row.comparison.BoundSpeedup(); });
 }
@@ -40,6 +43,7 @@ Json ComparisonJson(std::string_view name, const Comparison& comparison) {
           {"plain_seconds", comparison.plain.step_seconds},
           {"fixed_speedup", comparison.FixedSpeedup()},
           {"wlb_speedup", comparison.WlbSpeedup()},
+          {"hybrid_speedup", comparison.HybridSpeedup()},
           {"bound_speedup", comparison.BoundSpeedup()},
           {"fixed_sharding", ShardingName(comparison.fixed_sharding)},
           {"plain_pp_imbalance", comparison.plain.pp_imbalance},
@@ -75,6 +79,7 @@ std::string PaperJson(std::span<const PaperRow> rows) {
   for (const PaperRow& row : rows) json["configs"].push_back(RowJson(row));
   json["mean_fixed"] = MeanFixed(rows);
   json["mean_wlb"] = MeanWlb(rows);
+  json["mean_hybrid"] = MeanHybrid(rows);
   json["mean_bound"] = MeanBound(rows);
   json["published_mean_fixed"] = kPublishedMeanFixed;
   json["published_mean_wlb"] = kPublishedMeanWlb;
@@ -89,6 +94,7 @@ std::string PaperText(std::span<const PaperRow> rows) {
                    {"wlb"},
                    {"paper"},
                    {"bound"},
+                   {"hybrid"},
                    {"", kLeft},
                    {"wlb if plain splits"},
                    {"if over-long are cut"},
@@ -100,13 +106,14 @@ std::string PaperText(std::span<const PaperRow> rows) {
          absl::StrFormat("%.3f", comparison.plain.step_seconds),
          Speedup(comparison.FixedSpeedup()), Published(row.config.published_fixed),
          Speedup(comparison.WlbSpeedup()), Published(row.config.published_wlb),
-         Speedup(comparison.BoundSpeedup()), Bar(comparison.WlbSpeedup() - 1, 1, 20),
+         Speedup(comparison.BoundSpeedup()), Speedup(comparison.HybridSpeedup()),
+         Bar(comparison.WlbSpeedup() - 1, 1, 20),
          Speedup(row.split_documents.wlb_speedup), AlternativeText(row.cut_over_window),
          Speedup(row.interleaved.wlb_speedup)});
   }
   table.AddRow({"mean", "", Speedup(MeanFixed(rows)), Published(kPublishedMeanFixed),
                 Speedup(MeanWlb(rows)), Published(kPublishedMeanWlb),
-                Speedup(MeanBound(rows)), "", "", "", ""});
+                Speedup(MeanBound(rows)), Speedup(MeanHybrid(rows)), "", "", "", ""});
   return table.ToString();
 }
 

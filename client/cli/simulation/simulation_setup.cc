@@ -49,11 +49,15 @@ absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
     spec.backlog_limit = setup.backlog_limit;
   }
   spec.sharding = method.sharding;
-  if (method.sharding == Sharding::kAdaptive) {
+  if (IsChosenPerMicroBatch(method.sharding)) {
     spec.kernel_latency = costs.forward_attention();
   }
-  absl::StatusOr<WorkloadTable> workload =
-      costs.Workload(spec.max_length, setup.micro_batches, attention_scale);
+  spec.hybrid = costs.Hybrid(method.token_tolerance_ppm);
+  const uint64_t whole_below = method.sharding == Sharding::kHybrid
+                                   ? setup.window / setup.cluster.context_parallel
+                                   : 0;
+  absl::StatusOr<WorkloadTable> workload = costs.Workload(
+      spec.max_length, setup.micro_batches, attention_scale, whole_below);
   if (!workload.ok()) return workload.status();
   spec.workload = *std::move(workload);
   if (absl::Status status = Validate(spec); !status.ok()) return status;

@@ -108,7 +108,7 @@ double ExpertCollectivesNs(const ModelSpec& model, const ClusterSpec& cluster,
 }
 
 LayerCost OnePass(const ModelSpec& model, const ClusterSpec& cluster, Pass pass,
-                  uint64_t tokens) {
+                  uint64_t tokens, uint64_t cut_tokens) {
   const double local = LocalTokens(cluster, tokens);
   const double times = pass == Pass::kForward ? 1 : 2;
   const double matmul = times * MatmulNs(model, cluster, local);
@@ -117,7 +117,7 @@ LayerCost OnePass(const ModelSpec& model, const ClusterSpec& cluster, Pass pass,
   cost.compute_ns = matmul + times * ElementwiseNs(model, cluster, local);
   const double hidden = cluster.overlap_tensor_collectives ? matmul : 0;
   cost.exchange_ns = std::max(tensor - hidden, 0.0) +
-                     ContextCollectiveNs(model, cluster, pass, tokens) +
+                     ContextCollectiveNs(model, cluster, pass, cut_tokens) +
                      ExpertCollectivesNs(model, cluster, local);
   return cost;
 }
@@ -125,10 +125,10 @@ LayerCost OnePass(const ModelSpec& model, const ClusterSpec& cluster, Pass pass,
 }  // namespace
 
 LayerCost LayerCostOf(const ModelSpec& model, const ClusterSpec& cluster, Pass pass,
-                      uint64_t tokens) {
-  LayerCost cost = OnePass(model, cluster, pass, tokens);
+                      uint64_t tokens, uint64_t cut_tokens) {
+  LayerCost cost = OnePass(model, cluster, pass, tokens, cut_tokens);
   if (pass == Pass::kBackward && cluster.recompute) {
-    const LayerCost again = OnePass(model, cluster, Pass::kForward, tokens);
+    const LayerCost again = OnePass(model, cluster, Pass::kForward, tokens, cut_tokens);
     cost.compute_ns += again.compute_ns;
     cost.exchange_ns += again.exchange_ns;
   }

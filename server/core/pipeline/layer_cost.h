@@ -30,11 +30,17 @@ struct LayerCost {
 //                    its output once, over the memory's bandwidth; backward twice that
 //   TP               activations gathered twice and scattered twice; backward gathers
 //                    its inputs twice more
-//   CP               K and V gathered; backward their gradients scattered
+//   CP               K and V of `cut_tokens`, those of documents that more than one CP
+//                    rank has, gathered; backward their gradients scattered
 //   EP               tokens to the active experts and back, both passes
 // With `recompute` backward has forward's cost on top.
 LayerCost LayerCostOf(const ModelSpec& model, const ClusterSpec& cluster, Pass pass,
-                      uint64_t tokens);
+                      uint64_t tokens, uint64_t cut_tokens);
+// Where all documents are cut.
+inline LayerCost LayerCostOf(const ModelSpec& model, const ClusterSpec& cluster,
+                             Pass pass, uint64_t tokens) {
+  return LayerCostOf(model, cluster, pass, tokens, tokens);
+}
 
 // The loss's matrix product, over the vocabulary, on the last stage.
 double HeadNs(const ModelSpec& model, const ClusterSpec& cluster, Pass pass,

@@ -110,6 +110,7 @@ PassCost ClusterCosts::CostOf(const ShardPlan& plan, Pass pass,
       pass == Pass::kForward ? forward_attention_ : backward_attention_;
   double slowest = 0;
   double total = 0;
+  uint64_t most_held = 0;
   RankSlices slices;
   for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
     ExpandRankInto(plan, rank, slices);
@@ -120,17 +121,29 @@ PassCost ClusterCosts::CostOf(const ShardPlan& plan, Pass pass,
       rank_ns += static_cast<double>(table.SlicePs(end - begin, end)) / kPsPerNs *
                  FullLayers(model_, begin, end);
     }
+    most_held = std::max(most_held, slices.tokens + slices.padding);
     slowest = std::max(slowest, rank_ns);
     total += rank_ns;
     rank_attention_ns[rank] += Nanoseconds(rank_ns * chunk);
   }
-  const LayerCost layer = LayerCostOf(model_, cluster_, pass, plan.padded_tokens);
+  const uint64_t tokens = plan.padded_tokens;
+  const bool hybrid = plan.sharding == Sharding::kHybrid;
+  const uint64_t cut_tokens = hybrid ? CutTokens(plan) : tokens;
+  const LayerCost layer = LayerCostOf(model_, cluster_, pass, tokens, cut_tokens);
   PassCost cost;
   cost.attention_ns = Nanoseconds(slowest * chunk);
   cost.mean_attention_ns = Nanoseconds(total / plan.context_parallel * chunk);
   cost.linear_ns = Nanoseconds(layer.compute_ns * chunk_layers_);
   cost.exchange_ns = Nanoseconds(layer.exchange_ns * chunk_layers_);
-  cost.head_ns = Nanoseconds(HeadNs(model_, cluster_, pass, plan.padded_tokens));
+  cost.head_ns = Nanoseconds(HeadNs(model_, cluster_, pass, tokens));
+  if (hybrid) {
+    const LayerCost fullest = LayerCostOf(
+        model_, cluster_, pass, most_held * plan.context_parallel, cut_tokens);
+    const int64_t uneven_ns = Nanoseconds(fullest.compute_ns * chunk_layers_) +
+                              Nanoseconds(fullest.exchange_ns * chunk_layers_) -
+                              cost.linear_ns - cost.exchange_ns;
+    cost.attention_ns = std::min(cost.attention_ns + uneven_ns, kMaxPartNs);
+  }
   return cost;
 }
 
@@ -141,15 +154,17 @@ double ClusterCosts::DocumentNs(uint64_t length) const {
          FullLayers(model_, 0, length) / cluster_.context_parallel;
 }
 
-double ClusterCosts::TokensNs(uint64_t tokens) const {
-  const LayerCost layer = LayerCostOf(model_, cluster_, Pass::kForward, tokens);
+double ClusterCosts::TokensNs(uint64_t tokens, uint64_t cut_tokens) const {
+  const LayerCost layer =
+      LayerCostOf(model_, cluster_, Pass::kForward, tokens, cut_tokens);
   return (layer.compute_ns + layer.exchange_ns) * model_.layers +
          HeadNs(model_, cluster_, Pass::kForward, tokens);
 }
 
 absl::StatusOr<WorkloadTable> ClusterCosts::Workload(uint32_t max_tokens,
                                                      uint32_t micro_batches,
-                                                     double attention_scale) const {
+                                                     double attention_scale,
+                                                     uint64_t whole_below) const {
   // Written so that NaN fails.
   if (!(attention_scale > 0)) {
     return InvalidField("attention_scale", attention_scale, "above 0");
@@ -157,21 +172,48 @@ absl::StatusOr<WorkloadTable> ClusterCosts::Workload(uint32_t max_tokens,
   // Noise of a measured table must not make a longer document cheaper.
   double most_attention = 0;
   const auto attention = [&](uint64_t tokens) {
-    most_attention = std::max(most_attention, DocumentNs(tokens) * attention_scale);
+    double document = DocumentNs(tokens) * attention_scale;
+    if (whole_below > 0 && tokens >= whole_below) {
+      document += TokensNs(tokens, tokens) - TokensNs(tokens, 0);
+    }
+    most_attention = std::max(most_attention, document);
     return most_attention;
   };
   // Nor must the rounding of sums make more tokens cheaper.
   double most_linear = 0;
   const auto linear = [&](uint64_t tokens) {
-    most_linear = std::max(most_linear, TokensNs(tokens));
+    most_linear = std::max(most_linear, TokensNs(tokens, whole_below > 0 ? 0 : tokens));
     return most_linear;
   };
   return TabulateWorkload(max_tokens, micro_batches, attention, linear);
 }
 
+HybridRule ClusterCosts::Hybrid(uint32_t token_tolerance_ppm) const {
+  // Lengths at which rates, not starts, count: of a document, and of a micro-batch.
+  constexpr uint32_t kDocument = 8192;
+  constexpr uint64_t kTokens = 65'536;
+  const auto forward =
+      static_cast<double>(forward_attention_.SlicePs(kDocument, kDocument));
+  const auto backward =
+      static_cast<double>(backward_attention_.SlicePs(kDocument, kDocument));
+  const double both = forward * (cluster_.recompute ? 2 : 1) + backward;
+  double token_ns = 0;
+  double cut_token_ns = 0;
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    const LayerCost whole = LayerCostOf(model_, cluster_, pass, kTokens, 0);
+    const LayerCost cut = LayerCostOf(model_, cluster_, pass, kTokens, kTokens);
+    token_ns += (whole.compute_ns + whole.exchange_ns) * cluster_.context_parallel;
+    cut_token_ns += cut.exchange_ns - whole.exchange_ns;
+  }
+  const auto picoseconds = [&](double ns) {
+    return std::llround(std::clamp(ns / kTokens * kPsPerNs * forward / both, 0.0, 1e8));
+  };
+  return {token_tolerance_ppm, picoseconds(token_ns), picoseconds(cut_token_ns)};
+}
+
 double ClusterCosts::CrossoverTokens() const {
   const auto attention_is_less = [&](uint64_t tokens) {
-    return DocumentNs(tokens) < TokensNs(tokens);
+    return DocumentNs(tokens) < TokensNs(tokens, tokens);
   };
   uint64_t low = 1;
   uint64_t high = uint64_t{1} << 31;

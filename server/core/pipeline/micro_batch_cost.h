@@ -14,6 +14,7 @@
 #include "server/core/cost/pass.h"
 #include "server/core/cost/workload_table.h"
 #include "server/core/pipeline/cluster_spec.h"
+#include "server/core/sharding/hybrid_rule.h"
 #include "server/core/sharding/shard_plan.h"
 
 namespace evenpack {
@@ -22,9 +23,11 @@ namespace evenpack {
 // counts as 2^38 ns (275 s) where it takes longer, so that a step's sums fit.
 struct PassCost {
   // Attention of the slowest CP rank, for which the others wait, and of the mean one.
+  // With the former goes what the linear work of the rank with most tokens is above
+  // that of the mean: nothing but under hybrid sharding.
   int64_t attention_ns = 0;
   int64_t mean_attention_ns = 0;
-  // Other computing, the same on all.
+  // Other computing, of a rank with the mean's tokens.
   int64_t linear_ns = 0;
   // Collectives that are waited for.
   int64_t exchange_ns = 0;
@@ -60,15 +63,24 @@ class ClusterCosts {
                                              KernelLatencyTable attention);
 
   // `plan` is of context_parallel ranks. Layers with a sliding window take the part of
-  // a slice's time that is the part of its pairs within the window. O(slices).
+  // a slice's time that is the part of its pairs within the window. Under hybrid
+  // sharding K and V of cut documents alone are gathered, of the others those of all
+  // tokens. O(slices).
   MicroBatchCost CostOf(const ShardPlan& plan) const;
 
   // What a job would decide from: the forward pass of all layers, collectives included,
   // attention spread evenly over the CP ranks and multiplied by `attention_scale`
-  // (above 0): other than 1, decisions are made with a wrong model.
+  // (above 0): other than 1, decisions are made with a wrong model. With `whole_below`,
+  // as under hybrid sharding, keys travel of documents of so many tokens and more, and
+  // their exchange is the document's; with 0 those of all, in proportion to tokens.
   // INVALID_ARGUMENT: attention_scale, or as ResolveWorkload.
   absl::StatusOr<WorkloadTable> Workload(uint32_t max_tokens, uint32_t micro_batches,
-                                         double attention_scale) const;
+                                         double attention_scale,
+                                         uint64_t whole_below = 0) const;
+
+  // What hybrid sharding decides from: both passes of a layer, in proportion to its
+  // attention's forward pass.
+  HybridRule Hybrid(uint32_t token_tolerance_ppm) const;
 
   // The length at which a document's attention takes as long as all else, forward; 1 to
   // 2^31 - 1.
@@ -93,9 +105,10 @@ class ClusterCosts {
   PassCost CostOf(const ShardPlan& plan, Pass pass,
                   std::vector<int64_t>& rank_attention_ns) const;
   // Of one micro-batch, all layers, forward: the mean CP rank's attention of a document
-  // of `length` tokens, and what is in proportion to tokens.
+  // of `length` tokens, and what is in proportion to tokens, of which keys of
+  // `cut_tokens` travel.
   double DocumentNs(uint64_t length) const;
-  double TokensNs(uint64_t tokens) const;
+  double TokensNs(uint64_t tokens, uint64_t cut_tokens) const;
 
   ModelSpec model_;
   ClusterSpec cluster_;

@@ -24,8 +24,8 @@ FIGURES = """
     longest_micro_batch in_flight_tokens plan_bytes
 """.split()
 PAPER_ROW = """
-    name plain_seconds fixed_speedup wlb_speedup bound_speedup published_fixed
-    published_wlb
+    name plain_seconds fixed_speedup wlb_speedup hybrid_speedup bound_speedup
+    published_fixed published_wlb
 """.split()
 CONFIG = """
 # 128 GPUs
@@ -161,7 +161,7 @@ class AssessTest(unittest.TestCase):
         self.assertEqual(assessed["sync_domain"], "micro_batch")
         self.assertGreater(assessed["corpus"]["documents_over_window"], 0)
         # The configuration asks for wlb under per_document, which is one of them.
-        self.assertEqual(len(assessed["methods"]), 6)
+        self.assertEqual(len(assessed["methods"]), 7)
         for method in assessed["methods"]:
             for key in [*FIGURES, "speedup", "gpu_hours_per_trillion_tokens"]:
                 self.assertIn(key, method)

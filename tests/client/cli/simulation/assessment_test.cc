@@ -23,7 +23,7 @@ Assessment Make(const SimulationInput& input) {
 
 TEST(AssessmentTest, FindsTheFastestMethod) {
   const Assessment assessment = Make(*ReadSimulationInput("7B-128K"));
-  EXPECT_EQ(assessment.methods.size(), 6);
+  EXPECT_EQ(assessment.methods.size(), 7);
   EXPECT_EQ(assessment.methods.front().method.policy, PolicyKind::kOriginal);
   for (const AssessedMethod& row : assessment.methods) {
     EXPECT_GE(row.figures.step_seconds, assessment.Best().step_seconds);
@@ -35,11 +35,11 @@ TEST(AssessmentTest, FindsTheFastestMethod) {
 TEST(AssessmentTest, HasARowForAConfiguredMethodOfItsOwn) {
   SimulationInput input = *ReadSimulationInput("7B-128K");
   input.method = PlainMethod();
-  EXPECT_EQ(Make(input).methods.size(), 6);
+  EXPECT_EQ(Make(input).methods.size(), 7);
   input.method.policy = PolicyKind::kFixedGreedy;
   input.method.window_batches = 4;
   const Assessment assessment = Make(input);
-  ASSERT_EQ(assessment.methods.size(), 7);
+  ASSERT_EQ(assessment.methods.size(), 8);
   EXPECT_EQ(assessment.methods.back().method.window_batches, 4);
 }
 
@@ -47,7 +47,8 @@ TEST(AssessmentTest, SaysWhatWrongCostsWouldDo) {
   const Assessment assessment = Make(*ReadSimulationInput("7B-128K"));
   ASSERT_EQ(assessment.wrong_costs.size(), 4);
   for (const WrongCost& wrong : assessment.wrong_costs) {
-    EXPECT_GE(wrong.step_seconds, assessment.Best().step_seconds * 0.999);
+    // The right ones do not know which documents of a micro-batch will be cut.
+    EXPECT_GE(wrong.step_seconds, assessment.Best().step_seconds * 0.995);
   }
 }
 

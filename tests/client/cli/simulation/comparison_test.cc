@@ -51,6 +51,7 @@ TEST(ComparisonTest, OrdersTheMethodsAsThePaperDoes) {
     EXPECT_GT(comparison->FixedSpeedup(), 1);
     EXPECT_GT(comparison->WlbSpeedup(), comparison->FixedSpeedup());
     EXPECT_GT(comparison->BoundSpeedup(), comparison->WlbSpeedup());
+    EXPECT_GT(comparison->HybridSpeedup(), comparison->WlbSpeedup() * 1.03);
   }
 }
 

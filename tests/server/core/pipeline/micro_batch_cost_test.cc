@@ -130,6 +130,83 @@ TEST(CostOf, CountsPaddingInAllButAttentionAndTokens) {
   }
 }
 
+// The first document whole on one rank, the second cut evenly.
+ShardPlan Mixed(const std::vector<uint32_t>& lengths) {
+  ShardPlan plan;
+  plan.sharding = Sharding::kHybrid;
+  plan.context_parallel = 2;
+  plan.document_starts = DocumentStarts(lengths);
+  plan.padded_tokens = plan.tokens();
+  plan.owner.assign(lengths.size(), kCutDocument);
+  plan.owner[0] = 0;
+  plan.slot_starts = {0, 1U << 30, 1U << 31, 3U << 30, kWholeShare};
+  return plan;
+}
+
+TEST(CostOf, HybridGathersTheKeysOfCutDocumentsAlone) {
+  ClusterSpec cluster;
+  cluster.context_parallel = 2;
+  const ClusterCosts costs = Costs(Model(), cluster);
+  const MicroBatchCost cost = costs.CostOf(Mixed({128, 512}));
+  for (const auto& [pass, part] :
+       {std::pair{Pass::kForward, cost.forward}, {Pass::kBackward, cost.backward}}) {
+    const LayerCost layer = LayerCostOf(Model(), cluster, pass, 640, 512);
+    EXPECT_EQ(part.exchange_ns, std::llround(4 * layer.exchange_ns));
+    EXPECT_EQ(part.linear_ns, std::llround(4 * layer.compute_ns));
+    EXPECT_LT(layer.exchange_ns, LayerCostOf(Model(), cluster, pass, 640).exchange_ns);
+  }
+}
+
+TEST(CostOf, TheRankOfMostTokensIsWaitedFor) {
+  ClusterSpec cluster;
+  cluster.context_parallel = 2;
+  const ClusterCosts costs = Costs(Model(), cluster);
+  // 128 + 256 tokens on the first rank, 256 on the other; 1 + 1 + 4 and 2 + 3 tiles.
+  const MicroBatchCost cost = costs.CostOf(Mixed({128, 512}));
+  const double uneven = LayerCostOf(Model(), cluster, Pass::kForward, 768).compute_ns -
+                        LayerCostOf(Model(), cluster, Pass::kForward, 640).compute_ns;
+  EXPECT_NEAR(static_cast<double>(cost.forward.attention_ns), 4 * (6'000 + uneven), 1);
+  EXPECT_EQ(cost.forward.mean_attention_ns, 4 * 5'500);
+}
+
+TEST(Workload, OfHybridHasTheExchangeWithLongDocumentsAlone) {
+  ClusterSpec cluster;
+  cluster.context_parallel = 4;
+  const ClusterCosts costs = Costs(Model(), cluster);
+  const WorkloadTable all = *costs.Workload(65'536, 1, 1);
+  const WorkloadTable long_ones = *costs.Workload(65'536, 1, 1, 16'384);
+  EXPECT_EQ(long_ones.AttentionNs(8'192), all.AttentionNs(8'192));
+  EXPECT_LT(long_ones.LinearNs(32'768), all.LinearNs(32'768));
+  // Alone in a micro-batch a long document takes the same.
+  const auto alone = [](const WorkloadTable& table) {
+    return static_cast<double>(table.AttentionNs(32'768) + table.LinearNs(32'768));
+  };
+  EXPECT_NEAR(alone(long_ones) / alone(all), 1, 1e-3);
+}
+
+TEST(Hybrid, CountsBothPassesByForwardAttention) {
+  ClusterSpec cluster;
+  cluster.context_parallel = 4;
+  const ClusterCosts costs = Costs(Model(), cluster);
+  const HybridRule rule = costs.Hybrid(7);
+  EXPECT_EQ(rule.token_tolerance_ppm, 7U);
+  double token_ns = 0;
+  double cut_ns = 0;
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    const LayerCost whole = LayerCostOf(Model(), cluster, pass, 65'536, 0);
+    token_ns += (whole.compute_ns + whole.exchange_ns) / (65'536 / 4);
+    cut_ns +=
+        (LayerCostOf(Model(), cluster, pass, 65'536).exchange_ns - whole.exchange_ns) /
+        65'536;
+  }
+  const double scale = 1'000 / (1 + kBackward);
+  EXPECT_NEAR(static_cast<double>(rule.token_ps), token_ns * scale, 1);
+  EXPECT_NEAR(static_cast<double>(rule.cut_token_ps), cut_ns * scale, 1);
+  EXPECT_GT(rule.cut_token_ps, 0);
+  cluster.context_overlap = 1;
+  EXPECT_EQ(Costs(Model(), cluster).Hybrid(7).cut_token_ps, 0);
+}
+
 TEST(CostOf, TakesTheShareOfPairsWithinAWindow) {
   ModelSpec model = Model();
   model.window = 128;
