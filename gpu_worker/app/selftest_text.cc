@@ -15,8 +15,8 @@ using Json = nlohmann::ordered_json;
 
 std::vector<std::pair<std::string, uint64_t>> Shardings(const SelftestReport& report) {
   std::vector<std::pair<std::string, uint64_t>> shardings;
-  for (const Sharding sharding :
-       {Sharding::kPerSequence, Sharding::kPerDocument, Sharding::kContiguous}) {
+  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument,
+                                  Sharding::kContiguous, Sharding::kHybrid}) {
     shardings.emplace_back(NameOf(sharding),
                            report.by_sharding[static_cast<size_t>(sharding)]);
   }

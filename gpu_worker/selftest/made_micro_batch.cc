@@ -12,6 +12,13 @@
 namespace evenpack::worker {
 namespace {
 
+// For hybrid sharding, which then has whole documents and cut ones.
+KernelLatencyTable OneNanosecondATile() {
+  return KernelLatencyTable::FromGrid({128, 256}, {128, 256}, {1000, 2000, 1000, 2000},
+                                      /*launch_ns=*/0)
+      .value();
+}
+
 // Rows of doubles as a rank holds them: typed, with NaNs where nothing was put.
 class TypedRows {
  public:
@@ -82,7 +89,9 @@ std::vector<float> Loaded(ElementType type, const std::vector<char>& bytes) {
 
 ShardPlan Planned(Sharding sharding, const std::vector<uint32_t>& lengths,
                   uint32_t context_parallel, uint32_t pad_to) {
-  return PlanSharding(sharding, lengths, context_parallel, pad_to, KernelLatencyTable())
+  if (sharding == Sharding::kHybrid) pad_to = 0;
+  return PlanSharding(sharding, lengths, context_parallel, pad_to, OneNanosecondATile(),
+                      {.cut_token_ps = 1})
       .value();
 }
 

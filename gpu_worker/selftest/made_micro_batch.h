@@ -15,7 +15,8 @@
 
 namespace evenpack::worker {
 
-// Never refused: lengths are at least 1. Not adaptive.
+// Never refused: lengths are at least 1. Not adaptive. Hybrid has no padding and may
+// come out as another sharding.
 ShardPlan Planned(Sharding sharding, const std::vector<uint32_t>& lengths,
                   uint32_t context_parallel, uint32_t pad_to = 0);
 

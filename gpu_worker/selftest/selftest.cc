@@ -16,7 +16,7 @@ namespace evenpack::worker {
 namespace {
 
 constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
-                                   Sharding::kContiguous};
+                                   Sharding::kContiguous, Sharding::kHybrid};
 constexpr uint32_t kHeadSizes[] = {64, 128, 192, 256};
 // The engine tests' own job is size; here it is variety, in a minute.
 constexpr uint32_t kMaxDocuments = 6;
@@ -91,6 +91,8 @@ absl::string_view NameOf(Sharding sharding) {
       return "per_sequence";
     case Sharding::kPerDocument:
       return "per_document";
+    case Sharding::kHybrid:
+      return "hybrid";
     default:
       return "contiguous";
   }
@@ -121,6 +123,7 @@ SelftestCase DrawCase(const SelftestOptions& options, uint64_t number) {
   drawn.sharding = draw.OneOf(kShardings);
   drawn.context_parallel = draw.From(options.min_ranks, options.max_ranks);
   drawn.pad_to = draw.From(0, 1) * draw.From(1, 16);
+  if (drawn.sharding == Sharding::kHybrid) drawn.pad_to = 0;
   drawn.head_groups = draw.From(1, 3);
   return drawn;
 }
@@ -186,7 +189,7 @@ absl::Status RunSelftest(const SelftestOptions& options, const CaseRunner& run,
                          const std::function<void(uint64_t)>& done,
                          SelftestReport& report) {
   report.by_type.resize(std::size(kElementTypes));
-  report.by_sharding.resize(static_cast<size_t>(Sharding::kContiguous) + 1);
+  report.by_sharding.resize(static_cast<size_t>(Sharding::kHybrid) + 1);
   report.by_ranks.resize(options.max_ranks + 1);
   for (uint64_t i = 0; i < options.cases; ++i) {
     if (absl::Status status = RunCase(options, options.first_case + i, run, report);

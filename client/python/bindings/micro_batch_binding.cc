@@ -184,7 +184,7 @@ void BindPlan(nb::class_<MicroBatchView>& micro_batch) {
             return ShortName(v1::Sharding_Name(ToProto(v.sharding())), "SHARDING_");
           },
           "How it is cut over the context-parallel group: 'per_sequence',\n"
-          "'per_document' or 'contiguous'.")
+          "'per_document', 'contiguous' or 'hybrid'.")
       .def_prop_ro("context_parallel", &MicroBatchView::context_parallel,
                    "Ranks that share it.")
       .def_prop_ro(

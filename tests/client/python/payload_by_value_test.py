@@ -126,7 +126,9 @@ def test_a_subscription_of_no_context_parallel_rank_has_all_tokens(
     _check_each_once(parts)
 
 
-@pytest.mark.parametrize("sharding", ["SHARDING_PER_SEQUENCE", "SHARDING_PER_DOCUMENT"])
+@pytest.mark.parametrize(
+    "sharding", ["SHARDING_PER_SEQUENCE", "SHARDING_PER_DOCUMENT", "SHARDING_HYBRID"]
+)
 def test_pieces_of_documents_that_were_cut_have_their_part(
     server: ServerProcess, sharding: str
 ) -> None:

@@ -10,7 +10,7 @@ namespace {
 SelftestReport Report() {
   SelftestReport report;
   report.by_type = {{2, {1e-7, 2e-7, 3e-7, 4e-7, 5e-7}}, {1, {}}, {3, {}}};
-  report.by_sharding = {3, 2, 0, 1};
+  report.by_sharding = {3, 2, 0, 1, 0};
   report.by_ranks = {0, 4, 0, 2};
   report.tokens = 321;
   return report;
@@ -28,7 +28,7 @@ TEST(SelftestTextTest, SaysWhatWasCheckedAndHowFarOffItWas) {
   EXPECT_EQ(
       SelftestText(Options(), Report()),
       R"(6 micro-batches of 321 tokens, forward and backward, from case 4 of seed 9
-shardings: per_sequence x 3, per_document x 2, contiguous x 1
+shardings: per_sequence x 3, per_document x 2, contiguous x 1, hybrid x 0
 ranks: 1 x 4, 3 x 2
 
 largest difference from the definition, of its largest number

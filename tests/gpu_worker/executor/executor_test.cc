@@ -15,6 +15,7 @@
 #include "gpu_worker/selftest/made_micro_batch.h"
 #include "gpu_worker/selftest/selftest.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/sharding/pad_end.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -58,7 +59,7 @@ AttentionErrors ErrorsOf(const ShardPlan& plan, const AttentionShape& shape,
 }
 
 constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
-                                   Sharding::kContiguous};
+                                   Sharding::kContiguous, Sharding::kHybrid};
 
 TEST(ExecutorTest, AGroupComputesWhatTheDefinitionSays) {
   const std::vector<uint32_t> lengths = {70, 1, 33, 2, 128, 9};
@@ -88,7 +89,10 @@ TEST(ExecutorTest, FewTokensOnManyRanks) {
 TEST(ExecutorTest, PaddingIsNotReadAndBecomesNought) {
   const std::vector<uint32_t> lengths = {13, 1, 30, 7};
   for (const Sharding sharding : kShardings) {
-    const ShardPlan plan = Planned(sharding, lengths, 3, 4);
+    ShardPlan plan = Planned(sharding, lengths, 3, 4);
+    if (sharding == Sharding::kHybrid) {
+      ASSERT_TRUE(PadEnd(60, plan).ok());
+    }
     ASSERT_GT(plan.padded_tokens, plan.tokens());
     EXPECT_LT(ErrorsOf(plan, SmallShape(), lengths).Largest(),
               AcceptedError(ElementType::kFloat32));

@@ -161,8 +161,9 @@ TEST(KvLayoutTest, EveryTaskSeesItsDocumentsKeysAndNothingElseTravels) {
     for (uint32_t& length : lengths) {
       length = Draw(random, 1, repeat % 2 == 0 ? 6 : 90);
     }
-    const Sharding sharding = std::array{Sharding::kPerSequence, Sharding::kPerDocument,
-                                         Sharding::kContiguous}[Draw(random, 0, 2)];
+    const Sharding sharding =
+        std::array{Sharding::kPerSequence, Sharding::kPerDocument,
+                   Sharding::kContiguous, Sharding::kHybrid}[Draw(random, 0, 3)];
     const uint32_t cp = Draw(random, 1, 9);
     const uint32_t pad_to = Draw(random, 0, 1) * 4;
     const AttentionShape shape = Window(Draw(random, 0, 1) * Draw(random, 1, 40));
@@ -176,6 +177,18 @@ TEST(KvLayoutTest, EveryTaskSeesItsDocumentsKeysAndNothingElseTravels) {
     for (const KvLayout& layout : group.layouts) EXPECT_EQ(layout.exchanges, exchanges);
     ASSERT_FALSE(::testing::Test::HasFailure()) << repeat;
   }
+}
+
+TEST(KvLayoutTest, KeysOfWholeDocumentsDoNotTravel) {
+  std::vector<uint32_t> lengths(12, 512);
+  lengths.push_back(8192);
+  const ShardPlan plan = Planned(Sharding::kHybrid, lengths, 4);
+  ASSERT_EQ(CutTokens(plan), 8192U);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    EXPECT_LT(LayOut(plan, rank, Window(0)).received_rows, 8192U);
+  }
+  lengths.pop_back();
+  EXPECT_FALSE(LayOut(Planned(Sharding::kHybrid, lengths, 4), 0, Window(0)).exchanges);
 }
 
 // A document's received keys lie together, so that they are a few runs whatever CP.

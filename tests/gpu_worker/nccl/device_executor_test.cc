@@ -39,7 +39,7 @@ using evenpack::testing::TensorsOnDevice;
 using ::testing::HasSubstr;
 
 constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
-                                   Sharding::kContiguous};
+                                   Sharding::kContiguous, Sharding::kHybrid};
 
 AttentionShape SmallShape() {
   AttentionShape shape;
@@ -100,7 +100,7 @@ TEST_F(DeviceExecutorTest, AnythingThatCanBePlannedIsComputed) {
     shape.kv_heads = Draw(random, 1, 3);
     shape.query_heads = shape.kv_heads * Draw(random, 1, 2);
     shape.sliding_window = Draw(random, 0, 1) * Draw(random, 1, 40);
-    const ShardPlan plan = Planned(kShardings[Draw(random, 0, 2)], lengths,
+    const ShardPlan plan = Planned(kShardings[Draw(random, 0, 3)], lengths,
                                    Draw(random, 1, 5), 2 * Draw(random, 0, 3));
     fakeNcclSetPolls(static_cast<int>(Draw(random, 0, 2)));
     ASSERT_LT(ErrorsOf(plan, shape, lengths, Draw(random, 1, 3)).Largest(),
@@ -222,7 +222,7 @@ TEST_F(DeviceExecutorTest, WhateverFailsEachStepIsExecutedByAll) {
     fakeNcclTellPeers(seed % 2 == 0);
     const auto ranks = static_cast<uint32_t>(2 + seed % 3);
     const MadeMicroBatch made(SmallShape(), {30, 1, 12}, seed);
-    const ShardPlan plan = Planned(kShardings[seed % 3], made.lengths(), ranks);
+    const ShardPlan plan = Planned(kShardings[seed % 4], made.lengths(), ranks);
     GroupTable table;
     std::vector<std::unique_ptr<SteppingRank>> all;
     for (uint32_t rank = 0; rank < ranks; ++rank) {

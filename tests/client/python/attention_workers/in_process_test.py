@@ -44,7 +44,9 @@ def _over_process_group(sharding: str) -> None:
         dist.barrier()
 
 
-@pytest.mark.parametrize("sharding", ["SHARDING_PER_DOCUMENT", "SHARDING_PER_SEQUENCE"])
+@pytest.mark.parametrize(
+    "sharding", ["SHARDING_PER_DOCUMENT", "SHARDING_PER_SEQUENCE", "SHARDING_HYBRID"]
+)
 def test_ranks_of_a_process_group_share_a_micro_batch(sharding: str) -> None:
     """Each its own rows, forward and backward, without a server."""
     run_ranks(3, _over_process_group, sharding)
