@@ -12,6 +12,7 @@
 #include "server/core/cost/kernel_latency_table.h"
 #include "server/core/cost/named_models.h"
 #include "server/core/sharding/adaptive.h"
+#include "server/core/sharding/hybrid.h"
 #include "server/core/sharding/per_document.h"
 #include "server/core/sharding/per_sequence.h"
 #include "server/core/sharding/shard_plan.h"
@@ -21,6 +22,8 @@ namespace evenpack {
 namespace {
 
 constexpr uint32_t kTokens = 131072;
+// About that of 7B on 64 GPUs with TP = 8, in proportion to the forward pass.
+constexpr HybridRule kHybridRule = {.token_ps = 40'000, .cut_token_ps = 10'000};
 
 // `documents` random lengths that add up to kTokens: the gaps of sorted cut points.
 std::vector<uint32_t> MicroBatchLengths(size_t documents, size_t seed = 0) {
@@ -118,6 +121,16 @@ void ChooseShardingOf(benchmark::State& state) {
 }
 BENCHMARK(ChooseShardingOf)->Apply(ShapesOfGroupAndDocuments);
 
+void ChooseHybridOf(benchmark::State& state) {
+  const std::vector<uint32_t> lengths = MicroBatchLengths(Documents(state));
+  const KernelLatencyTable table = TileModelOf7B();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        ChooseHybrid(lengths, ContextParallel(state), 0, table, kHybridRule));
+  }
+}
+BENCHMARK(ChooseHybridOf)->Apply(ShapesOfGroupAndDocuments);
+
 // Lengths for each of `micro_batches`, which hold `documents` together.
 std::vector<std::vector<uint32_t>> StepLengths(size_t micro_batches, size_t documents) {
   // As many different ones as it takes to have nothing learnt by heart.
@@ -176,6 +189,12 @@ auto Adaptive() {
   };
 }
 
+auto Hybrid() {
+  return [table = TileModelOf7B()](const auto& lengths) {
+    return ChooseHybrid(lengths, 16, 0, table, kHybridRule);
+  };
+}
+
 void PlanStepPerDocument(benchmark::State& state) {
   PlanStepOfMicroBatches(state, PerDocument());
 }
@@ -195,6 +214,16 @@ void PlanStepAdaptiveByDocuments(benchmark::State& state) {
   PlanStepOfDocuments(state, Adaptive());
 }
 BENCHMARK(PlanStepAdaptiveByDocuments)->Apply(DocumentsOfAStep);
+
+void PlanStepHybrid(benchmark::State& state) {
+  PlanStepOfMicroBatches(state, Hybrid());
+}
+BENCHMARK(PlanStepHybrid)->Apply(MicroBatches);
+
+void PlanStepHybridByDocuments(benchmark::State& state) {
+  PlanStepOfDocuments(state, Hybrid());
+}
+BENCHMARK(PlanStepHybridByDocuments)->Apply(DocumentsOfAStep);
 
 void ValidatePerDocument(benchmark::State& state) {
   const std::vector<uint32_t> lengths = MicroBatchLengths(Documents(state));
