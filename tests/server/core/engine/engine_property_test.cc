@@ -222,6 +222,15 @@ std::vector<NamedSpec> LayoutSpecs() {
         spec.layout.max_documents = 40;
         spec.policy.split_documents = true;
       });
+  add("native, hybrid, padded to 512", Layout::kNative, Sharding::kHybrid,
+      [](JobSpec& spec) {
+        spec.context_parallel = 3;
+        spec.layout.pad_tokens_to = 512;
+        spec.hybrid.cut_token_ps = 100;
+        spec.kernel_latency = KernelLatencyTable::FromGrid({128, 256}, {128, 256},
+                                                           {1000, 2000, 1000, 2000}, 0)
+                                  .value();
+      });
   add("megatron, padded to 1,024, cuts", Layout::kMegatronThd, Sharding::kPerDocument,
       [](JobSpec& spec) {
         spec.layout.pad_tokens_to = 1024;
