@@ -11,6 +11,7 @@ using enum FlagKind;
 
 constexpr double kMillion = 1e6;
 constexpr double kLeastSpread = 1e-6;
+constexpr FlagReader::Range kInFlight = {0, uint64_t{1} << 62};
 // Attention that may cost nothing at all tells nothing.
 constexpr double kMostError = 63.0 / 64;
 
@@ -35,6 +36,9 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
       {"--finish", kBoolean, "true|false",
        "balanced: trim micro-batches and swap documents between them at the end "
        "(true)"},
+      {"--max-in-flight", kValue, "T",
+       "balanced: most tokens of PP consecutive micro-batches of a rank; 0: as "
+       "--max-length allows (0)"},
   };
   return *kFlags;
 }
@@ -55,6 +59,7 @@ BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader) {
     balanced.release = static_cast<ReleaseMode>(reader.OneOf("--release", kReleases));
   }
   balanced.finish = reader.Boolean("--finish", balanced.finish);
+  balanced.max_in_flight_tokens = reader.Integer("--max-in-flight", kInFlight, 0);
   return balanced;
 }
 

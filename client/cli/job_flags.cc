@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/cli/balanced_flags.h"
 #include "client/cli/model_flags.h"
+#include "server/core/cost/cost_scales.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
 
@@ -27,6 +29,8 @@ constexpr FlagReader::Range kPasses = {1, 1'000'000};
 constexpr FlagReader::Range kDelay = {0, 1'000'000'000'000};
 constexpr FlagReader::Range kSteps = {1, 1'000'000'000'000};
 constexpr double kMostBacklog = 1e6;
+constexpr double kLeastError = -0.9;
+constexpr double kMostError = 90;
 constexpr uint32_t kCompareWindowBatches = 8;
 
 WindowDefaults PackDefaults(uint32_t window) { return {window, {}}; }
@@ -51,6 +55,7 @@ absl::StatusOr<JobFlags> ReadJobFlags(const FlagValues& values, JobFlags flags,
   if (const auto* analytic = std::get_if<AnalyticCost>(&flags.cost)) {
     flags.context_parallel = analytic->context_parallel;
   }
+  flags.crossover_error = reader.Real("--crossover-error", kLeastError, kMostError, 0);
   flags.split_documents = reader.Boolean("--split-documents", false);
   flags.split_overlong = reader.Boolean("--split-overlong", false);
   if (!reader.status().ok()) return reader.status();
@@ -172,6 +177,17 @@ absl::StatusOr<JobSpec> MakeJobSpec(const JobFlags& flags, PolicyKind policy) {
   if (!workload.ok()) return InFlagNames(workload.status());
   spec.workload = *std::move(workload);
   if (absl::Status status = Validate(spec); !status.ok()) return InFlagNames(status);
+  return spec;
+}
+
+absl::StatusOr<JobSpec> WithCostError(JobSpec spec, const JobFlags& flags) {
+  CostScales wrong;
+  wrong.attention_ppm =
+      std::llround(static_cast<double>(CostScales::kOne) / (1 + flags.crossover_error));
+  absl::StatusOr<WorkloadTable> workload =
+      Rescaled(spec.workload, CostScales(), wrong, spec.micro_batches);
+  if (!workload.ok()) return InFlagNames(workload.status());
+  spec.workload = *std::move(workload);
   return spec;
 }
 

@@ -37,6 +37,8 @@ struct JobFlags {
   double backlog_limit = 4;
   BalancedSpec balanced = {};
   CostSpec cost;
+  // Decide as if the crossover were 1 + this times what it is.
+  double crossover_error = 0;
   uint32_t context_parallel = 1;
   bool split_documents = false;
   bool split_overlong = false;
@@ -68,6 +70,10 @@ absl::StatusOr<PolicyKind> ReadPolicy(const FlagValues& values);
 // The job of one policy, with its workload resolved and validated; what the policy does
 // not use is left at its default. INVALID_ARGUMENT naming the flag.
 absl::StatusOr<JobSpec> MakeJobSpec(const JobFlags& flags, PolicyKind policy);
+
+// `spec`, which MakeJobSpec made, with costs that are wrong by the flags'
+// crossover_error. INVALID_ARGUMENT where steps could then be too heavy to count.
+absl::StatusOr<JobSpec> WithCostError(JobSpec spec, const JobFlags& flags);
 
 // Flags that were given and that have no effect on any of `policies`.
 std::vector<std::string> UnusedFlags(const FlagValues& values,

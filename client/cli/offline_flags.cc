@@ -11,6 +11,10 @@ namespace {
 
 using enum FlagKind;
 
+constexpr FlagDefinition kCrossoverErrorFlag = {
+    "--crossover-error", kValue, "X",
+    "decide as if the length at which attention costs as much as the rest were 1 + X "
+    "times what it is (0)"};
 constexpr FlagDefinition kStepsFlag = {
     "--steps", kValue, "M", "take documents for M full steps, no more (no bound)"};
 
@@ -34,6 +38,7 @@ std::vector<FlagDefinition> JobFlagDefinitions() {
       kHardwareFlag,
       {"--tp", kValue, "N", "with --model: tensor-parallel ranks (1)"},
       {"--cp", kValue, "N", "with --model: context-parallel ranks (1)"},
+      kCrossoverErrorFlag,
       kSplitDocumentsFlag,
       kSplitOverlongFlag,
       kRepeatFlag,
@@ -58,6 +63,12 @@ std::vector<FlagDefinition> PrefillFlagDefinitions() {
       {"--discipline", kValue, "fcfs|fewest_tokens|longest_first|balanced",
        "prefill: how batches are formed (each in turn)"},
   };
+}
+
+void Without(std::string_view flag, CommandDefinition& command) {
+  std::erase_if(command.flags, [flag](const FlagDefinition& definition) {
+    return std::string_view(definition.name) == flag;
+  });
 }
 
 CommandDefinition PackDefinition() {
@@ -88,6 +99,8 @@ CommandDefinition CompareDefinition() {
   CommandDefinition compare = {
       "compare", "Pack the same documents with every policy, side by side",
       JobFlagDefinitions()};
+  // Its rows are all decided by the costs that measure them.
+  Without("--crossover-error", compare);
   compare.flags.insert(compare.flags.begin(), {kLengthsFlag, kIndexFlag});
   return compare;
 }
@@ -133,9 +146,7 @@ std::vector<FlagDefinition> SimulationFlagDefinitions() {
       {"--virtual-stages", kValue, "V",
        "runs of layers of each pipeline rank; 1 is 1F1B"},
       {"--sync-domain", kValue, "step|micro_batch", "where data-parallel ranks meet"},
-      {"--crossover-error", kValue, "X",
-       "decide as if the length at which attention costs as much as the rest were 1 + "
-       "X times what it is (0)"},
+      kCrossoverErrorFlag,
       kRepeatFlag,
       kSeedFlag,
       kStepsFlag,
@@ -157,7 +168,11 @@ CommandDefinition SimulateDefinition() {
   simulate.flags.push_back(
       {"--placement", kValue, "given|least",
        "micro-batches on data-parallel ranks and in their pipelines as the policy "
-       "numbers them, or so that the predicted step is shortest (given)"});
+       "numbers them, or so that the predicted step is shortest (balanced: least; else "
+       "given)"});
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    simulate.flags.push_back(flag);
+  }
   return simulate;
 }
 
@@ -167,9 +182,7 @@ CommandDefinition AssessDefinition() {
       "What balanced packing would gain on your documents and your cluster, on a page",
       SimulationFlagDefinitions()};
   // Its rows have errors of their own.
-  std::erase_if(assess.flags, [](const FlagDefinition& flag) {
-    return std::string_view(flag.name) == "--crossover-error";
-  });
+  Without("--crossover-error", assess);
   assess.flags.insert(assess.flags.begin(),
                       {"--config", kValue, "FILE|NAME",
                        "evenpack.v1.SimulationConfig as YAML, JSON or textproto, or a "

@@ -22,12 +22,15 @@ namespace evenpack {
 namespace {
 
 // Runs the job, and packs again what `exact` says.
-absl::StatusOr<PackReport> Pack(const JobSpec& spec, const FeedFlags& feed,
+absl::StatusOr<PackReport> Pack(const JobSpec& spec,
+                                std::optional<WorkloadTable> true_costs,
+                                const FeedFlags& feed,
                                 const std::vector<uint32_t>& lengths,
                                 std::optional<ExactRepacking>& exact) {
   ProgressBar progress(TerminalOrNull(), "packing");
   DocumentStream stream(lengths, feed.passes, feed.seed);
   StepHooks hooks;
+  hooks.true_costs = std::move(true_costs);
   if (exact.has_value()) {
     hooks.change = [&exact](const JobState& state, StepDecided& decided) {
       exact->Repack(state, decided);
@@ -65,15 +68,22 @@ absl::StatusOr<CommandOutput> RunPackCommand(const FlagValues& values) {
   if (!options.ok()) return options.status();
   const absl::StatusOr<JobFlags> job = ReadPackJobFlags(values);
   if (!job.ok()) return job.status();
-  const absl::StatusOr<JobSpec> spec = MakePackJobSpec(*job, *policy);
+  absl::StatusOr<JobSpec> spec = MakePackJobSpec(*job, *policy);
   if (!spec.ok()) return spec.status();
+  std::optional<WorkloadTable> true_costs;
+  if (job->crossover_error != 0) {
+    true_costs = spec->workload;
+    spec = WithCostError(*std::move(spec), *job);
+    if (!spec.ok()) return spec.status();
+  }
   const absl::StatusOr<DocumentLengths> documents =
       ReadDocumentLengths(*feed, job->max_length, job->split_overlong);
   if (!documents.ok()) return documents.status();
 
   std::optional<ExactRepacking> exact;
   if (policy->exact.has_value()) exact.emplace(*policy->exact, *options);
-  absl::StatusOr<PackReport> report = Pack(*spec, *feed, documents->lengths, exact);
+  absl::StatusOr<PackReport> report =
+      Pack(*spec, std::move(true_costs), *feed, documents->lengths, exact);
   if (!report.ok()) return report.status();
   report->policy = policy->name;
   return CommandOutput{

@@ -16,6 +16,7 @@
 #include "server/core/engine/decide.h"
 #include "server/core/engine/job_state.h"
 #include "server/core/outlier/length_classes.h"
+#include "server/core/packing/assignment.h"
 
 namespace evenpack {
 namespace {
@@ -50,7 +51,7 @@ class PackRun {
       engine_seconds_ += seconds;
       absl::Status status;
       if (event.ok()) {
-        status = TakeStep(*std::move(event), seconds);
+        status = TakeStep(std::get<StepDecided>(*std::move(event)), seconds);
       } else if (absl::IsFailedPrecondition(event.status())) {
         status = Feed(event.status());
       } else if (absl::IsOutOfRange(event.status())) {
@@ -73,22 +74,33 @@ class PackRun {
     return absl::OkStatus();
   }
 
-  absl::Status TakeStep(Event event, double decide_seconds) {
-    const auto& decided = std::get<StepDecided>(event);
+  absl::Status TakeStep(StepDecided decided, double decide_seconds) {
     const uint64_t index = decided.step.index;
     const StepKind kind = decided.step.kind;
     absl::Status status = Inspect(decided);
     if (status.ok() && hooks_.observe) status = hooks_.observe(decided);
     if (!status.ok()) return status;
-    tally_.AddStep(
-        kind, MeasureBalance(decided.step, state_.spec.workload, state_.spec.window),
-        decide_seconds, decided.search_operations);
+    tally_.AddStep(kind, Balance(decided.step), decide_seconds,
+                   decided.search_operations);
     if (kind == StepKind::kFullBatch) ++full_steps_;
     const Clock::time_point start = Clock::now();
-    Apply(std::move(event), state_);
+    Apply(std::move(decided), state_);
     engine_seconds_ += SecondsSince(start);
     ShowProgress();
     return Do(Acknowledge{0, index});
+  }
+
+  // By the costs that are true, where these are not the ones that decide.
+  StepBalance Balance(const Step& step) const {
+    const JobSpec& spec = state_.spec;
+    if (!hooks_.true_costs.has_value()) {
+      return MeasureBalance(step, spec.workload, spec.window);
+    }
+    Step weighed = step;
+    for (MicroBatch& micro_batch : weighed.micro_batches) {
+      micro_batch.workload_ns = Workload(micro_batch, *hooks_.true_costs);
+    }
+    return MeasureBalance(weighed, *hooks_.true_costs, spec.window);
   }
 
   absl::Status Inspect(const StepDecided& decided) {

@@ -11,6 +11,7 @@
 #include "client/cli/document_stream.h"
 #include "client/cli/pack_figures.h"
 #include "client/cli/progress_bar.h"
+#include "server/core/cost/workload_table.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_spec.h"
 #include "server/core/engine/job_state.h"
@@ -23,6 +24,8 @@ struct StepHooks {
   std::function<void(const JobState&, StepDecided&)> change;
   // Is shown the step as it is applied; an error ends the run with it.
   std::function<absl::Status(const StepDecided&)> observe;
+  // Steps are decided by the job's costs, and measured by these.
+  std::optional<WorkloadTable> true_costs;
 };
 
 // Feeds the engine as it asks for documents, acknowledges each step, and drains the

@@ -22,8 +22,7 @@ Json ImbalanceJson(const PackFigures& figures) {
           {"p50", Member(imbalance, &Imbalance::p50)},
           {"p99", Member(imbalance, &Imbalance::p99)},
           {"max", Member(imbalance, &Imbalance::max)},
-          {"weighted", Member(imbalance, &Imbalance::weighted)},
-          {"weighted_all", Member(imbalance, &Imbalance::weighted_all)}};
+          {"weighted", Member(imbalance, &Imbalance::weighted)}};
 }
 
 Json TokensJson(const PackFigures& figures) {
@@ -91,6 +90,8 @@ void AddPackReport(const PackReport& report, Json& json) {
   json["window"] = report.window;
   json["max_length"] = report.max_length;
   json["predicted_forward_seconds"] = figures.predicted_forward_seconds;
+  json["imbalance_weighted_all"] =
+      Member(figures.imbalance, &PackFigures::Imbalance::weighted_all);
   json["predicted_step_seconds"] = figures.predicted_step_seconds;
   json["step_lower_bound_seconds"] = figures.step_lower_bound_seconds;
   json["classes"] = figures.classes;

@@ -25,6 +25,8 @@ void FillBalanced(v1::BalancedPolicy& balanced) {
     balanced.set_release(v1::RELEASE_BY_WORKLOAD);
   }
   if (!balanced.has_finish()) balanced.set_finish(defaults.finish);
+  if (!balanced.has_place()) balanced.set_place(defaults.place);
+  if (balanced.virtual_stages() == 0) balanced.set_virtual_stages(1);
   if (!balanced.has_delay_price()) {
     balanced.set_delay_price(defaults.delay_price_ppm / kMillion);
   }
@@ -48,6 +50,10 @@ absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
   if (!status.ok()) return status;
   if (from.release() == v1::RELEASE_BY_CLASS) balanced.release = ReleaseMode::kByClass;
   balanced.finish = from.finish();
+  balanced.place = from.place();
+  balanced.virtual_stages = from.virtual_stages();
+  if (from.sync_micro_batches()) balanced.sync_domain = SyncDomain::kMicroBatch;
+  balanced.max_in_flight_tokens = from.max_in_flight_tokens();
   balanced.delay_price_ppm =
       static_cast<uint32_t>(std::lround(from.delay_price() * kMillion));
   balanced.attention_error_64ths =

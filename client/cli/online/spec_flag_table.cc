@@ -33,7 +33,7 @@ std::vector<FlagDefinition> StreamFlagDefinitions() {
 }
 
 std::vector<FlagDefinition> SpecFlagDefinitions() {
-  return {
+  std::vector<FlagDefinition> flags = {
       {"--dp", kValue, "D", "data-parallel ranks (1)", kShape},
       {"--micro-batches", kValue, "M", "micro-batches per step of EACH DP rank (1)",
        kShape},
@@ -52,11 +52,6 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
        "fixed_greedy: global batches packed together (1)", kPolicy},
       {"--queue-thresholds", kValue, "A,B,...",
        "wlb: lengths from which documents wait in a queue (none)", kPolicy},
-      In(kPolicy, BalancedFlagDefinitions()[0]),
-      In(kPolicy, BalancedFlagDefinitions()[1]),
-      In(kPolicy, BalancedFlagDefinitions()[2]),
-      In(kPolicy, BalancedFlagDefinitions()[3]),
-      In(kPolicy, BalancedFlagDefinitions()[4]),
       In(kPolicy, kSplitDocumentsFlag),
       In(kPolicy, kSplitOverlongFlag),
       In(kPolicy, kMaxDelayFlag),
@@ -107,6 +102,10 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
       {"--max-buffered-bytes", kValue, "N",
        "memory of these documents; 0: no bound (0)", kLimits},
   };
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    flags.push_back(In(kPolicy, flag));
+  }
+  return flags;
 }
 
 }  // namespace evenpack

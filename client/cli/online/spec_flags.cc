@@ -215,6 +215,9 @@ void ApplyBalanced(const FlagValues& values, const BalancedSpec& given,
                            : v1::RELEASE_BY_WORKLOAD);
   }
   if (IsGiven(values, "--finish")) policy.set_finish(given.finish);
+  if (IsGiven(values, "--max-in-flight")) {
+    policy.set_max_in_flight_tokens(given.max_in_flight_tokens);
+  }
 }
 
 void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader,

@@ -7,7 +7,8 @@
 namespace evenpack {
 
 absl::StatusOr<Comparison> Compare(const SimulationSetup& setup, bool plain_splits,
-                                   const SimulationFeed& feed, ProgressBar& progress) {
+                                   const SimulationFeed& feed, ProgressBar& progress,
+                                   const std::optional<SimulationMethod>& chosen) {
   const absl::StatusOr<ClusterCosts> costs =
       ClusterCosts::Create(setup.model, setup.cluster, setup.attention);
   if (!costs.ok()) return costs.status();
@@ -31,6 +32,9 @@ absl::StatusOr<Comparison> Compare(const SimulationSetup& setup, bool plain_spli
   SimulationMethod hybrid = WlbMethod();
   hybrid.sharding = Sharding::kHybrid;
   if (status.ok()) status = run(hybrid, comparison.hybrid);
+  if (status.ok() && chosen.has_value()) {
+    status = run(*chosen, comparison.chosen.emplace());
+  }
   if (!status.ok()) return status;
   if (per_document.step_seconds < comparison.fixed.step_seconds) {
     comparison.fixed = std::move(per_document);

@@ -3,6 +3,7 @@
 #define EVENPACK_CLIENT_CLI_SIMULATION_COMPARISON_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -24,9 +25,19 @@ struct Comparison {
   SimulationFigures wlb;
   // The same packing, hybrid sharding.
   SimulationFigures hybrid;
+  // Another method, where one was asked for.
+  std::optional<SimulationFigures> chosen;
 
   double FixedSpeedup() const { return plain.step_seconds / fixed.step_seconds; }
   double WlbSpeedup() const { return plain.step_seconds / wlb.step_seconds; }
+  // Of the chosen method, which there is.
+  double ChosenSpeedup() const { return plain.step_seconds / chosen->step_seconds; }
+  // How much of what lies between wlb and its bound the chosen method saves; above 1
+  // where it exchanges less than the bound counts.
+  double GapClosed() const {
+    return (wlb.step_seconds - chosen->step_seconds) /
+           (wlb.step_seconds - wlb.bound_seconds);
+  }
   double HybridSpeedup() const { return plain.step_seconds / hybrid.step_seconds; }
   // Of what wlb packed and adaptive sharding cut, spread perfectly evenly.
   double BoundSpeedup() const { return plain.step_seconds / wlb.bound_seconds; }
@@ -35,8 +46,10 @@ struct Comparison {
 // `plain_splits`: plain packing cuts documents where a micro-batch is full. Costs are
 // made from the setup; decisions and figures as Simulate's. INVALID_ARGUMENT: as
 // ClusterCosts::Create or Simulate.
-absl::StatusOr<Comparison> Compare(const SimulationSetup& setup, bool plain_splits,
-                                   const SimulationFeed& feed, ProgressBar& progress);
+absl::StatusOr<Comparison> Compare(
+    const SimulationSetup& setup, bool plain_splits, const SimulationFeed& feed,
+    ProgressBar& progress,
+    const std::optional<SimulationMethod>& chosen = std::nullopt);
 
 }  // namespace evenpack
 

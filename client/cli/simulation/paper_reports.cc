@@ -39,7 +39,7 @@ absl::StatusOr<PaperRow> SimulateRow(const PaperConfig& config, const PaperFeed&
   const SimulationSetup setup = MakeSetup(config);
   const Corpus dropped = FitToWindow(feed.lengths, config.window, OverWindow::kDrop);
   const SimulationFeed documents = {dropped.lengths, 1, 0, feed.steps};
-  auto comparison = Compare(setup, false, documents, progress);
+  auto comparison = Compare(setup, false, documents, progress, feed.chosen);
   if (!comparison.ok()) return comparison.status();
   const auto split = Alternative(setup, true, documents, progress);
   if (!split.ok()) return split.status();
@@ -146,7 +146,7 @@ absl::StatusOr<PackingRow> SimulatePacking(const PackingMethod& method,
   JobFlags flags;
   flags.micro_batches = 4;
   flags.window = k128K;
-  flags.max_length = method.policy == PolicyKind::kWlb
+  flags.max_length = IsVariableLength(method.policy)
                          ? VariableLengthDefaults(k128K).max_length
                          : k128K;
   flags.window_batches = method.window_batches;

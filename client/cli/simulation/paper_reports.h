@@ -60,6 +60,8 @@ struct PackingRow {
 struct PaperFeed {
   std::span<const uint32_t> lengths;
   std::optional<uint64_t> steps;
+  // SimulatePaper: a method beside the paper's.
+  std::optional<SimulationMethod> chosen = std::nullopt;
 };
 
 // `--config paper`: the eight configurations.

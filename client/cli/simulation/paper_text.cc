@@ -28,6 +28,15 @@ double MeanWlb(std::span<const PaperRow> rows) {
 double MeanHybrid(std::span<const PaperRow> rows) {
   return Mean(rows, [](const PaperRow& row) { return row.comparison.HybridSpeedup(); });
 }
+double MeanChosen(std::span<const PaperRow> rows) {
+  return Mean(rows, [](const PaperRow& row) { return row.comparison.ChosenSpeedup(); });
+}
+double MeanGapClosed(std::span<const PaperRow> rows) {
+  return Mean(rows, [](const PaperRow& row) { return row.comparison.GapClosed(); });
+}
+bool AreChosen(std::span<const PaperRow> rows) {
+  return !rows.empty() && rows.front().comparison.chosen.has_value();
+}
 double MeanBound(std::span<const PaperRow> rows) {
   return Mean(rows, [](const PaperRow& row) { return row.comparison.BoundSpeedup(); });
 }
@@ -39,15 +48,22 @@ Json AlternativeJson(const std::optional<PaperAlternative>& alternative) {
 }
 
 Json ComparisonJson(std::string_view name, const Comparison& comparison) {
-  return {{"name", name},
-          {"plain_seconds", comparison.plain.step_seconds},
-          {"fixed_speedup", comparison.FixedSpeedup()},
-          {"wlb_speedup", comparison.WlbSpeedup()},
-          {"hybrid_speedup", comparison.HybridSpeedup()},
-          {"bound_speedup", comparison.BoundSpeedup()},
-          {"fixed_sharding", ShardingName(comparison.fixed_sharding)},
-          {"plain_pp_imbalance", comparison.plain.pp_imbalance},
-          {"plain_cp_imbalance", comparison.plain.cp_imbalance}};
+  Json json = {{"name", name},
+               {"plain_seconds", comparison.plain.step_seconds},
+               {"fixed_speedup", comparison.FixedSpeedup()},
+               {"wlb_speedup", comparison.WlbSpeedup()},
+               {"hybrid_speedup", comparison.HybridSpeedup()},
+               {"bound_speedup", comparison.BoundSpeedup()},
+               {"fixed_sharding", ShardingName(comparison.fixed_sharding)},
+               {"plain_pp_imbalance", comparison.plain.pp_imbalance},
+               {"plain_cp_imbalance", comparison.plain.cp_imbalance}};
+  if (comparison.chosen.has_value()) {
+    json["chosen_speedup"] = comparison.ChosenSpeedup();
+    json["chosen_bound_share"] =
+        comparison.chosen->bound_seconds / comparison.chosen->step_seconds;
+    json["gap_closed"] = comparison.GapClosed();
+  }
+  return json;
 }
 
 Json RowJson(const PaperRow& row) {
@@ -65,6 +81,7 @@ std::string WindowName(const PaperWindow& window) {
 }
 
 std::string Speedup(double value) { return absl::StrFormat("%.3f", value); }
+std::string Share(double value) { return absl::StrFormat("%.0f%%", 100 * value); }
 std::string Published(double value) { return absl::StrFormat("%.2f", value); }
 
 std::string AlternativeText(const std::optional<PaperAlternative>& alternative) {
@@ -81,6 +98,10 @@ std::string PaperJson(std::span<const PaperRow> rows) {
   json["mean_wlb"] = MeanWlb(rows);
   json["mean_hybrid"] = MeanHybrid(rows);
   json["mean_bound"] = MeanBound(rows);
+  if (AreChosen(rows)) {
+    json["mean_chosen"] = MeanChosen(rows);
+    json["mean_gap_closed"] = MeanGapClosed(rows);
+  }
   json["published_mean_fixed"] = kPublishedMeanFixed;
   json["published_mean_wlb"] = kPublishedMeanWlb;
   return JsonText(json);
@@ -95,10 +116,13 @@ std::string PaperText(std::span<const PaperRow> rows) {
                    {"paper"},
                    {"bound"},
                    {"hybrid"},
+                   {"chosen"},
+                   {"gap closed"},
                    {"", kLeft},
                    {"wlb if plain splits"},
                    {"if over-long are cut"},
                    {"if interleaved"}});
+  const bool chosen = AreChosen(rows);
   for (const PaperRow& row : rows) {
     const Comparison& comparison = row.comparison;
     table.AddRow(
@@ -107,13 +131,17 @@ std::string PaperText(std::span<const PaperRow> rows) {
          Speedup(comparison.FixedSpeedup()), Published(row.config.published_fixed),
          Speedup(comparison.WlbSpeedup()), Published(row.config.published_wlb),
          Speedup(comparison.BoundSpeedup()), Speedup(comparison.HybridSpeedup()),
+         chosen ? Speedup(comparison.ChosenSpeedup()) : "",
+         chosen ? Share(comparison.GapClosed()) : "",
          Bar(comparison.WlbSpeedup() - 1, 1, 20),
          Speedup(row.split_documents.wlb_speedup), AlternativeText(row.cut_over_window),
          Speedup(row.interleaved.wlb_speedup)});
   }
   table.AddRow({"mean", "", Speedup(MeanFixed(rows)), Published(kPublishedMeanFixed),
                 Speedup(MeanWlb(rows)), Published(kPublishedMeanWlb),
-                Speedup(MeanBound(rows)), Speedup(MeanHybrid(rows)), "", "", "", ""});
+                Speedup(MeanBound(rows)), Speedup(MeanHybrid(rows)),
+                chosen ? Speedup(MeanChosen(rows)) : "",
+                chosen ? Share(MeanGapClosed(rows)) : "", "", "", "", ""});
   return table.ToString();
 }
 

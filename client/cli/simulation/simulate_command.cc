@@ -1,12 +1,15 @@
 #include "client/cli/simulation/simulate_command.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client/cli/balanced_flags.h"
 #include "client/cli/document_lengths.h"
 #include "client/cli/job_flags.h"
 #include "client/cli/progress_bar.h"
@@ -43,16 +46,42 @@ PaperReportRun FindPaperReport(const std::string& name) {
   return found == kReports->end() ? nullptr : found->second;
 }
 
-// Those that a report of the paper's tables has of its own.
-std::vector<std::string> FlagsOfOneSetup(const FlagValues& values) {
-  std::vector<std::string> unused;
-  for (const char* flag :
-       {"--policy", "--sharding", "--window-batches", "--split-documents", "--repeat",
-        "--seed", "--over-window", "--crossover-error", "--virtual-stages",
-        "--sync-domain", "--placement"}) {
-    if (IsGiven(values, flag)) unused.emplace_back(flag);
+// Of a method.
+std::vector<std::string> MethodFlags() {
+  std::vector<std::string> flags = {"--policy",           "--sharding",
+                                    "--hybrid-tolerance", "--window-batches",
+                                    "--split-documents",  "--placement"};
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    flags.emplace_back(flag.name);
   }
-  return unused;
+  return flags;
+}
+
+// Those that a report of the paper's tables has of its own.
+std::vector<std::string> FlagsOfOneSetup(const FlagValues& values, bool chosen) {
+  std::vector<std::string> flags = {"--repeat",         "--seed",
+                                    "--over-window",    "--crossover-error",
+                                    "--virtual-stages", "--sync-domain"};
+  if (!chosen) {
+    for (std::string& flag : MethodFlags()) flags.push_back(std::move(flag));
+  }
+  std::erase_if(flags,
+                [&values](const std::string& flag) { return !IsGiven(values, flag); });
+  return flags;
+}
+
+// What is to be simulated beside the paper's own methods.
+absl::StatusOr<std::optional<SimulationMethod>> ReadChosen(const FlagValues& values) {
+  const std::vector<std::string> flags = MethodFlags();
+  const bool given =
+      std::any_of(flags.begin(), flags.end(),
+                  [&values](const std::string& flag) { return IsGiven(values, flag); });
+  if (!given) return std::nullopt;
+  FlagReader reader(values);
+  SimulationMethod method = WlbMethod();
+  ReadMethod(values, reader, method);
+  if (!reader.status().ok()) return reader.status();
+  return method;
 }
 
 absl::StatusOr<SimulationReport> SimulateOne(SimulateFlags flags,
@@ -90,10 +119,18 @@ absl::StatusOr<CommandOutput> RunSimulateCommand(const FlagValues& values) {
     if (!feed.ok()) return feed.status();
     const auto documents = ReadDocumentLengths(*feed);
     if (!documents.ok()) return documents.status();
-    auto text = report({documents->lengths, feed->steps}, json);
+    const bool reads_method = config == "paper";
+    PaperFeed paper = {documents->lengths, feed->steps};
+    if (reads_method) {
+      auto chosen = ReadChosen(values);
+      if (!chosen.ok()) return chosen.status();
+      paper.chosen = *std::move(chosen);
+    }
+    auto text = report(paper, json);
     if (!text.ok()) return text.status();
-    return CommandOutput{*std::move(text),
-                         documents->note + UnusedFlagsNote(FlagsOfOneSetup(values))};
+    return CommandOutput{
+        *std::move(text),
+        documents->note + UnusedFlagsNote(FlagsOfOneSetup(values, reads_method))};
   }
   absl::StatusOr<SimulateFlags> flags = ReadSimulateFlags(values);
   if (!flags.ok()) return flags.status();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/cli/balanced_flags.h"
 #include "client/cli/sharding_name.h"
 #include "server/core/pipeline/step_prediction.h"
 
@@ -17,29 +18,6 @@ constexpr FlagReader::Range kVirtualStages = {1, 1024};
 constexpr FlagReader::Range kWindowBatches = {1, 1024};
 constexpr double kLeastError = -0.99;
 constexpr double kMostError = 100;
-
-void ReadMethod(const FlagValues& values, FlagReader& reader,
-                SimulationMethod& method) {
-  if (IsGiven(values, "--policy")) {
-    if (const auto policy = ReadPolicy(values); policy.ok()) {
-      method.policy = *policy;
-    } else {
-      reader.Fail(policy.status());
-    }
-  }
-  if (IsGiven(values, "--sharding")) {
-    method.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
-  }
-  if (IsGiven(values, "--placement")) {
-    method.placing =
-        static_cast<MicroBatchPlacing>(reader.OneOf("--placement", kPlacingNames));
-  }
-  method.token_tolerance_ppm = reader.Integer32("--hybrid-tolerance", {0, 1'000'000},
-                                                method.token_tolerance_ppm);
-  method.window_batches =
-      reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
-  method.split_documents = reader.Boolean("--split-documents", method.split_documents);
-}
 
 void ReadSchedule(const FlagValues& values, FlagReader& reader,
                   SimulationSetup& setup) {
@@ -57,6 +35,33 @@ void ReadSchedule(const FlagValues& values, FlagReader& reader,
 }
 
 }  // namespace
+
+void ReadMethod(const FlagValues& values, FlagReader& reader,
+                SimulationMethod& method) {
+  if (IsGiven(values, "--policy")) {
+    if (const auto policy = ReadPolicy(values); policy.ok()) {
+      method.policy = *policy;
+    } else {
+      reader.Fail(policy.status());
+    }
+  }
+  if (IsGiven(values, "--sharding")) {
+    method.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
+  }
+  // What balanced does by itself on a server.
+  if (method.policy == PolicyKind::kBalanced)
+    method.placing = MicroBatchPlacing::kLeast;
+  if (IsGiven(values, "--placement")) {
+    method.placing =
+        static_cast<MicroBatchPlacing>(reader.OneOf("--placement", kPlacingNames));
+  }
+  method.token_tolerance_ppm = reader.Integer32("--hybrid-tolerance", {0, 1'000'000},
+                                                method.token_tolerance_ppm);
+  method.balanced = ReadBalanced(values, reader);
+  method.window_batches =
+      reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
+  method.split_documents = reader.Boolean("--split-documents", method.split_documents);
+}
 
 absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values) {
   FlagReader reader(values);

@@ -17,6 +17,10 @@ struct SimulateFlags {
   FeedFlags feed;
 };
 
+// What --policy, --sharding, --placement and their options make of `method`. Errors are
+// `reader`'s.
+void ReadMethod(const FlagValues& values, FlagReader& reader, SimulationMethod& method);
+
 // --config, and what other flags change of it; a flag that is not given leaves what the
 // configuration says. INVALID_ARGUMENT naming the flag or the field.
 absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values);

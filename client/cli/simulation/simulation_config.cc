@@ -36,10 +36,10 @@ v1::JobSpec WithDefaults(v1::JobSpec job, uint32_t virtual_stages) {
   }
   v1::Policy& policy = *job.mutable_policy();
   if (policy.policy_case() == v1::Policy::POLICY_NOT_SET) policy.mutable_wlb();
-  if (!policy.has_wlb()) return job;
+  if (!policy.has_wlb() && !policy.has_balanced()) return job;
   const WindowDefaults defaults = VariableLengthDefaults(job.window());
   if (job.max_length() == 0) job.set_max_length(defaults.max_length);
-  if (policy.wlb().queue_thresholds().empty()) {
+  if (policy.has_wlb() && policy.wlb().queue_thresholds().empty()) {
     policy.mutable_wlb()->mutable_queue_thresholds()->Assign(
         defaults.queue_thresholds.begin(), defaults.queue_thresholds.end());
   }
@@ -111,6 +111,7 @@ void ReadJob(const JobSpec& spec, SimulationInput& input) {
   method.split_documents = spec.policy.split_documents;
   method.window_batches = spec.policy.window_batches;
   method.sharding = spec.sharding;
+  method.balanced = spec.policy.balanced;
   method.token_tolerance_ppm = spec.hybrid.token_tolerance_ppm;
 }
 

@@ -29,11 +29,19 @@ SimulationMethod PlainMethod() {
 
 SimulationMethod WlbMethod() { return {}; }
 
+SimulationMethod BalancedMethod() {
+  SimulationMethod balanced;
+  balanced.policy = PolicyKind::kBalanced;
+  balanced.sharding = Sharding::kHybrid;
+  balanced.placing = MicroBatchPlacing::kLeast;
+  return balanced;
+}
+
 absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
                                          const SimulationMethod& method,
                                          const ClusterCosts& costs,
                                          double attention_scale) {
-  const bool variable = method.policy == PolicyKind::kWlb;
+  const bool variable = IsVariableLength(method.policy);
   JobSpec spec;
   spec.streams = {{std::string(kStreamName)}};
   spec.micro_batches = setup.micro_batches;
@@ -43,8 +51,11 @@ absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
   spec.policy.kind = method.policy;
   spec.policy.split_documents = method.split_documents;
   spec.policy.window_batches = method.window_batches;
+  spec.policy.balanced = method.balanced;
   if (variable) {
-    spec.policy.queue_thresholds = setup.queue_thresholds;
+    if (method.policy == PolicyKind::kWlb) {
+      spec.policy.queue_thresholds = setup.queue_thresholds;
+    }
     spec.max_delay = setup.max_delay;
     spec.backlog_limit = setup.backlog_limit;
   }

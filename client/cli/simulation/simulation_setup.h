@@ -55,6 +55,8 @@ struct SimulationMethod {
   uint32_t window_batches = 1;
   Sharding sharding = Sharding::kAdaptive;
   MicroBatchPlacing placing = MicroBatchPlacing::kGiven;
+  // Of kBalanced.
+  BalancedSpec balanced = {};
   // Of hybrid sharding.
   uint32_t token_tolerance_ppm = HybridRule().token_tolerance_ppm;
 };
@@ -66,6 +68,8 @@ std::string MethodName(const SimulationMethod& method);
 SimulationMethod PlainMethod();
 // `wlb` with outlier queues, adaptive.
 SimulationMethod WlbMethod();
+// `balanced`, hybrid, placed.
+SimulationMethod BalancedMethod();
 
 // The job that packs the setup's documents by the method, deciding from a cost model
 // whose attention is `attention_scale` times that of `costs`. INVALID_ARGUMENT: as

@@ -137,6 +137,23 @@ void ByClass(const JobSpec& spec, const LengthSketch& sketch, StepKind kind,
   SortLongestFirst(result.goes);
 }
 
+// Lets go the first documents, due ones before others, that come to no more than `most`
+// tokens with their padding.
+void LimitTokens(uint64_t most, BalancedRelease& result) {
+  uint64_t tokens = 0;
+  for (WorkList* documents : {&result.due, &result.goes}) {
+    WorkList kept;
+    for (const Document* document : *documents) {
+      const uint64_t size =
+          PaddedLength(result.terms.capacity.padding, document->length);
+      const bool goes = tokens + size <= most;
+      if (goes) tokens += size;
+      (goes ? kept : result.held).push_back(document);
+    }
+    *documents = std::move(kept);
+  }
+}
+
 }  // namespace
 
 LengthSketch SketchAfter(const LengthSketch& sketch,
@@ -149,7 +166,8 @@ LengthSketch SketchAfter(const LengthSketch& sketch,
 }
 
 BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
-                                BalancedPool pool) {
+                                BalancedPool pool,
+                                std::optional<uint64_t> most_tokens) {
   SortLongestFirst(pool.others);
   BalancedRelease result;
   TrimTerms& terms = result.terms;
@@ -157,7 +175,9 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   terms.capacity = CapacityOf(spec);
   terms.price = {DelayPricePs(spec, sketch),
                  pool.batches_admitted == 0 ? 0 : pool.batches_admitted - 1};
-  const TokenBounds bounds = BoundsOf(spec, terms.capacity, pool);
+  TokenBounds bounds = BoundsOf(spec, terms.capacity, pool);
+  if (most_tokens.has_value()) bounds.most = std::min(bounds.most, *most_tokens);
+  bounds.least = std::min(bounds.least, bounds.most);
   terms.least_tokens = bounds.least;
   result.due = std::move(pool.due);
   if (spec.policy.balanced.release == ReleaseMode::kByClass) {
@@ -165,6 +185,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   } else {
     ByWorkload(spec, sketch, bounds, std::move(pool.others), result);
   }
+  if (most_tokens.has_value()) LimitTokens(*most_tokens, result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #define EVENPACK_SERVER_CORE_ENGINE_BALANCED_RELEASE_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "server/core/document/document.h"
@@ -44,8 +45,11 @@ struct BalancedRelease {
   bool pays = false;
 };
 
+// `most_tokens`: fewer than the job's own bounds allow, at least max_length. What is
+// due goes first, and beyond that waits.
 BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
-                                BalancedPool pool);
+                                BalancedPool pool,
+                                std::optional<uint64_t> most_tokens = std::nullopt);
 
 // Whether what waits makes a step that pays by itself, so that nothing is admitted to
 // it: outliers of a like then go while no other document waits for them. Never where

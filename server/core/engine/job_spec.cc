@@ -80,8 +80,9 @@ absl::Status ValidateWorkload(const JobSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateBalanced(const BalancedSpec& balanced) {
+absl::Status ValidateBalanced(const JobSpec& spec) {
   constexpr uint32_t kMillion = 1000000;
+  const BalancedSpec& balanced = spec.policy.balanced;
   if (balanced.release > ReleaseMode::kByClass) {
     return InvalidField("policy.release", static_cast<uint32_t>(balanced.release),
                         "by_workload or by_class");
@@ -92,6 +93,18 @@ absl::Status ValidateBalanced(const BalancedSpec& balanced) {
                            balanced.token_spread_ppm.value_or(kMillion), 1, kMillion));
   status.Update(CheckRange("policy.attention_error_64ths",
                            balanced.attention_error_64ths, 0, 63));
+  status.Update(CheckRange("policy.virtual_stages", balanced.virtual_stages, 1, 1024));
+  if (status.ok() && balanced.sync_domain > SyncDomain::kMicroBatch) {
+    status =
+        InvalidField("policy.sync_domain", static_cast<uint32_t>(balanced.sync_domain),
+                     "step or micro_batch");
+  }
+  if (status.ok() && balanced.max_in_flight_tokens != 0 &&
+      balanced.max_in_flight_tokens < spec.max_length) {
+    status = InvalidField("policy.max_in_flight_tokens", balanced.max_in_flight_tokens,
+                          absl::StrCat("0 (no bound) or at least ", spec.max_length,
+                                       ", which is max_length"));
+  }
   return status;
 }
 
@@ -117,7 +130,7 @@ absl::Status ValidatePolicy(const JobSpec& spec) {
       !status.ok()) {
     return status;
   }
-  if (absl::Status status = ValidateBalanced(spec.policy.balanced); !status.ok()) {
+  if (absl::Status status = ValidateBalanced(spec); !status.ok()) {
     return status;
   }
   if (spec.max_delay.has_value() && *spec.max_delay < BatchesPerWindow(spec) - 1) {

@@ -14,6 +14,7 @@
 #include "server/core/cost/workload_table.h"
 #include "server/core/document/layout.h"
 #include "server/core/document/micro_batch.h"
+#include "server/core/pipeline/cluster_spec.h"
 #include "server/core/sharding/hybrid_rule.h"
 
 namespace evenpack {
@@ -62,6 +63,14 @@ struct BalancedSpec {
   // Steps hold N x L tokens, give or take so many millionths of it, once enough
   // documents wait: 1 to 1,000,000. None: as many as balance asks for.
   std::optional<uint32_t> token_spread_ppm;
+  // Place micro-batches by the predicted pipeline (place_micro_batches.h), of chunks of
+  // layers as pipeline_schedule.h has them, 1 to 1,024, with ranks that meet so.
+  bool place = true;
+  uint32_t virtual_stages = 1;
+  SyncDomain sync_domain = SyncDomain::kStep;
+  // Tokens, without padding, that PP consecutive micro-batches of a rank do not exceed:
+  // at least max_length. 0: as max_length allows.
+  uint64_t max_in_flight_tokens = 0;
   // Attention may cost so much more or less than modelled, in 64ths of it: 0 to 63.
   uint32_t attention_error_64ths = 16;
 

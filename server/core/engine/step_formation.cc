@@ -12,10 +12,10 @@
 #include "server/core/engine/admission.h"
 #include "server/core/engine/admission_rule.h"
 #include "server/core/engine/balanced_release.h"
+#include "server/core/engine/balanced_step.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/outlier/release.h"
-#include "server/core/packing/balanced.h"
 #include "server/core/packing/fixed_greedy.h"
 #include "server/core/packing/original.h"
 #include "server/core/packing/packing.h"
@@ -121,13 +121,9 @@ class StepFormer {
     SortByAdmission(pool.due);
     Append(PointTo(admission_.documents), pool.others);
     decided_.sketch = SketchAfter(state_.position.sketch, admission_.documents);
-    const BalancedRelease release =
-        ReleaseBalanced(spec_, decided_.sketch, std::move(pool));
-    BalancedPacking packed = PackBalanced(release.due, release.goes, release.terms,
-                                          spec_.policy.balanced.finish, spec_.workload);
-    decided_.search_operations = release.levels + packed.operations;
-    Append(release.held, packed.packing.left_over);
-    return std::move(packed.packing);
+    BalancedStep step = FormBalancedStep(spec_, decided_.sketch, pool);
+    decided_.search_operations = step.operations;
+    return std::move(step.packing);
   }
 
   // A work list before it is put in order: due documents go first, oldest first, then

@@ -143,7 +143,7 @@ class BadInputTest(unittest.TestCase):
         self.assertIn("--policy is missing", self.refused("pack", "--lengths", LENGTHS))
         self.assertIn("--lengths is missing", self.refused("compare"))
         self.assertIn(
-            "original, fixed_greedy, wlb, fixed_solver, varlen_solver",
+            "original, fixed_greedy, wlb, balanced, fixed_solver, varlen_solver",
             self.refused("pack", "--lengths", LENGTHS, "--policy", "best", *SHAPE),
         )
 
@@ -190,6 +190,7 @@ class FiguresTest(unittest.TestCase):
             ("fixed_greedy", ["--window-batches", "2"], 1.21, 1.25),
             ("fixed_greedy", ["--window-batches", "4"], 1.095, 1.135),
             ("fixed_greedy", ["--window-batches", "8"], 1.04, 1.08),
+            ("balanced", [], 1.0, 1.01),
         ]:
             with self.subTest(policy=policy, flags=flags):
                 figures = pack(policy, "--crossover", "47000", *flags)

@@ -171,8 +171,8 @@ TEST(FeedFlagsTest, TakesAFileOfLengthsOrAnIndex) {
 }
 
 TEST(ReadPolicyTest, KnowsThePolicies) {
-  for (const PolicyKind kind :
-       {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
+  for (const PolicyKind kind : {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
+                                PolicyKind::kWlb, PolicyKind::kBalanced}) {
     const auto policy = ReadPolicy({{"--policy", std::string(PolicyName(kind))}});
     ASSERT_THAT(policy, IsOk());
     EXPECT_EQ(*policy, kind);
@@ -180,7 +180,7 @@ TEST(ReadPolicyTest, KnowsThePolicies) {
   EXPECT_THAT(ReadPolicy({{"--policy", "best"}}),
               StatusIs(kInvalid,
                        "--policy: 'best' is not accepted; accepted: original, "
-                       "fixed_greedy, wlb"));
+                       "fixed_greedy, wlb, balanced"));
 }
 
 }  // namespace

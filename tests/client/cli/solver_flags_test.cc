@@ -41,7 +41,7 @@ TEST(ReadPackPolicyTest, RefusesOthers) {
   EXPECT_THAT(ReadPackPolicy({{"--policy", "solver"}}),
               StatusIs(kInvalid,
                        "--policy: 'solver' is not accepted; accepted: original, "
-                       "fixed_greedy, wlb, fixed_solver, varlen_solver"));
+                       "fixed_greedy, wlb, balanced, fixed_solver, varlen_solver"));
 }
 
 TEST(ReadSolverOptionsTest, HasDefaults) {

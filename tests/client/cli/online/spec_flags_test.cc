@@ -4,6 +4,8 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 
+#include "absl/strings/str_cat.h"
+#include "client/cli/balanced_flags.h"
 #include "client/cli/online/spec_flag_table.h"
 #include "evenpack/v1/job.pb.h"
 #include "tests/testing/status_matchers.h"
@@ -98,11 +100,40 @@ TEST(SpecFlagsTest, EachFlagSetsItsField) {
   }
   // Those that need another flag are tested below.
   tested.insert({"--window-batches", "--split-documents", "--hardware"});
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) tested.insert(flag.name);
   std::set<std::string> defined;
   for (const auto& flags : {StreamFlagDefinitions(), SpecFlagDefinitions()}) {
     for (const FlagDefinition& flag : flags) defined.insert(flag.name);
   }
   EXPECT_EQ(tested, defined);
+}
+
+TEST(SpecFlagsTest, BalancedHasOptions) {
+  struct Case {
+    const char* flag;
+    const char* value;
+    const char* field;
+  };
+  std::set<std::string> tested;
+  for (const Case& test :
+       {Case{"--token-cv", "0.05", "token_cv: 0.05"},
+        Case{"--delay-price", "0.5", "delay_price: 0.5"},
+        Case{"--attention-error", "0.5", "attention_error: 0.5"},
+        Case{"--release", "class", "release: RELEASE_BY_CLASS"},
+        Case{"--release", "workload", "release: RELEASE_BY_WORKLOAD"},
+        Case{"--finish", "false", "finish: false"},
+        Case{"--max-in-flight", "999", "max_in_flight_tokens: 999"}}) {
+    EXPECT_THAT(ExpectApplied({{"--policy", "balanced"}, {test.flag, test.value}}, "",
+                              absl::StrCat("policy { balanced { ", test.field, " } }")),
+                IsEmpty())
+        << test.flag;
+    tested.insert(test.flag);
+  }
+  EXPECT_EQ(tested.size(), BalancedFlagDefinitions().size());
+  // Another policy has no use for them.
+  EXPECT_THAT(ExpectApplied({{"--policy", "wlb"}, {"--token-cv", "0.05"}}, "",
+                            "policy { wlb {} }"),
+              ElementsAre("--token-cv"));
 }
 
 TEST(SpecFlagsTest, ChangeOnlyWhatTheyName) {

@@ -98,6 +98,11 @@ std::vector<NamedSpec> Specs() {
           if (delay >= 0) spec.max_delay = static_cast<uint64_t>(delay);
         });
   }
+  add("balanced, placed, few in flight", PolicyKind::kBalanced, [](JobSpec& spec) {
+    spec.pipeline_parallel = 4;
+    spec.data_parallel = spec.micro_batches == 1 ? 1 : 2;
+    spec.policy.balanced.max_in_flight_tokens = 3 * kWindow;
+  });
   add("balanced, steady", PolicyKind::kBalanced,
       [](JobSpec& spec) { spec.policy.balanced.token_spread_ppm = 50'000; });
   add("balanced by class, unfinished", PolicyKind::kBalanced, [](JobSpec& spec) {

@@ -97,6 +97,7 @@ class RandomRun {
     spec.data_parallel = Pick(1, 3);
     spec.micro_batches = spec.data_parallel * Pick(1, 4);
     spec.context_parallel = Pick(1, 5);
+    spec.pipeline_parallel = Pick(1, 4);
     spec.window = Pick(50, 400);
     spec.max_length = spec.window + Pick(0, spec.window);
     spec.policy.kind = static_cast<PolicyKind>(Pick(0, 3));
@@ -114,6 +115,10 @@ class RandomRun {
     balanced.token_spread_ppm.reset();
     if (Pick(0, 2) == 0) balanced.token_spread_ppm = Pick(1, 300'000);
     balanced.attention_error_64ths = Pick(0, 63);
+    balanced.place = Pick(0, 1) == 0;
+    balanced.sync_domain = static_cast<SyncDomain>(Pick(0, 1));
+    balanced.max_in_flight_tokens =
+        Pick(0, 2) == 0 ? spec.max_length + Pick(0, 5000) : 0;
     spec.split_overlong = Pick(0, 1) == 0;
     spec.max_delay.reset();
     if (Pick(0, 1) == 0) spec.max_delay = Pick(BatchesPerWindow(spec) - 1, 9);

@@ -1,0 +1,55 @@
+#include "client/cli/balanced_flags.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using testing::StatusIs;
+
+TEST(BalancedFlagsTest, WhatIsNotGivenIsTheDefault) {
+  const FlagValues values;
+  FlagReader reader(values);
+  EXPECT_EQ(ReadBalanced(values, reader), BalancedSpec());
+  EXPECT_TRUE(reader.status().ok());
+}
+
+TEST(BalancedFlagsTest, EachIsRead) {
+  const FlagValues values = {{"--token-cv", "0.05"},       {"--delay-price", "0.1"},
+                             {"--attention-error", "0.5"}, {"--release", "class"},
+                             {"--finish", "false"},        {"--max-in-flight", "999"}};
+  EXPECT_EQ(values.size(), BalancedFlagDefinitions().size());
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    EXPECT_TRUE(IsGiven(values, flag.name)) << flag.name;
+  }
+  FlagReader reader(values);
+  BalancedSpec expected;
+  expected.token_spread_ppm = 50'000;
+  expected.delay_price_ppm = 100'000;
+  expected.attention_error_64ths = 32;
+  expected.release = ReleaseMode::kByClass;
+  expected.finish = false;
+  expected.max_in_flight_tokens = 999;
+  EXPECT_EQ(ReadBalanced(values, reader), expected);
+  EXPECT_TRUE(reader.status().ok());
+}
+
+TEST(BalancedFlagsTest, NameWhatTheyRefuse) {
+  const std::pair<std::string, std::string> bad[] = {
+      {"--token-cv", "0"},        {"--token-cv", "1.1"},  {"--delay-price", "-0.1"},
+      {"--attention-error", "1"}, {"--release", "never"}, {"--finish", "maybe"},
+      {"--max-in-flight", "-1"}};
+  for (const auto& [flag, value] : bad) {
+    const FlagValues values = {{flag, value}};
+    FlagReader reader(values);
+    ReadBalanced(values, reader);
+    EXPECT_THAT(reader.status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          ::testing::HasSubstr(flag + ": '" + value)))
+        << flag;
+  }
+}
+
+}  // namespace
+}  // namespace evenpack
