@@ -172,8 +172,7 @@ EOT
 run_job() {
   start_server
   online jobs create quickstart --streams corpus --dp 2 --micro-batches 2 --cp 2 \
-    --model 7B --window 131072 --max-length 196608 --policy wlb \
-    --queue-thresholds 49152,98304 --split-overlong true
+    --model 7B --window 131072 --max-length 196608 --split-overlong true
   follow 0 &
   local first=$!
   follow 1 &

@@ -68,7 +68,9 @@ absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
 }  // namespace
 
 void FillPolicy(v1::Policy& policy) {
-  if (policy.policy_case() == v1::Policy::POLICY_NOT_SET) policy.mutable_wlb();
+  if (policy.policy_case() == v1::Policy::POLICY_NOT_SET) {
+    policy.mutable_balanced();
+  }
   if (policy.has_fixed_greedy() && policy.fixed_greedy().window_batches() == 0) {
     policy.mutable_fixed_greedy()->set_window_batches(1);
   }

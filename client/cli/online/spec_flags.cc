@@ -171,7 +171,14 @@ void ApplyStreams(const FlagValues& values, v1::JobSpec& spec, FlagReader& reade
 // Makes the policy the one that --policy names, with its options as they were where
 // it was that one already.
 void ChoosePolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader) {
-  if (!IsGiven(values, "--policy")) return;
+  if (!IsGiven(values, "--policy")) {
+    // Thresholds are of wlb alone.
+    const bool none = spec.policy().policy_case() == v1::Policy::POLICY_NOT_SET;
+    if (none && IsGiven(values, "--queue-thresholds")) {
+      spec.mutable_policy()->mutable_wlb();
+    }
+    return;
+  }
   const absl::StatusOr<PolicyKind> kind = ReadPolicy(values);
   if (!kind.ok()) return reader.Fail(kind.status());
   v1::Policy& policy = *spec.mutable_policy();
@@ -224,8 +231,10 @@ void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader
                  Unused& unused) {
   ChoosePolicy(values, spec, reader);
   const v1::Policy& policy = spec.policy();
-  // A spec without a policy means wlb.
-  const bool wlb = policy.has_wlb() || policy.policy_case() == 0;
+  const bool wlb = policy.has_wlb();
+  // A spec without a policy means this one.
+  const bool is_balanced =
+      policy.has_balanced() || policy.policy_case() == v1::Policy::POLICY_NOT_SET;
   // True where the flag is given and the policy reads it.
   const auto applies = [&values, &unused](const char* flag, bool is_read) {
     if (!IsGiven(values, flag)) return false;
@@ -248,13 +257,14 @@ void ApplyPolicy(const FlagValues& values, v1::JobSpec& spec, FlagReader& reader
     spec.mutable_policy()->mutable_original()->set_split_documents(split);
   }
   const BalancedSpec balanced = ReadBalanced(values, reader);
+  bool any = false;
   for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
-    if (applies(flag.name, policy.has_balanced()) && reader.status().ok()) {
-      ApplyBalanced(values, balanced, *spec.mutable_policy()->mutable_balanced());
-    }
+    any = applies(flag.name, is_balanced) || any;
   }
-  if (applies("--backlog-limit", wlb || policy.has_balanced()))
-    spec.set_backlog_limit(backlog);
+  if (any && reader.status().ok()) {
+    ApplyBalanced(values, balanced, *spec.mutable_policy()->mutable_balanced());
+  }
+  if (applies("--backlog-limit", wlb || is_balanced)) spec.set_backlog_limit(backlog);
 }
 
 std::string ReadName(const std::string& flag,

@@ -45,8 +45,8 @@ TEST(SpecConversionTest, WhatIsLeftOutHasItsDefault) {
   EXPECT_EQ(spec.virtual_pipeline_group, 1U);
   EXPECT_EQ(spec.expert_parallel, 1U);
   EXPECT_EQ(spec.max_length, 100U);
-  EXPECT_EQ(spec.policy.kind, PolicyKind::kWlb);
-  EXPECT_TRUE(spec.policy.queue_thresholds.empty());
+  EXPECT_EQ(spec.policy.kind, PolicyKind::kBalanced);
+  EXPECT_EQ(spec.policy.balanced, BalancedSpec());
   EXPECT_FALSE(spec.split_overlong);
   EXPECT_EQ(spec.max_delay, std::nullopt);
   EXPECT_EQ(spec.backlog_limit, 4);
@@ -69,7 +69,7 @@ TEST(SpecConversionTest, TheDescriptionSaysTheDefaultsAndMakesTheSameSpec) {
   EXPECT_EQ(described.merge(), v1::MERGE_MODE_INTERLEAVE);
   EXPECT_EQ(described.parallelism().expert(), 1U);
   EXPECT_EQ(described.max_length(), 100U);
-  EXPECT_TRUE(described.policy().has_wlb());
+  EXPECT_TRUE(described.policy().has_balanced());
   EXPECT_EQ(described.backlog_limit(), 4);
   EXPECT_FALSE(described.has_max_delay());
   EXPECT_EQ(described.sharding(), v1::SHARDING_PER_DOCUMENT);

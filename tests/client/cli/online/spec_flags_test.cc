@@ -130,6 +130,13 @@ TEST(SpecFlagsTest, BalancedHasOptions) {
     tested.insert(test.flag);
   }
   EXPECT_EQ(tested.size(), BalancedFlagDefinitions().size());
+  // A spec without a policy means balanced, unless it is to have queues.
+  EXPECT_THAT(ExpectApplied({{"--finish", "false"}}, "",
+                            "policy { balanced { finish: false } }"),
+              IsEmpty());
+  EXPECT_THAT(ExpectApplied({{"--queue-thresholds", "9"}}, "",
+                            "policy { wlb { queue_thresholds: 9 } }"),
+              IsEmpty());
   // Another policy has no use for them.
   EXPECT_THAT(ExpectApplied({{"--policy", "wlb"}, {"--token-cv", "0.05"}}, "",
                             "policy { wlb {} }"),
