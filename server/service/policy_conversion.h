@@ -11,9 +11,9 @@ namespace evenpack {
 // Puts into the message what its empty fields stand for.
 void FillPolicy(v1::Policy& policy);
 
-// `policy` has been filled. INVALID_ARGUMENT naming a number that is out of its range
+// `from` has been filled. INVALID_ARGUMENT naming a number that is out of its range
 // or an unknown value, from "spec." on.
-absl::StatusOr<PolicySpec> FromProto(const v1::Policy& policy);
+absl::StatusOr<PolicySpec> FromProto(const v1::Policy& from);
 
 }  // namespace evenpack
 

@@ -251,8 +251,11 @@ absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
   ReadStreams(from, spec);
   ReadLimits(from, spec);
   absl::StatusOr<PolicySpec> policy = FromProto(from.policy());
-  if (policy.ok()) spec.policy = *std::move(policy);
-  if (status.ok()) status = policy.status();
+  if (policy.ok()) {
+    spec.policy = *std::move(policy);
+  } else if (status.ok()) {
+    status = policy.status();
+  }
   if (status.ok()) status = ReadParallelism(from.parallelism(), spec);
   if (status.ok()) status = ReadLayout(from, spec);
   if (status.ok()) status = CheckLengths(spec);

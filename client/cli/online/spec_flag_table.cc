@@ -19,6 +19,42 @@ constexpr FlagDefinition In(const char* group, FlagDefinition flag) {
   return flag;
 }
 
+// What the trainer can take, and what the server keeps for it.
+std::vector<FlagDefinition> ConsumerFlagDefinitions() {
+  return {
+      {"--sharding", kValue, "per_sequence|per_document|adaptive|contiguous|hybrid",
+       "how micro-batches are cut over CP ranks (by layout)", kConsumer},
+      In(kConsumer, kHybridToleranceFlag),
+      {"--hybrid-token-ps", kValue, "PS",
+       "hybrid: picoseconds of a layer for a token beside attention (0)", kConsumer},
+      {"--hybrid-cut-token-ps", kValue, "PS",
+       "hybrid: picoseconds of a layer for a cut document's token to travel (0)",
+       kConsumer},
+      {"--layout", kValue, "native|megatron_thd|te_thd|pytorch_cp|ring_llama3|hf_flat",
+       "what the trainer's attention reads (native)", kConsumer},
+      {"--max-documents", kValue, "N",
+       "most documents of a micro-batch; 0: no bound (0)", kConsumer},
+      {"--pad-tokens-to", kValue, "N",
+       "pad each micro-batch to a multiple of N tokens; 0: not (0)", kConsumer},
+      {"--shape-ladder", kValue, "A,B,...",
+       "pad each micro-batch to the least of these token counts that holds it (none)",
+       kConsumer},
+      {"--sequence-parallel", kBoolean, "true|false",
+       "lengths are multiples of --tp too (false)", kConsumer},
+      {"--retain-checkpoints", kValue, "N", "checkpoints that stay restorable (1)",
+       kLimits},
+      {"--max-steps-ahead", kValue, "N",
+       "decided steps beyond the last durable one (1024)", kLimits},
+      {"--max-buffered-tokens", kValue, "N",
+       "tokens of a stream that no step admitted yet (four times what a step can need)",
+       kLimits},
+      {"--max-buffered-documents", kValue, "N",
+       "documents of a stream that no step admitted yet; 0: no bound (0)", kLimits},
+      {"--max-buffered-bytes", kValue, "N",
+       "memory of these documents; 0: no bound (0)", kLimits},
+  };
+}
+
 }  // namespace
 
 std::vector<FlagDefinition> StreamFlagDefinitions() {
@@ -71,40 +107,12 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
       {"--self-calibrating", kBoolean, "true|false",
        "let the server set the two by itself, as trainers' latencies suggest (false)",
        kCost},
-      {"--sharding", kValue, "per_sequence|per_document|adaptive|contiguous|hybrid",
-       "how micro-batches are cut over CP ranks (by layout)", kConsumer},
-      In(kConsumer, kHybridToleranceFlag),
-      {"--hybrid-token-ps", kValue, "PS",
-       "hybrid: picoseconds of a layer for a token beside attention (0)", kConsumer},
-      {"--hybrid-cut-token-ps", kValue, "PS",
-       "hybrid: picoseconds of a layer for a cut document's token to travel (0)",
-       kConsumer},
-      {"--layout", kValue, "native|megatron_thd|te_thd|pytorch_cp|ring_llama3|hf_flat",
-       "what the trainer's attention reads (native)", kConsumer},
-      {"--max-documents", kValue, "N",
-       "most documents of a micro-batch; 0: no bound (0)", kConsumer},
-      {"--pad-tokens-to", kValue, "N",
-       "pad each micro-batch to a multiple of N tokens; 0: not (0)", kConsumer},
-      {"--shape-ladder", kValue, "A,B,...",
-       "pad each micro-batch to the least of these token counts that holds it (none)",
-       kConsumer},
-      {"--sequence-parallel", kBoolean, "true|false",
-       "lengths are multiples of --tp too (false)", kConsumer},
-      {"--retain-checkpoints", kValue, "N", "checkpoints that stay restorable (1)",
-       kLimits},
-      {"--max-steps-ahead", kValue, "N",
-       "decided steps beyond the last durable one (1024)", kLimits},
-      {"--max-buffered-tokens", kValue, "N",
-       "tokens of a stream that no step admitted yet (four times what a step can need)",
-       kLimits},
-      {"--max-buffered-documents", kValue, "N",
-       "documents of a stream that no step admitted yet; 0: no bound (0)", kLimits},
-      {"--max-buffered-bytes", kValue, "N",
-       "memory of these documents; 0: no bound (0)", kLimits},
   };
   for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
     flags.push_back(In(kPolicy, flag));
   }
+  const std::vector<FlagDefinition> consumer = ConsumerFlagDefinitions();
+  flags.insert(flags.end(), consumer.begin(), consumer.end());
   return flags;
 }
 

@@ -87,7 +87,8 @@ size_t PlacedOneByOne(const JobSpec& spec, const LengthSketch& sketch,
 }
 
 void ByWorkload(const JobSpec& spec, const LengthSketch& sketch,
-                const TokenBounds& bounds, WorkList others, BalancedRelease& result) {
+                const TokenBounds& bounds, const WorkList& others,
+                BalancedRelease& result) {
   ReleaseTerms terms;
   terms.micro_batches = spec.micro_batches;
   terms.capacity = result.terms.capacity;
@@ -183,7 +184,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   if (spec.policy.balanced.release == ReleaseMode::kByClass) {
     ByClass(spec, sketch, pool.kind, pool.others, result);
   } else {
-    ByWorkload(spec, sketch, bounds, std::move(pool.others), result);
+    ByWorkload(spec, sketch, bounds, pool.others, result);
   }
   if (most_tokens.has_value()) LimitTokens(*most_tokens, result);
   return result;

@@ -72,7 +72,7 @@ class LevelSearch {
   Release Search() {
     int64_t highest = 0;
     if (placed_ > 0) highest = attention_[0] + workload_.LinearNs(others_[0]->length);
-    const int64_t bins = static_cast<int64_t>(terms_.micro_batches);
+    const auto bins = static_cast<int64_t>(terms_.micro_batches);
     const int64_t total = total_ns_ + rest_tokens_ * rest_rate_;
     highest = std::max(highest, total / bins);
     highest += highest / 4 + 1;
@@ -228,7 +228,7 @@ class LevelSearch {
 
   bool Finish(int64_t rest, absl::int128 held) {
     const int64_t water = rest > 0 ? WaterLevel(rest) : 0;
-    const int64_t bins = static_cast<int64_t>(loads_.size());
+    const auto bins = static_cast<int64_t>(loads_.size());
     // Attention as it is known, and with the error to both sides.
     int64_t total = 0;
     int64_t attention = 0;
