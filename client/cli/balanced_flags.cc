@@ -25,6 +25,10 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
       {"--token-cv", kValue, "X",
        "balanced: steps hold N x L tokens, give or take a share X of that, so that "
        "their coefficient of variation is at most X (no bound)"},
+      {"--long-share", kValue, "X",
+       "balanced: long documents (a quarter window and more) have the stream's share "
+       "of "
+       "each step, give or take a share X of that (no bound)"},
       {"--delay-price", kValue, "P",
        "balanced: share of a step's time that it is worth to have all its documents a "
        "global batch earlier (0.04)"},
@@ -51,6 +55,10 @@ BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader) {
   if (IsGiven(values, "--token-cv")) {
     balanced.token_spread_ppm = static_cast<uint32_t>(
         std::lround(kMillion * reader.Real("--token-cv", kLeastSpread, 1, 1)));
+  }
+  if (IsGiven(values, "--long-share")) {
+    balanced.long_share_spread_ppm = static_cast<uint32_t>(
+        std::lround(kMillion * reader.Real("--long-share", 0, 1, 1)));
   }
   balanced.attention_error_64ths = static_cast<uint32_t>(
       std::lround(64 * reader.Real("--attention-error", 0, kMostError,

@@ -10,7 +10,8 @@
 
 namespace evenpack {
 
-// --token-cv, --delay-price, --attention-error, --release, --finish, --max-in-flight.
+// --token-cv, --long-share, --delay-price, --attention-error, --release, --finish,
+// --max-in-flight.
 const std::vector<FlagDefinition>& BalancedFlagDefinitions();
 
 // What is not given is BalancedSpec's default. Errors are `reader`'s.

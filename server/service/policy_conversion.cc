@@ -47,6 +47,9 @@ absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
   if (from.has_token_cv()) {
     status.Update(CheckShare("token_cv", from.token_cv(), kLeastSpread, 1));
   }
+  if (from.has_long_share()) {
+    status.Update(CheckShare("long_share", from.long_share(), 0, 1));
+  }
   if (!status.ok()) return status;
   if (from.release() == v1::RELEASE_BY_CLASS) balanced.release = ReleaseMode::kByClass;
   balanced.finish = from.finish();
@@ -61,6 +64,10 @@ absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
   if (from.has_token_cv()) {
     balanced.token_spread_ppm =
         static_cast<uint32_t>(std::lround(from.token_cv() * kMillion));
+  }
+  if (from.has_long_share()) {
+    balanced.long_share_spread_ppm =
+        static_cast<uint32_t>(std::lround(from.long_share() * kMillion));
   }
   return balanced;
 }

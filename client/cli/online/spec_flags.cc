@@ -213,6 +213,9 @@ void ApplyBalanced(const FlagValues& values, const BalancedSpec& given,
   if (IsGiven(values, "--token-cv")) {
     policy.set_token_cv(*given.token_spread_ppm / kMillion);
   }
+  if (IsGiven(values, "--long-share")) {
+    policy.set_long_share(*given.long_share_spread_ppm / kMillion);
+  }
   if (IsGiven(values, "--attention-error")) {
     policy.set_attention_error(given.attention_error_64ths / 64.0);
   }

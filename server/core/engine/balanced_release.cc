@@ -1,7 +1,9 @@
 #include "server/core/engine/balanced_release.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -86,18 +88,96 @@ size_t PlacedOneByOne(const JobSpec& spec, const LengthSketch& sketch,
   return std::min(static_cast<size_t>(end - longest_first.begin()), most);
 }
 
+// A quarter of the window, as IsLongDocument has it.
+uint32_t LongFrom(const JobSpec& spec) { return (spec.window + 3) / 4; }
+
+// Tokens that long documents have of a batch of the stream.
+uint64_t LongTokensOfBatch(const JobSpec& spec, const LengthSketch& sketch) {
+  absl::uint128 tokens = 0;
+  for (size_t bucket = 0; bucket < sketch.weights().size(); ++bucket) {
+    const uint32_t middle = LengthSketch::MiddleOf(bucket);
+    if (middle >= LongFrom(spec)) {
+      tokens += absl::uint128(sketch.weights()[bucket]) * middle;
+    }
+  }
+  const absl::uint128 all = std::max<absl::uint128>(sketch.Tokens(), 1);
+  // A 2^-32 share is exact enough, and keeps the product within 128 bits.
+  return static_cast<uint64_t>((tokens / ((all >> 32) + 1) * GlobalBatchTokens(spec)) >>
+                               32);
+}
+
+// The oldest first, then those nearest to it in length: a step that is heavy for one
+// is so for others of its like.
+void LikeTheOldest(WorkList& documents) {
+  if (documents.empty()) return;
+  const Document& oldest = **std::min_element(
+      documents.begin(), documents.end(),
+      [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
+  const auto distance = [&oldest](const Document& document) {
+    return std::max(document.length, oldest.length) -
+           std::min(document.length, oldest.length);
+  };
+  std::sort(documents.begin(), documents.end(),
+            [&distance](const Document* a, const Document* b) {
+              const uint32_t first = distance(*a);
+              const uint32_t second = distance(*b);
+              return first != second ? first < second : IsOlder(*a, *b);
+            });
+}
+
+// Long documents go as if they were due, the oldest and its like first, until a step
+// has the least share of them that it is to have; no more go than the most.
+void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool& pool,
+                   ReleaseTerms& terms) {
+  const auto& spread = spec.policy.balanced.long_share_spread_ppm;
+  if (!spread.has_value()) return;
+  const absl::uint128 share = LongTokensOfBatch(spec, sketch);
+  const auto least = static_cast<uint64_t>(share * (kMillion - *spread) / kMillion);
+  terms.long_from = LongFrom(spec);
+  terms.most_long_tokens =
+      static_cast<uint64_t>(share * (kMillion + *spread) / kMillion);
+  uint64_t tokens = 0;
+  for (const Document* document : pool.due) {
+    if (document->length >= terms.long_from) tokens += document->length;
+  }
+  WorkList longs;
+  for (const Document* document : pool.others) {
+    if (document->length >= terms.long_from) longs.push_back(document);
+  }
+  LikeTheOldest(longs);
+  std::set<const Document*> forced;
+  for (const Document* document : longs) {
+    if (tokens >= least) break;
+    // One that would take the step above the most waits, unless there would be none.
+    if (tokens > 0 && tokens + document->length > terms.most_long_tokens) continue;
+    tokens += document->length;
+    pool.due.push_back(document);
+    forced.insert(document);
+  }
+  std::erase_if(pool.others, [&forced](const Document* document) {
+    return forced.contains(document);
+  });
+}
+
 void ByWorkload(const JobSpec& spec, const LengthSketch& sketch,
-                const TokenBounds& bounds, const WorkList& others,
-                BalancedRelease& result) {
+                const TokenBounds& bounds, BalancedPool pool, BalancedRelease& result) {
   ReleaseTerms terms;
+  HoldLongShare(spec, sketch, pool, terms);
+  result.due = std::move(pool.due);
   terms.micro_batches = spec.micro_batches;
   terms.capacity = result.terms.capacity;
   terms.most_tokens = bounds.most;
   terms.least_tokens = bounds.least;
   terms.price = result.terms.price;
-  terms.placed_one_by_one = PlacedOneByOne(spec, sketch, others);
+  terms.placed_one_by_one = PlacedOneByOne(spec, sketch, pool.others);
   terms.attention_error_64ths = spec.policy.balanced.attention_error_64ths;
-  Release release = ReleaseByWorkload(result.due, others, terms, spec.workload);
+  Release release = ReleaseByWorkload(result.due, pool.others, terms, spec.workload);
+  if (result.due.empty() && release.goes.empty()) {
+    // All are long, and the stream's share of such was less: something goes all the
+    // same.
+    terms.long_from = std::numeric_limits<uint32_t>::max();
+    release = ReleaseByWorkload(result.due, pool.others, terms, spec.workload);
+  }
   result.goes = std::move(release.goes);
   result.held = std::move(release.held);
   result.levels = release.levels;
@@ -180,11 +260,11 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   if (most_tokens.has_value()) bounds.most = std::min(bounds.most, *most_tokens);
   bounds.least = std::min(bounds.least, bounds.most);
   terms.least_tokens = bounds.least;
-  result.due = std::move(pool.due);
   if (spec.policy.balanced.release == ReleaseMode::kByClass) {
+    result.due = std::move(pool.due);
     ByClass(spec, sketch, pool.kind, pool.others, result);
   } else {
-    ByWorkload(spec, sketch, bounds, pool.others, result);
+    ByWorkload(spec, sketch, bounds, std::move(pool), result);
   }
   if (most_tokens.has_value()) LimitTokens(*most_tokens, result);
   return result;

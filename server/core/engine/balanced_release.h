@@ -32,6 +32,7 @@ struct BalancedPool {
 };
 
 struct BalancedRelease {
+  // With those that go for the sake of the long documents' share.
   WorkList due;
   // Sorted longest first.
   WorkList goes;

@@ -92,9 +92,9 @@ void Code(Coder& coder, MaybeConst<StreamSpec> auto& stream) {
 template <typename Coder>
 void Code(Coder& coder, MaybeConst<BalancedSpec> auto& balanced) {
   coder.All(balanced.release, balanced.finish, balanced.delay_price_ppm,
-            balanced.token_spread_ppm, balanced.place, balanced.virtual_stages,
-            balanced.sync_domain, balanced.max_in_flight_tokens,
-            balanced.attention_error_64ths);
+            balanced.token_spread_ppm, balanced.long_share_spread_ppm, balanced.place,
+            balanced.virtual_stages, balanced.sync_domain,
+            balanced.max_in_flight_tokens, balanced.attention_error_64ths);
 }
 
 template <typename Coder>

@@ -91,6 +91,8 @@ absl::Status ValidateBalanced(const JobSpec& spec) {
       CheckRange("policy.delay_price_ppm", balanced.delay_price_ppm, 0, kMillion);
   status.Update(CheckRange("policy.token_spread_ppm",
                            balanced.token_spread_ppm.value_or(kMillion), 1, kMillion));
+  status.Update(CheckRange("policy.long_share_spread_ppm",
+                           balanced.long_share_spread_ppm.value_or(0), 0, kMillion));
   status.Update(CheckRange("policy.attention_error_64ths",
                            balanced.attention_error_64ths, 0, 63));
   status.Update(CheckRange("policy.virtual_stages", balanced.virtual_stages, 1, 1024));

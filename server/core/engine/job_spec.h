@@ -63,6 +63,10 @@ struct BalancedSpec {
   // Steps hold N x L tokens, give or take so many millionths of it, once enough
   // documents wait: 1 to 1,000,000. None: as many as balance asks for.
   std::optional<uint32_t> token_spread_ppm;
+  // The share that long documents (server/core/balance/step_balance.h) have of a step's
+  // tokens is the stream's, give or take so many millionths of it, as far as there are
+  // such documents: 0 to 1,000,000. None: whatever balance asks for. kByWorkload.
+  std::optional<uint32_t> long_share_spread_ppm;
   // Place micro-batches by the predicted pipeline (place_micro_batches.h), of chunks of
   // layers as pipeline_schedule.h has them, 1 to 1,024, with ranks that meet so.
   bool place = true;

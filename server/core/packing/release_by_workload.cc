@@ -15,6 +15,8 @@ namespace {
 // Levels lie a twelfth apart, then closer around the best one.
 constexpr int64_t kCoarse = 12;
 constexpr int64_t kFinest = 16 * kCoarse;
+// Of what is due.
+constexpr int64_t kAnyLevel = std::numeric_limits<int64_t>::max();
 
 // The micro-batches of a step while a level is tried.
 struct Bins {
@@ -26,6 +28,8 @@ struct Bins {
   std::vector<int64_t> lengths;
   std::vector<uint32_t> documents;
   int64_t tokens = 0;
+  // Of long documents among these.
+  uint64_t long_tokens = 0;
 };
 
 // What a level comes to. A step that is short of tokens is worse than any that is not.
@@ -118,7 +122,7 @@ class LevelSearch {
   void PlaceDue(const WorkList& due) {
     for (const Document* document : due) {
       const int64_t attention = workload_.AttentionNs(document->length);
-      if (Place(*document, attention, std::numeric_limits<int64_t>::max(), start_)) {
+      if (Place(*document, attention, kAnyLevel, start_)) {
         total_ns_ += attention + workload_.LinearNs(document->length);
       }
     }
@@ -136,6 +140,11 @@ class LevelSearch {
     if (room < 0 || bins.tokens + size > static_cast<int64_t>(terms_.most_tokens)) {
       return false;
     }
+    const bool is_long = document.length >= terms_.long_from;
+    if (is_long && level != kAnyLevel &&
+        bins.long_tokens + document.length > terms_.most_long_tokens) {
+      return false;
+    }
     const uint32_t bin = bins.tree.LeastWithin(room);
     if (bin == kLeftOver) return false;
     const int64_t length = bins.lengths[bin] + size;
@@ -145,6 +154,7 @@ class LevelSearch {
     bins.attention[bin] += attention;
     bins.lengths[bin] = length;
     bins.tokens += size;
+    if (is_long) bins.long_tokens += document.length;
     if (++bins.documents[bin] == terms_.capacity.documents) {
       bins.tree.Close(bin);
     } else {
@@ -169,7 +179,7 @@ class LevelSearch {
       }
     }
     MeasureBins();
-    const int64_t room = RoomForRest(std::numeric_limits<int64_t>::max());
+    const int64_t room = RoomForRest(kAnyLevel);
     bool better = Finish(room, held);
     const int64_t below = RoomForRest(level);
     if (below < room) better = Finish(below, held) || better;

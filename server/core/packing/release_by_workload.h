@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "server/core/cost/workload_table.h"
 #include "server/core/packing/capacity.h"
@@ -31,6 +32,10 @@ struct ReleaseTerms {
   // Of the step, documents' padded lengths. least_tokens: as far as there are so many.
   uint64_t most_tokens = 0;
   uint64_t least_tokens = 0;
+  // Of documents of at least long_from tokens, the most tokens that go beside what is
+  // due.
+  uint32_t long_from = std::numeric_limits<uint32_t>::max();
+  uint64_t most_long_tokens = std::numeric_limits<uint64_t>::max();
   DelayPrice price;
   // Documents that are placed one by one where a level is tried, the longest ones. The
   // others are taken together as tokens that fill what is low.
@@ -54,7 +59,7 @@ struct Release {
 };
 
 // `due` goes whatever it costs, as far as it fits; `others` is sorted longest first.
-// Where there is a document at all, one goes.
+// Where there is a document at all, and most_long_tokens admits one, one goes.
 Release ReleaseByWorkload(const WorkList& due, const WorkList& others,
                           const ReleaseTerms& terms, const WorkloadTable& workload);
 

@@ -17,9 +17,10 @@ TEST(BalancedFlagsTest, WhatIsNotGivenIsTheDefault) {
 }
 
 TEST(BalancedFlagsTest, EachIsRead) {
-  const FlagValues values = {{"--token-cv", "0.05"},       {"--delay-price", "0.1"},
-                             {"--attention-error", "0.5"}, {"--release", "class"},
-                             {"--finish", "false"},        {"--max-in-flight", "999"}};
+  const FlagValues values = {{"--token-cv", "0.05"},    {"--long-share", "0.5"},
+                             {"--delay-price", "0.1"},  {"--attention-error", "0.5"},
+                             {"--release", "class"},    {"--finish", "false"},
+                             {"--max-in-flight", "999"}};
   EXPECT_EQ(values.size(), BalancedFlagDefinitions().size());
   for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
     EXPECT_TRUE(IsGiven(values, flag.name)) << flag.name;
@@ -27,6 +28,7 @@ TEST(BalancedFlagsTest, EachIsRead) {
   FlagReader reader(values);
   BalancedSpec expected;
   expected.token_spread_ppm = 50'000;
+  expected.long_share_spread_ppm = 500'000;
   expected.delay_price_ppm = 100'000;
   expected.attention_error_64ths = 32;
   expected.release = ReleaseMode::kByClass;
@@ -38,9 +40,9 @@ TEST(BalancedFlagsTest, EachIsRead) {
 
 TEST(BalancedFlagsTest, NameWhatTheyRefuse) {
   const std::pair<std::string, std::string> bad[] = {
-      {"--token-cv", "0"},        {"--token-cv", "1.1"},  {"--delay-price", "-0.1"},
-      {"--attention-error", "1"}, {"--release", "never"}, {"--finish", "maybe"},
-      {"--max-in-flight", "-1"}};
+      {"--token-cv", "0"},       {"--token-cv", "1.1"},      {"--long-share", "2"},
+      {"--delay-price", "-0.1"}, {"--attention-error", "1"}, {"--release", "never"},
+      {"--finish", "maybe"},     {"--max-in-flight", "-1"}};
   for (const auto& [flag, value] : bad) {
     const FlagValues values = {{flag, value}};
     FlagReader reader(values);

@@ -44,6 +44,7 @@ TEST(PolicyConversionTest, EveryFieldOfBalancedIsRead) {
     balanced.set_finish(false);
     balanced.set_delay_price(0.5);
     balanced.set_token_cv(0.05);
+    balanced.set_long_share(0.5);
     balanced.set_attention_error(0.125);
     balanced.set_place(false);
     balanced.set_virtual_stages(2);
@@ -56,6 +57,7 @@ TEST(PolicyConversionTest, EveryFieldOfBalancedIsRead) {
   expected.finish = false;
   expected.delay_price_ppm = 500'000;
   expected.token_spread_ppm = 50'000;
+  expected.long_share_spread_ppm = 500'000;
   expected.attention_error_64ths = 8;
   expected.place = false;
   expected.virtual_stages = 2;
@@ -77,6 +79,8 @@ TEST(PolicyConversionTest, NamesWhatItRefuses) {
        "spec.policy.balanced.delay_price: nan is not accepted; accepted: 0 to 1"},
       {[](auto& b) { b.set_token_cv(0); },
        "spec.policy.balanced.token_cv: 0 is not accepted; accepted: 1e-06 to 1"},
+      {[](auto& b) { b.set_long_share(1.5); },
+       "spec.policy.balanced.long_share: 1.5 is not accepted; accepted: 0 to 1"},
       {[](auto& b) { b.set_attention_error(-1); },
        "spec.policy.balanced.attention_error: -1 is not accepted; accepted: 0 to "
        "0.984375"},

@@ -117,6 +117,7 @@ TEST(SpecFlagsTest, BalancedHasOptions) {
   std::set<std::string> tested;
   for (const Case& test :
        {Case{"--token-cv", "0.05", "token_cv: 0.05"},
+        Case{"--long-share", "0.5", "long_share: 0.5"},
         Case{"--delay-price", "0.5", "delay_price: 0.5"},
         Case{"--attention-error", "0.5", "attention_error: 0.5"},
         Case{"--release", "class", "release: RELEASE_BY_CLASS"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "server/core/balance/step_balance.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -98,6 +99,51 @@ TEST(BalancedReleaseTest, EvenTokensOnceEnoughWait) {
     if (share > 0.93 && share < 1.07) ++even;
   }
   EXPECT_GE(even + 12, full);
+}
+
+// Full steps in which long documents have half to one and a half times the share of the
+// tokens that they have in the stream; then all full steps.
+std::pair<size_t, size_t> StepsOfTheStreamsShare(const TestJob& job,
+                                                 const std::vector<uint32_t>& lengths) {
+  double all = 0;
+  double long_ones = 0;
+  for (const uint32_t length : lengths) {
+    all += length;
+    if (IsLongDocument(length, kWindow)) long_ones += length;
+  }
+  std::pair<size_t, size_t> steps = {0, 0};
+  for (const TestJob::Emitted& emitted : job.emitted()) {
+    if (emitted.step.kind != StepKind::kFullBatch) continue;
+    const double share = MeasureBalance(emitted.step, emitted.spec->workload, kWindow)
+                             .LongDocumentShare() /
+                         (long_ones / all);
+    ++steps.second;
+    if (share >= 0.5 && share <= 1.5) ++steps.first;
+  }
+  return steps;
+}
+
+TEST(BalancedReleaseTest, LongDocumentsHaveTheStreamsShareOfEachStep) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(12, 60'000, kWindow);
+  JobSpec spec = BalancedJob(16);
+  TestJob free(spec);
+  free.Run(lengths, 1);
+  const auto [few, free_steps] = StepsOfTheStreamsShare(free, lengths);
+  EXPECT_LT(few * 2, free_steps);
+  spec.policy.balanced.long_share_spread_ppm = 500'000;
+  TestJob held(spec);
+  held.Run(lengths, 1);
+  ExpectExactlyOnce(held, {lengths});
+  const auto [most, steps] = StepsOfTheStreamsShare(held, lengths);
+  EXPECT_GE(most * 10, steps * 8);
+}
+
+TEST(BalancedReleaseTest, SomethingGoesWhereAllAreLongAndTheStreamWasNot) {
+  JobSpec spec = BalancedJob(4);
+  spec.policy.balanced.long_share_spread_ppm = 0;
+  const std::vector<Document> documents = testing::MakeDocuments({120'000, 90'000});
+  const LengthSketch sketch = SketchOf(testing::MakeDocuments({500, 800}));
+  EXPECT_FALSE(ReleaseBalanced(spec, sketch, PoolOf(documents)).goes.empty());
 }
 
 TEST(BalancedReleaseTest, WhatWaitsMakesAStepWhereItIsOfALike) {

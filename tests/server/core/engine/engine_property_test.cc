@@ -105,6 +105,11 @@ std::vector<NamedSpec> Specs() {
   });
   add("balanced, steady", PolicyKind::kBalanced,
       [](JobSpec& spec) { spec.policy.balanced.token_spread_ppm = 50'000; });
+  add("balanced, steady, with long ones in each", PolicyKind::kBalanced,
+      [](JobSpec& spec) {
+        spec.policy.balanced.token_spread_ppm = 50'000;
+        spec.policy.balanced.long_share_spread_ppm = 500'000;
+      });
   add("balanced by class, unfinished", PolicyKind::kBalanced, [](JobSpec& spec) {
     spec.policy.balanced.release = ReleaseMode::kByClass;
     spec.policy.balanced.finish = false;

@@ -84,6 +84,8 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
        "policy.delay_price_ppm: 1000001 is not accepted; accepted: 0 to 1000000"},
       {[](JobSpec& s) { s.policy.balanced.token_spread_ppm = 0; },
        "policy.token_spread_ppm: 0 is not accepted; accepted: 1 to 1000000"},
+      {[](JobSpec& s) { s.policy.balanced.long_share_spread_ppm = 1000001; },
+       "policy.long_share_spread_ppm: 1000001 is not accepted; accepted: 0 to 1000000"},
       {[](JobSpec& s) { s.policy.balanced.attention_error_64ths = 64; },
        "policy.attention_error_64ths: 64 is not accepted; accepted: 0 to 63"},
       {[](JobSpec& s) { s.policy.balanced.virtual_stages = 0; },

@@ -114,6 +114,8 @@ class RandomRun {
     balanced.delay_price_ppm = Pick(0, 100'000);
     balanced.token_spread_ppm.reset();
     if (Pick(0, 2) == 0) balanced.token_spread_ppm = Pick(1, 300'000);
+    balanced.long_share_spread_ppm.reset();
+    if (Pick(0, 2) == 0) balanced.long_share_spread_ppm = Pick(0, 1'000'000);
     balanced.attention_error_64ths = Pick(0, 63);
     balanced.place = Pick(0, 1) == 0;
     balanced.sync_domain = static_cast<SyncDomain>(Pick(0, 1));
@@ -182,7 +184,7 @@ class RandomRun {
 
   void CheckLastStep() {
     const TestJob::Emitted& last = job_.emitted().back();
-    EXPECT_GT(StepTokens(last.step), 0U);
+    ASSERT_GT(StepTokens(last.step), 0U);
     for (const MicroBatch& micro_batch : last.step.micro_batches) {
       for (const Document& document : micro_batch.documents) {
         ASSERT_FALSE(
