@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "server/core/packing/assign_to_lightest.h"
 #include "server/core/packing/assignment.h"
-#include "server/core/packing/bin_tree.h"
 #include "server/core/packing/local_search.h"
 
 namespace evenpack {
@@ -13,37 +13,6 @@ namespace {
 // microseconds for a small step, and in proportion to a large one.
 uint64_t MostOperations(size_t micro_batches) { return 256 + 64 * micro_batches; }
 
-std::vector<uint32_t> AssignToLightest(const WorkList& work_list,
-                                       const TrimTerms& terms,
-                                       const WorkloadTable& workload) {
-  const PaddingRule padding = terms.capacity.padding;
-  const auto most_tokens = int64_t{terms.capacity.tokens};
-  BinTree tree(terms.micro_batches);
-  std::vector<int64_t> attention(terms.micro_batches, 0);
-  std::vector<int64_t> lengths(terms.micro_batches, 0);
-  std::vector<uint32_t> documents(terms.micro_batches, 0);
-  std::vector<uint32_t> bins;
-  bins.reserve(work_list.size());
-  for (size_t i = 0; i < work_list.size(); ++i) {
-    PrefetchBehind(work_list, i);
-    const auto size = static_cast<int64_t>(PaddedLength(padding, work_list[i]->length));
-    const uint32_t bin =
-        size > most_tokens ? kLeftOver : tree.LeastWithin(most_tokens - size);
-    bins.push_back(bin);
-    if (bin == kLeftOver) continue;
-    attention[bin] += workload.AttentionNs(work_list[i]->length);
-    lengths[bin] += size;
-    if (++documents[bin] == terms.capacity.documents) {
-      tree.Close(bin);
-    } else {
-      tree.Set(bin,
-               attention[bin] + workload.LinearNs(static_cast<uint64_t>(lengths[bin])),
-               lengths[bin]);
-    }
-  }
-  return bins;
-}
-
 }  // namespace
 
 BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
@@ -51,7 +20,8 @@ BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
                              const WorkloadTable& workload) {
   WorkList work_list = due;
   work_list.insert(work_list.end(), goes.begin(), goes.end());
-  std::vector<uint32_t> bins = AssignToLightest(work_list, terms, workload);
+  std::vector<uint32_t> bins =
+      AssignToLightest(work_list, terms.micro_batches, terms.capacity, workload);
   BalancedPacking packed;
   if (finish) {
     TrimTerms trim = terms;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "server/core/packing/wlb.h"
 #include "tests/testing/test_documents.h"
 
 namespace evenpack {
@@ -19,52 +18,6 @@ TrimTerms Terms(size_t micro_batches, Capacity capacity) {
   // Nothing is worth a delay.
   terms.price.token_ps = int64_t{1} << 50;
   return terms;
-}
-
-// Each document in the lightest bin that has room for it, by a search over all of them.
-Bins Searched(const WorkList& documents, size_t count, uint32_t most,
-              const WorkloadTable& workload) {
-  Bins bins(count);
-  std::vector<int64_t> attention(count, 0);
-  std::vector<uint32_t> lengths(count, 0);
-  const auto load = [&](size_t bin) {
-    return attention[bin] + workload.LinearNs(lengths[bin]);
-  };
-  for (const Document* document : documents) {
-    size_t best = count;
-    for (size_t bin = 0; bin < count; ++bin) {
-      if (lengths[bin] + document->length > most) continue;
-      if (best == count || load(bin) < load(best)) best = bin;
-    }
-    if (best == count) continue;
-    bins[best].push_back(document->length);
-    lengths[best] += document->length;
-    attention[best] += workload.AttentionNs(document->length);
-  }
-  return bins;
-}
-
-TEST(PackBalancedTest, GoesToTheLightestThatHasRoom) {
-  const WorkloadTable workload = testing::QuadraticWorkload(3'600, 100'000);
-  bool unlike_wlb = false;
-  for (uint64_t seed = 0; seed < 50; ++seed) {
-    const std::vector<Document> documents = testing::LongestFirst(
-        testing::MakeDocuments(testing::SkewedLengths(seed, 150, 9000)));
-    const WorkList work_list = PointTo(documents);
-    uint32_t tokens = 0;
-    for (const Document& document : documents) tokens += document.length;
-    // A tenth of room beyond what there is, if that holds the longest one.
-    const Capacity capacity = {
-        .tokens = std::max(tokens / 12 * 11 / 10, documents[0].length)};
-    const BalancedPacking packed = PackBalanced({}, work_list, Terms(12, capacity),
-                                                /*finish=*/false, workload);
-    const Bins bins = testing::LengthsOf(packed.packing);
-    EXPECT_EQ(bins, Searched(work_list, 12, capacity.tokens, workload));
-    EXPECT_EQ(packed.operations, 0U);
-    unlike_wlb = unlike_wlb ||
-                 bins != testing::LengthsOf(PackWlb(work_list, 12, capacity, workload));
-  }
-  EXPECT_TRUE(unlike_wlb);
 }
 
 TEST(PackBalancedTest, WhatIsDueGoesFirstAndWhatFitsNowhereIsLeftOver) {
@@ -85,9 +38,10 @@ TEST(PackBalancedTest, FinishingTrimsAndSearches) {
       testing::MakeDocuments(std::vector<uint32_t>(13, 50));
   TrimTerms terms = Terms(3, {.tokens = 1000});
   terms.price.token_ps = 100;
-  EXPECT_EQ(PackBalanced({}, PointTo(documents), terms, false, workload)
-                .packing.left_over.size(),
-            0U);
+  const BalancedPacking unfinished =
+      PackBalanced({}, PointTo(documents), terms, false, workload);
+  EXPECT_TRUE(unfinished.packing.left_over.empty());
+  EXPECT_EQ(unfinished.operations, 0U);
   EXPECT_EQ(PackBalanced({}, PointTo(documents), terms, true, workload)
                 .packing.left_over.size(),
             1U);
