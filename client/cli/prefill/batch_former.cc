@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <utility>
 
+#include "absl/numeric/int128.h"
+#include "server/core/engine/job_spec.h"
+#include "server/core/packing/balanced.h"
 #include "server/core/packing/load_tree.h"
-#include "server/core/packing/wlb.h"
+#include "server/core/packing/trim.h"
 #include "server/core/packing/work_list.h"
 
 namespace evenpack {
+namespace {
+
+// Of a nanosecond.
+constexpr int64_t kMillionthsPerPs = 1000;
+
+}  // namespace
 
 // The batch as it fills.
 class BatchFormer::Room {
@@ -109,7 +117,36 @@ Batch BatchFormer::LongestFirst(WaitingRequests& waiting, size_t overdue) const 
   return std::move(room).TakeBatch();
 }
 
-Batch BatchFormer::Balanced(WaitingRequests& waiting, size_t overdue) const {
+Batch BatchFormer::Balanced(WaitingRequests& waiting, size_t overdue) {
+  first_batch_.resize(size_t{*waiting.by_arrival().rbegin()} + 1, batches_);
+  const std::vector<Document> documents = OldestOfABatch(waiting);
+  const std::span<const Document> all = documents;
+  const size_t first = std::min(overdue, all.size());
+  const WorkList due = PointTo(all.first(first));
+  WorkList others = PointTo(all.subspan(first));
+  SortLongestFirst(others);
+  const ReleaseTerms terms = TermsOf(all);
+  const Release release = ReleaseByWorkload(due, others, terms, workload_);
+  TrimTerms trim;
+  trim.micro_batches = terms.micro_batches;
+  trim.capacity = terms.capacity;
+  trim.least_tokens = terms.least_tokens;
+  trim.price = terms.price;
+  const BalancedPacking packed =
+      PackBalanced(due, release.goes, trim, BalancedSpec().finish, workload_);
+  ++batches_;
+  Batch batch(limits_.replicas);
+  for (size_t replica = 0; replica < batch.size(); ++replica) {
+    for (const Document& document : packed.packing.micro_batches[replica].documents) {
+      batch[replica].push_back(static_cast<uint32_t>(document.sequence));
+      waiting.Remove(batch[replica].back());
+    }
+  }
+  return batch;
+}
+
+std::vector<Document> BatchFormer::OldestOfABatch(
+    const WaitingRequests& waiting) const {
   std::vector<Document> documents;
   uint64_t left = uint64_t{limits_.replicas} * limits_.window;
   for (const uint32_t request : waiting.by_arrival()) {
@@ -118,26 +155,35 @@ Batch BatchFormer::Balanced(WaitingRequests& waiting, size_t overdue) const {
     left -= std::min<uint64_t>(left, length);
     Document document;
     document.sequence = request;
+    document.order = request;
+    document.batch = first_batch_[request];
     document.length = length;
     document.document_length = length;
     documents.push_back(document);
   }
-  const std::span<const Document> all = documents;
-  const size_t first = std::min(overdue, all.size());
-  WorkList work_list = PointTo(all.first(first));
-  WorkList others = PointTo(all.subspan(first));
-  SortLongestFirst(others);
-  work_list.insert(work_list.end(), others.begin(), others.end());
-  const Packing packing =
-      PackWlb(work_list, limits_.replicas, {.tokens = limits_.max_length}, workload_);
-  Batch batch(limits_.replicas);
-  for (size_t replica = 0; replica < batch.size(); ++replica) {
-    for (const Document& document : packing.micro_batches[replica].documents) {
-      batch[replica].push_back(static_cast<uint32_t>(document.sequence));
-      waiting.Remove(batch[replica].back());
-    }
+  return documents;
+}
+
+ReleaseTerms BatchFormer::TermsOf(std::span<const Document> documents) const {
+  const BalancedSpec options;
+  uint64_t tokens = 0;
+  absl::int128 work_ns = 0;
+  for (const Document& document : documents) {
+    tokens += document.length;
+    work_ns += workload_.AttentionNs(document.length);
+    work_ns += workload_.LinearNs(document.length);
   }
-  return batch;
+  ReleaseTerms terms;
+  terms.micro_batches = limits_.replicas;
+  terms.capacity = {.tokens = limits_.max_length};
+  terms.most_tokens = tokens;
+  terms.least_tokens = tokens - tokens / 2;
+  const absl::int128 price_ps =
+      work_ns * options.delay_price_ppm / kMillionthsPerPs / tokens;
+  terms.price = {static_cast<int64_t>(price_ps), batches_};
+  terms.placed_one_by_one = 16 * terms.micro_batches + 64;
+  terms.attention_error_64ths = options.attention_error_64ths;
+  return terms;
 }
 
 }  // namespace evenpack

@@ -5,11 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "client/cli/prefill/waiting_requests.h"
 #include "server/core/cost/workload_table.h"
+#include "server/core/document/document.h"
+#include "server/core/packing/release_by_workload.h"
 
 namespace evenpack {
 
@@ -21,10 +24,10 @@ enum class Discipline : uint8_t {
   kFewestTokens,
   // The longest first, each to the replica of fewest tokens; what does not fit waits.
   kLongestFirst,
-  // The oldest requests that come to a batch's tokens, packed by the engine's `wlb`
-  // (wlb.h) over the replicas: the longest first, each to the replica of least
-  // predicted
-  // time.
+  // Of the oldest requests that come to a batch's tokens those that the engine's policy
+  // `balanced` lets go with its default options (release_by_workload.h), packed by it
+  // (balanced.h) over the replicas: at least half of the tokens. A request much longer
+  // than the others waits for its like, the longer it has waited the less.
   kBalanced,
 };
 inline constexpr std::array<std::string_view, 4> kDisciplineNames = {
@@ -43,7 +46,8 @@ struct BatchLimits {
 // Requests by replica.
 using Batch = std::vector<std::vector<uint32_t>>;
 
-// Not thread-safe: kFirstCome goes on, from batch to batch, with the next replica.
+// Not thread-safe: kFirstCome goes on, from batch to batch, with the next replica, and
+// kBalanced counts the batches that a request has waited.
 class BatchFormer {
  public:
   // `workload` is resolved for max_length and as many micro-batches as replicas, and
@@ -60,12 +64,19 @@ class BatchFormer {
 
   Batch InOrderOfArrival(WaitingRequests& waiting);
   Batch LongestFirst(WaitingRequests& waiting, size_t overdue) const;
-  Batch Balanced(WaitingRequests& waiting, size_t overdue) const;
+  Batch Balanced(WaitingRequests& waiting, size_t overdue);
+  std::vector<Document> OldestOfABatch(const WaitingRequests& waiting) const;
+  // At least half of the documents' tokens go. A token's delay by a batch is priced at
+  // a share of what these documents' tokens take on average.
+  ReleaseTerms TermsOf(std::span<const Document> documents) const;
 
   const Discipline discipline_;
   const BatchLimits limits_;
   const WorkloadTable& workload_;
   size_t next_replica_ = 0;
+  // kBalanced: batches formed, and by request how many had been when it was first seen.
+  uint64_t batches_ = 0;
+  std::vector<uint64_t> first_batch_;
 };
 
 }  // namespace evenpack

@@ -76,16 +76,49 @@ TEST(BatchFormer, TakesTheLongestThatFitFirst) {
   EXPECT_THAT(formed.left, ElementsAre(0));
 }
 
-// 100 tokens cost twice what 50 and 50 do: one replica has the 100 alone.
+// 100 tokens take as long as five times 30: these share a replica.
 TEST(BatchFormer, BalancesPredictedTimeRatherThanTokens) {
   const Formed formed =
-      Form(Discipline::kBalanced, {2, 200, 200}, {20, 20, 20, 20, 100, 20});
-  EXPECT_THAT(formed.batch, ElementsAre(ElementsAre(4), ElementsAre(0, 1, 2, 3, 5)));
+      Form(Discipline::kBalanced, {3, 200, 200}, {30, 30, 100, 30, 100, 30, 30});
+  EXPECT_THAT(formed.batch,
+              ElementsAre(ElementsAre(2), ElementsAre(4), ElementsAre(0, 1, 3, 5, 6)));
+  EXPECT_THAT(formed.left, ElementsAre());
 }
 
 TEST(BatchFormer, BalancesTheOldestThatMakeABatch) {
-  const Formed formed = Form(Discipline::kBalanced, {2, 10, 10}, {5, 3, 6, 4, 1, 10});
-  EXPECT_THAT(formed.left, ElementsAre(5));
+  const Formed formed =
+      Form(Discipline::kBalanced, {2, 10, 10}, {5, 3, 5, 3, 2, 2, 10});
+  EXPECT_THAT(formed.batch, ElementsAre(ElementsAre(0, 1, 4), ElementsAre(2, 3, 5)));
+  EXPECT_THAT(formed.left, ElementsAre(6));
+}
+
+TEST(BatchFormer, LetsALongRequestWaitForItsLikeAndNoLongerThanItIsWorth) {
+  const BatchLimits limits = {2, 200, 200};
+  const WorkloadTable workload = Workload(limits);
+  std::vector<uint32_t> lengths(100, 20);
+  lengths[0] = 100;
+  std::vector<uint32_t> with_its_like = lengths;
+  with_its_like[6] = 100;
+  const auto batches_until_it_goes = [&](const std::vector<uint32_t>& all) {
+    WaitingRequests waiting(all);
+    BatchFormer former(Discipline::kBalanced, limits, workload);
+    waiting.Add(0);
+    uint32_t batches = 0;
+    for (uint32_t next = 1; waiting.by_arrival().contains(0) && next < 96; ++batches) {
+      for (uint32_t i = 0; i < 5; ++i) waiting.Add(next++);
+      former.Form(waiting, 0);
+    }
+    return batches;
+  };
+  EXPECT_EQ(batches_until_it_goes(with_its_like), 2);
+  const uint32_t alone = batches_until_it_goes(lengths);
+  EXPECT_GT(alone, 2);
+  EXPECT_LT(alone, 12);
+}
+
+TEST(BatchFormer, LetsHalfOfTheTokensGoWhateverTheirBalance) {
+  const Formed formed = Form(Discipline::kBalanced, {2, 200, 200}, {100, 20, 20});
+  EXPECT_THAT(formed.batch, ElementsAre(ElementsAre(0), ElementsAre(1, 2)));
 }
 
 TEST(BatchFormer, LetsOverdueRequestsGoFirst) {
