@@ -56,7 +56,8 @@ PolicyKind PolicyOf(const std::string& name) {
   static const std::map<std::string, PolicyKind> kinds = {
       {"original", PolicyKind::kOriginal},
       {"fixed_greedy", PolicyKind::kFixedGreedy},
-      {"wlb", PolicyKind::kWlb}};
+      {"wlb", PolicyKind::kWlb},
+      {"balanced", PolicyKind::kBalanced}};
   return kinds.at(name);
 }
 
@@ -89,6 +90,15 @@ const std::map<std::string, Setter>& Setters() {
       {"max_length", [](const auto& v, JobSpec& s) { s.max_length = Number(v); }},
       {"window_batches",
        [](const auto& v, JobSpec& s) { s.policy.window_batches = Number(v); }},
+      {"release",
+       [](const auto& v, JobSpec& s) {
+         EXPECT_EQ(v, "by_class");
+         s.policy.balanced.release = ReleaseMode::kByClass;
+       }},
+      {"token_spread_ppm",
+       [](const auto& v, JobSpec& s) {
+         s.policy.balanced.token_spread_ppm = Number(v);
+       }},
       {"thresholds",
        [](const auto& v, JobSpec& s) { s.policy.queue_thresholds = Numbers(v); }},
       {"split_documents",

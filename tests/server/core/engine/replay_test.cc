@@ -42,7 +42,16 @@ std::vector<JobSpec> Specs() {
   split.policy.split_documents = true;
   JobSpec fixed = MakeSpec(PolicyKind::kFixedGreedy, 4, 131072);
   fixed.policy.window_batches = 4;
-  return {wlb, bounded, original, split, fixed};
+  const JobSpec balanced = MakeSpec(PolicyKind::kBalanced, 4, 131072);
+  JobSpec even = balanced;
+  even.policy.balanced.token_spread_ppm = 50'000;
+  JobSpec by_class = balanced;
+  by_class.policy.balanced.release = ReleaseMode::kByClass;
+  JobSpec placed = MakeSpec(PolicyKind::kBalanced, 16, 131072);
+  placed.data_parallel = 2;
+  placed.pipeline_parallel = 4;
+  placed.max_delay = 8;
+  return {wlb, bounded, original, split, fixed, balanced, even, by_class, placed};
 }
 
 TEST(ReplayTest, TheJournalGivesTheStateBack) {
@@ -84,12 +93,14 @@ TEST(ReplayTest, GroupingInMessagesDoesNotMatter) {
 TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
   const std::vector<uint32_t> lengths = testing::GivenLengths();
   ASSERT_EQ(lengths.size(), 99519U);
-  const char* const expected[] = {
+  const std::vector<std::string> expected = {
       "936c97d102902c3d8e090d4d4b9b2c76", "b1b5bbcacf07a3b2652b27f7effb657c",
       "6291a33a7236895f3964bb71bf714039", "57e473910c21943cc49eaaf36fca38ee",
-      "3b81318866c06a7b586974e3a1cc13c9",
-  };
+      "3b81318866c06a7b586974e3a1cc13c9", "847ac980f044d3e1a1990c2dc77e60bd",
+      "0d3962e62bdf2b08977f2049239bcdaa", "0a4a4a3d7184c12a8a894b2645f0b14e",
+      "e66818146e5164c380fc5da05e27dcfc"};
   const std::vector<JobSpec> specs = Specs();
+  ASSERT_EQ(specs.size(), expected.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     TestJob job(specs[i]);
     job.Run(lengths, 1);
