@@ -10,6 +10,29 @@ from numpy.typing import NDArray
 
 WINDOW = 4096
 
+# What changes `spec` to each policy, with the options that decide otherwise.
+POLICIES: dict[str, dict[str, Any]] = {
+    "original": {"policy": {"original": {"split_documents": True}}},
+    "fixed_greedy": {"policy": {"fixed_greedy": {"window_batches": 2}}},
+    "wlb": {"policy": {"wlb": {"queue_thresholds": [2000]}}, "max_length": 6144},
+    "balanced": {"policy": {"balanced": {}}, "max_length": 6144},
+    "even_steps": {"policy": {"balanced": {"token_cv": 0.05}}, "max_length": 6144},
+    "by_class": {"policy": {"balanced": {"release": "RELEASE_BY_CLASS"}}},
+    "hybrid": {
+        "policy": {"balanced": {"virtual_stages": 2}},
+        "sharding": "SHARDING_HYBRID",
+        "max_length": 6144,
+        "max_delay": 4,
+        "parallelism": {
+            "data": 2,
+            "micro_batches_per_rank": 4,
+            "context": 2,
+            "pipeline": 2,
+            "virtual_pipeline_group": 2,
+        },
+    },
+}
+
 
 def lengths(documents: int, seed: int = 1) -> NDArray[np.uint32]:
     """Many short documents and a few as long as the window."""
