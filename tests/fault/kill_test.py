@@ -49,9 +49,9 @@ MOST_PASSINGS = 3
 # Documents of a stream that one step takes, at most.
 DOCUMENTS_A_STEP = 40
 KILLS = 50
-# One in five is of the job that merges by arrival.
+# One in five is of the job that merges by arrival; as many more are of a balanced one.
 ARRIVAL_SHARE = 5
-# Of that job, which keeps so many checkpoints: those of the short form, and more.
+# Of the former, which keeps so many checkpoints: those of the short form, and more.
 KEPT_STEPS = 1000
 
 
@@ -231,6 +231,23 @@ class KillTest(unittest.TestCase):
         for name, each in followed.items():
             self.assertEqual(each.raw_steps, expected[name])
         self.assertEqual({*self.killed}, {None, *POINTS})
+
+    def test_what_a_balanced_job_holds_back_is_not_lost(self) -> None:
+        points = [point for point in POINTS if not point.startswith(RARE)]
+        plan = plan_of(self.kills // ARRIVAL_SHARE, points, self.random)
+        count = DOCUMENTS_A_STEP * (sum(kill.steps for kill in plan) + STEPS_AHEAD)
+        spec = job_specs.balanced_spec(steps_ahead=STEPS_AHEAD)
+        expected = self.undisturbed(spec, count)
+        with MortalServer(self.store) as server:
+            server.stub.CreateJob(api.CreateJobRequest(name="job", spec=spec))
+            ranks = self.start_ranks(server.address, paced=True)
+            producers = self.start_producers(server.address, count)
+            self.carry_out(plan, server, ranks)
+            followed = self.check_clients(server, ranks, producers, count)
+            self.assertEqual(server.terminate(), 0)
+        self.assertEqual(self.verified(), {"job": len(expected["0"])})
+        for name, each in followed.items():
+            self.assertEqual(each.raw_steps, expected[name])
 
     def test_documents_stay_in_the_order_in_which_they_arrived(self) -> None:
         kills = self.kills // ARRIVAL_SHARE

@@ -10,8 +10,8 @@ import job_specs
 import local_client
 import step_checks
 from call_error import error_of
+from evenpack.v1 import job_pb2, step_pb2
 from evenpack.v1 import packing_service_pb2 as api
-from evenpack.v1 import step_pb2
 from server_process import ServerProcess
 
 DOCUMENTS = 700
@@ -43,9 +43,9 @@ class RestoreTest(unittest.TestCase):
             for rank in range(data)
         ]
 
-    def check_shape(self, data: int, micro_batches: int) -> None:
-        name = f"{data}x{micro_batches}"
-        spec = job_specs.small_spec(data=data, micro_batches=micro_batches, roomy=True)
+    def check_shape(self, spec: job_pb2.JobSpec) -> None:
+        name = "job"
+        data = spec.parallelism.data
         local_client.create(self.first, name, spec)
         local_client.fill(self.first, name, job_specs.STREAMS, BEFORE, ends=False)
         decided = local_client.get_job(self.first, name).next_step
@@ -53,6 +53,7 @@ class RestoreTest(unittest.TestCase):
         checkpoints = [self.checkpoint(name, step) for step in range(decided)]
         local_client.fill(self.first, name, job_specs.STREAMS, DOCUMENTS, first=BEFORE)
         whole = self.steps(self.first, name, data)
+        self.first.stub.DeleteJob(api.DeleteJobRequest(name=name))
         parsed = [[step_pb2.Step.FromString(raw) for raw in rank] for rank in whole]
         step_checks.check_ranks_agree(parsed)
         for step, taken in enumerate(checkpoints):
@@ -74,9 +75,12 @@ class RestoreTest(unittest.TestCase):
             self.second.stub.DeleteJob(api.DeleteJobRequest(name=name))
 
     def test_at_every_step(self) -> None:
-        for data, micro_batches in SHAPES:
-            with self.subTest(data=data, micro_batches=micro_batches):
-                self.check_shape(data, micro_batches)
+        for spec_of in (job_specs.small_spec, job_specs.balanced_spec):
+            for data, micro_batches in SHAPES:
+                with self.subTest(spec_of.__name__, data=data, each=micro_batches):
+                    self.check_shape(
+                        spec_of(data=data, micro_batches=micro_batches, roomy=True)
+                    )
 
     def test_a_rank_goes_on_with_its_digest(self) -> None:
         local_client.create(self.first, "job", job_specs.small_spec(roomy=True))

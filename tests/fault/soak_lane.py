@@ -59,12 +59,15 @@ def shapes() -> list[Shape]:
     """Every policy, both merges."""
     greedy = job_pb2.FixedGreedyPolicy(window_batches=2)
     split = job_pb2.OriginalPolicy(split_documents=True)
+    balanced = {"balanced": job_pb2.BalancedPolicy()}
     arrival = job_pb2.MERGE_MODE_ARRIVAL
+    hybrid = job_pb2.SHARDING_HYBRID
     return [
         _shape("interleave-wlb", 2, 2),
         _shape("arrival-wlb", 2, 3, merge=arrival),
         _shape("arrival-greedy", 1, 2, merge=arrival, policy={"fixed_greedy": greedy}),
         _shape("interleave-original", 3, 1, policy={"original": split}),
+        _shape("interleave-balanced", 2, 2, policy=balanced, sharding=hybrid),
     ]
 
 

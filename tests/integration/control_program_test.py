@@ -20,9 +20,12 @@ REFUSED = 3
 UNAVAILABLE = 4
 
 # The paper's 7B-128K: 4 micro-batches a step, CP 2.
-POLICY = ["--policy", "wlb", "--queue-thresholds", "49152,98304", "--model", "7B"]
 WINDOW = ["--window", "131072", "--max-length", "196608", "--split-overlong", "true"]
-SHAPE = [*POLICY, *WINDOW, "--cp", "2"]
+SHAPE = ["--model", "7B", *WINDOW, "--cp", "2"]
+POLICIES = {
+    "wlb": ["--policy", "wlb", "--queue-thresholds", "49152,98304"],
+    "balanced": ["--policy", "balanced", "--max-delay", "8"],
+}
 
 
 class ControlProgramTest(unittest.TestCase):
@@ -68,30 +71,39 @@ class ControlProgramTest(unittest.TestCase):
         return steps
 
     def test_the_real_lengths_from_one_process_to_two_ranks(self) -> None:
+        for name, policy in POLICIES.items():
+            with self.subTest(name):
+                self.check_real_lengths(name, [*policy, *SHAPE])
+
+    def check_real_lengths(self, run: str, shape: list[str]) -> None:
         parallel = ["--dp", "2", "--micro-batches", "2"]
-        self.report("jobs", "create", "run", *parallel, *SHAPE)
-        durable = ["--job", "run", "--ack", "durable"]
+        # Offline there are no ranks to place micro-batches on.
+        sharding = ["--sharding", "hybrid", "--spec", "-"] if run == "balanced" else []
+        stdin = '{"policy": {"balanced": {"place": false}}}' if sharding else ""
+        self.report("jobs", "create", run, *parallel, *shape, *sharding, stdin=stdin)
+        durable = ["--job", run, "--ack", "durable"]
         followers = [
             self.follow(*durable, "--dp-rank", "0"),
             self.follow(*durable, "--dp-rank", "1", "--cp-rank", "1"),
         ]
         lengths = [int(line) for line in LENGTHS.read_text().split()]
         sent = self.report(
-            *("ingest", "--job", "run", "--lengths", str(LENGTHS), "--end-of-stream")
+            *("ingest", "--job", run, "--lengths", str(LENGTHS), "--end-of-stream")
         )
         self.assertEqual(sent["next_sequence"], len(lengths))
         ranks = [self.steps(follower) for follower in followers]
 
         # The same documents packed offline: the same history.
         packed = self.report(
-            "pack", "--lengths", str(LENGTHS), "--micro-batches", "4", *SHAPE
+            "pack", "--lengths", str(LENGTHS), "--micro-batches", "4", *shape
         )
         last = {rank[-1]["digest"] for rank in ranks}
         self.assertEqual(last, {packed["digest"]})
-        self.assertEqual(len(ranks[0]), packed["steps"] + packed["drain_steps"])
+        parts = ("steps", "drain_steps", "backlog_steps")
+        self.assertEqual(len(ranks[0]), sum(packed[part] for part in parts))
         self.check_documents(ranks, lengths)
         self.check_slices(ranks[1])
-        job = self.report("jobs", "describe", "run")
+        job = self.report("jobs", "describe", run)
         self.assertTrue(job["drained"])
         self.assertEqual(job["durable_steps"], len(ranks[0]))
 

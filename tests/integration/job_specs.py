@@ -38,3 +38,30 @@ def small_spec(
         retention=job_pb2.Retention(max_steps_ahead=steps_ahead),
         buffer_limits=job_pb2.BufferLimits(max_tokens=ROOMY if roomy else 0),
     )
+
+
+def balanced_spec(
+    streams: Sequence[str] = STREAMS,
+    *,
+    data: int = 2,
+    micro_batches: int = 2,
+    steps_ahead: int = 1024,
+    roomy: bool = False,
+) -> job_pb2.JobSpec:
+    """`small_spec`, but balanced, placed on two pipeline stages, under hybrid sharding.
+
+    With a bound on delay, and half the window as attention's crossover.
+    """
+    spec = small_spec(
+        streams,
+        data=data,
+        micro_batches=micro_batches,
+        steps_ahead=steps_ahead,
+        roomy=roomy,
+    )
+    spec.policy.balanced.SetInParent()
+    spec.parallelism.pipeline = 2
+    spec.sharding = job_pb2.SHARDING_HYBRID
+    spec.max_delay = 6
+    spec.cost.quadratic.crossover_tokens = spec.window // 2
+    return spec

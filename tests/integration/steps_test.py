@@ -24,10 +24,11 @@ def get_step(server: ServerProcess, **fields: int) -> step_pb2.Step:
 
 
 class StepsTest(unittest.TestCase):
+    spec = job_specs.small_spec(data=RANKS, context=CONTEXT, roomy=True)
+
     def setUp(self) -> None:
         self.server = self.enterContext(ServerProcess())
-        spec = job_specs.small_spec(data=RANKS, context=CONTEXT, roomy=True)
-        local_client.create(self.server, "job", spec)
+        local_client.create(self.server, "job", self.spec)
         local_client.fill(self.server, "job", job_specs.STREAMS, DOCUMENTS)
         self.decided = local_client.get_job(self.server, "job").next_step
 
@@ -230,6 +231,10 @@ class StepsTest(unittest.TestCase):
                 padding = sum(-length % (2 * CONTEXT) for length in lengths)
                 self.assertEqual(each.padding, padding)
                 self.assertEqual(each.plan.pad_multiple, 2 * CONTEXT)
+
+
+class BalancedStepsTest(StepsTest):
+    spec = job_specs.balanced_spec(data=RANKS, roomy=True)
 
 
 if __name__ == "__main__":
