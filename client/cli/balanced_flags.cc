@@ -47,8 +47,8 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
   return *kFlags;
 }
 
-BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader) {
-  BalancedSpec balanced;
+BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader,
+                          BalancedSpec balanced) {
   balanced.delay_price_ppm = static_cast<uint32_t>(
       std::lround(kMillion * reader.Real("--delay-price", 0, 1,
                                          balanced.delay_price_ppm / kMillion)));
@@ -67,7 +67,8 @@ BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader) {
     balanced.release = static_cast<ReleaseMode>(reader.OneOf("--release", kReleases));
   }
   balanced.finish = reader.Boolean("--finish", balanced.finish);
-  balanced.max_in_flight_tokens = reader.Integer("--max-in-flight", kInFlight, 0);
+  balanced.max_in_flight_tokens =
+      reader.Integer("--max-in-flight", kInFlight, balanced.max_in_flight_tokens);
   return balanced;
 }
 

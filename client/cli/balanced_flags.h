@@ -14,8 +14,9 @@ namespace evenpack {
 // --max-in-flight.
 const std::vector<FlagDefinition>& BalancedFlagDefinitions();
 
-// What is not given is BalancedSpec's default. Errors are `reader`'s.
-BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader);
+// What is not given is as in `balanced`. Errors are `reader`'s.
+BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader,
+                          BalancedSpec balanced = {});
 
 }  // namespace evenpack
 

@@ -39,6 +39,10 @@ PolicyChoice Wlb(JobFlags flags, std::vector<uint32_t> thresholds) {
   return {absl::StrCat("wlb (", queues, ")"), PolicyKind::kWlb, std::move(flags)};
 }
 
+PolicyChoice Balanced(JobFlags flags) {
+  return {"balanced", PolicyKind::kBalanced, std::move(flags)};
+}
+
 struct ComparedJob {
   PolicyChoice choice;
   JobSpec spec;
@@ -97,6 +101,7 @@ std::vector<PolicyChoice> ComparedPolicies(const JobFlags& flags) {
   if (!flags.queue_thresholds.empty()) {
     choices.push_back(Wlb(flags, flags.queue_thresholds));
   }
+  choices.push_back(Balanced(flags));
   return choices;
 }
 
@@ -117,7 +122,7 @@ absl::StatusOr<CommandOutput> RunCompareCommand(const FlagValues& values) {
       IsGiven(values, "--json") ? CompareJson(*report) : CompareText(*report),
       documents->note + UnusedFlagsNote(UnusedFlags(
                             values, {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
-                                     PolicyKind::kWlb}))};
+                                     PolicyKind::kWlb, PolicyKind::kBalanced}))};
 }
 
 }  // namespace evenpack

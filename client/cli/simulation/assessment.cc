@@ -16,8 +16,11 @@ SimulationMethod Sharded(SimulationMethod method, Sharding sharding) {
   return method;
 }
 
+// Options of policies that a method does not have make no difference.
 bool Same(const SimulationMethod& a, const SimulationMethod& b) {
-  return a.policy == b.policy && a.sharding == b.sharding &&
+  const bool balanced = a.policy == PolicyKind::kBalanced;
+  return a.policy == b.policy && a.sharding == b.sharding && a.placing == b.placing &&
+         (!balanced || a.balanced == b.balanced) &&
          a.split_documents == b.split_documents &&
          a.window_batches == b.window_batches &&
          a.token_tolerance_ppm == b.token_tolerance_ppm;
@@ -33,7 +36,8 @@ std::vector<SimulationMethod> Methods(const SimulationMethod& configured) {
       Sharded(WlbMethod(), Sharding::kPerSequence),
       Sharded(WlbMethod(), Sharding::kPerDocument),
       Sharded(WlbMethod(), Sharding::kAdaptive),
-      Sharded(WlbMethod(), Sharding::kHybrid)};
+      Sharded(WlbMethod(), Sharding::kHybrid),
+      BalancedMethod()};
   const bool known = std::any_of(
       methods.begin(), methods.end(),
       [&](const SimulationMethod& method) { return Same(method, configured); });

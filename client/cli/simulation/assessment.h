@@ -32,8 +32,8 @@ struct Assessment {
   LengthSummary lengths;
   double crossover_tokens = 0;
   // The first is plain packing; then fixed-length packing under either sharding, `wlb`
-  // under each sharding, and what the configuration asks for where that is none of
-  // them.
+  // under each sharding, `balanced` under hybrid sharding, placed, and what the
+  // configuration asks for where that is none of them.
   std::vector<AssessedMethod> methods;
   // The fastest.
   size_t best = 0;

@@ -48,16 +48,14 @@ void ReadMethod(const FlagValues& values, FlagReader& reader,
   if (IsGiven(values, "--sharding")) {
     method.sharding = static_cast<Sharding>(reader.OneOf("--sharding", kShardingNames));
   }
-  // What balanced does by itself on a server.
-  if (method.policy == PolicyKind::kBalanced)
-    method.placing = MicroBatchPlacing::kLeast;
+  method.balanced = ReadBalanced(values, reader, method.balanced);
+  method.placing = PlacingOf(method);
   if (IsGiven(values, "--placement")) {
     method.placing =
         static_cast<MicroBatchPlacing>(reader.OneOf("--placement", kPlacingNames));
   }
   method.token_tolerance_ppm = reader.Integer32("--hybrid-tolerance", {0, 1'000'000},
                                                 method.token_tolerance_ppm);
-  method.balanced = ReadBalanced(values, reader);
   method.window_batches =
       reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
   method.split_documents = reader.Boolean("--split-documents", method.split_documents);

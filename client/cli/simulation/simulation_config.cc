@@ -112,6 +112,7 @@ void ReadJob(const JobSpec& spec, SimulationInput& input) {
   method.window_batches = spec.policy.window_batches;
   method.sharding = spec.sharding;
   method.balanced = spec.policy.balanced;
+  method.placing = PlacingOf(method);
   method.token_tolerance_ppm = spec.hybrid.token_tolerance_ppm;
 }
 

@@ -20,6 +20,12 @@ std::string MethodName(const SimulationMethod& method) {
                       std::string(ShardingName(method.sharding)));
 }
 
+MicroBatchPlacing PlacingOf(const SimulationMethod& method) {
+  return method.policy == PolicyKind::kBalanced && method.balanced.place
+             ? MicroBatchPlacing::kLeast
+             : MicroBatchPlacing::kGiven;
+}
+
 SimulationMethod PlainMethod() {
   SimulationMethod plain;
   plain.policy = PolicyKind::kOriginal;
@@ -33,7 +39,7 @@ SimulationMethod BalancedMethod() {
   SimulationMethod balanced;
   balanced.policy = PolicyKind::kBalanced;
   balanced.sharding = Sharding::kHybrid;
-  balanced.placing = MicroBatchPlacing::kLeast;
+  balanced.placing = PlacingOf(balanced);
   return balanced;
 }
 

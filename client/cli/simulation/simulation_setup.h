@@ -61,6 +61,9 @@ struct SimulationMethod {
   uint32_t token_tolerance_ppm = HybridRule().token_tolerance_ppm;
 };
 
+// What a server does with a job of this policy, and these options, by itself.
+MicroBatchPlacing PlacingOf(const SimulationMethod& method);
+
 // "wlb, adaptive".
 std::string MethodName(const SimulationMethod& method);
 

@@ -16,6 +16,20 @@ TEST(BalancedFlagsTest, WhatIsNotGivenIsTheDefault) {
   EXPECT_TRUE(reader.status().ok());
 }
 
+TEST(BalancedFlagsTest, WhatIsNotGivenStaysAsItWas) {
+  BalancedSpec known;
+  known.release = ReleaseMode::kByClass;
+  known.finish = false;
+  known.token_spread_ppm = 70'000;
+  known.place = false;
+  known.max_in_flight_tokens = 999;
+  const FlagValues values = {{"--delay-price", "0.1"}};
+  FlagReader reader(values);
+  BalancedSpec expected = known;
+  expected.delay_price_ppm = 100'000;
+  EXPECT_EQ(ReadBalanced(values, reader, known), expected);
+}
+
 TEST(BalancedFlagsTest, EachIsRead) {
   const FlagValues values = {{"--token-cv", "0.05"},    {"--long-share", "0.5"},
                              {"--delay-price", "0.1"},  {"--attention-error", "0.5"},

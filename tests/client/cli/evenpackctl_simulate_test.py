@@ -161,7 +161,7 @@ class AssessTest(unittest.TestCase):
         self.assertEqual(assessed["sync_domain"], "micro_batch")
         self.assertGreater(assessed["corpus"]["documents_over_window"], 0)
         # The configuration asks for wlb under per_document, which is one of them.
-        self.assertEqual(len(assessed["methods"]), 7)
+        self.assertEqual(len(assessed["methods"]), 8)
         for method in assessed["methods"]:
             for key in [*FIGURES, "speedup", "gpu_hours_per_trillion_tokens"]:
                 self.assertIn(key, method)

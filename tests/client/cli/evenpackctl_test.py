@@ -409,13 +409,15 @@ class OtherCommandsTest(unittest.TestCase):
         compared = report("compare", "--lengths", LENGTHS)
         self.assertEqual(compared["documents"], 99519)
         rows = {row["name"]: row for row in compared["policies"]}
-        self.assertEqual(len(rows), 6)
+        self.assertEqual(len(rows), 7)
         for row in rows.values():
             self.assertEqual(row["left_over"], 0)
             self.assertLessEqual(set(PACK_KEYS), set(row))
         best = min(rows.values(), key=lambda row: row["imbalance_degree"]["weighted"])
-        self.assertEqual(best["name"], "wlb (49152,98304)")
-        self.assertEqual(best["digest"], pack("wlb", *QUEUES)["digest"])
+        self.assertEqual(best["name"], "balanced")
+        self.assertEqual(best["digest"], pack("balanced")["digest"])
+        queues = rows["wlb (49152,98304)"]
+        self.assertEqual(queues["digest"], pack("wlb", *QUEUES)["digest"])
         table = run("compare", "--lengths", LENGTHS)
         self.assertIn("####", table.stdout)
         self.assertIn("is predicted", table.stdout)

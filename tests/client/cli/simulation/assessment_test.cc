@@ -23,24 +23,42 @@ Assessment Make(const SimulationInput& input) {
 
 TEST(AssessmentTest, FindsTheFastestMethod) {
   const Assessment assessment = Make(*ReadSimulationInput("7B-128K"));
-  EXPECT_EQ(assessment.methods.size(), 7);
+  EXPECT_EQ(assessment.methods.size(), 8);
   EXPECT_EQ(assessment.methods.front().method.policy, PolicyKind::kOriginal);
   for (const AssessedMethod& row : assessment.methods) {
     EXPECT_GE(row.figures.step_seconds, assessment.Best().step_seconds);
   }
-  EXPECT_EQ(assessment.methods[assessment.best].method.policy, PolicyKind::kWlb);
+  EXPECT_EQ(assessment.methods[assessment.best].method.policy, PolicyKind::kBalanced);
+  EXPECT_EQ(assessment.methods[assessment.best].method.sharding, Sharding::kHybrid);
   EXPECT_GT(assessment.Speedup(assessment.Best()), 1.1);
 }
 
 TEST(AssessmentTest, HasARowForAConfiguredMethodOfItsOwn) {
   SimulationInput input = *ReadSimulationInput("7B-128K");
   input.method = PlainMethod();
-  EXPECT_EQ(Make(input).methods.size(), 7);
+  EXPECT_EQ(Make(input).methods.size(), 8);
   input.method.policy = PolicyKind::kFixedGreedy;
   input.method.window_batches = 4;
   const Assessment assessment = Make(input);
-  ASSERT_EQ(assessment.methods.size(), 8);
+  ASSERT_EQ(assessment.methods.size(), 9);
   EXPECT_EQ(assessment.methods.back().method.window_batches, 4);
+}
+
+TEST(AssessmentTest, TellsMethodsApartByTheOptionsOfTheirPolicy) {
+  SimulationInput input = *ReadSimulationInput("7B-128K");
+  input.method = BalancedMethod();
+  EXPECT_EQ(Make(input).methods.size(), 8);
+  input.method.balanced.token_spread_ppm = 50'000;
+  const Assessment even = Make(input);
+  ASSERT_EQ(even.methods.size(), 9);
+  EXPECT_LT(even.methods.back().figures.packing.tokens_per_step->cv,
+            even.methods[7].figures.packing.tokens_per_step->cv);
+  // Which wlb doesn't have.
+  input.method.policy = PolicyKind::kWlb;
+  input.method.placing = MicroBatchPlacing::kGiven;
+  EXPECT_EQ(Make(input).methods.size(), 8);
+  input.method.placing = MicroBatchPlacing::kLeast;
+  EXPECT_EQ(Make(input).methods.size(), 9);
 }
 
 TEST(AssessmentTest, SaysWhatWrongCostsWouldDo) {

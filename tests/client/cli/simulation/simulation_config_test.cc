@@ -50,6 +50,22 @@ TEST(SimulationConfigTest, TakesShapeAndPolicyFromTheJob) {
   EXPECT_EQ(input->method.sharding, Sharding::kPerSequence);
 }
 
+TEST(SimulationConfigTest, PlacesWhatABalancedJobPlaces) {
+  v1::SimulationConfig config = Config();
+  v1::BalancedPolicy& balanced =
+      *config.mutable_job()->mutable_policy()->mutable_balanced();
+  balanced.set_token_cv(0.05);
+  auto input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->method.policy, PolicyKind::kBalanced);
+  EXPECT_EQ(input->method.balanced.token_spread_ppm, 50'000);
+  EXPECT_EQ(input->method.placing, MicroBatchPlacing::kLeast);
+  balanced.set_place(false);
+  input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->method.placing, MicroBatchPlacing::kGiven);
+}
+
 TEST(SimulationConfigTest, HasDefaultsOfItsOwnForVariableLengths) {
   const auto input = FromProto(Config());
   ASSERT_THAT(input, IsOk());
