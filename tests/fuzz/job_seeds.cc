@@ -142,6 +142,31 @@ void AddLayouts(std::vector<Example>& examples) {
   }));
 }
 
+void AddBalanced(std::vector<Example>& examples) {
+  examples.push_back(With(
+      "balanced",
+      [](v1::JobSpec& spec) {
+        v1::BalancedPolicy& balanced = *spec.mutable_policy()->mutable_balanced();
+        balanced.set_max_in_flight_tokens(320);
+        spec.mutable_parallelism()->set_pipeline(2);
+        spec.set_max_delay(2);
+      },
+      /*updates=*/true, /*restores=*/true));
+  examples.push_back(With(
+      "balanced_even",
+      [](v1::JobSpec& spec) {
+        spec.mutable_policy()->mutable_balanced()->set_token_cv(0.05);
+        spec.mutable_retention()->set_checkpoints(3);
+      },
+      /*updates=*/true));
+  examples.push_back(With(
+      "balanced_by_class",
+      [](v1::JobSpec& spec) {
+        spec.mutable_policy()->mutable_balanced()->set_release(v1::RELEASE_BY_CLASS);
+      },
+      /*updates=*/false, /*restores=*/true));
+}
+
 // The requests of an example's life.
 class Script {
  public:
@@ -305,6 +330,7 @@ void AddJobSeeds(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds)
   std::vector<Example> examples;
   AddPolicies(examples);
   AddLayouts(examples);
+  AddBalanced(examples);
   const uint32_t* next = lengths.data();
   for (Example& example : examples) {
     const std::string name = example.name;
