@@ -153,8 +153,10 @@ absl::Status Compare(const Arguments& arguments) {
   const size_t n = arguments.micro_batches;
   absl::PrintF(
       "{\"steps\": %d, \"even_seconds\": %.6f, \"balanced_seconds\": %.6f, "
-      "\"offline_seconds\": %.6f, \"balanced_delay\": %.4f, \"offline_delay\": %.4f}\n",
+      "\"offline_seconds\": %.6f, \"undrained_excess\": %.6f, \"balanced_delay\": "
+      "%.4f, \"offline_delay\": %.4f}\n",
       run->admitted.size(), even / 1e9, balanced / 1e9, offline / 1e9,
+      run->figures.imbalance.has_value() ? run->figures.imbalance->weighted_all - 1 : 0,
       TokenDelay(*run, run->documents, n), TokenDelay(*run, search.documents(), n));
   return absl::OkStatus();
 }

@@ -18,6 +18,8 @@ from typing import Any
 from frontier_plot import Curve, draw
 from page_tables import TABLES
 
+# Below it waits grow and little is gained.
+LEAST_PRICE = 0.005
 _TABLE = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 Json = dict[str, Any]
 
@@ -38,7 +40,11 @@ def frontier_picture(of: Json) -> str:
     curves = [
         Curve(
             name,
-            sorted((trial["delay"], trial["excess_all"]) for trial in trials),
+            sorted(
+                (trial["delay"], trial["excess_all"])
+                for trial in trials
+                if not name.startswith("balanced") or trial["setting"][0] >= LEAST_PRICE
+            ),
         )
         for name, trials in of["curves"].items()
     ]

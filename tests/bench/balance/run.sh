@@ -2,7 +2,7 @@
 # Measures the policy `balanced`, and writes the tables of docs/balance.md and
 # docs/images/balance*.svg anew.
 #   tests/bench/balance/run.sh [BUILD] [STUDY ...]    build-test-gcc, all studies
-# About ten minutes on two cores. BUILD is configured (cmake --preset gcc-test); what is
+# About fifteen minutes on two cores. BUILD is configured (cmake --preset gcc-test); what is
 # run is built there. build-balance/results.json keeps the figures, so that one study
 # can be measured anew.
 set -euo pipefail
