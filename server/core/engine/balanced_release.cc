@@ -260,7 +260,11 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   if (most_tokens.has_value()) bounds.most = std::min(bounds.most, *most_tokens);
   bounds.least = std::min(bounds.least, bounds.most);
   terms.least_tokens = bounds.least;
-  if (spec.policy.balanced.release == ReleaseMode::kByClass) {
+  if (spec.max_delay == 0 && !most_tokens.has_value()) {
+    // What waited would be due at once, in a step of its own.
+    result.due = std::move(pool.due);
+    result.goes = std::move(pool.others);
+  } else if (spec.policy.balanced.release == ReleaseMode::kByClass) {
     result.due = std::move(pool.due);
     ByClass(spec, sketch, pool.kind, pool.others, result);
   } else {

@@ -11,9 +11,14 @@
 namespace evenpack {
 namespace {
 
+// More than any step has.
+constexpr uint64_t kAllTokens = uint64_t{1} << 62;
+
 Packing PackAndPlace(const JobSpec& spec, BalancedRelease release,
                      uint64_t& operations) {
   const BalancedSpec& balanced = spec.policy.balanced;
+  // Nothing is trimmed either where nothing may wait.
+  if (spec.max_delay == 0) release.terms.least_tokens = kAllTokens;
   BalancedPacking packed = PackBalanced(release.due, release.goes, release.terms,
                                         balanced.finish, spec.workload);
   operations += release.levels + packed.operations;

@@ -82,6 +82,19 @@ TEST(BalancedReleaseTest, StepsHoldHalfABatchAtLeastWhereThereIsAsMuch) {
   EXPECT_EQ(release.terms.least_tokens, GlobalBatchTokens(spec) / 2);
 }
 
+TEST(BalancedReleaseTest, NothingIsHeldWhereNothingMayWait) {
+  JobSpec spec = BalancedJob(4);
+  spec.max_delay = 0;
+  std::vector<uint32_t> lengths = {120'000};
+  lengths.insert(lengths.end(), 140, 3000);
+  const std::vector<Document> documents = testing::MakeDocuments(lengths);
+  EXPECT_TRUE(
+      ReleaseBalanced(spec, SketchOf(documents), PoolOf(documents)).held.empty());
+  spec.max_delay = 1;
+  EXPECT_FALSE(
+      ReleaseBalanced(spec, SketchOf(documents), PoolOf(documents)).held.empty());
+}
+
 TEST(BalancedReleaseTest, EvenTokensOnceEnoughWait) {
   JobSpec spec = BalancedJob(4);
   spec.policy.balanced.token_spread_ppm = 50'000;
