@@ -47,11 +47,14 @@ std::vector<JobSpec> Specs() {
   even.policy.balanced.token_spread_ppm = 50'000;
   JobSpec by_class = balanced;
   by_class.policy.balanced.release = ReleaseMode::kByClass;
+  JobSpec long_share = even;
+  long_share.policy.balanced.long_share_spread_ppm = 200'000;
   JobSpec placed = MakeSpec(PolicyKind::kBalanced, 16, 131072);
   placed.data_parallel = 2;
   placed.pipeline_parallel = 4;
   placed.max_delay = 8;
-  return {wlb, bounded, original, split, fixed, balanced, even, by_class, placed};
+  return {wlb,      bounded, original, split,      fixed,
+          balanced, even,    by_class, long_share, placed};
 }
 
 TEST(ReplayTest, TheJournalGivesTheStateBack) {
@@ -98,7 +101,7 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
       "6291a33a7236895f3964bb71bf714039", "57e473910c21943cc49eaaf36fca38ee",
       "3b81318866c06a7b586974e3a1cc13c9", "847ac980f044d3e1a1990c2dc77e60bd",
       "0d3962e62bdf2b08977f2049239bcdaa", "0a4a4a3d7184c12a8a894b2645f0b14e",
-      "e66818146e5164c380fc5da05e27dcfc"};
+      "8f06e70f5f48058884890111dd7ca228", "e66818146e5164c380fc5da05e27dcfc"};
   const std::vector<JobSpec> specs = Specs();
   ASSERT_EQ(specs.size(), expected.size());
   for (size_t i = 0; i < specs.size(); ++i) {
