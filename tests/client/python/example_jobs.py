@@ -16,7 +16,10 @@ POLICIES: dict[str, dict[str, Any]] = {
     "fixed_greedy": {"policy": {"fixed_greedy": {"window_batches": 2}}},
     "wlb": {"policy": {"wlb": {"queue_thresholds": [2000]}}, "max_length": 6144},
     "balanced": {"policy": {"balanced": {}}, "max_length": 6144},
-    "even_steps": {"policy": {"balanced": {"token_cv": 0.05}}, "max_length": 6144},
+    "even_steps": {
+        "policy": {"balanced": {"token_cv": 0.05, "long_share": 0.2}},
+        "max_length": 6144,
+    },
     "by_class": {"policy": {"balanced": {"release": "RELEASE_BY_CLASS"}}},
     "hybrid": {
         "policy": {"balanced": {"virtual_stages": 2}},
