@@ -156,6 +156,7 @@ void AddBalanced(std::vector<Example>& examples) {
       "balanced_even",
       [](v1::JobSpec& spec) {
         spec.mutable_policy()->mutable_balanced()->set_token_cv(0.05);
+        spec.mutable_policy()->mutable_balanced()->set_long_share(0.2);
         spec.mutable_retention()->set_checkpoints(3);
       },
       /*updates=*/true));
