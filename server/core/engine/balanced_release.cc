@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -93,17 +92,16 @@ uint32_t LongFrom(const JobSpec& spec) { return (spec.window + 3) / 4; }
 
 // Tokens that long documents have of a batch of the stream.
 uint64_t LongTokensOfBatch(const JobSpec& spec, const LengthSketch& sketch) {
-  absl::uint128 tokens = 0;
+  if (sketch.empty()) return 0;
+  const absl::uint128 all = sketch.Tokens();
+  // In 2^-62 of all tokens: weights are below 2^62.
+  absl::uint128 share = 0;
   for (size_t bucket = 0; bucket < sketch.weights().size(); ++bucket) {
     const uint32_t middle = LengthSketch::MiddleOf(bucket);
-    if (middle >= LongFrom(spec)) {
-      tokens += absl::uint128(sketch.weights()[bucket]) * middle;
-    }
+    if (middle < LongFrom(spec)) continue;
+    share += (absl::uint128(sketch.weights()[bucket]) << 62) / all * middle;
   }
-  const absl::uint128 all = std::max<absl::uint128>(sketch.Tokens(), 1);
-  // A 2^-32 share is exact enough, and keeps the product within 128 bits.
-  return static_cast<uint64_t>((tokens / ((all >> 32) + 1) * GlobalBatchTokens(spec)) >>
-                               32);
+  return static_cast<uint64_t>((share * GlobalBatchTokens(spec)) >> 62);
 }
 
 // The oldest first, then those nearest to it in length: a step that is heavy for one
@@ -145,17 +143,18 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
     if (document->length >= terms.long_from) longs.push_back(document);
   }
   LikeTheOldest(longs);
-  std::set<const Document*> forced;
+  WorkList forced;
   for (const Document* document : longs) {
     if (tokens >= least) break;
     // One that would take the step above the most waits, unless there would be none.
     if (tokens > 0 && tokens + document->length > terms.most_long_tokens) continue;
     tokens += document->length;
-    pool.due.push_back(document);
-    forced.insert(document);
+    forced.push_back(document);
   }
-  std::erase_if(pool.others, [&forced](const Document* document) {
-    return forced.contains(document);
+  pool.due.insert(pool.due.end(), forced.begin(), forced.end());
+  std::erase_if(pool.others, [&](const Document* document) {
+    return document->length >= terms.long_from &&
+           std::find(forced.begin(), forced.end(), document) != forced.end();
   });
 }
 

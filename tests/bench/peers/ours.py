@@ -20,6 +20,7 @@ OPTIMISES = {
     "fixed_greedy (1 batch)": "workload within the window",
     "fixed_greedy (8 batches)": "workload within the window",
     "wlb (no queues)": "workload",
+    "balanced": "workload and delay",
 }
 
 

@@ -29,7 +29,7 @@ class OursTest(unittest.TestCase):
             row["name"]: row
             for row in ours.policies(PROGRAM, self.lengths, SHAPE, steps=3)
         }
-        self.assertEqual(len(rows), 6)
+        self.assertEqual(len(rows), 7)
         row = rows["evenpack, wlb (no queues)"]
         self.assertEqual((row["steps"], row["micro_batches"]), (3, 6))
         self.assertEqual((row["dropped"], row["over"], row["fill"]), (0, 0, 1))

@@ -101,7 +101,7 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
       "6291a33a7236895f3964bb71bf714039", "57e473910c21943cc49eaaf36fca38ee",
       "3b81318866c06a7b586974e3a1cc13c9", "847ac980f044d3e1a1990c2dc77e60bd",
       "0d3962e62bdf2b08977f2049239bcdaa", "0a4a4a3d7184c12a8a894b2645f0b14e",
-      "8f06e70f5f48058884890111dd7ca228", "e66818146e5164c380fc5da05e27dcfc"};
+      "c77364c89c684f05a36fd937af64fc03", "e66818146e5164c380fc5da05e27dcfc"};
   const std::vector<JobSpec> specs = Specs();
   ASSERT_EQ(specs.size(), expected.size());
   for (size_t i = 0; i < specs.size(); ++i) {
