@@ -199,6 +199,8 @@ def balanced_groups(
     spec = {
         "streams": [{"name": _STREAM}],
         "window": max_tokens,
+        # What is given is packed at once: nothing may wait for another batch.
+        "policy": {"wlb": {}},
         "parallelism": {"context": context_parallel},
         "consumer_layout": {
             "layout": "LAYOUT_MEGATRON_THD",
