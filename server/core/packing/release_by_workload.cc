@@ -75,7 +75,7 @@ class LevelSearch {
 
   Release Search() {
     int64_t highest = 0;
-    if (placed_ > 0) highest = attention_[0] + workload_.LinearNs(others_[0]->length);
+    if (placed_ > 0) highest = attention_[0] + LinearOf(*others_[0]);
     const auto bins = static_cast<int64_t>(terms_.micro_batches);
     const int64_t total = total_ns_ + rest_tokens_ * rest_rate_;
     highest = std::max(highest, total / bins);
@@ -103,7 +103,7 @@ class LevelSearch {
       const Document& document = *others_[i];
       attention_.push_back(workload_.AttentionNs(document.length));
       prices_.push_back(terms_.price.Of(document));
-      total_ns_ += attention_.back() + workload_.LinearNs(document.length);
+      total_ns_ += attention_.back() + LinearOf(document);
     }
   }
 
@@ -123,13 +123,18 @@ class LevelSearch {
     for (const Document* document : due) {
       const int64_t attention = workload_.AttentionNs(document->length);
       if (Place(*document, attention, kAnyLevel, start_)) {
-        total_ns_ += attention + workload_.LinearNs(document->length);
+        total_ns_ += attention + LinearOf(*document);
       }
     }
   }
 
   int64_t Size(const Document& document) const {
     return static_cast<int64_t>(PaddedLength(terms_.capacity.padding, document.length));
+  }
+
+  // Of its padding too.
+  int64_t LinearOf(const Document& document) const {
+    return workload_.LinearNs(static_cast<uint64_t>(Size(document)));
   }
 
   // In the lightest micro-batch that has room, unless that would lift it above `level`.

@@ -29,9 +29,10 @@ namespace evenpack {
 struct ReleaseTerms {
   size_t micro_batches = 1;
   Capacity capacity;
-  // Of the step, documents' padded lengths. least_tokens: as far as there are so many.
+  // Of the step, documents' padded lengths. least_tokens: at least 1,
+  // and as far as there are so many.
   uint64_t most_tokens = 0;
-  uint64_t least_tokens = 0;
+  uint64_t least_tokens = 1;
   // Of documents of at least long_from tokens, the most tokens that go beside what is
   // due.
   uint32_t long_from = std::numeric_limits<uint32_t>::max();

@@ -140,6 +140,20 @@ TEST(ReleaseByWorkloadTest, AWrongCostModelMattersLessWhereItIsExpected) {
   EXPECT_LE(wrong(wary), wrong(trusting));
 }
 
+TEST(ReleaseByWorkloadTest, DocumentsThatAreMostlyPaddingGoToo) {
+  ReleaseTerms terms = Terms(3);
+  terms.capacity = {.tokens = 144};
+  terms.capacity.padding.document_unit = 24;
+  terms.capacity.padding.total_unit = 24;
+  for (const size_t count : {1U, 5U, 40U}) {
+    const std::vector<Document> documents =
+        testing::MakeDocuments(std::vector<uint32_t>(count, 1));
+    const Release release =
+        ReleaseByWorkload({}, PointTo(documents), terms, Workload());
+    EXPECT_FALSE(release.goes.empty()) << count;
+  }
+}
+
 TEST(ReleaseByWorkloadTest, SomethingAlwaysGoesAndNothingIsLost) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
