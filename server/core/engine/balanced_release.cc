@@ -257,7 +257,9 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
                  pool.batches_admitted == 0 ? 0 : pool.batches_admitted - 1};
   TokenBounds bounds = BoundsOf(spec, terms.capacity, pool);
   if (most_tokens.has_value()) bounds.most = std::min(bounds.most, *most_tokens);
-  bounds.least = std::min(bounds.least, bounds.most);
+  // A step without a token would leave a trainer nothing to divide by.
+  bounds.least =
+      std::clamp<uint64_t>(bounds.least, 1, std::max<uint64_t>(bounds.most, 1));
   terms.least_tokens = bounds.least;
   if (spec.max_delay == 0 && !most_tokens.has_value()) {
     // What waited would be due at once, in a step of its own.

@@ -159,6 +159,23 @@ TEST(BalancedReleaseTest, SomethingGoesWhereAllAreLongAndTheStreamWasNot) {
   EXPECT_FALSE(ReleaseBalanced(spec, sketch, PoolOf(documents)).goes.empty());
 }
 
+TEST(BalancedReleaseTest, JobsDrainWhateverTheirPaddingAndBounds) {
+  for (const uint32_t spread : {0U, 1U, 1'000'000U}) {
+    JobSpec spec = MakeSpec(PolicyKind::kBalanced, 3, 96);
+    spec.context_parallel = 4;
+    spec.tensor_parallel = 3;
+    spec.layout.kind = Layout::kMegatronThd;
+    spec.layout.sequence_parallel = true;
+    spec.split_overlong = true;
+    if (spread > 0) spec.policy.balanced.token_spread_ppm = spread;
+    ASSERT_TRUE(Validate(spec).ok()) << Validate(spec);
+    const std::vector<uint32_t> lengths = testing::SkewedLengths(4, 200, 400);
+    TestJob job(spec);
+    job.Run(lengths, 2);
+    ExpectExactlyOnce(job, {lengths});
+  }
+}
+
 TEST(BalancedReleaseTest, WhatWaitsMakesAStepWhereItIsOfALike) {
   // No room for an outlier of a like beside what a batch brings.
   JobSpec spec = BalancedJob(4);
