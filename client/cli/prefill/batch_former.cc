@@ -127,13 +127,8 @@ Batch BatchFormer::Balanced(WaitingRequests& waiting, size_t overdue) {
   SortLongestFirst(others);
   const ReleaseTerms terms = TermsOf(all);
   const Release release = ReleaseByWorkload(due, others, terms, workload_);
-  TrimTerms trim;
-  trim.micro_batches = terms.micro_batches;
-  trim.capacity = terms.capacity;
-  trim.least_tokens = terms.least_tokens;
-  trim.price = terms.price;
   const BalancedPacking packed =
-      PackBalanced(due, release.goes, trim, BalancedSpec().finish, workload_);
+      PackBalanced(due, release.goes, terms, BalancedSpec().finish, workload_);
   ++batches_;
   Batch batch(limits_.replicas);
   for (size_t replica = 0; replica < batch.size(); ++replica) {

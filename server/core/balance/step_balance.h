@@ -36,9 +36,10 @@ struct StepBalance {
 StepBalance MeasureBalance(const Step& step, const WorkloadTable& workload,
                            uint32_t window);
 
-// Whether a document of this length counts as long.
+// The length from which a document counts as long.
+inline uint32_t LongFrom(uint32_t window) { return (window + 3) / 4; }
 inline bool IsLongDocument(uint32_t document_length, uint32_t window) {
-  return uint64_t{document_length} * 4 >= window;
+  return document_length >= LongFrom(window);
 }
 
 }  // namespace evenpack

@@ -38,6 +38,11 @@ struct Document {
   friend bool operator==(const Document&, const Document&) = default;
 };
 
+// Whether a was admitted before b; pieces of one document by their offset.
+inline bool IsOlder(const Document& a, const Document& b) {
+  return a.order != b.order ? a.order < b.order : a.offset < b.offset;
+}
+
 // True for a whole document and for the piece that holds a document's last token.
 inline bool EndsDocument(const Document& piece) {
   return piece.offset + piece.length == piece.document_length;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "server/core/balance/step_balance.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/engine/waiting.h"
 #include "server/core/outlier/length_classes.h"
@@ -49,7 +49,7 @@ TokenBounds BoundsOf(const JobSpec& spec, const Capacity& capacity,
   const uint64_t batch = GlobalBatchTokens(spec);
   const uint64_t room = uint64_t{capacity.tokens} * spec.micro_batches;
   const auto& spread = spec.policy.balanced.token_spread_ppm;
-  if (!spread.has_value()) return {std::min(batch / 2, room), room};
+  if (!spread.has_value()) return {batch / 2, room};
   const uint64_t due = TokensOf(pool.due, capacity.padding);
   const uint64_t others = TokensOf(pool.others, capacity.padding);
   TokenBounds bounds = SteadyBounds(batch, due + others, *spread);
@@ -57,7 +57,6 @@ TokenBounds BoundsOf(const JobSpec& spec, const Capacity& capacity,
   const uint64_t longest =
       pool.others.empty() ? 0 : PaddedLength(capacity.padding, pool.others[0]->length);
   bounds.most = std::min(std::max({bounds.most, due, longest}), room);
-  bounds.least = std::min(bounds.least, bounds.most);
   return bounds;
 }
 
@@ -87,21 +86,17 @@ size_t PlacedOneByOne(const JobSpec& spec, const LengthSketch& sketch,
   return std::min(static_cast<size_t>(end - longest_first.begin()), most);
 }
 
-// A quarter of the window, as IsLongDocument has it.
-uint32_t LongFrom(const JobSpec& spec) { return (spec.window + 3) / 4; }
-
 // Tokens that long documents have of a batch of the stream.
 uint64_t LongTokensOfBatch(const JobSpec& spec, const LengthSketch& sketch) {
   if (sketch.empty()) return 0;
-  const absl::uint128 all = sketch.Tokens();
-  // In 2^-62 of all tokens: weights are below 2^62.
+  const std::vector<absl::uint128> rates = sketch.RatesPerToken();
   absl::uint128 share = 0;
-  for (size_t bucket = 0; bucket < sketch.weights().size(); ++bucket) {
+  for (size_t bucket = 0; bucket < rates.size(); ++bucket) {
     const uint32_t middle = LengthSketch::MiddleOf(bucket);
-    if (middle < LongFrom(spec)) continue;
-    share += (absl::uint128(sketch.weights()[bucket]) << 62) / all * middle;
+    if (middle >= LongFrom(spec.window)) share += rates[bucket] * middle;
   }
-  return static_cast<uint64_t>((share * GlobalBatchTokens(spec)) >> 62);
+  return static_cast<uint64_t>((share * GlobalBatchTokens(spec)) >>
+                               LengthSketch::kRateBits);
 }
 
 // The oldest first, then those nearest to it in length: a step that is heavy for one
@@ -131,7 +126,7 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
   if (!spread.has_value()) return;
   const absl::uint128 share = LongTokensOfBatch(spec, sketch);
   const auto least = static_cast<uint64_t>(share * (kMillion - *spread) / kMillion);
-  terms.long_from = LongFrom(spec);
+  terms.long_from = LongFrom(spec.window);
   terms.most_long_tokens =
       static_cast<uint64_t>(share * (kMillion + *spread) / kMillion);
   uint64_t tokens = 0;
@@ -158,16 +153,12 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
   });
 }
 
-void ByWorkload(const JobSpec& spec, const LengthSketch& sketch,
-                const TokenBounds& bounds, BalancedPool pool, BalancedRelease& result) {
-  ReleaseTerms terms;
+void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_tokens,
+                BalancedPool pool, BalancedRelease& result) {
+  ReleaseTerms terms = {result.terms};
   HoldLongShare(spec, sketch, pool, terms);
   result.due = std::move(pool.due);
-  terms.micro_batches = spec.micro_batches;
-  terms.capacity = result.terms.capacity;
-  terms.most_tokens = bounds.most;
-  terms.least_tokens = bounds.least;
-  terms.price = result.terms.price;
+  terms.most_tokens = most_tokens;
   terms.placed_one_by_one = PlacedOneByOne(spec, sketch, pool.others);
   terms.attention_error_64ths = spec.policy.balanced.attention_error_64ths;
   Release release = ReleaseByWorkload(result.due, pool.others, terms, spec.workload);
@@ -201,8 +192,7 @@ void ByClass(const JobSpec& spec, const LengthSketch& sketch, StepKind kind,
   const auto release = [&](bool short_classes) {
     for (WorkList& queue : classes) {
       if (queue.size() < spec.micro_batches && !short_classes) continue;
-      std::sort(queue.begin(), queue.end(),
-                [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
+      SortOldestFirst(queue);
       const auto end = queue.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
                                            queue.size(), spec.micro_batches));
       result.goes.insert(result.goes.end(), queue.begin(), end);
@@ -250,7 +240,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
                                 std::optional<uint64_t> most_tokens) {
   SortLongestFirst(pool.others);
   BalancedRelease result;
-  TrimTerms& terms = result.terms;
+  StepTerms& terms = result.terms;
   terms.micro_batches = spec.micro_batches;
   terms.capacity = CapacityOf(spec);
   terms.price = {DelayPricePs(spec, sketch),
@@ -269,7 +259,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
     result.due = std::move(pool.due);
     ByClass(spec, sketch, pool.kind, pool.others, result);
   } else {
-    ByWorkload(spec, sketch, bounds, std::move(pool), result);
+    ByWorkload(spec, sketch, bounds.most, std::move(pool), result);
   }
   if (most_tokens.has_value()) LimitTokens(*most_tokens, result);
   return result;

@@ -11,7 +11,7 @@
 #include "server/core/document/step.h"
 #include "server/core/engine/job_state.h"
 #include "server/core/outlier/length_sketch.h"
-#include "server/core/packing/trim.h"
+#include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
 
 namespace evenpack {
@@ -38,7 +38,7 @@ struct BalancedRelease {
   WorkList goes;
   WorkList held;
   // For PackBalanced().
-  TrimTerms terms;
+  StepTerms terms;
   // Levels tried.
   uint64_t levels = 0;
   // A step of at least half a global batch, whose micro-batches wait no longer for the

@@ -26,11 +26,6 @@
 namespace evenpack {
 namespace {
 
-void SortByAdmission(WorkList& documents) {
-  std::sort(documents.begin(), documents.end(),
-            [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
-}
-
 absl::Status ChooseShardings(const JobSpec& spec, std::vector<MicroBatch>& packed) {
   for (MicroBatch& micro_batch : packed) {
     micro_batch.sharding = spec.sharding;
@@ -79,7 +74,7 @@ class StepFormer {
 
   Packing PackByOriginal() const {
     WorkList documents = PointTo(state_.waiting.left_over);
-    SortByAdmission(documents);
+    SortOldestFirst(documents);
     Append(PointTo(admission_.documents), documents);
     return PackOriginal(documents,
                         {spec_.micro_batches, capacity_, spec_.policy.split_documents},
@@ -118,7 +113,7 @@ class StepFormer {
     pool.kind = decided_.step.kind;
     pool.batches_admitted = decided_.batches_admitted;
     SplitLeftOver(pool.due, pool.others);
-    SortByAdmission(pool.due);
+    SortOldestFirst(pool.due);
     Append(PointTo(admission_.documents), pool.others);
     decided_.sketch = SketchAfter(state_.position.sketch, admission_.documents);
     BalancedStep step = FormBalancedStep(spec_, decided_.sketch, pool);
@@ -135,7 +130,7 @@ class StepFormer {
   };
 
   static WorkList Arrange(Parts parts) {
-    SortByAdmission(parts.due);
+    SortOldestFirst(parts.due);
     SortLongestFirst(parts.sorted);
     WorkList work_list = std::move(parts.due);
     Append(parts.left_over, work_list);

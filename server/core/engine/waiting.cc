@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "server/core/outlier/queue_thresholds.h"
 
@@ -65,10 +64,6 @@ void PutBackAt(std::span<const uint64_t> positions, std::span<const Document> ta
   for (size_t i = documents.size(); i-- > 0 && back > 0;) {
     documents[i] = positions[back - 1] == i ? taken[--back] : documents[--kept];
   }
-}
-
-bool IsOlder(const Document& a, const Document& b) {
-  return std::tie(a.order, a.offset) < std::tie(b.order, b.offset);
 }
 
 Waiting Rearrange(const Waiting& waiting, const PolicySpec& policy) {

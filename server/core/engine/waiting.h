@@ -40,9 +40,6 @@ std::vector<Document> TakeAt(std::span<const uint64_t> positions,
 void PutBackAt(std::span<const uint64_t> positions, std::span<const Document> taken,
                std::vector<Document>& documents);
 
-// Whether a was admitted before b; pieces of one document by their offset.
-bool IsOlder(const Document& a, const Document& b);
-
 // The same documents under another policy or other thresholds: what was queued is
 // queued anew or, below the first threshold, left over; what was planned is left over.
 Waiting Rearrange(const Waiting& waiting, const PolicySpec& policy);

@@ -9,7 +9,8 @@ namespace evenpack {
 namespace {
 
 // Fixed-point numbers: documents of a batch, in 2^-16.
-constexpr int64_t kOne = int64_t{1} << 16;
+constexpr int kOneBits = 16;
+constexpr int64_t kOne = int64_t{1} << kOneBits;
 constexpr int64_t kPsPerNs = 1000;
 constexpr int64_t kPpm = 1000000;
 
@@ -30,16 +31,15 @@ int64_t WorkloadOf(uint32_t length, const WorkloadTable& workload) {
 
 std::vector<Bucket> BucketsOf(const LengthSketch& sketch, const ClassTerms& terms,
                               const WorkloadTable& workload) {
-  const absl::uint128 tokens = sketch.Tokens();
+  const std::vector<absl::uint128> rates = sketch.RatesPerToken();
   const absl::uint128 batch = absl::uint128(terms.micro_batches) * terms.window;
   std::vector<Bucket> buckets;
-  for (size_t i = 0; i < sketch.weights().size(); ++i) {
+  for (size_t i = 0; i < rates.size(); ++i) {
     if (sketch.weights()[i] == 0) continue;
     const uint32_t middle = LengthSketch::MiddleOf(i);
-    // weight * batch / tokens, without leaving 128 bits: weights are below 2^62.
-    const absl::uint128 share = (absl::uint128(sketch.weights()[i]) << 62) / tokens;
-    buckets.push_back({LengthSketch::LeastOf(i), middle, WorkloadOf(middle, workload),
-                       absl::int128((share * batch) >> 46)});
+    buckets.push_back(
+        {LengthSketch::LeastOf(i), middle, WorkloadOf(middle, workload),
+         absl::int128((rates[i] * batch) >> (LengthSketch::kRateBits - kOneBits))});
   }
   return buckets;
 }
@@ -156,17 +156,17 @@ class ClassChoice {
 
 int64_t TokenPs(const LengthSketch& sketch, const WorkloadTable& workload) {
   if (sketch.empty()) return 1;
-  const absl::uint128 tokens = sketch.Tokens();
-  // Weights fall to 62 bits and workloads to as many; shares of the tokens first.
+  const std::vector<absl::uint128> rates = sketch.RatesPerToken();
+  // Ten bits are left for the sum: with all of them it would not fit.
+  constexpr int kSumBits = 10;
   absl::uint128 ps = 0;
-  for (size_t i = 0; i < sketch.weights().size(); ++i) {
-    const absl::uint128 share = (absl::uint128(sketch.weights()[i]) << 62) / tokens;
+  for (size_t i = 0; i < rates.size(); ++i) {
     const auto workload_ns =
         static_cast<uint64_t>(WorkloadOf(LengthSketch::MiddleOf(i), workload));
-    ps += ((share * workload_ns) >> 52) * kPsPerNs;
+    ps += ((rates[i] * workload_ns) >> (LengthSketch::kRateBits - kSumBits)) * kPsPerNs;
   }
   const absl::uint128 most = uint64_t{1} << 53;
-  return std::max<int64_t>(static_cast<int64_t>(std::min(ps >> 10, most)), 1);
+  return std::max<int64_t>(static_cast<int64_t>(std::min(ps >> kSumBits, most)), 1);
 }
 
 std::vector<uint32_t> ChooseClasses(const LengthSketch& sketch, const ClassTerms& terms,

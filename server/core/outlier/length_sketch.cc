@@ -70,4 +70,14 @@ absl::uint128 LengthSketch::Tokens() const {
   return tokens;
 }
 
+std::vector<absl::uint128> LengthSketch::RatesPerToken() const {
+  const absl::uint128 tokens = Tokens();
+  std::vector<absl::uint128> rates;
+  rates.reserve(weights_.size());
+  for (const uint64_t weight : weights_) {
+    rates.push_back((absl::uint128(weight) << kRateBits) / tokens);
+  }
+  return rates;
+}
+
 }  // namespace evenpack

@@ -46,6 +46,12 @@ class LengthSketch {
   // Sum over the buckets of weight times middle.
   absl::uint128 Tokens() const;
 
+  // By bucket: documents of it for each token of the stream, in units of 2^-kRateBits,
+  // so that a rate times a batch's tokens stays within 128 bits. Not of an empty
+  // sketch.
+  static constexpr int kRateBits = 62;
+  std::vector<absl::uint128> RatesPerToken() const;
+
   friend bool operator==(const LengthSketch&, const LengthSketch&) = default;
 
  private:

@@ -5,6 +5,7 @@
 #include "server/core/packing/assign_to_lightest.h"
 #include "server/core/packing/assignment.h"
 #include "server/core/packing/local_search.h"
+#include "server/core/packing/trim.h"
 
 namespace evenpack {
 namespace {
@@ -16,7 +17,7 @@ uint64_t MostOperations(size_t micro_batches) { return 256 + 64 * micro_batches;
 }  // namespace
 
 BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
-                             const TrimTerms& terms, bool finish,
+                             const StepTerms& terms, bool finish,
                              const WorkloadTable& workload) {
   WorkList work_list = due;
   work_list.insert(work_list.end(), goes.begin(), goes.end());
@@ -24,9 +25,7 @@ BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
       AssignToLightest(work_list, terms.micro_batches, terms.capacity, workload);
   BalancedPacking packed;
   if (finish) {
-    TrimTerms trim = terms;
-    trim.kept = due.size();
-    Trim(work_list, trim, workload, bins);
+    Trim(work_list, {terms, /*kept=*/due.size()}, workload, bins);
     packed.operations =
         ImproveByLocalSearch(work_list, terms.micro_batches, terms.capacity, workload,
                              MostOperations(terms.micro_batches), bins);

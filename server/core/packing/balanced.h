@@ -7,7 +7,7 @@
 
 #include "server/core/cost/workload_table.h"
 #include "server/core/packing/packing.h"
-#include "server/core/packing/trim.h"
+#include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
 
 namespace evenpack {
@@ -21,9 +21,8 @@ struct BalancedPacking {
 // `due` first, oldest first, and none of it is trimmed; `goes` is sorted longest first.
 // Unlike PackWlb a document that does not fit the lightest micro-batch goes to the
 // lightest of those it does fit. `finish`: trim (trim.h) and search (local_search.h).
-// terms.kept is not read.
 BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
-                             const TrimTerms& terms, bool finish,
+                             const StepTerms& terms, bool finish,
                              const WorkloadTable& workload);
 
 }  // namespace evenpack

@@ -1,6 +1,7 @@
 #include "server/core/packing/release_by_workload.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -247,8 +248,7 @@ class LevelSearch {
     // Attention as it is known, and with the error to both sides.
     int64_t total = 0;
     int64_t attention = 0;
-    std::vector<int64_t>& tops = tops_;
-    tops.assign(3, 0);
+    std::array<int64_t, 3> tops{};
     const auto error = static_cast<int64_t>(terms_.attention_error_64ths);
     for (size_t b = 0; b < loads_.size(); ++b) {
       const int64_t share = Share(b, water);
@@ -299,9 +299,7 @@ class LevelSearch {
   // Of the rest, the oldest documents up to what the level takes.
   void TakeOldest(Release& release) const {
     WorkList rest(others_.begin() + static_cast<ptrdiff_t>(placed_), others_.end());
-    std::sort(rest.begin(), rest.end(), [](const Document* a, const Document* b) {
-      return std::tie(a->order, a->offset) < std::tie(b->order, b->offset);
-    });
+    SortOldestFirst(rest);
     int64_t tokens = 0;
     for (const Document* document : rest) {
       const bool goes = tokens < best_.rest_tokens;
@@ -328,7 +326,6 @@ class LevelSearch {
   Bins start_;
   Bins bins_;
   std::vector<int64_t> loads_;
-  std::vector<int64_t> tops_;
   Trial trial_;
   Trial best_;
   uint64_t levels_ = 0;

@@ -20,24 +20,18 @@
 #include <limits>
 
 #include "server/core/cost/workload_table.h"
-#include "server/core/packing/capacity.h"
-#include "server/core/packing/delay_price.h"
+#include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
 
 namespace evenpack {
 
-struct ReleaseTerms {
-  size_t micro_batches = 1;
-  Capacity capacity;
-  // Of the step, documents' padded lengths. least_tokens: at least 1,
-  // and as far as there are so many.
+struct ReleaseTerms : StepTerms {
+  // Of the step, documents' padded lengths.
   uint64_t most_tokens = 0;
-  uint64_t least_tokens = 1;
   // Of documents of at least long_from tokens, the most tokens that go beside what is
   // due.
   uint32_t long_from = std::numeric_limits<uint32_t>::max();
   uint64_t most_long_tokens = std::numeric_limits<uint64_t>::max();
-  DelayPrice price;
   // Documents that are placed one by one where a level is tried, the longest ones. The
   // others are taken together as tokens that fill what is low.
   size_t placed_one_by_one = 0;

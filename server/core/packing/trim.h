@@ -8,20 +8,14 @@
 #include <vector>
 
 #include "server/core/cost/workload_table.h"
-#include "server/core/packing/capacity.h"
-#include "server/core/packing/delay_price.h"
+#include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
 
 namespace evenpack {
 
-struct TrimTerms {
-  size_t micro_batches = 1;
-  Capacity capacity;
+struct TrimTerms : StepTerms {
   // The first so many documents of the work list stay, whatever they cost.
   size_t kept = 0;
-  // Tokens, padding of documents included, that the step keeps at least.
-  uint64_t least_tokens = 0;
-  DelayPrice price;
 };
 
 // Where documents are much alike, one more of them in some micro-batches than in others

@@ -62,4 +62,9 @@ void SortLongestFirst(WorkList& work_list) {
   work_list = std::move(sorted);
 }
 
+void SortOldestFirst(WorkList& work_list) {
+  std::sort(work_list.begin(), work_list.end(),
+            [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
+}
+
 }  // namespace evenpack

@@ -20,6 +20,9 @@ WorkList PointTo(std::span<const Document> documents);
 // Stable sort by length, longest first: equal lengths keep their order.
 void SortLongestFirst(WorkList& work_list);
 
+// In the order in which they were admitted (IsOlder).
+void SortOldestFirst(WorkList& work_list);
+
 // Asks the processor for the document some places behind the i-th: in order of length
 // documents are scattered over memory, and a step's may not fit in the cache.
 inline void PrefetchBehind(const WorkList& work_list, size_t i) {

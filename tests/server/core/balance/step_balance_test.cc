@@ -57,5 +57,17 @@ TEST(StepBalanceTest, AnEmptyStepIsEven) {
   EXPECT_DOUBLE_EQ(balance.LongDocumentShare(), 0);
 }
 
+TEST(IsLongDocumentTest, IsAQuarterWindowAndMore) {
+  const struct {
+    uint32_t window, least;
+  } cases[] = {{1, 1}, {4, 1},          {5, 2},
+               {8, 2}, {131072, 32768}, {2147483647, 536870912}};
+  for (const auto& [window, least] : cases) {
+    EXPECT_EQ(LongFrom(window), least);
+    EXPECT_TRUE(IsLongDocument(least, window)) << window;
+    EXPECT_FALSE(IsLongDocument(least - 1, window)) << window;
+  }
+}
+
 }  // namespace
 }  // namespace evenpack

@@ -82,15 +82,5 @@ TEST(TakeAtTest, PutBackAtUndoesIt) {
   }
 }
 
-TEST(IsOlderTest, ByAdmissionThenByOffset) {
-  Document rest = testing::MakeDocuments({10, 20})[0];
-  const Document later = testing::MakeDocuments({10, 20})[1];
-  const Document front = CutFront(rest, 4);
-  EXPECT_TRUE(IsOlder(front, rest));
-  EXPECT_FALSE(IsOlder(rest, front));
-  EXPECT_TRUE(IsOlder(rest, later));
-  EXPECT_FALSE(IsOlder(rest, rest));
-}
-
 }  // namespace
 }  // namespace evenpack

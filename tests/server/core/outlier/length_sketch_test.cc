@@ -101,5 +101,21 @@ TEST(LengthSketchTest, WeightsThatNoSketchHasAreTold) {
       LengthSketch::AreWeights(std::vector<uint64_t>(LengthSketch::kBuckets + 1, 1)));
 }
 
+TEST(LengthSketchTest, RatesTimesLengthsAreAWhole) {
+  LengthSketch sketch;
+  for (int i = 0; i < 30; ++i) sketch.Add(1000);
+  sketch.Add(90'000);
+  const std::vector<absl::uint128> rates = sketch.RatesPerToken();
+  ASSERT_EQ(rates.size(), sketch.weights().size());
+  absl::uint128 whole = 0;
+  for (size_t bucket = 0; bucket < rates.size(); ++bucket) {
+    whole += rates[bucket] * LengthSketch::MiddleOf(bucket);
+  }
+  const absl::uint128 one = absl::uint128(1) << LengthSketch::kRateBits;
+  EXPECT_LE(whole, one);
+  EXPECT_GT(whole, one - LengthSketch::MiddleOf(rates.size()) * rates.size());
+  EXPECT_EQ(rates[LengthSketch::BucketOf(1000)] / rates.back(), 30U);
+}
+
 }  // namespace
 }  // namespace evenpack

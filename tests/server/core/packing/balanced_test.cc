@@ -11,8 +11,8 @@ namespace {
 
 using Bins = std::vector<std::vector<uint32_t>>;
 
-TrimTerms Terms(size_t micro_batches, Capacity capacity) {
-  TrimTerms terms;
+StepTerms Terms(size_t micro_batches, Capacity capacity) {
+  StepTerms terms;
   terms.micro_batches = micro_batches;
   terms.capacity = capacity;
   // Nothing is worth a delay.
@@ -36,7 +36,7 @@ TEST(PackBalancedTest, FinishingTrimsAndSearches) {
   const WorkloadTable workload = testing::QuadraticWorkload(1'000'000'000, 1000);
   const std::vector<Document> documents =
       testing::MakeDocuments(std::vector<uint32_t>(13, 50));
-  TrimTerms terms = Terms(3, {.tokens = 1000});
+  StepTerms terms = Terms(3, {.tokens = 1000});
   terms.price.token_ps = 100;
   const BalancedPacking unfinished =
       PackBalanced({}, PointTo(documents), terms, false, workload);
@@ -63,7 +63,7 @@ TEST(PackBalancedTest, EveryDocumentIsOnceThereOrLeftOver) {
     const WorkList due(all.begin(), all.begin() + 5);
     const WorkList goes(all.begin() + 5, all.end());
     for (const Capacity& capacity : testing::Capacities(20'000)) {
-      TrimTerms terms = Terms(4, capacity);
+      StepTerms terms = Terms(4, capacity);
       terms.price.token_ps = 1000;
       const BalancedPacking packed = PackBalanced(due, goes, terms, true, workload);
       std::vector<uint64_t> seen;

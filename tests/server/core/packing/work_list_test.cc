@@ -40,5 +40,13 @@ TEST(WorkListTest, SortsAsStableSortDoesAtAnySize) {
   }
 }
 
+TEST(WorkListTest, OldestFirstIsByAdmissionWhateverTheOrderGiven) {
+  const std::vector<Document> documents = testing::MakeDocuments({3, 9, 4, 9});
+  WorkList work_list = PointTo(documents);
+  SortLongestFirst(work_list);
+  SortOldestFirst(work_list);
+  EXPECT_EQ(Sequences(work_list), (std::vector<uint64_t>{0, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace evenpack
