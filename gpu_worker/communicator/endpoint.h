@@ -11,7 +11,7 @@
 
 namespace evenpack::worker {
 
-// Not thread-safe.
+// Not thread-safe, but for Cancel.
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
@@ -21,9 +21,11 @@ class Endpoint {
   // Returns when this rank is connected to all others; they may still be connecting to
   // each other. Once. `addresses` are by rank, this one's among them.
   // INVALID_ARGUMENT: they are not those of such a group. UNAVAILABLE: a peer did not
-  // come in time.
+  // come in time. CANCELLED: see below.
   virtual absl::StatusOr<std::unique_ptr<Communicator>> Connect(
       const std::vector<std::string>& addresses) = 0;
+  // Connect, now or later, no longer waits for peers.
+  virtual void Cancel() = 0;
 };
 
 }  // namespace evenpack::worker

@@ -9,6 +9,7 @@
 
 #include <exception>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,8 @@ namespace evenpack::worker {
 namespace {
 
 constexpr uint32_t kMostRanks = 1024;
+// Gloo waits so many times its timeout for a pair to be connected.
+constexpr int kTimeoutsToConnect = 5;
 
 // A pair of ranks has an address for each of them; that of a rank is those of its end
 // of each of its pairs, one after another.
@@ -31,7 +34,7 @@ class MeshContext final : public gloo::Context {
     setTimeout(options.exchange_timeout);
     device_ = std::move(device);
     transportContext_ = device_->createContext(rank, size);
-    transportContext_->setTimeout(options.connect_timeout);
+    transportContext_->setTimeout(options.connect_timeout / kTimeoutsToConnect);
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       const std::vector<char> bytes =
@@ -42,15 +45,23 @@ class MeshContext final : public gloo::Context {
 
   const std::string& address() const { return address_; }
 
-  void Connect(const std::vector<std::string>& addresses) {
+  // Less than all of them where `stop` was requested.
+  void Connect(const std::vector<std::string>& addresses, const std::stop_token& stop) {
     const size_t bytes = size > 1 ? address_.size() / static_cast<size_t>(size - 1) : 0;
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
+      if (stop.stop_requested()) return;
       // This rank's place among the pairs of the peer.
       const auto place = static_cast<size_t>(rank < peer ? rank : rank - 1);
       const char* const first =
           addresses[static_cast<size_t>(peer)].data() + place * bytes;
       getPair(peer)->connect({first, first + bytes});
+    }
+  }
+  // Who waits for a pair to be connected no longer does. From any thread.
+  void Close() {
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer != rank) getPair(peer)->close();
     }
   }
 
@@ -72,14 +83,23 @@ class GlooEndpoint final : public Endpoint {
       const std::vector<std::string>& addresses) override {
     if (absl::Status status = Check(addresses); !status.ok()) return status;
     const PipeSignalBlocked blocked;
+    absl::Status status;
     try {
-      context_->Connect(addresses);
+      context_->Connect(addresses, stop_.get_token());
     } catch (const std::exception& error) {
-      return absl::UnavailableError(absl::StrCat("cp_rank ", options_.rank, " of ",
-                                                 options_.ranks,
-                                                 " can't connect: ", error.what()));
+      status = absl::UnavailableError(absl::StrCat("cp_rank ", options_.rank, " of ",
+                                                   options_.ranks,
+                                                   " can't connect: ", error.what()));
     }
+    if (stop_.stop_requested()) return absl::CancelledError("connecting was given up");
+    if (!status.ok()) return status;
     return MakeGlooCommunicator(context_, options_.exchange_timeout);
+  }
+
+  void Cancel() override {
+    stop_.request_stop();
+    const PipeSignalBlocked blocked;
+    context_->Close();
   }
 
  private:
@@ -99,6 +119,7 @@ class GlooEndpoint final : public Endpoint {
   const GlooOptions options_;
   const std::shared_ptr<MeshContext> context_;
   const std::string address_;
+  std::stop_source stop_;
 };
 
 // Gloo frees what it was not given where a host has no address.

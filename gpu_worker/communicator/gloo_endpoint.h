@@ -19,7 +19,8 @@ struct GlooOptions {
   uint32_t ranks = 1;
   // The address that peers reach this rank at.
   std::string host = "127.0.0.1";
-  // How long the ranks wait for each other, to connect and in an exchange.
+  // How long the ranks wait for each other, each to connect to one other, and in an
+  // exchange.
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(1);
   std::chrono::milliseconds exchange_timeout = std::chrono::minutes(10);
 };

@@ -14,12 +14,12 @@ NcclConnection::~NcclConnection() { Abort(absl::CancelledError("it was given up"
 
 absl::StatusOr<std::unique_ptr<NcclConnection>> NcclConnection::Connect(
     std::shared_ptr<const NcclLibrary> library, const nccl::UniqueId& id,
-    const NcclSeat& seat, const NcclTiming& timing) {
+    const NcclSeat& seat, const NcclTiming& timing, const std::stop_token& stop) {
   std::unique_ptr<NcclConnection> connection(
       new NcclConnection(std::move(library), seat, timing));
   absl::Status status = connection->Begin(id);
   if (status.ok()) {
-    status = connection->AwaitProgress(timing.connect_timeout, "to connect");
+    status = connection->AwaitProgress(timing.connect_timeout, "to connect", stop);
   }
   if (!status.ok()) {
     connection->Abort(status);
@@ -48,13 +48,15 @@ absl::Status NcclConnection::Judge(nccl::Result result, absl::string_view what) 
 }
 
 absl::Status NcclConnection::AwaitProgress(std::chrono::nanoseconds timeout,
-                                           absl::string_view what) {
+                                           absl::string_view what,
+                                           const std::stop_token& stop) {
   const Clock::TimePoint end =
       timing_.clock->Now() +
       std::chrono::duration_cast<Clock::TimePoint::duration>(timeout);
   MutexLock lock(mutex_);
   for (;;) {
     if (!reason_.ok()) return reason_;
+    if (stop.stop_requested()) return absl::CancelledError("connecting was given up");
     nccl::Result found = nccl::kSuccess;
     const nccl::Result asked =
         library_->functions().ncclCommGetAsyncError(handle_, &found);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,10 +48,10 @@ class NcclConnection {
  public:
   // Returns when all ranks are connected to it. The device's context must be current.
   // UNAVAILABLE: they were not within connect_timeout, or a peer failed. INTERNAL: NCCL
-  // failed here.
+  // failed here. CANCELLED: `stop` was requested.
   static absl::StatusOr<std::unique_ptr<NcclConnection>> Connect(
       std::shared_ptr<const NcclLibrary> library, const nccl::UniqueId& id,
-      const NcclSeat& seat, const NcclTiming& timing);
+      const NcclSeat& seat, const NcclTiming& timing, const std::stop_token& stop = {});
   // Aborts it, unless it was closed.
   ~NcclConnection();
   NcclConnection(const NcclConnection&) = delete;
@@ -81,7 +82,8 @@ class NcclConnection {
   nccl::Result LaunchLocked(const ExchangePlan& plan, cuda::Stream stream)
       EVENPACK_REQUIRES(mutex_);
   // Until what was begun is no longer in progress. `what`: "to connect".
-  absl::Status AwaitProgress(std::chrono::nanoseconds timeout, absl::string_view what);
+  absl::Status AwaitProgress(std::chrono::nanoseconds timeout, absl::string_view what,
+                             const std::stop_token& stop = {});
   // What NCCL says of the connection; as for a call that failed.
   absl::Status Judge(nccl::Result result, absl::string_view what) const
       EVENPACK_REQUIRES(mutex_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,16 +64,20 @@ class NcclEndpoint final : public Endpoint {
     // NCCL uses the device that is current.
     const CurrentContext current(*options_.device.context);
     absl::StatusOr<std::unique_ptr<NcclConnection>> connection =
-        NcclConnection::Connect(library_, *id, options_.seat, options_.timing);
+        NcclConnection::Connect(library_, *id, options_.seat, options_.timing,
+                                stop_.get_token());
     if (!connection.ok()) return connection.status();
     return MakeNcclCommunicator(*std::move(connection), options_.device,
                                 options_.timing);
   }
 
+  void Cancel() override { stop_.request_stop(); }
+
  private:
   const std::shared_ptr<const NcclLibrary> library_;
   const NcclOptions options_;
   const std::string address_;
+  std::stop_source stop_;
 };
 
 }  // namespace

@@ -9,15 +9,28 @@ namespace evenpack::worker {
 using client::GroupNews;
 
 GroupRendezvous::GroupRendezvous(std::unique_ptr<client::GroupMember> member,
-                                 OpenEndpoint open, std::chrono::nanoseconds patience)
+                                 OpenEndpoint open, std::chrono::nanoseconds patience,
+                                 std::chrono::nanoseconds farewell)
     : open_(std::move(open)),
       patience_(patience),
+      farewell_(farewell),
       member_(std::move(member)),
       thread_([this] { Run(); }) {}
 
 GroupRendezvous::~GroupRendezvous() {
   Cancel();
+  EndConnecting();
   thread_.join();
+}
+
+void GroupRendezvous::EndConnecting() {
+  const auto end = std::chrono::steady_clock::now() + farewell_;
+  MutexLock lock(mutex_);
+  while (connecting_ != nullptr) {
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return connecting_->Cancel();
+    changed_.WaitFor(mutex_, left);
+  }
 }
 
 void GroupRendezvous::Cancel() {
@@ -70,8 +83,7 @@ bool GroupRendezvous::Carry(const GroupNews& news) {
 }
 
 void GroupRendezvous::Connect(const GroupNews& news) {
-  std::unique_ptr<Endpoint> endpoint;
-  std::string address;
+  std::shared_ptr<Endpoint> endpoint;
   {
     MutexLock lock(mutex_);
     if (final_.has_value()) return;
@@ -80,15 +92,17 @@ void GroupRendezvous::Connect(const GroupNews& news) {
       return ReportLost(absl::InternalError("told to connect without having asked"));
     }
     endpoint = std::move(endpoint_);
-    address = endpoint->address();
+    connecting_ = endpoint;
   }
   absl::StatusOr<std::unique_ptr<Communicator>> communicator =
       endpoint->Connect(news.addresses);
   MutexLock lock(mutex_);
+  connecting_ = nullptr;
+  changed_.SignalAll();
   if (final_.has_value()) return;
   if (!communicator.ok()) return ReportLost(communicator.status());
   communicator_ = *std::move(communicator);
-  member_->Report({address, epoch_, true});
+  member_->Report({endpoint->address(), epoch_, true});
 }
 
 void GroupRendezvous::ReportLost(const absl::Status& why) {

@@ -21,6 +21,8 @@ namespace evenpack::worker {
 
 // Enough for a restart of a peer, wherever a scheduler finds room for it.
 inline constexpr std::chrono::minutes kDefaultPatience{30};
+// Enough for peers that were told to connect to this rank to do so.
+inline constexpr std::chrono::seconds kDefaultFarewell{2};
 
 // The group as it is connected in an epoch.
 struct GroupEpoch {
@@ -34,9 +36,12 @@ class GroupRendezvous {
   // A new one for each epoch.
   using OpenEndpoint = std::function<absl::StatusOr<std::unique_ptr<Endpoint>>()>;
 
-  // `patience`: how long Await waits for the others.
+  // `patience`: how long Await waits for the others. `farewell`: how long the
+  // destructor does where they are connecting: a peer may fail badly where an endpoint
+  // that it was told of is gone (gloo_endpoint.h).
   GroupRendezvous(std::unique_ptr<client::GroupMember> member, OpenEndpoint open,
-                  std::chrono::nanoseconds patience = kDefaultPatience);
+                  std::chrono::nanoseconds patience = kDefaultPatience,
+                  std::chrono::nanoseconds farewell = kDefaultFarewell);
   // Leaves the group, and aborts its exchanges. Nobody may be in Await.
   ~GroupRendezvous();
   GroupRendezvous(const GroupRendezvous&) = delete;
@@ -61,15 +66,20 @@ class GroupRendezvous {
   // Ends what there is of an epoch, and tells peers that nothing stands.
   void ReportLost(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
   void SetFinal(const absl::Status& status);
+  // Connects no longer, after the farewell.
+  void EndConnecting();
 
   const OpenEndpoint open_;
   const std::chrono::nanoseconds patience_;
+  const std::chrono::nanoseconds farewell_;
   const std::unique_ptr<client::GroupMember> member_;
 
   Mutex mutex_;
   CondVar changed_;
   // For the next epoch; null while it is being connected, and once it is.
   std::unique_ptr<Endpoint> endpoint_ EVENPACK_GUARDED_BY(mutex_);
+  // While it is being connected.
+  std::shared_ptr<Endpoint> connecting_ EVENPACK_GUARDED_BY(mutex_);
   // The last that it was told to connect in.
   uint64_t epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Of that epoch; null while it isn't connected, or not any more.

@@ -50,6 +50,45 @@ TEST(GlooEndpointTest, RanksThatKnowTheirAddressesConnect) {
   }
 }
 
+// Whether it waits already or only will.
+TEST(GlooEndpointTest, CancelledItWaitsForNoPeer) {
+  for (const uint32_t rank : {0U, 1U}) {
+    for (const bool before : {true, false}) {
+      const auto endpoint = Open(rank, 2);
+      const auto silent = Open(1 - rank, 2);
+      std::vector<std::string> addresses(2);
+      addresses[rank] = endpoint->address();
+      addresses[1 - rank] = silent->address();
+      if (before) endpoint->Cancel();
+      std::thread connecting([&] {
+        EXPECT_THAT(endpoint->Connect(addresses).status(),
+                    StatusIs(absl::StatusCode::kCancelled, _));
+      });
+      if (!before) endpoint->Cancel();
+      connecting.join();
+    }
+  }
+}
+
+// Of a pair one rank listens and the other, which need not wait, connects to it: which
+// is which is up to their ports.
+TEST(GlooEndpointTest, APeerThatDoesNotComeIsWaitedForNoLongerThanAsked) {
+  constexpr std::chrono::seconds kTimeout(1);
+  absl::Status status;
+  while (status.ok()) {
+    GlooOptions options;
+    options.ranks = 2;
+    options.connect_timeout = kTimeout;
+    const auto endpoint = OpenGlooEndpoint(options).value();
+    const auto silent = Open(1, 2);
+    const auto start = std::chrono::steady_clock::now();
+    status = endpoint->Connect({endpoint->address(), silent->address()}).status();
+    // Gloo itself would wait five times as long.
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 4 * kTimeout);
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("timeout")));
+}
+
 TEST(GlooEndpointTest, EachHasAnAddressOfItsOwn) {
   EXPECT_NE(Open(0, 2)->address(), Open(0, 2)->address());
   EXPECT_FALSE(Open(0, 1)->address().empty());

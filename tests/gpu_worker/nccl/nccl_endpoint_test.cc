@@ -54,6 +54,19 @@ TEST_F(NcclEndpointTest, AddressesAreNewEachTimeAndRankZerosIsAnId) {
   EXPECT_THAT(Open(0, 3).value()->address(), ::testing::MatchesRegex("[0-9a-f]{256}"));
 }
 
+// Whether it waits already or only will.
+TEST_F(NcclEndpointTest, CancelledItWaitsForNoPeer) {
+  for (const bool before : {true, false}) {
+    const std::unique_ptr<Endpoint> endpoint = Open(0, 2).value();
+    if (before) endpoint->Cancel();
+    InThreads(2, [&](uint32_t thread) {
+      if (thread == 1) return endpoint->Cancel();
+      EXPECT_THAT(endpoint->Connect({endpoint->address(), "rank-1"}).status(),
+                  StatusIs(absl::StatusCode::kCancelled, HasSubstr("given up")));
+    });
+  }
+}
+
 TEST_F(NcclEndpointTest, RefusesWhatIsNoGroupByName) {
   EXPECT_EQ(RefusedField(Open(0, 0).status()), "ranks");
   EXPECT_EQ(RefusedField(Open(0, 1025).status()), "ranks");

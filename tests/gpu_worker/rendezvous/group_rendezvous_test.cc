@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -50,6 +51,7 @@ class LoneEndpoint final : public Endpoint {
     if (!outcome_.ok()) return outcome_;
     return std::make_unique<LoneCommunicator>(aborts_);
   }
+  void Cancel() override {}
 
  private:
   const std::string address_;
@@ -146,6 +148,40 @@ TEST_F(GroupOfOneTest, CancelEndsWhoWaitsAndTheExchanges) {
   ASSERT_EQ(aborts_->size(), 1U);
   EXPECT_THAT(aborts_->front(), StatusIs(absl::StatusCode::kAborted,
                                          "a rank has left: the group was left"));
+}
+
+// Whose peers never come.
+class WaitingEndpoint final : public Endpoint {
+ public:
+  explicit WaitingEndpoint(std::promise<void>& waits) : waits_(waits) {}
+  const std::string& address() const override { return address_; }
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(
+      const std::vector<std::string>&) override {
+    waits_.set_value();
+    cancelled_.get_future().wait();
+    return absl::CancelledError("connecting was given up");
+  }
+  void Cancel() override { cancelled_.set_value(); }
+
+ private:
+  const std::string address_ = "h:1";
+  std::promise<void>& waits_;
+  std::promise<void> cancelled_;
+};
+
+TEST(GroupFarewellTest, WhoLeavesDoesNotWaitForPeersThatNeverCome) {
+  GroupTable table;
+  std::promise<void> waits;
+  {
+    const GroupRendezvous group(
+        std::make_unique<TableMember>(table, GroupSeat{0, 1, 0, "a"}),
+        [&waits] {
+          return absl::StatusOr<std::unique_ptr<Endpoint>>(
+              std::make_unique<WaitingEndpoint>(waits));
+        },
+        kDefaultPatience, /*farewell=*/std::chrono::nanoseconds(0));
+    waits.get_future().wait();
+  }
 }
 
 // Gives the news of a test, one for each report.
