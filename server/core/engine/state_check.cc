@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/job_layout.h"
+#include "server/core/engine/waiting.h"
 
 namespace evenpack {
 namespace {
@@ -132,12 +133,15 @@ absl::Status CheckMarks(const JobState& state) {
   return absl::OkStatus();
 }
 
-// Undoes the history in numbers: what Withdraw() does with documents.
+// Undoes the history as Withdraw() does, and checks that every state on the way is one:
+// what waits in it was admitted before.
 class HistoryWalk {
  public:
   explicit HistoryWalk(const JobState& state)
-      : streams_(state.streams), spec_(&state.spec), position_(&state.position) {
-    Measure(state.waiting);
+      : streams_(state.streams),
+        spec_(&state.spec),
+        position_(&state.position),
+        waiting_(state.waiting) {
     for (const StreamState& stream : state.streams) {
       first_.push_back(stream.buffer.empty() ? stream.next_sequence
                                              : stream.buffer.front().sequence);
@@ -152,24 +156,28 @@ class HistoryWalk {
 
   // Index of the first step that was undone, or of the next one where none was.
   uint64_t first_step() const { return position_->next_step; }
+  // Whether what waits now does so in the state that the walk has come to. What left it
+  // on the way was looked at as it left, in the earliest state that had it.
+  bool Waits() const { return IsWaiting(waiting_, *spec_, *position_); }
 
  private:
-  void Measure(const Waiting& waiting) {
-    left_over_ = waiting.left_over.size();
-    queues_.clear();
-    for (const DocumentFifo& queue : waiting.queues) queues_.push_back(queue.size());
-  }
-
   bool UndoStep(const StepRecord& record) {
     if (record.step.index + 1 != position_->next_step ||
         record.before.next_step != record.step.index ||
         record.step.digest != position_->digest ||
         !IsCursor(record.before.merge, streams_.size()) ||
+        record.before.batches_admitted > position_->batches_admitted ||
+        record.before.documents_admitted > position_->documents_admitted ||
         !IsStep(record.step, *spec_, *position_)) {
       return false;
     }
-    if (!record.from_plan &&
-        !(UndoAdmission(record) && UndoQueues(record) && UndoLeftOver(record))) {
+    if (record.from_plan) {
+      // It admitted nothing, and its documents were planned before.
+      if (record.before.batches_admitted != position_->batches_admitted ||
+          record.before.documents_admitted != position_->documents_admitted) {
+        return false;
+      }
+    } else if (!UndoAdmission(record) || !UndoQueues(record) || !UndoLeftOver(record)) {
       return false;
     }
     position_ = &record.before;
@@ -190,36 +198,46 @@ class HistoryWalk {
   }
 
   bool UndoQueues(const StepRecord& record) {
-    if (record.entered.size() != queues_.size() ||
-        record.released.size() != queues_.size()) {
+    std::vector<DocumentFifo>& queues = waiting_.queues;
+    if (record.entered.size() != queues.size() ||
+        record.released.size() != queues.size()) {
       return false;
     }
-    for (size_t k = 0; k < queues_.size(); ++k) {
-      const uint64_t held = queues_[k] + record.released[k].size();
-      if (record.entered[k] > held ||
-          !AreAdmitted(record.released[k], *spec_, *position_)) {
+    for (size_t k = 0; k < queues.size(); ++k) {
+      queues[k].PushFront(record.released[k]);
+      const std::span<const Document> held = queues[k].view();
+      if (record.entered[k] > held.size() ||
+          !AreAdmitted(held.last(record.entered[k]), *spec_, *position_)) {
         return false;
       }
-      queues_[k] = held - record.entered[k];
+      queues[k].DropBack(record.entered[k]);
     }
     return true;
   }
 
   bool UndoLeftOver(const StepRecord& record) {
     const std::vector<uint64_t>& positions = record.left_over_positions;
-    if (record.left_over_added > left_over_ ||
+    std::vector<Document>& left_over = waiting_.left_over;
+    if (record.left_over_added > left_over.size() ||
         record.left_over_taken.size() != positions.size() ||
-        !AreAdmitted(record.left_over_taken, *spec_, *position_)) {
+        !AreAdmitted(std::span(left_over).last(record.left_over_added), *spec_,
+                     *position_)) {
       return false;
     }
-    left_over_ += positions.size() - record.left_over_added;
-    return std::adjacent_find(positions.begin(), positions.end(),
-                              std::greater_equal<>()) == positions.end() &&
-           (positions.empty() || positions.back() < left_over_);
+    left_over.resize(left_over.size() - record.left_over_added);
+    const bool rise = std::adjacent_find(positions.begin(), positions.end(),
+                                         std::greater_equal<>()) == positions.end();
+    if (!rise || (!positions.empty() &&
+                  positions.back() >= left_over.size() + positions.size())) {
+      return false;
+    }
+    PutBackAt(positions, record.left_over_taken, left_over);
+    waiting_.planned.clear();
+    return true;
   }
 
   bool UndoUpdate(const UpdateRecord& record) {
-    if (record.from_step != position_->next_step ||
+    if (record.from_step != position_->next_step || !Waits() ||
         !Validate(record.spec_before).ok() ||
         record.spec_before.streams != spec_->streams ||
         record.spec_before.merge != spec_->merge ||
@@ -227,7 +245,7 @@ class HistoryWalk {
       return false;
     }
     spec_ = &record.spec_before;
-    Measure(record.waiting_before);
+    waiting_ = record.waiting_before;
     return true;
   }
 
@@ -236,8 +254,8 @@ class HistoryWalk {
   const Position* position_;
   // Per stream, the first document of the buffer as it was, or the next one.
   std::vector<uint64_t> first_;
-  std::vector<uint64_t> queues_;
-  uint64_t left_over_ = 0;
+  // But for planned steps that were undone: they are checked as steps.
+  Waiting waiting_;
 };
 
 }  // namespace
@@ -264,6 +282,7 @@ absl::Status CheckState(const JobState& state) {
       return Contradiction(absl::StrCat("history[", i, "]"));
     }
   }
+  if (!walk.Waits()) return Contradiction("waiting");
   if (walk.first_step() != state.checkpoints.front()) {
     return Contradiction("the oldest checkpoint");
   }

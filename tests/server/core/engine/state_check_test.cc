@@ -185,6 +185,10 @@ TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {
        {"history[8]", [](JobState& s) { Record(s, 8).entered[0] = 1000; }},
        {"history[8]", [](JobState& s) { Record(s, 8).left_over_added = 1000; }},
        {"history[8]", [](JobState& s) { Record(s, 8).left_over_positions = {0}; }},
+       {"history[8]",
+        [](JobState& s) { Record(s, 8).before.batches_admitted = 1'000'000; }},
+       {"history[8]",
+        [](JobState& s) { Record(s, 8).before.documents_admitted = 1'000'000; }},
        {"history[4]",
         [](JobState& s) { std::get<UpdateRecord>(s.history[4]).spec_before = {}; }},
        {"history[4]",
@@ -196,6 +200,22 @@ TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {
        {"history[1]", [](JobState& s) { s.history.erase(s.history.begin() + 2); }},
        {"oldest checkpoint", [](JobState& s) { s.history.pop_front(); }},
        {"oldest checkpoint", [](JobState& s) { s.history.clear(); }}});
+}
+
+// What waits was admitted before each of the steps that it is said to have waited
+// through, or else a checkpoint of then could not be restored.
+TEST(CheckStateTest, WhatWaitedBeforeItWasAdmittedIsFound) {
+  const auto last = [](const JobState& s) { return s.position.batches_admitted - 1; };
+  ExpectFound(
+      Example(),
+      {{"history",
+        [&](JobState& s) { EditQueue(s, [&](Document& d) { d.batch = last(s); }); }},
+       {"history", [&](JobState& s) {
+          EditQueue(s,
+                    [&](Document& d) { d.order = s.position.documents_admitted - 1; });
+        }}});
+  ExpectFound(Planned(),
+              {{"history[0]", [](JobState& s) { Record(s, 0).from_plan = true; }}});
 }
 
 }  // namespace
