@@ -44,9 +44,11 @@ int Serve(const evenpack::ServerOptions& options) {
   if (!server.ok()) return Fail(server.status());
   Announce("grpc", (*server)->grpc_address());
   Announce("http", (*server)->http_address());
+  Announce("health", (*server)->health_address());
   evenpack::Log(evenpack::LogLevel::kInfo, "serving",
                 {{"grpc", (*server)->grpc_address()},
                  {"http", (*server)->http_address()},
+                 {"health", (*server)->health_address()},
                  {"store", options.store}});
   int signal = 0;
   sigwait(&signals, &signal);

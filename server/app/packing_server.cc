@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/app/figures.h"
+#include "server/app/health_port.h"
 #include "server/control/committer.h"
 #include "server/control/cost_profile_registry.h"
 #include "server/control/job_registry.h"
@@ -120,6 +121,7 @@ class PackingServer::Rooms {
     if (absl::Status status = jobs_.Recover(); !status.ok()) return status;
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
     if (absl::Status status = StartHttp(); !status.ok()) return status;
+    if (absl::Status status = StartHealth(); !status.ok()) return status;
     SetServing(true);
     return absl::OkStatus();
   }
@@ -144,6 +146,7 @@ class PackingServer::Rooms {
 
   const std::string& grpc_address() const { return grpc_address_; }
   const std::string& http_address() const { return http_address_; }
+  const std::string& health_address() const { return health_.address(); }
 
  private:
   // A peer that hangs keeps its connection, and what waits for that, until TCP gives
@@ -151,6 +154,7 @@ class PackingServer::Rooms {
   bool CloseGrpc() {
     std::packaged_task<void()> close([this] {
       grpc_->Shutdown(std::chrono::system_clock::now() + kLastCalls);
+      health_.Close();
       grpc_->Wait();
     });
     const std::future<void> closed = close.get_future();
@@ -196,11 +200,20 @@ class PackingServer::Rooms {
     return absl::OkStatus();
   }
 
+  absl::Status StartHealth() {
+    if (options_.health_listen.empty()) return absl::OkStatus();
+    return health_.Start(options_.health_listen);
+  }
+
   void SetServing(bool serving) {
     serving_ = serving;
     grpc::HealthCheckServiceInterface* health = grpc_->GetHealthCheckService();
     health->SetServingStatus(serving);
-    for (const char* name : kServiceNames) health->SetServingStatus(name, serving);
+    health_.SetServing("", serving);
+    for (const char* name : kServiceNames) {
+      health->SetServingStatus(name, serving);
+      health_.SetServing(name, serving);
+    }
   }
 
   const ServerOptions options_;
@@ -221,6 +234,7 @@ class PackingServer::Rooms {
   std::string grpc_address_;
   std::unique_ptr<HttpServer> http_;
   std::string http_address_;
+  HealthPort health_;
   std::thread closer_;
 };
 
@@ -247,6 +261,10 @@ const std::string& PackingServer::grpc_address() const {
 
 const std::string& PackingServer::http_address() const {
   return rooms_->http_address();
+}
+
+const std::string& PackingServer::health_address() const {
+  return rooms_->health_address();
 }
 
 bool PackingServer::Drain() { return rooms_->Drain(); }

@@ -23,6 +23,8 @@ class PackingServer {
   const std::string& grpc_address() const;
   // Empty without an HTTP port.
   const std::string& http_address() const;
+  // Empty without a port of health alone.
+  const std::string& health_address() const;
 
   // NOT_SERVING and not ready; streams end once what they began is committed; then the
   // ports close. Takes at most the options' drain_seconds and two more. Once. False

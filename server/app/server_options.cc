@@ -26,6 +26,10 @@ void AddAddresses(CLI::App& app, ServerOptions& options) {
                  "HOST:PORT of /metrics, /healthz and /readyz; empty for no HTTP port")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  app.add_option("--health-listen", options.health_listen,
+                 "HOST:PORT of a gRPC port with grpc.health.v1 alone, for probes that "
+                 "have no certificates; empty for none")
+      ->type_name("HOST:PORT");
   app.add_option("--channelz", options.channelz,
                  "gRPC's channelz service; auto: where --listen is on loopback")
       ->check(CLI::IsMember({"auto", "on", "off"}))

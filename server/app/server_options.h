@@ -18,6 +18,8 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:7654";
   // The same; empty: no HTTP port.
   std::string http_listen = "127.0.0.1:7655";
+  // The same of a port with grpc.health.v1 alone, never with TLS; empty: none.
+  std::string health_listen = {};
   // Where jobs are kept: "memory" or "sqlite:PATH".
   std::string store = "memory";
   // The folder whose files are read for jobs with payload by value; empty: none is.

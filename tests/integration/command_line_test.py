@@ -18,7 +18,8 @@ from server_process import ANY_PORT, PROGRAM, ServerProcess
 BAD_INPUT = 2
 FAILED = 1
 FLAGS = """
-    --help --version --listen --http-listen --channelz --store --payload-root
+    --help --version --listen --http-listen --health-listen --channelz --store
+    --payload-root
     --log-level --log-format --config --max-jobs --max-step-streams
     --max-ingest-streams --max-group-streams --max-message-bytes --step-cache-bytes
     --max-metric-jobs --wake-threads --keepalive-seconds --keepalive-timeout-seconds
@@ -81,6 +82,10 @@ class CommandLineTest(unittest.TestCase):
             (
                 ["--listen", ANY_PORT, "--http-listen", "x"],
                 ["http-listen: 'x'", "HOST:PORT"],
+            ),
+            (
+                ["--listen", ANY_PORT, "--http-listen=", "--health-listen", "x"],
+                ["health-listen: 'x'", "HOST:PORT"],
             ),
             (["--config", "/no/such/file"], ["config: '/no/such/file'"]),
         ):

@@ -98,6 +98,7 @@ TEST_F(PackingServerTest, ServesWithoutAnHttpPortToo) {
   options.http_listen = "";
   Start(options);
   EXPECT_EQ(server_->http_address(), "");
+  EXPECT_EQ(server_->health_address(), "");
   EXPECT_TRUE(Create("job").ok());
 }
 
@@ -121,6 +122,26 @@ TEST_F(PackingServerTest, ADrainIsSeenByWhoWatchesBeforeThePortsClose) {
   drain.join();
   EXPECT_EQ(HttpGet("/readyz"), "");
   EXPECT_EQ(Create("job").error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(PackingServerTest, ThePortOfHealthAloneSaysTheSameAndNothingElse) {
+  ServerOptions options = AnyPorts();
+  options.health_listen = "127.0.0.1:0";
+  Start(options);
+  EXPECT_THAT(server_->health_address(), MatchesRegex("127.0.0.1:[1-9][0-9]*"));
+  const auto port = grpc::CreateChannel(server_->health_address(),
+                                        grpc::InsecureChannelCredentials());
+  EXPECT_EQ(RawGrpcCall(port, kCheck, "").Read(), kServing);
+  EXPECT_EQ(RawGrpcCall(port, kCheck, TextField(1, kService)).Read(), kServing);
+  RawGrpcCall other(port, "/evenpack.v1.PackingService/ListJobs", "");
+  EXPECT_EQ(other.Read(), std::nullopt);
+  EXPECT_EQ(other.Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  RawGrpcCall watch(port, kWatch, TextField(1, kService));
+  EXPECT_EQ(watch.Read(), kServing);
+  std::thread drain([this] { EXPECT_TRUE(server_->Drain()); });
+  EXPECT_EQ(watch.Read(), kNotServing);
+  drain.join();
+  EXPECT_FALSE(watch.Finish().ok());
 }
 
 TEST_F(PackingServerTest, ADrainEndsStreamsOnceWhatTheyBeganIsAnswered) {
@@ -215,6 +236,11 @@ TEST_F(PackingServerTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("listen: ")));
     EXPECT_EQ(RefusedField(status), "listen");
   }
+  ServerOptions health_taken = AnyPorts();
+  health_taken.health_listen = server_->grpc_address();
+  EXPECT_THAT(PackingServer::Start(health_taken).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(StartsWith("health-listen: "), HasSubstr(taken.listen))));
   ServerOptions wrong_http = AnyPorts();
   wrong_http.http_listen = "nowhere";
   EXPECT_EQ(RefusedField(PackingServer::Start(wrong_http).status()), "http-listen");

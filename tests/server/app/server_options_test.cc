@@ -45,6 +45,7 @@ const std::vector<Flag>& Flags() {
   static const std::vector<Flag> flags = {
       {"listen", "0.0.0.0:1", text(&O::listen)},
       {"http-listen", "[::1]:2", text(&O::http_listen)},
+      {"health-listen", "0.0.0.0:3", text(&O::health_listen)},
       {"store", "memory", text(&O::store)},
       {"payload-root", "/", text(&O::payload_root)},
       {"channelz", "off", text(&O::channelz)},

@@ -1,0 +1,48 @@
+#include "server/app/health_port.h"
+
+#include <grpcpp/health_check_service_interface.h>
+
+#include <chrono>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "server/service/field_path.h"
+#include "server/web/listen_address.h"
+
+namespace evenpack {
+
+HealthPort::HealthPort() {
+  grpc::EnableDefaultHealthCheckService(true);
+  builder_ = std::make_unique<grpc::ServerBuilder>();
+}
+
+absl::Status HealthPort::Start(const std::string& listen) {
+  const absl::StatusOr<ListenAddress> parsed = ParseListenAddress(listen);
+  if (!parsed.ok()) return Renamed("health-listen", parsed.status());
+  builder_->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  int port = 0;
+  builder_->AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  server_ = builder_->BuildAndStart();
+  builder_.reset();
+  if (server_ == nullptr || port == 0) {
+    server_.reset();
+    return absl::UnavailableError(
+        absl::StrCat("health-listen: can't listen on ", listen,
+                     "; accepted: HOST:PORT of this machine with a port that is free"));
+  }
+  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+  return absl::OkStatus();
+}
+
+void HealthPort::SetServing(const std::string& service, bool serving) {
+  if (server_ == nullptr) return;
+  server_->GetHealthCheckService()->SetServingStatus(service, serving);
+}
+
+void HealthPort::Close() {
+  if (server_ == nullptr) return;
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+}
+
+}  // namespace evenpack

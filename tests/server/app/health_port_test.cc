@@ -1,0 +1,65 @@
+#include "server/app/health_port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "server/core/document/invalid_field.h"
+#include "tests/server/app/raw_grpc_client.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::RawGrpcCall;
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
+// grpc.health.v1.HealthCheckRequest.service, and HealthCheckResponse.status.
+constexpr char kOfWork[] = "\x0a\x04work";
+constexpr char kIsServing[] = "\x08\x01";
+constexpr char kIsNotServing[] = "\x08\x02";
+
+TEST(HealthPortTest, EachServiceIsAsItWasSet) {
+  HealthPort port;
+  ASSERT_THAT(port.Start("127.0.0.1:0"), IsOk());
+  const auto channel =
+      grpc::CreateChannel(port.address(), grpc::InsecureChannelCredentials());
+  port.SetServing("", true);
+  port.SetServing("work", false);
+  EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, "").Read(), kIsServing);
+  EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, kOfWork).Read(), kIsNotServing);
+  port.SetServing("work", true);
+  EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, kOfWork).Read(), kIsServing);
+  port.Close();
+  EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, "").Finish().error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(HealthPortTest, OneThatWasNotStartedDoesNothing) {
+  HealthPort port;
+  port.SetServing("", true);
+  EXPECT_EQ(port.address(), "");
+  port.Close();
+}
+
+TEST(HealthPortTest, AnAddressThatCannotBeHadIsNamed) {
+  HealthPort first;
+  ASSERT_THAT(first.Start("127.0.0.1:0"), IsOk());
+  EXPECT_THAT(
+      HealthPort().Start(first.address()),
+      StatusIs(absl::StatusCode::kUnavailable,
+               AllOf(StartsWith("health-listen: "), HasSubstr(first.address()))));
+  const absl::Status wrong = HealthPort().Start("nowhere");
+  EXPECT_THAT(wrong,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nowhere")));
+  EXPECT_EQ(RefusedField(wrong), "health-listen");
+}
+
+}  // namespace
+}  // namespace evenpack
