@@ -22,6 +22,7 @@ class MemoryStore final : public StateStore {
   absl::StatusOr<std::vector<std::string>> Jobs() override;
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
   absl::StatusOr<StoredProfiles> Profiles() override;
+  uint64_t SizeBytes() const override { return 0; }
 
  private:
   struct Held {

@@ -1,6 +1,8 @@
 #include "server/store/sqlite_store.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -56,12 +58,24 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   if (!database.ok()) return database.status();
   absl::Status status = writes ? PrepareToWrite(*database) : PrepareToRead(*database);
   if (!status.ok()) return status;
-  std::unique_ptr<SqliteStore> store(new SqliteStore(*std::move(database)));
+  std::unique_ptr<SqliteStore> store(new SqliteStore(path, *std::move(database)));
   MutexLock lock(store->mutex_);
   status = store->PrepareStatements();
   if (status.ok()) status = store->FindJobs();
   if (!status.ok()) return status;
   return store;
+}
+
+uint64_t SqliteStore::SizeBytes() const {
+  uint64_t total = 0;
+  for (const std::string_view suffix : {"", "-wal"}) {
+    std::error_code error;
+    const uint64_t bytes =
+        std::filesystem::file_size(path_ + std::string(suffix), error);
+    // There need not be a log.
+    if (!error) total += bytes;
+  }
+  return total;
 }
 
 absl::Status SqliteStore::PrepareStatements() {

@@ -41,6 +41,7 @@ class SqliteStore final : public StateStore {
   // DATA_LOSS names the snapshot or the record.
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
   absl::StatusOr<StoredProfiles> Profiles() override;
+  uint64_t SizeBytes() const override;
 
  private:
   struct Statements {
@@ -75,7 +76,8 @@ class SqliteStore final : public StateStore {
   // As a commit leaves them; none for one that it removes.
   using WrittenJobs = std::map<std::string, std::optional<KnownJob>>;
 
-  explicit SqliteStore(SqliteDatabase database) : database_(std::move(database)) {}
+  SqliteStore(std::string path, SqliteDatabase database)
+      : path_(std::move(path)), database_(std::move(database)) {}
 
   using StatementTexts =
       std::initializer_list<std::pair<SqliteStatement*, std::string_view>>;
@@ -108,6 +110,8 @@ class SqliteStore final : public StateStore {
   absl::Status LoadTokens(int64_t job, StoredJob& stored) EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<std::string> LoadProfile(const std::string& name)
       EVENPACK_REQUIRES(mutex_);
+
+  const std::string path_;
 
   Mutex mutex_;
   SqliteDatabase database_ EVENPACK_GUARDED_BY(mutex_);

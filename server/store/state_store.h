@@ -107,6 +107,10 @@ class StateStore {
   virtual absl::StatusOr<StoredJob> Load(const std::string& job) = 0;
 
   virtual absl::StatusOr<StoredProfiles> Profiles() = 0;
+
+  // What the store takes on its device: its file and the log of that; 0 where it has
+  // none, or the system does not tell. Does not wait for a Commit.
+  virtual uint64_t SizeBytes() const = 0;
 };
 
 }  // namespace evenpack

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_TESTS_TESTING_FAULT_STORE_H_
 #define EVENPACK_TESTS_TESTING_FAULT_STORE_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ class FaultStore final : public StateStore {
   absl::StatusOr<std::vector<std::string>> Jobs() override { return store_.Jobs(); }
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
   absl::StatusOr<StoredProfiles> Profiles() override { return store_.Profiles(); }
+  uint64_t SizeBytes() const override { return store_.SizeBytes(); }
 
   // After the next `skip` commits, `count` fail: INTERNAL "the disk is full".
   void FailCommits(int count, int skip = 0);

@@ -43,6 +43,7 @@ class ScratchStore final : public StateStore {
     return store_->Load(job);
   }
   absl::StatusOr<StoredProfiles> Profiles() override { return store_->Profiles(); }
+  uint64_t SizeBytes() const override { return store_->SizeBytes(); }
 
  private:
   ScratchDirectory directory_;

@@ -204,6 +204,18 @@ TEST_P(StateStoreParityTest, ARefusedCommitChangesNoProfile) {
   EXPECT_THAT(ProfilesOf(*store_), ElementsAre(Pair("p", "old")));
 }
 
+TEST_P(StateStoreParityTest, ItsSizeIsWhatItTakesOnADevice) {
+  constexpr uint64_t kBytes = 1 << 20;
+  const uint64_t before = store_->SizeBytes();
+  ASSERT_THAT(Commit({AppendRecord{"a", 0, std::string(kBytes, 'x')}}), IsOk());
+  const uint64_t after = store_->SizeBytes();
+  if (store_->CommitWaits()) {
+    EXPECT_GE(after, before + kBytes);
+  } else {
+    EXPECT_EQ(after, 0U);
+  }
+}
+
 TEST_P(StateStoreParityTest, ThreadsMayCommitAndLoadAtOnce) {
   constexpr int kThreads = 4;
   constexpr uint64_t kRecords = 50;
