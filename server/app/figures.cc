@@ -26,6 +26,7 @@ ServerFigures Figures::Server() const {
   figures.store_commit_failures = commits.failures;
   figures.store_records = commits.records;
   figures.store_bytes = commits.bytes;
+  figures.store_size_bytes = store_.SizeBytes();
   return figures;
 }
 

@@ -9,15 +9,20 @@
 #include "server/metrics/figures_source.h"
 #include "server/service/live_calls.h"
 #include "server/service/service_environment.h"
+#include "server/store/state_store.h"
 
 namespace evenpack {
 
 // Thread-safe. All that it reads outlives it.
 class Figures final : public FiguresSource {
  public:
-  Figures(const JobRegistry& jobs, const Committer& committer, const StreamCalls& calls,
-          const ErrorCounts& errors)
-      : jobs_(jobs), committer_(committer), calls_(calls), errors_(errors) {}
+  Figures(const JobRegistry& jobs, const Committer& committer, const StateStore& store,
+          const StreamCalls& calls, const ErrorCounts& errors)
+      : jobs_(jobs),
+        committer_(committer),
+        store_(store),
+        calls_(calls),
+        errors_(errors) {}
 
   std::vector<JobFigures> Jobs() const override;
   ServerFigures Server() const override;
@@ -25,6 +30,7 @@ class Figures final : public FiguresSource {
  private:
   const JobRegistry& jobs_;
   const Committer& committer_;
+  const StateStore& store_;
   const StreamCalls& calls_;
   const ErrorCounts& errors_;
 };

@@ -26,6 +26,7 @@
 #include "server/service/calibration_conversion.h"
 #include "server/service/cost_profile_service.h"
 #include "server/service/field_path.h"
+#include "server/service/forecast_conversion.h"
 #include "server/service/packing_service.h"
 #include "server/service/spec_conversion.h"
 #include "server/store/open_store.h"
@@ -104,7 +105,8 @@ class PackingServer::Rooms {
                Clock::Steady(),
                TokensTravel,
                std::move(payload_root),
-               {CostScalesOf, IsSelfCalibrating, DescribeWith}},
+               {CostScalesOf, IsSelfCalibrating, DescribeWith},
+               ForecastTermsOfSpec},
               options.max_jobs),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),
@@ -113,7 +115,7 @@ class PackingServer::Rooms {
         service_(MakePackingService({jobs_, calls_, messages_, errors_, *profiles_})),
         profile_service_(
             MakeCostProfileService({jobs_, calls_, messages_, errors_, *profiles_})),
-        figures_(jobs_, committer_, calls_, errors_),
+        figures_(jobs_, committer_, *store_, calls_, errors_),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
   absl::Status Start() {

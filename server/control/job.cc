@@ -94,7 +94,7 @@ uint64_t TokensOf(const std::vector<Document>& documents) {
 Job::Job(std::string name, ControlEnvironment environment)
     : name_(std::move(name)),
       environment_(std::move(environment)),
-      recorder_(name_),
+      recorder_(name_, environment_.forecast),
       shown_(name_),
       calibration_(environment_.calibration),
       tokens_(name_, environment_.tokens_travel) {}

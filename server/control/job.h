@@ -28,6 +28,7 @@
 #include "server/control/latency_window.h"
 #include "server/control/room_waiters.h"
 #include "server/control/shown_job.h"
+#include "server/control/step_forecast.h"
 #include "server/core/engine/command.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
@@ -53,6 +54,8 @@ struct ControlEnvironment {
   JobTokens::Travel tokens_travel = nullptr;
   PayloadRoot payload_root = {};
   CalibrationTerms calibration = {};
+  // What the prediction of a job's steps is made of; null: there is none.
+  ForecastTermsOf forecast = nullptr;
 };
 
 // Thread-safe. Callbacks run once, under no lock, from the committer's thread or, where

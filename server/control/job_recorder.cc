@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/balance/step_balance.h"
 #include "server/core/sharding/rank_load.h"
 
 namespace evenpack {
@@ -51,7 +50,10 @@ size_t ShardingIndex(Sharding sharding) {
 
 }  // namespace
 
-JobRecorder::JobRecorder(const std::string& job) { figures_.job = job; }
+JobRecorder::JobRecorder(const std::string& job, ForecastTermsOf terms)
+    : forecast_(std::move(terms)) {
+  figures_.job = job;
+}
 
 void JobRecorder::Reshape(const JobSpec& spec) {
   MutexLock lock(mutex_);
@@ -97,6 +99,7 @@ void JobRecorder::AddStep(const NewStep& step) {
   figures_.decide_seconds.Observe(step.decide_seconds);
   AddDocuments(step);
   AddBalance(step);
+  AddForecast(*step.step);
 }
 
 void JobRecorder::AddDocuments(const NewStep& step) {
@@ -126,13 +129,36 @@ void JobRecorder::AddBalance(const NewStep& step) {
       MeasureBalance(step.step->step, spec.workload, spec.window);
   figures_.tokens_emitted += balance.tokens;
   figures_.long_document_tokens_emitted += balance.long_document_tokens;
-  figures_.step_fill.Observe(static_cast<double>(balance.tokens) /
-                             static_cast<double>(GlobalBatchTokens(spec)));
-  figures_.long_document_share.Observe(balance.LongDocumentShare());
-  if (step.step->step.kind == StepKind::kFullBatch) AddTo(figures_.policy, balance);
+  if (step.step->step.kind == StepKind::kFullBatch) AddFull(spec, balance);
   for (const StepBalance& original : shadow_->Add(step.admitted)) {
     AddTo(figures_.original, original);
   }
+}
+
+void JobRecorder::AddForecast(const PublishedStep& step) {
+  const std::optional<StepPrediction> prediction = forecast_.Predict(step);
+  if (!prediction.has_value()) return;
+  // What comes out below zero by a little would let a counter fall.
+  const auto seconds = [](int64_t ns) {
+    return static_cast<double>(std::max<int64_t>(ns, 0)) * kNanosecond;
+  };
+  PredictionFigures& figures = figures_.prediction;
+  ++figures.steps;
+  figures.step_seconds += seconds(prediction->step_ns);
+  figures.even_seconds += seconds(prediction->bound_ns);
+  figures.seconds[0] += seconds(prediction->packing_ns);
+  figures.seconds[1] += seconds(prediction->cp_sharding_ns);
+  figures.seconds[2] += seconds(prediction->pipeline_ns);
+  figures.seconds[3] += seconds(prediction->communication_ns);
+}
+
+void JobRecorder::AddFull(const JobSpec& spec, const StepBalance& balance) {
+  AddTo(figures_.policy, balance);
+  const double fill = static_cast<double>(balance.tokens) /
+                      static_cast<double>(GlobalBatchTokens(spec));
+  figures_.step_fill.Observe(fill);
+  figures_.step_fill_squares += fill * fill;
+  figures_.long_document_share.Observe(balance.LongDocumentShare());
 }
 
 void JobRecorder::Add(const LatencyReport& report,

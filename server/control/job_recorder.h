@@ -10,7 +10,9 @@
 
 #include "server/control/job_change.h"
 #include "server/control/job_status.h"
+#include "server/control/step_forecast.h"
 #include "server/core/balance/original_shadow.h"
+#include "server/core/balance/step_balance.h"
 #include "server/metrics/job_figures.h"
 #include "server/runtime/mutex.h"
 
@@ -19,7 +21,8 @@ namespace evenpack {
 // Thread-safe, with locks of its own.
 class JobRecorder {
  public:
-  explicit JobRecorder(const std::string& job);
+  // `terms`: as StepForecast has them.
+  explicit JobRecorder(const std::string& job, ForecastTermsOf terms = nullptr);
 
   // The job's shape from here on. Before anything is added.
   void Reshape(const JobSpec& spec);
@@ -45,6 +48,9 @@ class JobRecorder {
   void AddStep(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddDocuments(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddBalance(const NewStep& step) EVENPACK_REQUIRES(mutex_);
+  void AddForecast(const PublishedStep& step) EVENPACK_REQUIRES(mutex_);
+  void AddFull(const JobSpec& spec, const StepBalance& balance)
+      EVENPACK_REQUIRES(mutex_);
 
   Mutex queue_mutex_;
   std::vector<Queued> queue_ EVENPACK_GUARDED_BY(queue_mutex_);
@@ -52,6 +58,7 @@ class JobRecorder {
   // Taken before the other, or alone.
   Mutex mutex_;
   JobFigures figures_ EVENPACK_GUARDED_BY(mutex_);
+  StepForecast forecast_ EVENPACK_GUARDED_BY(mutex_);
   // What `original` makes of the same documents, in the present epoch.
   std::optional<OriginalShadow> shadow_ EVENPACK_GUARDED_BY(mutex_);
 };

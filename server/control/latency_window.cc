@@ -1,6 +1,7 @@
 #include "server/control/latency_window.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "server/core/sharding/adaptive.h"
@@ -24,6 +25,29 @@ int64_t PerPass(int64_t ns, uint32_t passes) { return passes == 0 ? 0 : ns / pas
 void Add(int64_t ns, int64_t& sum) { sum = std::min(sum + ns, kMaxRankNs); }
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * kSecondsPerNanosecond; }
+
+// dp_rank and cp_rank.
+using Rank = std::pair<uint32_t, uint32_t>;
+
+struct Lateness {
+  uint64_t steps = 0;
+  double seconds = 0;
+};
+
+// Of ranks that were late as often, the later one first.
+std::vector<LateRankFigures> MostOftenLate(const std::map<Rank, Lateness>& late) {
+  std::vector<LateRankFigures> ranks;
+  ranks.reserve(late.size());
+  for (const auto& [rank, of] : late) {
+    ranks.push_back({rank.first, rank.second, of.steps,
+                     of.seconds / static_cast<double>(of.steps)});
+  }
+  std::ranges::stable_sort(ranks, std::ranges::greater(), [](const auto& rank) {
+    return std::pair(rank.steps, rank.mean_seconds);
+  });
+  ranks.resize(std::min(ranks.size(), LateRankFigures::kMost));
+  return ranks;
+}
 
 }  // namespace
 
@@ -135,6 +159,20 @@ std::vector<StepLatency> LatencyWindow::Steps(size_t most) const {
 void LatencyWindow::AddTo(JobFigures& figures) const {
   MutexLock lock(mutex_);
   figures.excess = excess_;
+  std::map<Rank, Lateness> late;
+  for (const auto& [index, gathered] : steps_) {
+    const StepLatency& latency = gathered.latency;
+    if (!latency.excess.has_value()) continue;
+    ++figures.excess.window_steps;
+    const StepExcess& excess = *latency.excess;
+    if (excess.late_ns == 0) continue;
+    const auto rank = static_cast<uint32_t>(excess.latest_rank);
+    Lateness& of = late[{rank / latency.context_parallel,  //
+                         rank % latency.context_parallel}];
+    ++of.steps;
+    of.seconds += Seconds(excess.late_ns);
+  }
+  figures.excess.late_ranks = MostOftenLate(late);
 }
 
 }  // namespace evenpack

@@ -232,6 +232,7 @@ void ShownJob::AddTo(JobFigures& figures) const {
   figures.max_lag_steps = subscribers.max_lag_steps;
   figures.total_lag_steps = subscribers.total_lag_steps;
   figures.unused_credits = subscribers.unused_credits;
+  figures.ready_steps = subscribers.ready_steps;
 }
 
 }  // namespace evenpack

@@ -3,11 +3,14 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "server/metrics/job_series.h"
 #include "server/metrics/metric_families.h"
 #include "server/metrics/metric_names.h"
+#include "server/metrics/process_metric_names.h"
+#include "server/metrics/process_series.h"
 #include "server/metrics/server_series.h"
 
 namespace evenpack {
@@ -25,8 +28,11 @@ std::vector<prometheus::MetricFamily> FiguresCollector::Collect() const {
   families.AddCount(Metric::kJobsLeftOut, {}, jobs.size() - shown);
   AddServerSeries(source_.Server(), families);
   for (size_t i = 0; i < shown; ++i) AddJobSeries(jobs[i], families);
-  AddProcessSeries(options_.process(), families);
-  return std::move(families).Take();
+  std::vector<prometheus::MetricFamily> taken = std::move(families).Take();
+  FamiliesOf<ProcessMetric> process;
+  AddProcessSeries(options_.process(), process);
+  std::ranges::move(std::move(process).Take(), std::back_inserter(taken));
+  return taken;
 }
 
 std::string FiguresCollector::Text() const {

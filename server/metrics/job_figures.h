@@ -4,6 +4,7 @@
 #define EVENPACK_SERVER_METRICS_JOB_FIGURES_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,28 @@ struct BalanceFigures {
   Histogram imbalance{kImbalanceBounds};
 };
 
+// Of steps whose time was predicted (server/core/pipeline/step_prediction.h).
+struct PredictionFigures {
+  uint64_t steps = 0;
+  double step_seconds = 0;
+  double even_seconds = 0;
+  // By cause: packing, cp_sharding, pipeline, communication.
+  std::array<double, 4> seconds{};
+};
+
+// A rank that computed longest beyond its own prediction.
+struct LateRankFigures {
+  // At most so many of a job are told.
+  static constexpr size_t kMost = 4;
+
+  uint32_t dp_rank = 0;
+  uint32_t cp_rank = 0;
+  // Of the window, in which it was the latest of all ranks.
+  uint64_t steps = 0;
+  // By which it was late in these, on average.
+  double mean_seconds = 0;
+};
+
 // Of steps of whose attention all ranks reported (server/core/balance/step_excess.h):
 // of one layer.
 struct ExcessFigures {
@@ -31,6 +54,8 @@ struct ExcessFigures {
   std::array<double, 4> seconds{};
   // Of each rank and step, forward.
   Histogram attention_over_predicted{kRatioBounds};
+  uint64_t window_steps = 0;                // now: those of which the latest is known
+  std::vector<LateRankFigures> late_ranks;  // now: in these, the most often late first
 };
 
 // By how much the parts of a job's cost model are multiplied.
@@ -90,7 +115,9 @@ struct JobFigures {
   // The policy `original` on the same documents.
   BalanceFigures original;
   Histogram step_fill{kStepFillBounds};
+  double step_fill_squares = 0;
   Histogram long_document_share{kShareBounds};
+  PredictionFigures prediction;
   // Of each document, when its last piece is emitted.
   Histogram document_delay{kDelayBounds};
   // Micro-batches by Sharding: per_sequence, per_document, contiguous, hybrid.
@@ -102,6 +129,7 @@ struct JobFigures {
   uint64_t next_step = 0;      // now: decided
   uint64_t durable_steps = 0;  // now: at all DP ranks
   uint64_t kept_steps = 0;     // now
+  uint64_t ready_steps = 0;    // now: decided, and sent to no subscriber
   uint64_t payload_bytes = 0;  // now: of token ids, by value
 
   uint64_t subscribers = 0;      // now
@@ -139,6 +167,7 @@ struct ServerFigures {
   uint64_t store_commit_failures = 0;
   uint64_t store_records = 0;
   uint64_t store_bytes = 0;
+  uint64_t store_size_bytes = 0;  // now
 };
 
 }  // namespace evenpack

@@ -105,6 +105,29 @@ void AddSteps(const JobFigures& job, MetricFamilies& families) {
   AddBalance(job.job, kPackingOriginal, job.original, families);
 }
 
+void AddPrediction(const JobFigures& job, MetricFamilies& families) {
+  const PredictionFigures& prediction = job.prediction;
+  if (prediction.steps == 0) return;
+  families.AddCount(Metric::kPredictedSteps, {job.job}, prediction.steps);
+  families.AddValue(Metric::kPredictedStep, {job.job}, prediction.step_seconds);
+  families.AddValue(Metric::kPredictedEvenStep, {job.job}, prediction.even_seconds);
+  for (size_t i = 0; i < prediction.seconds.size(); ++i) {
+    families.AddValue(Metric::kPredictedExcess, {job.job, kPredictedCauseNames[i]},
+                      prediction.seconds[i]);
+  }
+}
+
+void AddLateRanks(const JobFigures& job, MetricFamilies& families) {
+  families.AddCount(Metric::kLateWindowSteps, {job.job}, job.excess.window_steps);
+  for (const LateRankFigures& rank : job.excess.late_ranks) {
+    const std::string dp_rank = std::to_string(rank.dp_rank);
+    const std::string cp_rank = std::to_string(rank.cp_rank);
+    families.AddCount(Metric::kLateRankSteps, {job.job, dp_rank, cp_rank}, rank.steps);
+    families.AddValue(Metric::kLateRankSeconds, {job.job, dp_rank, cp_rank},
+                      rank.mean_seconds);
+  }
+}
+
 void AddExcess(const JobFigures& job, MetricFamilies& families) {
   const ExcessFigures& excess = job.excess;
   for (size_t i = 0; i < excess.seconds.size(); ++i) {
@@ -145,6 +168,7 @@ constexpr CountOfJob kCounts[] = {
     {Metric::kNextStep, &JobFigures::next_step},
     {Metric::kDurableSteps, &JobFigures::durable_steps},
     {Metric::kKeptSteps, &JobFigures::kept_steps},
+    {Metric::kReadySteps, &JobFigures::ready_steps},
     {Metric::kPayloadBytes, &JobFigures::payload_bytes},
     {Metric::kSubscribers, &JobFigures::subscribers},
     {Metric::kMaxLag, &JobFigures::max_lag_steps},
@@ -178,12 +202,15 @@ void AddJobSeries(const JobFigures& job, MetricFamilies& families) {
   AddStreams(job, families);
   AddQueues(job, families);
   AddSteps(job, families);
+  AddPrediction(job, families);
   AddExcess(job, families);
+  AddLateRanks(job, families);
   AddCalibration(job, families);
   for (const CountOfJob& entry : kCounts) {
     families.AddCount(entry.metric, {job.job}, job.*entry.count);
   }
   families.AddValue(Metric::kStepWait, {job.job}, job.step_wait_seconds);
+  families.AddValue(Metric::kStepFillSquares, {job.job}, job.step_fill_squares);
   for (const HistogramOfJob& entry : kHistograms) {
     families.AddHistogram(entry.metric, {job.job}, job.*entry.histogram);
   }

@@ -1,6 +1,5 @@
 #include "server/metrics/metric_families.h"
 
-#include <cstddef>
 #include <limits>
 #include <string>
 #include <utility>
@@ -22,40 +21,36 @@ prometheus::MetricType PrometheusType(MetricType type) {
 
 }  // namespace
 
-MetricFamilies::MetricFamilies() : families_(kMetrics.size()) {
+FamilyTable::FamilyTable(std::span<const MetricDefinition> definitions)
+    : definitions_(definitions), families_(definitions.size()) {
   for (size_t i = 0; i < families_.size(); ++i) {
-    families_[i].name = kMetrics[i].name;
-    families_[i].help = kMetrics[i].help;
-    families_[i].type = PrometheusType(kMetrics[i].type);
+    families_[i].name = definitions[i].name;
+    families_[i].help = definitions[i].help;
+    families_[i].type = PrometheusType(definitions[i].type);
   }
 }
 
-prometheus::ClientMetric& MetricFamilies::AddSeries(Metric metric, LabelValues labels) {
-  prometheus::ClientMetric& series =
-      families_[static_cast<size_t>(metric)].metric.emplace_back();
+prometheus::ClientMetric& FamilyTable::AddSeries(size_t metric, LabelValues labels) {
+  prometheus::ClientMetric& series = families_[metric].metric.emplace_back();
   series.label.reserve(labels.size());
-  const std::string_view* name = DefinitionOf(metric).labels.names;
+  const std::string_view* name = definitions_[metric].labels.names;
   for (const std::string_view value : labels) {
     series.label.push_back({std::string(*name++), std::string(value)});
   }
   return series;
 }
 
-void MetricFamilies::AddValue(Metric metric, LabelValues labels, double value) {
+void FamilyTable::AddValue(size_t metric, LabelValues labels, double value) {
   prometheus::ClientMetric& series = AddSeries(metric, labels);
-  if (DefinitionOf(metric).type == MetricType::kCounter) {
+  if (definitions_[metric].type == MetricType::kCounter) {
     series.counter.value = value;
   } else {
     series.gauge.value = value;
   }
 }
 
-void MetricFamilies::AddCount(Metric metric, LabelValues labels, uint64_t count) {
-  AddValue(metric, labels, static_cast<double>(count));
-}
-
-void MetricFamilies::AddHistogram(Metric metric, LabelValues labels,
-                                  const Histogram& histogram) {
+void FamilyTable::AddHistogram(size_t metric, LabelValues labels,
+                               const Histogram& histogram) {
   prometheus::ClientMetric::Histogram& series = AddSeries(metric, labels).histogram;
   series.sample_count = histogram.count();
   series.sample_sum = histogram.sum();
@@ -68,7 +63,7 @@ void MetricFamilies::AddHistogram(Metric metric, LabelValues labels,
   series.bucket.push_back({histogram.count(), std::numeric_limits<double>::infinity()});
 }
 
-std::vector<prometheus::MetricFamily> MetricFamilies::Take() && {
+std::vector<prometheus::MetricFamily> FamilyTable::Take() && {
   std::erase_if(families_, [](const prometheus::MetricFamily& family) {
     return family.metric.empty();
   });

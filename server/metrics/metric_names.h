@@ -1,17 +1,14 @@
-// Every metric: its name, type, labels and help text. docs/metrics.md has the same
-// table for readers, and a test compares the two.
-//
-// Names follow Prometheus' practice: base units, _total for counters; a histogram
-// `x` is read as x_bucket, x_sum and x_count. Those without the prefix evenpack_ are
-// the names that every Prometheus client library uses for the process itself.
+// Every metric of the server: its name, type, labels and help text. docs/metrics.md has
+// the same tables for readers: tests/server/metrics/make_doc.sh writes them.
 #ifndef EVENPACK_SERVER_METRICS_METRIC_NAMES_H_
 #define EVENPACK_SERVER_METRICS_METRIC_NAMES_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string_view>
+
+#include "server/metrics/metric_definition.h"
 
 namespace evenpack {
 
@@ -26,12 +23,13 @@ inline constexpr std::string_view kShardingNames[] = {"per_sequence", "per_docum
 // By ExcessFigures::seconds.
 inline constexpr std::string_view kCauseNames[] = {"packing", "cp_sharding",
                                                    "communication", "machine"};
+// By PredictionFigures::seconds.
+inline constexpr std::string_view kPredictedCauseNames[] = {
+    "packing", "cp_sharding", "pipeline", "communication"};
 // By CalibrationFigures.
 inline constexpr std::string_view kScaleApplied = "applied";
 inline constexpr std::string_view kScaleMeasured = "measured";
 inline constexpr std::string_view kScaleSuggested = "suggested";
-
-enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 
 enum class Metric : uint8_t {
   kBuildInfo,
@@ -48,6 +46,7 @@ enum class Metric : uint8_t {
   kStoreCommitFailures,
   kStoreRecords,
   kStoreBytes,
+  kStoreSize,
   kDocumentsAccepted,
   kTokensAccepted,
   kBufferedDocuments,
@@ -64,7 +63,12 @@ enum class Metric : uint8_t {
   kStepMeanWorkload,
   kStepImbalance,
   kStepFill,
+  kStepFillSquares,
   kStepLongDocumentShare,
+  kPredictedSteps,
+  kPredictedStep,
+  kPredictedEvenStep,
+  kPredictedExcess,
   kQueueDocuments,
   kQueueTokens,
   kQueueOldest,
@@ -77,6 +81,7 @@ enum class Metric : uint8_t {
   kNextStep,
   kDurableSteps,
   kKeptSteps,
+  kReadySteps,
   kPayloadBytes,
   kSubscribers,
   kMaxLag,
@@ -96,46 +101,23 @@ enum class Metric : uint8_t {
   kEvenSeconds,
   kExcess,
   kAttentionOverPredicted,
+  kLateWindowSteps,
+  kLateRankSteps,
+  kLateRankSeconds,
   kCostAttentionScale,
   kCostLinearScale,
   kCostObservations,
   kCostSeparable,
   kCostCalibrations,
-  kProcessStartTime,
-  kProcessCpu,
-  kProcessResidentMemory,
-  kProcessVirtualMemory,
-  kProcessOpenFds,
-  kProcessMaxFds,
   kEnd,  // not one: how many there are
-};
-
-struct LabelNames {
-  std::string_view names[2];  // those not used are empty and last
-};
-
-struct MetricDefinition {
-  Metric metric;
-  std::string_view name;
-  MetricType type;
-  LabelNames labels;
-  std::string_view help;
 };
 
 namespace metric_names_internal {
 
-constexpr MetricDefinition Counter(Metric metric, std::string_view name,
-                                   LabelNames labels, std::string_view help) {
-  return {metric, name, MetricType::kCounter, labels, help};
-}
-constexpr MetricDefinition Gauge(Metric metric, std::string_view name,
-                                 LabelNames labels, std::string_view help) {
-  return {metric, name, MetricType::kGauge, labels, help};
-}
-constexpr MetricDefinition Histogram(Metric metric, std::string_view name,
-                                     LabelNames labels, std::string_view help) {
-  return {metric, name, MetricType::kHistogram, labels, help};
-}
+using metric_table::Counter;
+using metric_table::Gauge;
+using metric_table::Group;
+using metric_table::Histogram;
 
 inline constexpr MetricDefinition kTable[] = {
     Gauge(Metric::kBuildInfo, "evenpack_build_info", {"version"},
@@ -165,6 +147,8 @@ inline constexpr MetricDefinition kTable[] = {
             "Records that the store committed."),
     Counter(Metric::kStoreBytes, "evenpack_store_written_bytes_total", {},
             "Bytes of the records that the store committed."),
+    Gauge(Metric::kStoreSize, "evenpack_store_size_bytes", {},
+          "Size of the store's file and its log; 0 in memory."),
 
     Counter(Metric::kDocumentsAccepted, "evenpack_job_documents_accepted_total",
             {"job", "stream"}, "Documents accepted."),
@@ -203,10 +187,21 @@ inline constexpr MetricDefinition kTable[] = {
         "Slowest over mean micro-batch of each full step, by predicted forward time."),
     Histogram(Metric::kStepFill, "evenpack_job_step_fill_ratio", {"job"},
               "Tokens of each full step over those of a global batch."),
+    Counter(Metric::kStepFillSquares, "evenpack_job_step_fill_ratio_squares_total",
+            {"job"}, "Squares of these ratios, summed: for the spread of tokens."),
     Histogram(
         Metric::kStepLongDocumentShare, "evenpack_job_step_long_document_ratio",
         {"job"},
         "Share of each full step's tokens in documents of a quarter window or more."),
+    Counter(Metric::kPredictedSteps, "evenpack_job_predicted_steps_total", {"job"},
+            "Steps whose time on the whole cluster was predicted."),
+    Counter(Metric::kPredictedStep, "evenpack_job_predicted_step_seconds_total",
+            {"job"}, "Predicted time of these steps, summed."),
+    Counter(Metric::kPredictedEvenStep,
+            "evenpack_job_predicted_even_step_seconds_total", {"job"},
+            "Predicted time of these steps, were they perfectly even, summed."),
+    Counter(Metric::kPredictedExcess, "evenpack_job_predicted_excess_seconds_total",
+            {"job", "cause"}, "Predicted time beyond that, by its cause, summed."),
 
     Gauge(Metric::kQueueDocuments, "evenpack_job_queue_documents", {"job", "queue"},
           "Documents in the delay queue; 0 has the shortest outliers."),
@@ -236,6 +231,8 @@ inline constexpr MetricDefinition kTable[] = {
           "Steps that every DP rank reported durable."),
     Gauge(Metric::kKeptSteps, "evenpack_job_kept_steps", {"job"},
           "Steps that can still be asked for."),
+    Gauge(Metric::kReadySteps, "evenpack_job_ready_steps", {"job"},
+          "Steps decided that no subscriber has been sent."),
     Gauge(Metric::kPayloadBytes, "evenpack_job_payload_bytes", {"job"},
           "Token ids held where the payload travels by value."),
 
@@ -278,6 +275,14 @@ inline constexpr MetricDefinition kTable[] = {
     Histogram(Metric::kAttentionOverPredicted,
               "evenpack_job_attention_over_predicted_ratio", {"job"},
               "Measured over predicted forward attention of each rank and step."),
+    Gauge(Metric::kLateWindowSteps, "evenpack_job_late_window_steps", {"job"},
+          "Last steps of whose attention all ranks have reported, up to 64."),
+    Gauge(Metric::kLateRankSteps, "evenpack_job_late_rank_steps",
+          {"job", "dp_rank", "cp_rank"},
+          "In how many of these steps the rank was the latest."),
+    Gauge(Metric::kLateRankSeconds, "evenpack_job_late_rank_seconds",
+          {"job", "dp_rank", "cp_rank"},
+          "Mean time that it was late in these, of a layer's attention."),
     Gauge(Metric::kCostAttentionScale, "evenpack_job_cost_attention_scale",
           {"job", "scale"},
           "What the cost model's attention is multiplied by: applied, as measured, and "
@@ -290,49 +295,29 @@ inline constexpr MetricDefinition kTable[] = {
           "1 while these tell the two scales apart."),
     Counter(Metric::kCostCalibrations, "evenpack_job_cost_calibrations_total", {"job"},
             "Times that the job set its scales by itself."),
-
-    Gauge(Metric::kProcessStartTime, "process_start_time_seconds", {},
-          "When the process started, in seconds since 1970-01-01 UTC."),
-    Counter(Metric::kProcessCpu, "process_cpu_seconds_total", {},
-            "User and system processor time spent."),
-    Gauge(Metric::kProcessResidentMemory, "process_resident_memory_bytes", {},
-          "Resident memory."),
-    Gauge(Metric::kProcessVirtualMemory, "process_virtual_memory_bytes", {},
-          "Virtual memory."),
-    Gauge(Metric::kProcessOpenFds, "process_open_fds", {},
-          "File descriptors that are open."),
-    Gauge(Metric::kProcessMaxFds, "process_max_fds", {},
-          "File descriptors that may be open."),
 };
+static_assert(metric_table::IsComplete<Metric>(kTable),
+              "a row for each Metric, in order");
 
-constexpr bool InOrder() {
-  for (size_t i = 0; i < std::size(kTable); ++i) {
-    if (kTable[i].metric != static_cast<Metric>(i)) return false;
-  }
-  return std::size(kTable) == static_cast<size_t>(Metric::kEnd);
-}
-static_assert(InOrder(), "a row for each Metric, in order");
+inline constexpr MetricGroup kGroups[] = {
+    Group("Server", Metric::kBuildInfo),
+    Group("Streams in", Metric::kDocumentsAccepted),
+    Group("Steps out", Metric::kSteps),
+    Group("Waiting documents and sharding", Metric::kQueueDocuments),
+    Group("Progress", Metric::kEpoch),
+    Group("Producers, subscribers and trainers", Metric::kSubscribers),
+};
 
 }  // namespace metric_names_internal
 
 // In the order of the enumeration, which is that of /metrics.
 inline constexpr std::span<const MetricDefinition> kMetrics(
     metric_names_internal::kTable);
+inline constexpr std::span<const MetricGroup> kMetricGroups(
+    metric_names_internal::kGroups);
 
-constexpr const MetricDefinition& DefinitionOf(Metric metric) {
-  return kMetrics[static_cast<size_t>(metric)];
-}
-
-constexpr std::string_view MetricTypeName(MetricType type) {
-  switch (type) {
-    case MetricType::kCounter:
-      return "counter";
-    case MetricType::kGauge:
-      return "gauge";
-    case MetricType::kHistogram:
-      return "histogram";
-  }
-  return "untyped";
+constexpr std::span<const MetricDefinition> DefinitionsOf(Metric /*any*/) {
+  return kMetrics;
 }
 
 }  // namespace evenpack

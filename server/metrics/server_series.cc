@@ -1,7 +1,6 @@
 #include "server/metrics/server_series.h"
 
 #include <cstddef>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "server/metrics/metric_names.h"
@@ -25,18 +24,7 @@ void AddServerSeries(const ServerFigures& server, MetricFamilies& families) {
   families.AddCount(Metric::kStoreCommitFailures, {}, server.store_commit_failures);
   families.AddCount(Metric::kStoreRecords, {}, server.store_records);
   families.AddCount(Metric::kStoreBytes, {}, server.store_bytes);
-}
-
-void AddProcessSeries(const ProcessFigures& process, MetricFamilies& families) {
-  const auto add = [&](Metric metric, std::optional<double> value) {
-    if (value.has_value()) families.AddValue(metric, {}, *value);
-  };
-  add(Metric::kProcessStartTime, process.start_time_seconds);
-  add(Metric::kProcessCpu, process.cpu_seconds);
-  add(Metric::kProcessResidentMemory, process.resident_bytes);
-  add(Metric::kProcessVirtualMemory, process.virtual_bytes);
-  add(Metric::kProcessOpenFds, process.open_fds);
-  add(Metric::kProcessMaxFds, process.max_fds);
+  families.AddCount(Metric::kStoreSize, {}, server.store_size_bytes);
 }
 
 }  // namespace evenpack

@@ -1,15 +1,13 @@
-// The series of the server as a whole and of its process.
+// The series of the server as a whole.
 #ifndef EVENPACK_SERVER_METRICS_SERVER_SERIES_H_
 #define EVENPACK_SERVER_METRICS_SERVER_SERIES_H_
 
 #include "server/metrics/job_figures.h"
 #include "server/metrics/metric_families.h"
-#include "server/metrics/process_figures.h"
 
 namespace evenpack {
 
 void AddServerSeries(const ServerFigures& server, MetricFamilies& families);
-void AddProcessSeries(const ProcessFigures& process, MetricFamilies& families);
 
 }  // namespace evenpack
 

@@ -11,7 +11,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "evenpack/v1/cost.pb.h"
-#include "server/core/cost/cost_spec.h"
 #include "server/core/cost/length_curve.h"
 #include "server/core/cost/named_models.h"
 #include "server/core/document/invalid_field.h"
@@ -193,19 +192,20 @@ absl::StatusOr<int64_t> ReadCostScale(absl::string_view field, double value) {
   return value == 0 ? CostScales::kOne : ReadScale(field, value);
 }
 
+v1::AnalyticCost Paper7B() {
+  v1::AnalyticCost cost;
+  cost.mutable_model()->set_name("7B");
+  cost.mutable_hardware()->set_name("H100");
+  return cost;
+}
+
 absl::StatusOr<KernelLatencyTable> ResolveLatency(const v1::Cost& cost,
                                                   const CostShape& shape) {
   if (cost.kernel_latency().q_lens_size() > 0) {
     return InField("kernel_latency", ReadKernelLatency(cost.kernel_latency()));
   }
-  v1::AnalyticCost analytic;
-  if (cost.has_analytic()) {
-    analytic = cost.analytic();
-  } else {
-    analytic.mutable_model()->set_name("7B");
-    analytic.mutable_hardware()->set_name("H100");
-  }
-  const auto read = ReadAnalytic(analytic, shape);
+  const auto read =
+      ReadAnalytic(cost.has_analytic() ? cost.analytic() : Paper7B(), shape);
   if (!read.ok()) return Under("analytic", read.status());
   return KernelLatencyTable::FromTileModel(read->model, read->hardware,
                                            shape.tensor_parallel);
@@ -229,6 +229,16 @@ absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
 absl::StatusOr<KernelLatencyTable> ResolveKernelLatency(const v1::Cost& cost,
                                                         const CostShape& shape) {
   return InField("cost", ResolveLatency(cost, shape));
+}
+
+absl::StatusOr<AnalyticCost> ReadModelled(const v1::Cost& cost,
+                                          const CostShape& shape) {
+  if (cost.has_analytic()) return ReadAnalytic(cost.analytic(), shape);
+  if (cost.has_profiled()) return ReadAnalytic(cost.profiled().linear(), shape);
+  if (cost.quadratic().crossover_tokens() == kDefaultCrossover) {
+    return ReadAnalytic(Paper7B(), shape);
+  }
+  return absl::NotFoundError("cost: it names no model");
 }
 
 absl::StatusOr<KernelLatencyTable> ReadKernelLatency(const v1::KernelLatency& from) {

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/core/cost/cost_scales.h"
+#include "server/core/cost/cost_spec.h"
 #include "server/core/cost/kernel_latency_table.h"
 #include "server/core/cost/model_spec.h"
 #include "server/core/cost/workload_table.h"
@@ -37,6 +38,13 @@ absl::StatusOr<WorkloadTable> ResolveWorkload(const v1::Cost& cost,
 // Of cost.kernel_latency or, where it is empty, of the kernel's tiles.
 absl::StatusOr<KernelLatencyTable> ResolveKernelLatency(const v1::Cost& cost,
                                                         const CostShape& shape);
+
+// The crossover of a quadratic cost that names none: that of 7B on H100.
+inline constexpr uint64_t kDefaultCrossover = 47'000;
+
+// The model and the hardware that the cost names, or of the default crossover 7B on
+// H100. NOT_FOUND: it has neither. INVALID_ARGUMENT naming the field.
+absl::StatusOr<AnalyticCost> ReadModelled(const v1::Cost& cost, const CostShape& shape);
 
 // INVALID_ARGUMENT naming the field, as "slice_ns[3]".
 absl::StatusOr<KernelLatencyTable> ReadKernelLatency(const v1::KernelLatency& from);

@@ -20,7 +20,6 @@
 namespace evenpack {
 namespace {
 
-constexpr uint64_t kDefaultCrossover = 47'000;
 constexpr uint64_t kDefaultNsPerToken = 1'000;
 constexpr double kDefaultBacklogLimit = 4;
 constexpr uint64_t kDefaultStepsAhead = 1024;

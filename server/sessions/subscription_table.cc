@@ -176,13 +176,16 @@ std::vector<std::shared_ptr<Subscriber>> SubscriptionTable::TakeWoken(
 
 SubscriberFigures SubscriptionTable::Figures(const StepWindow& window) const {
   SubscriberFigures figures;
+  uint64_t next = window.begin();
   for (const auto& [claim, subscription] : claims_) {
     const uint64_t lag = window.end() - std::min(subscription->received, window.end());
     ++figures.subscribers;
     figures.total_lag_steps += lag;
     figures.max_lag_steps = std::max(figures.max_lag_steps, lag);
     figures.unused_credits += subscription->UnusedCredits();
+    next = std::max(next, subscription->next);
   }
+  figures.ready_steps = window.end() - std::min(next, window.end());
   return figures;
 }
 

@@ -36,6 +36,8 @@ struct SubscriberFigures {
   uint64_t max_lag_steps = 0;
   uint64_t total_lag_steps = 0;
   uint64_t unused_credits = 0;
+  // Steps that none of them was sent; without one, all that are kept.
+  uint64_t ready_steps = 0;
 };
 
 // Not thread-safe: its owner's lock guards it, and the subscriptions in it.

@@ -31,8 +31,8 @@ class ControlRoom {
   FakeClock& clock() { return clock_; }
   Committer& committer() { return committer_; }
   ControlEnvironment environment() {
-    return {committer_,     store_,        pool_,       clock_,
-            tokens_travel_, payload_root_, calibration_};
+    return {committer_,     store_,        pool_,        clock_,
+            tokens_travel_, payload_root_, calibration_, forecast_};
   }
   // As ControlEnvironment has it: no job's do unless this was called.
   void SetTokensTravel(std::function<bool(const JobSpec&)> travel) {
@@ -49,11 +49,14 @@ class ControlRoom {
   // What another server would make of what the store holds. The two must not both go
   // on.
   std::shared_ptr<Job> RecoverJob(const std::string& name = "job");
+  // As ControlEnvironment has it, for the jobs that are made from here on.
+  void SetForecast(ForecastTermsOf terms) { forecast_ = std::move(terms); }
 
  private:
   std::function<bool(const JobSpec&)> tokens_travel_;
   PayloadRoot payload_root_;
   CalibrationTerms calibration_;
+  ForecastTermsOf forecast_;
   MemoryStore memory_;
   FaultStore store_;
   FakeClock clock_;

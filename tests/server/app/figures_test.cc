@@ -31,7 +31,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   JobRegistry jobs(room.environment(), 10);
   StreamCalls calls{LiveCalls(5), LiveCalls(5), LiveCalls(5)};
   ErrorCounts errors;
-  const Figures figures(jobs, room.committer(), calls, errors);
+  const Figures figures(jobs, room.committer(), room.store(), calls, errors);
   EXPECT_TRUE(figures.Jobs().empty());
   EXPECT_EQ(figures.Server().store_commits, 0U);
 

@@ -118,9 +118,8 @@ TEST_F(JobRecorderTest, OfADrainedJobEverythingAddsUp) {
   EXPECT_EQ(figures.documents_emitted, 500U);
   EXPECT_EQ(figures.tokens_emitted, Sum(lengths));
   EXPECT_EQ(figures.document_delay.count(), 500U);
-  EXPECT_EQ(figures.step_fill.count(), steps);
-  EXPECT_DOUBLE_EQ(figures.step_fill.sum() * 400, static_cast<double>(Sum(lengths)));
-  EXPECT_EQ(figures.long_document_share.count(), steps);
+  EXPECT_EQ(figures.step_fill.count(), figures.steps[0]);
+  EXPECT_EQ(figures.long_document_share.count(), figures.steps[0]);
   EXPECT_EQ(figures.decide_seconds.count(), steps);
   EXPECT_EQ(figures.policy.steps, figures.steps[0]);
   EXPECT_EQ(figures.policy.imbalance.count(), figures.steps[0]);
@@ -128,6 +127,30 @@ TEST_F(JobRecorderTest, OfADrainedJobEverythingAddsUp) {
   uint64_t longer = 0;
   for (const uint32_t length : lengths) longer += length >= 25 ? length : 0;
   EXPECT_EQ(figures.long_document_tokens_emitted, longer);
+}
+
+TEST_F(JobRecorderTest, FillAndItsSquaresTellTheSpreadOfTokensOfFullSteps) {
+  const std::vector<uint32_t> lengths = RandomLengths(7, 500);
+  const auto job = MakeJob(OutlierJob(), lengths);
+  End(*job);
+  double tokens = 0;
+  double squares = 0;
+  double steps = 0;
+  for (uint64_t index = 0; index < Describe(*job)->next_step; ++index) {
+    const auto step = job->FindStep(index).value();
+    if (step->step.kind != StepKind::kFullBatch) continue;
+    const auto of_step = static_cast<double>(step->totals.tokens);
+    tokens += of_step;
+    squares += of_step * of_step;
+    ++steps;
+  }
+  const JobFigures figures = job->Figures();
+  ASSERT_LT(steps, figures.next_step) << "there are others";
+  EXPECT_EQ(figures.step_fill.count(), steps);
+  const double mean = figures.step_fill.sum() / steps;
+  const double mean_square = figures.step_fill_squares / steps;
+  EXPECT_NEAR(mean_square / (mean * mean), squares * steps / (tokens * tokens), 1e-9);
+  EXPECT_GT(mean_square, mean * mean);
 }
 
 TEST_F(JobRecorderTest, DelayIsInGlobalBatchesSinceADocumentsOwn) {
@@ -310,6 +333,7 @@ TEST_F(JobRecorderTest, FiguresOfNowFollowTheJob) {
   EXPECT_EQ(figures.max_lag_steps, 3U);
   EXPECT_EQ(figures.total_lag_steps, 3U);
   EXPECT_EQ(figures.unused_credits, 2U);
+  EXPECT_EQ(figures.ready_steps, 2U);
   EXPECT_EQ(figures.producers, 1U);
   EXPECT_EQ(figures.streams[0].buffered_documents, 32U);
   EXPECT_TRUE(figures.streams[0].full);

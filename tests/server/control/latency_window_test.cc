@@ -173,5 +173,38 @@ TEST_F(LatencyWindowTest, WithdrawnStepsAreReportedAnew) {
   EXPECT_EQ(Figures().steps, 3U);
 }
 
+TEST_F(LatencyWindowTest, TheRanksThatWereLatestMostOftenAreTold) {
+  // (1, 0) is late in three steps, (0, 1) in one by more; one step is incomplete.
+  for (const uint64_t index : {0U, 1U, 2U, 3U}) {
+    const StepPointer step = MakeStep(index);
+    const bool first = index == 0;
+    Report(step, 0, 0, 4000);
+    Report(step, 0, 1, first ? 40000 : 4000);
+    Report(step, 1, 0, first ? 4000 : 12000);
+    Report(step, 1, 1, 4000);
+  }
+  Report(MakeStep(4), 0, 0, 90000);
+  const ExcessFigures figures = Figures();
+  EXPECT_EQ(figures.window_steps, 4U);
+  ASSERT_EQ(figures.late_ranks.size(), 2U);
+  EXPECT_EQ(figures.late_ranks[0].dp_rank, 1U);
+  EXPECT_EQ(figures.late_ranks[0].cp_rank, 0U);
+  EXPECT_EQ(figures.late_ranks[0].steps, 3U);
+  EXPECT_DOUBLE_EQ(figures.late_ranks[0].mean_seconds, 48e-6);
+  EXPECT_EQ(figures.late_ranks[1].cp_rank, 1U);
+  EXPECT_EQ(figures.late_ranks[1].steps, 1U);
+  EXPECT_DOUBLE_EQ(figures.late_ranks[1].mean_seconds, 216e-6);
+  // With the steps their lateness goes.
+  window_.Withdraw(1);
+  EXPECT_EQ(Figures().window_steps, 1U);
+  EXPECT_EQ(Figures().late_ranks.size(), 1U);
+}
+
+TEST_F(LatencyWindowTest, AnEvenStepHasNoLateRank) {
+  ReportAll(MakeStep(0));
+  EXPECT_EQ(Figures().window_steps, 1U);
+  EXPECT_THAT(Figures().late_ranks, IsEmpty());
+}
+
 }  // namespace
 }  // namespace evenpack

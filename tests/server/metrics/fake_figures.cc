@@ -24,7 +24,12 @@ JobFigures FilledJob(std::string name) {
   job.original.mean_workload_seconds = 712.5;
   job.original.imbalance.Observe(1.4375, 4);
   job.step_fill.Observe(0.96875, 5);
+  job.step_fill_squares = 4.75;
   job.long_document_share.Observe(0.375, 6);
+  job.prediction.steps = 721;
+  job.prediction.step_seconds = 722.5;
+  job.prediction.even_seconds = 723.5;
+  job.prediction.seconds = {724.5, 725.5, 726.5, 727.5};
   job.document_delay.Observe(0, 7);
   job.document_delay.Observe(10, 2);
   job.shardings = {801, 802, 803, 804};
@@ -33,6 +38,7 @@ JobFigures FilledJob(std::string name) {
   job.next_step = 902;
   job.durable_steps = 903;
   job.kept_steps = 904;
+  job.ready_steps = 906;
   job.payload_bytes = 905;
   job.subscribers = 1001;
   job.max_lag_steps = 1002;
@@ -52,6 +58,8 @@ JobFigures FilledJob(std::string name) {
   job.excess.even_seconds = 1202.5;
   job.excess.seconds = {1203.5, 1204.5, 1205.5, 1206.5};
   job.excess.attention_over_predicted.Observe(0.875, 13);
+  job.excess.window_steps = 64;
+  job.excess.late_ranks = {{3, 1, 40, 0.125}, {0, 2, 9, 0.0625}};
   job.calibration.applied = {1.5, 1.25};
   job.calibration.measured = {2.25, 1.375};
   job.calibration.suggested = {1.875, 1.375};
@@ -73,6 +81,7 @@ ServerFigures FilledServer() {
   server.store_commit_failures = 6;
   server.store_records = 7;
   server.store_bytes = 8;
+  server.store_size_bytes = 9;
   for (size_t code = 0; code < server.errors_by_code.size(); ++code) {
     server.errors_by_code[code] = 20 + code;
   }

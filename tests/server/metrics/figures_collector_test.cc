@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/metrics/job_series.h"
 #include "server/metrics/metric_names.h"
+#include "server/metrics/process_metric_names.h"
 #include "tests/server/metrics/fake_figures.h"
 
 namespace evenpack {
@@ -36,9 +37,12 @@ TEST(FiguresCollectorTest, EveryMetricHasASeries) {
   figures.jobs = {FilledJob("j")};
   const std::vector<prometheus::MetricFamily> families =
       FiguresCollector(figures, FilledOptions()).Collect();
-  ASSERT_EQ(families.size(), kMetrics.size());
-  for (size_t i = 0; i < families.size(); ++i) {
+  ASSERT_EQ(families.size(), kMetrics.size() + kProcessMetrics.size());
+  for (size_t i = 0; i < kMetrics.size(); ++i) {
     EXPECT_EQ(families[i].name, kMetrics[i].name);
+  }
+  for (size_t i = 0; i < kProcessMetrics.size(); ++i) {
+    EXPECT_EQ(families[kMetrics.size() + i].name, kProcessMetrics[i].name);
   }
 }
 

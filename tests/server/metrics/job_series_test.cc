@@ -109,8 +109,31 @@ TEST(JobSeriesTest, QueuesBeyondAreSummedAndTheirOldestIsTheGreatest) {
   EXPECT_THAT(text, HasSubstr("queue_oldest_batches{job=\"j\",queue=\"other\"} 9\n"));
 }
 
+TEST(JobSeriesTest, AJobWithoutPredictionsHasNoSeriesOfThem) {
+  JobFigures job = testing::FilledJob("j");
+  EXPECT_THAT(TextOf(job), HasSubstr("_predicted_excess_seconds_total{job=\"j\",cause="
+                                     "\"pipeline\"} 726.5\n"));
+  job.prediction = {};
+  EXPECT_THAT(TextOf(job), Not(HasSubstr("_job_predicted_")));
+}
+
+TEST(JobSeriesTest, LateRanksAreNamedByTheirPlace) {
+  const std::string text = TextOf(testing::FilledJob("j"));
+  const std::string labels = "{job=\"j\",dp_rank=\"3\",cp_rank=\"1\"} ";
+  EXPECT_THAT(text, HasSubstr("\nevenpack_job_late_rank_steps" + labels + "40\n"));
+  EXPECT_THAT(text, HasSubstr("\nevenpack_job_late_rank_seconds" + labels + "0.125\n"));
+}
+
 TEST(JobSeriesTest, NoJobExceedsTheBudget) {
   JobFigures job = JobWithStreams(1000);
+  const JobFigures filled = testing::FilledJob("j");
+  job.prediction = filled.prediction;
+  job.excess = filled.excess;
+  job.excess.late_ranks.resize(LateRankFigures::kMost);
+  for (uint32_t i = 0; i < LateRankFigures::kMost; ++i) {
+    job.excess.late_ranks[i].dp_rank = i;
+  }
+  job.calibration = filled.calibration;
   job.queues.assign(1000, {1, 2, 3});
   job.subscribers = 1000;
   job.producers = 1000;

@@ -28,15 +28,16 @@ TEST(MetricFamiliesTest, WritesTypeHelpAndLabelsByTheirDefinition) {
 
 TEST(MetricFamiliesTest, KeepsTheOrderOfTheDefinitionsNotOfTheCalls) {
   MetricFamilies families;
-  families.AddValue(Metric::kProcessOpenFds, {}, 2);
+  families.AddValue(Metric::kStoreSize, {}, 2);
   families.AddCount(Metric::kJobs, {}, 1);
   EXPECT_EQ(TextOf(std::move(families)),
             "# HELP evenpack_jobs Jobs that exist.\n"
             "# TYPE evenpack_jobs gauge\n"
             "evenpack_jobs 1\n"
-            "# HELP process_open_fds File descriptors that are open.\n"
-            "# TYPE process_open_fds gauge\n"
-            "process_open_fds 2\n");
+            "# HELP evenpack_store_size_bytes Size of the store's file and its log; 0 "
+            "in memory.\n"
+            "# TYPE evenpack_store_size_bytes gauge\n"
+            "evenpack_store_size_bytes 2\n");
 }
 
 TEST(MetricFamiliesTest, AHistogramsBucketsAreCumulative) {

@@ -3,56 +3,51 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
+#include <iterator>
 #include <set>
-#include <string>
+#include <span>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "gpu_worker/metrics/worker_metric_names.h"
 #include "server/core/document/step.h"
 #include "server/metrics/job_figures.h"
+#include "server/metrics/process_metric_names.h"
 
 namespace evenpack {
 namespace {
 
-// A row of the table of docs/metrics.md.
-std::string RowOf(const MetricDefinition& metric) {
-  std::string labels;
-  for (const std::string_view label : metric.labels.names) {
-    if (label.empty()) continue;
-    absl::StrAppend(&labels, labels.empty() ? "" : ", ", std::string(label));
+// Those of all programs.
+std::vector<MetricDefinition> AllMetrics() {
+  std::vector<MetricDefinition> all;
+  for (const std::span<const MetricDefinition> table :
+       {kMetrics, kProcessMetrics, worker::kWorkerMetrics}) {
+    all.insert(all.end(), table.begin(), table.end());
   }
-  return absl::StrCat("| `", std::string(metric.name), "` | ",
-                      std::string(MetricTypeName(metric.type)), " | ", labels, " | ",
-                      std::string(metric.help), " |");
-}
-
-TEST(MetricNamesTest, TheTablesOfTheDocumentationHaveTheSameMetricsInTheSameOrder) {
-  std::ifstream file(EVENPACK_SOURCE_DIR "/docs/metrics.md");
-  std::vector<std::string> documented;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("| `")) documented.push_back(line);
-  }
-  std::vector<std::string> expected;
-  for (const MetricDefinition& metric : kMetrics) expected.push_back(RowOf(metric));
-  EXPECT_EQ(documented, expected);
+  return all;
 }
 
 TEST(MetricNamesTest, NoTwoMetricsShareAName) {
   std::set<std::string_view> names;
-  for (const MetricDefinition& metric : kMetrics) {
+  for (const MetricDefinition& metric : AllMetrics()) {
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
   }
 }
 
 TEST(MetricNamesTest, NamesFollowTheRulesThatPromtoolDoesNotKnow) {
   for (const MetricDefinition& metric : kMetrics) {
-    EXPECT_TRUE(metric.name.starts_with("evenpack_") ||
-                metric.name.starts_with("process_"))
-        << metric.name;
+    EXPECT_TRUE(metric.name.starts_with("evenpack_")) << metric.name;
+    EXPECT_FALSE(metric.name.starts_with("evenpack_worker_")) << metric.name;
     EXPECT_EQ(metric.name.starts_with("evenpack_job_"), metric.labels.names[0] == "job")
         << metric.name;
+  }
+  for (const MetricDefinition& metric : kProcessMetrics) {
+    EXPECT_TRUE(metric.name.starts_with("process_")) << metric.name;
+  }
+  for (const MetricDefinition& metric : worker::kWorkerMetrics) {
+    EXPECT_TRUE(metric.name.starts_with("evenpack_worker_")) << metric.name;
+  }
+  for (const MetricDefinition& metric : AllMetrics()) {
     EXPECT_EQ(metric.name.ends_with("_total"), metric.type == MetricType::kCounter)
         << metric.name;
     EXPECT_TRUE(metric.help.ends_with(".")) << metric.name;
@@ -67,6 +62,7 @@ TEST(MetricNamesTest, StepKindsAreNamedAsTheEngineNamesThem) {
   }
   EXPECT_EQ(std::size(kShardingNames), JobFigures().shardings.size());
   EXPECT_EQ(std::size(kCauseNames), JobFigures().excess.seconds.size());
+  EXPECT_EQ(std::size(kPredictedCauseNames), JobFigures().prediction.seconds.size());
 }
 
 }  // namespace

@@ -30,16 +30,5 @@ TEST(ServerSeriesTest, NamesErrorsByTheirCodeAndLeavesOutOk) {
   EXPECT_THAT(text, Not(HasSubstr("code=\"OK\"")));
 }
 
-TEST(ServerSeriesTest, LeavesOutWhatTheSystemDoesNotTell) {
-  ProcessFigures process;
-  process.open_fds = 3;
-  MetricFamilies families;
-  AddProcessSeries(process, families);
-  EXPECT_EQ(TextOf(std::move(families)),
-            "# HELP process_open_fds File descriptors that are open.\n"
-            "# TYPE process_open_fds gauge\n"
-            "process_open_fds 3\n");
-}
-
 }  // namespace
 }  // namespace evenpack

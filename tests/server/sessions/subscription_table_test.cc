@@ -446,6 +446,7 @@ TEST_F(SubscriptionTableTest, FiguresCountLagAndUnusedCredits) {
   EXPECT_EQ(figures.max_lag_steps, 6U);
   EXPECT_EQ(figures.total_lag_steps, 2U + 6U + 6U);
   EXPECT_EQ(figures.unused_credits, 6U + 16U + 16U);
+  EXPECT_EQ(figures.ready_steps, 0U) << "one was sent all of them";
   EXPECT_TRUE(ended->end.has_value());
 }
 
@@ -455,6 +456,16 @@ TEST_F(SubscriptionTableTest, FiguresOfNobodyAreZero) {
   EXPECT_EQ(figures.max_lag_steps, 0U);
   EXPECT_EQ(figures.total_lag_steps, 0U);
   EXPECT_EQ(figures.unused_credits, 0U);
+  EXPECT_EQ(figures.ready_steps, 0U);
+}
+
+TEST_F(SubscriptionTableTest, ReadyStepsAreThoseBeyondTheFastestSubscriber) {
+  rig_.PublishSteps(6);
+  EXPECT_EQ(table_.Figures(rig_.window).ready_steps, 6U) << "that are kept";
+  const auto fast = AddWithCredits(4);
+  EXPECT_EQ(TakeAll(fast).size(), 4U);
+  const auto slow = Add(1, {}, "slow", false);
+  EXPECT_EQ(table_.Figures(rig_.window).ready_steps, 2U);
 }
 
 }  // namespace
