@@ -68,4 +68,12 @@ absl::StatusOr<std::optional<PreparedStep>> PreparedSteps::Next() {
   return taken;
 }
 
+uint64_t PreparedSteps::waiting() const {
+  MutexLock lock(mutex_);
+  // The end, or an error, is the last.
+  const bool ends =
+      !entries_.empty() && (!entries_.back().ok() || !entries_.back()->has_value());
+  return entries_.size() - (ends ? 1 : 0);
+}
+
 }  // namespace evenpack::worker

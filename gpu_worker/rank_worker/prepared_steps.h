@@ -51,6 +51,9 @@ class PreparedSteps {
   // final, as Consumer::Next and PrepareStep.
   absl::StatusOr<std::optional<PreparedStep>> Next();
 
+  // Steps that wait, now. From any thread.
+  uint64_t waiting() const;
+
  private:
   using Entry = absl::StatusOr<std::optional<PreparedStep>>;
 
@@ -63,7 +66,7 @@ class PreparedSteps {
   const PreparedFor of_;
   const size_t ahead_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   // The last one stays: the end, or an error.
   std::deque<Entry> entries_ EVENPACK_GUARDED_BY(mutex_);

@@ -45,10 +45,9 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
             return OpenGlooEndpoint(group);
           },
           options.patience),
-      executor_(rendezvous_, engine, options.executor,
-                [consumer = consumer_.get()](uint64_t step, const StepTimes& times) {
-                  Report(step, times, *consumer);
-                }),
+      executor_(
+          rendezvous_, engine, options.executor,
+          [this](uint64_t step, const StepTimes& times) { Executed(step, times); }),
       steps_(*consumer_, {*options.steps.cp_rank, cp_size, options.shape},
              options.prepared_ahead) {}
 
@@ -76,6 +75,21 @@ absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
   if (!member.ok()) return member.status();
   return std::unique_ptr<RankWorker>(new RankWorker(
       *std::move(consumer), *std::move(member), options, cp_size, engine));
+}
+
+void RankWorker::Executed(uint64_t step, const StepTimes& times) {
+  Report(step, times, *consumer_);
+  MutexLock lock(mutex_);
+  work_.Add(times);
+}
+
+RankFigures RankWorker::figures() const {
+  RankFigures figures;
+  figures.prepared_steps = steps_.waiting();
+  figures.group = rendezvous_.standing();
+  MutexLock lock(mutex_);
+  figures.work = work_;
+  return figures;
 }
 
 void RankWorker::Cancel() {

@@ -33,8 +33,10 @@
 #include "gpu_worker/communicator/gloo_endpoint.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/rank_worker/prepared_steps.h"
+#include "gpu_worker/rank_worker/rank_figures.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "gpu_worker/steps/group_executor.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
 
@@ -54,7 +56,7 @@ struct RankWorkerOptions {
   std::chrono::nanoseconds patience = kDefaultPatience;
 };
 
-// Not thread-safe, but for Cancel().
+// Not thread-safe, but for Cancel() and figures().
 class RankWorker {
  public:
   // Returns once the server has said what the job is. `engine` must outlive the worker.
@@ -72,6 +74,9 @@ class RankWorker {
   // Has what blocks return an error, now and later.
   void Cancel();
 
+  // From any thread.
+  RankFigures figures() const;
+
   uint32_t cp_size() const { return cp_size_; }
   // For durable marks and reports.
   client::Consumer& consumer() { return *consumer_; }
@@ -82,8 +87,13 @@ class RankWorker {
              const RankWorkerOptions& options, uint32_t cp_size,
              AttentionEngine& engine);
 
+  // Of a step that no rank will do again.
+  void Executed(uint64_t step, const StepTimes& times);
+
   const uint32_t cp_size_;
   const std::unique_ptr<client::Consumer> consumer_;
+  mutable Mutex mutex_;
+  ExecutedWork work_ EVENPACK_GUARDED_BY(mutex_);
   GroupRendezvous rendezvous_;
   GroupExecutor executor_;
   PreparedSteps steps_;

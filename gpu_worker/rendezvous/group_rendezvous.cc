@@ -109,6 +109,7 @@ void GroupRendezvous::ReportLost(const absl::Status& why) {
   if (final_.has_value()) return;
   if (communicator_ != nullptr) communicator_->Abort(why);
   communicator_ = nullptr;
+  if (stands_) ++losses_;
   stands_ = false;
   absl::StatusOr<std::unique_ptr<Endpoint>> endpoint = open_();
   if (!endpoint.ok()) {
@@ -140,6 +141,11 @@ absl::StatusOr<GroupEpoch> GroupRendezvous::Await(uint64_t after) {
 void GroupRendezvous::Lose(uint64_t epoch, const absl::Status& why) {
   MutexLock lock(mutex_);
   if (epoch == epoch_ && communicator_ != nullptr) ReportLost(why);
+}
+
+GroupStanding GroupRendezvous::standing() const {
+  MutexLock lock(mutex_);
+  return {epoch_, stands_, losses_};
 }
 
 }  // namespace evenpack::worker

@@ -30,6 +30,15 @@ struct GroupEpoch {
   std::shared_ptr<Communicator> communicator;
 };
 
+struct GroupStanding {
+  // The last in which it was told to connect; 0 before the first.
+  uint64_t epoch = 0;
+  // All ranks are connected to each other.
+  bool connected = false;
+  // Epochs that have ended since, though all ranks were connected.
+  uint64_t losses = 0;
+};
+
 // Thread-safe.
 class GroupRendezvous {
  public:
@@ -58,6 +67,8 @@ class GroupRendezvous {
   // Ends the membership and aborts the exchanges: all that block return.
   void Cancel();
 
+  GroupStanding standing() const;
+
  private:
   void Run();
   // False where the membership is over.
@@ -74,7 +85,7 @@ class GroupRendezvous {
   const std::chrono::nanoseconds farewell_;
   const std::unique_ptr<client::GroupMember> member_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   // For the next epoch; null while it is being connected, and once it is.
   std::unique_ptr<Endpoint> endpoint_ EVENPACK_GUARDED_BY(mutex_);
@@ -86,6 +97,7 @@ class GroupRendezvous {
   std::shared_ptr<Communicator> communicator_ EVENPACK_GUARDED_BY(mutex_);
   // All ranks are connected.
   bool stands_ EVENPACK_GUARDED_BY(mutex_) = false;
+  uint64_t losses_ EVENPACK_GUARDED_BY(mutex_) = 0;
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
 
   std::thread thread_;

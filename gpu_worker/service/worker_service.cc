@@ -93,6 +93,8 @@ class WorkerServer::Rooms {
     return absl::OkStatus();
   }
 
+  SidecarStatus status() const { return sidecar_.status(); }
+
  private:
   Sidecar sidecar_;
   Handlers handlers_;
@@ -102,6 +104,8 @@ class WorkerServer::Rooms {
 
 WorkerServer::WorkerServer(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
 WorkerServer::~WorkerServer() = default;
+
+SidecarStatus WorkerServer::status() const { return rooms_->status(); }
 
 absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(
     const client::Client& client, const WorkerServerOptions& options) {

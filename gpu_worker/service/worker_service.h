@@ -30,6 +30,9 @@ class WorkerServer {
   WorkerServer(const WorkerServer&) = delete;
   WorkerServer& operator=(const WorkerServer&) = delete;
 
+  // Thread-safe.
+  SidecarStatus status() const;
+
  private:
   class Rooms;
   explicit WorkerServer(std::unique_ptr<Rooms> rooms);

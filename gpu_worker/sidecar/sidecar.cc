@@ -40,7 +40,7 @@ void Sidecar::OnDetached() {
     trainer_.reset();
     if (opening_.has_value()) opening_->request_stop();
     while (opening_.has_value()) changed_.Wait(mutex_);
-    ended = std::move(session_);
+    ended = TakeSession();
     arena_.reset();
   }
   ended.reset();
@@ -97,12 +97,21 @@ absl::StatusOr<OpenedSession> Sidecar::OpenSession(const std::string& token,
                                         opening->stop));
 }
 
+std::unique_ptr<WorkerSession> Sidecar::TakeSession() {
+  if (session_ != nullptr) {
+    const RankFigures figures = session_->figures();
+    ended_work_.Add(figures.work);
+    ended_losses_ += figures.group.losses;
+  }
+  return std::move(session_);
+}
+
 absl::Status Sidecar::CloseSession(const std::string& token) {
   std::unique_ptr<WorkerSession> ended;
   {
     MutexLock lock(mutex_);
     if (absl::Status status = CheckToken(token); !status.ok()) return status;
-    ended = std::move(session_);
+    ended = TakeSession();
   }
   if (ended != nullptr) ended->Close();
   return absl::OkStatus();
@@ -117,7 +126,10 @@ SidecarStatus Sidecar::status() const {
     const client::ConsumerOptions& steps = session_->options().steps;
     status.session = {steps.job, steps.dp_rank, steps.cp_rank.value_or(0),
                       session_->cp_size(), session_->progress()};
+    status.figures = session_->figures();
   }
+  status.figures.work.Add(ended_work_);
+  status.figures.group.losses += ended_losses_;
   return status;
 }
 

@@ -56,6 +56,9 @@ struct SidecarStatus {
     RingProgress progress;
   };
   std::optional<Session> session;
+  // Work and losses of all sessions, those that have ended among them; the rest of the
+  // one that is open.
+  RankFigures figures;
 };
 
 // Thread-safe.
@@ -92,6 +95,8 @@ class Sidecar final : public AttachHandler {
   absl::StatusOr<OpenedSession> EndOpening(
       absl::StatusOr<std::unique_ptr<WorkerSession>> session);
   uint64_t ScratchBytes() const EVENPACK_REQUIRES(mutex_);
+  // The one that is open, if there is one, for its end.
+  std::unique_ptr<WorkerSession> TakeSession() EVENPACK_REQUIRES(mutex_);
 
   client::Client client_;
   const SidecarOptions options_;
@@ -103,6 +108,9 @@ class Sidecar final : public AttachHandler {
   // While a session is being opened: its end is asked for by it.
   std::optional<std::stop_source> opening_ EVENPACK_GUARDED_BY(mutex_);
   std::unique_ptr<WorkerSession> session_ EVENPACK_GUARDED_BY(mutex_);
+  // Of sessions that were taken.
+  ExecutedWork ended_work_ EVENPACK_GUARDED_BY(mutex_);
+  uint64_t ended_losses_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // The arena has a session, or had one: what is submitted in it counts on.
   bool used_ EVENPACK_GUARDED_BY(mutex_) = false;
 };

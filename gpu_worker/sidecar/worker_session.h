@@ -45,6 +45,7 @@ class WorkerSession {
   const RankWorkerOptions& options() const { return options_; }
   uint32_t cp_size() const { return worker_->cp_size(); }
   RingProgress progress() const { return executor_->progress(); }
+  RankFigures figures() const { return worker_->figures(); }
 
  private:
   WorkerSession(RankWorkerOptions options, std::shared_ptr<Arena> arena,

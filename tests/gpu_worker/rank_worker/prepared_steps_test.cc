@@ -91,6 +91,15 @@ TEST_F(PreparedStepsTest, AnErrorComesAfterTheStepsBeforeItAndIsFinal) {
   }
 }
 
+TEST_F(PreparedStepsTest, CountsStepsThatWaitAndNotTheEnd) {
+  Expect(1, std::optional<RankStep>());
+  PreparedSteps steps(consumer_, of_, 4);
+  EXPECT_LE(steps.waiting(), 1U);
+  ASSERT_TRUE(steps.Next()->has_value());
+  ASSERT_FALSE(steps.Next()->has_value());
+  EXPECT_EQ(steps.waiting(), 0U);
+}
+
 TEST_F(PreparedStepsTest, DestroyingItCancelsAConsumerThatHasMore) {
   EXPECT_CALL(consumer_, Next).WillRepeatedly(Return(std::optional<RankStep>(Step(0))));
   EXPECT_CALL(consumer_, Cancel);

@@ -95,6 +95,10 @@ TEST_F(GroupOfOneTest, IsConnectedInTheFirstEpoch) {
   EXPECT_EQ(epoch->epoch, 1U);
   EXPECT_EQ(epoch->communicator->size(), 1U);
   EXPECT_EQ(group->Await()->communicator, epoch->communicator);
+  const GroupStanding standing = group->standing();
+  EXPECT_EQ(standing.epoch, 1U);
+  EXPECT_TRUE(standing.connected);
+  EXPECT_EQ(standing.losses, 0U);
 }
 
 TEST_F(GroupOfOneTest, FormsAnewOnceAnExchangeFailed) {
@@ -108,6 +112,11 @@ TEST_F(GroupOfOneTest, FormsAnewOnceAnExchangeFailed) {
   group->Lose(1, why);
   EXPECT_EQ(group->Await(1)->epoch, 2U);
   EXPECT_EQ(opened_, 2);
+  EXPECT_EQ(group->standing().epoch, 2U);
+  EXPECT_EQ(group->standing().losses, 1U);
+  group->Cancel();
+  EXPECT_FALSE(group->standing().connected);
+  EXPECT_EQ(group->standing().losses, 1U) << "it has left of its own accord";
 }
 
 TEST_F(GroupOfOneTest, FormsAnewWhereAPeerDidNotCome) {
@@ -115,6 +124,7 @@ TEST_F(GroupOfOneTest, FormsAnewWhereAPeerDidNotCome) {
   const auto group = Start();
   EXPECT_EQ(group->Await()->epoch, 2U);
   EXPECT_EQ(opened_, 2);
+  EXPECT_EQ(group->standing().losses, 0U) << "it was never connected";
 }
 
 TEST_F(GroupOfOneTest, AnEndpointThatCannotBeOpenedIsFinal) {

@@ -66,6 +66,13 @@ TEST(WorkerSessionTest, ExecutesTheJobsStepsFromTheFirstThatIsWanted) {
   }
   EXPECT_EQ(a.session().progress().step, 3U);
   EXPECT_EQ(b.session().progress().submissions, 6U);
+  const RankFigures figures = a.session().figures();
+  EXPECT_EQ(figures.work.steps, 3U);
+  EXPECT_EQ(figures.work.micro_batches, 0U) << "no pass was asked for";
+  EXPECT_EQ(figures.prepared_steps, 0U);
+  EXPECT_EQ(figures.group.epoch, 1U);
+  EXPECT_TRUE(figures.group.connected);
+  EXPECT_EQ(figures.group.losses, 0U);
   a.Submit(SubmissionKind::kBeginStep, 4);
   EXPECT_THAT(a.Wait(), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("drained")));
 }
