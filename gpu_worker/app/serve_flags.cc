@@ -41,6 +41,10 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
           ->capture_default_str(),
       AddNumber(app, "--patience-seconds", options.patience_seconds, 1, kMostSeconds,
                 "how long a lost rank of the group is waited for"),
+      app.add_option("--http-listen", options.http_listen,
+                     "HOST:PORT of /metrics, /healthz and /readyz; default: no HTTP "
+                     "port")
+          ->type_name("HOST:PORT"),
   };
   for (CLI::Option* option : others) option->needs(serve);
   for (CLI::Option* option : AddLogFlags(app, options.log_level, options.log_format)) {

@@ -25,6 +25,8 @@ struct ServeOptions {
   uint32_t trainer_user = 0;
   uint64_t memory_bytes = uint64_t{8} << 30;
   uint64_t patience_seconds = 1800;
+  // HOST:PORT; empty: no HTTP port.
+  std::string http_listen;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
 };

@@ -15,8 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/client.h"
+#include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
+#include "server/metrics/process_figures.h"
 #include "server/runtime/log.h"
+#include "server/web/http_server.h"
+#include "server/web/operator_pages.h"
 
 namespace evenpack::worker {
 namespace {
@@ -38,6 +42,24 @@ WorkerServerOptions OptionsOf(const WorkerOptions& options) {
   of.sidecar.threads = options.threads;
   of.sidecar.memory_bytes = serve.memory_bytes;
   return of;
+}
+
+// Null without one. `server` outlives it.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const WorkerServer& server,
+                                                      const ServeOptions& options) {
+  if (options.http_listen.empty()) return nullptr;
+  const auto text = [&server, memory_bytes = options.memory_bytes] {
+    return WorkerMetricsText(
+        {EVENPACK_VERSION, server.status(), memory_bytes, ReadProcessFigures()});
+  };
+  // Both sockets are there before this port is.
+  return HttpServer::Start(options.http_listen,
+                           OperatorPages(text, [] { return true; }));
+}
+
+void Print(const std::string& line) {
+  std::fputs(absl::StrCat(line, "\n").c_str(), stdout);
+  std::fflush(stdout);
 }
 
 // The signal that ends the worker. A handler, since OpenBLAS has begun threads before
@@ -82,9 +104,11 @@ absl::Status Serve(const WorkerOptions& options) {
   const absl::StatusOr<std::unique_ptr<WorkerServer>> server =
       WorkerServer::Start(*client, OptionsOf(options));
   if (!server.ok()) return server.status();
-  std::fputs(absl::StrCat("serving at ", options.serve.socket_folder, "\n").c_str(),
-             stdout);
-  std::fflush(stdout);
+  const absl::StatusOr<std::unique_ptr<HttpServer>> http =
+      StartHttp(**server, options.serve);
+  if (!http.ok()) return http.status();
+  if (*http != nullptr) Print(absl::StrCat("http listening on ", (*http)->address()));
+  Print(absl::StrCat("serving at ", options.serve.socket_folder));
   EndSignal::Await();
   Log(LogLevel::kInfo, "ending");
   return absl::OkStatus();

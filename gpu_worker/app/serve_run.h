@@ -7,8 +7,8 @@
 
 namespace evenpack::worker {
 
-// Prints "serving at FOLDER" once both sockets are there; returns after SIGTERM or
-// SIGINT. Once.
+// Prints "http listening on HOST:PORT", where it is to have that port, and "serving at
+// FOLDER" once both sockets are there; returns after SIGTERM or SIGINT. Once.
 absl::Status Serve(const WorkerOptions& options);
 
 }  // namespace evenpack::worker

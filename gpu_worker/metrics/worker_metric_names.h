@@ -40,7 +40,7 @@ inline constexpr MetricDefinition kTable[] = {
     Counter(WorkerMetric::kSteps, "evenpack_worker_steps_total", {},
             "Steps executed that no rank will do again."),
     Counter(WorkerMetric::kMicroBatches, "evenpack_worker_micro_batches_total", {},
-            "Micro-batches with tokens in these steps."),
+            "Micro-batches executed in these steps."),
     Counter(WorkerMetric::kForwardSeconds, "evenpack_worker_forward_seconds_total", {},
             "Time of attention's forward passes in these steps, waits apart."),
     Counter(WorkerMetric::kBackwardSeconds, "evenpack_worker_backward_seconds_total",

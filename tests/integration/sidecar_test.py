@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from child_process import wait_until
 from evenpack.v1 import cost_profile_pb2, latency_pb2
 from evenpack.v1 import worker_service_pb2 as pb
 from health_client import SERVING, check
-from server_process import ServerProcess
+from server_process import ANY_PORT, ServerProcess
 from worker_service_process import PROGRAM, WorkerServiceProcess
 
 BAD_INPUT = 2
@@ -137,6 +138,40 @@ class SidecarTest(AttentionTestCase):
 
         wait_until(is_idle, "the trainer is detached")
 
+    def test_counts_what_it_executes(self) -> None:
+        self.create(2)
+        workers = [
+            self.enterContext(
+                WorkerServiceProcess(
+                    self.server.grpc_address,
+                    *("--memory", "100MB"),
+                    http_listen=ANY_PORT,
+                )
+            )
+            for _ in range(2)
+        ]
+        first = workers[0]
+        self.assertEqual(first.page("/healthz"), "ok\n")
+        self.assertEqual(first.page("/readyz"), "ready\n")
+        self.assertNotIn("evenpack_worker_session_info{", first.page("/metrics"))
+        self.assertEqual(first.metric("evenpack_worker_steps_total"), 0)
+        group = [
+            self.start_trainer(worker, cp, f"m{cp}")
+            for cp, worker in enumerate(workers)
+        ]
+        self.check_all(group)
+
+        def is_idle() -> bool:
+            return first.metric("evenpack_worker_memory_used_bytes") == 0
+
+        wait_until(is_idle, "the trainer is detached")
+        # What the session did still counts.
+        self.assertEqual(first.metric("evenpack_worker_steps_total"), self.steps)
+        for name in ("micro_batches", "forward_seconds", "backward_seconds"):
+            self.assertGreater(first.metric(f"evenpack_worker_{name}_total"), 0)
+        self.assertEqual(first.metric("evenpack_worker_group_connected"), 0)
+        self.assertGreater(first.metric("process_resident_memory_bytes"), 0)
+
     def test_ends_when_it_is_told_to(self) -> None:
         create_job(self.server, 1)
         worker = self.start_worker()
@@ -207,6 +242,23 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual(opened.forward_bytes_per_row, 3 * row + 4 * 4)
         self.assertEqual(opened.backward_bytes_per_row, 3 * row)
 
+    def test_shows_the_session_that_is_open(self) -> None:
+        started = WorkerServiceProcess(
+            self.server.grpc_address, "--memory", "2MB", http_listen=ANY_PORT
+        )
+        worker = self.enterContext(started)
+        attached = attach(worker.folder, 1 << 20)
+        worker.stub.OpenSession(request_of(attached, cp_rank=1))
+        labels = 'job="job",dp_rank="0",cp_rank="1"'
+        info = f"evenpack_worker_session_info{{{labels}}}"
+        self.assertEqual(worker.metric(info), 1)
+        self.assertEqual(worker.metric("evenpack_worker_memory_used_bytes"), 1 << 20)
+        self.assertEqual(worker.metric("evenpack_worker_memory_limit_bytes"), 2 << 20)
+        # The other rank never comes.
+        self.assertEqual(worker.metric("evenpack_worker_group_connected"), 0)
+        attached.connection.close()
+        wait_until(lambda: info not in worker.page("/metrics"), "the session has ended")
+
     def test_an_arena_has_one_session(self) -> None:
         attached = self.attach()
         self.worker.stub.OpenSession(request_of(attached))
@@ -256,6 +308,7 @@ class RefusalTest(unittest.TestCase):
     def test_flags_that_cannot_work(self) -> None:
         folder = ["--socket-folder", self.worker.folder]
         server = ["--server", self.server.grpc_address]
+        own = self.enterContext(tempfile.TemporaryDirectory())
         cases = [
             ([], BAD_INPUT, "0 modes were given; accepted: --selftest"),
             (["--serve", *folder], BAD_INPUT, "--server: missing"),
@@ -264,6 +317,11 @@ class RefusalTest(unittest.TestCase):
             (["--serve", *server, "--socket-folder", "/nowhere"], BAD_INPUT, "nowhere"),
             (["--serve", *server, *folder, "--memory", "much"], BAD_INPUT, "--memory"),
             (["--serve", *server, *folder], FAILED, "a process listens at"),
+            (
+                ["--serve", *server, "--socket-folder", own, "--http-listen", "here"],
+                BAD_INPUT,
+                "http-listen: 'here'",
+            ),
         ]
         for flags, status, message in cases:
             with self.subTest(flags=flags):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+import urllib.request
 from pathlib import Path
 from types import TracebackType
 
 import grpc
-from child_process import ChildProcess
+from child_process import DEADLINE, ChildProcess
 from deadline_channel import open_channel
 from evenpack.v1 import worker_service_pb2_grpc as rpc
 
@@ -19,7 +20,11 @@ class WorkerServiceProcess(ChildProcess):
     """Serves when it is made. Leaving the context kills it."""
 
     def __init__(
-        self, server_address: str, *flags: str, folder: str | None = None
+        self,
+        server_address: str,
+        *flags: str,
+        folder: str | None = None,
+        http_listen: str | None = None,
     ) -> None:
         """Starts it, in a folder of its own or one that another has left."""
         self._own = tempfile.TemporaryDirectory() if folder is None else None
@@ -30,10 +35,15 @@ class WorkerServiceProcess(ChildProcess):
                 "--serve",
                 *("--server", server_address),
                 *("--socket-folder", self.folder),
+                *(("--http-listen", http_listen) if http_listen else ()),
                 *flags,
             ]
         )
         line = self.next_line() or ""
+        self.http_address = ""
+        if http_listen:
+            self.http_address = line.removeprefix("http listening on ")
+            line = self.next_line() or ""
         if line != f"serving at {self.folder}":
             message = f"'{line}'; {self.stderr()}"
             super().__exit__(None, None, None)
@@ -42,6 +52,21 @@ class WorkerServiceProcess(ChildProcess):
             f"unix:{Path(self.folder) / 'worker.sock'}"
         )
         self.stub: rpc.WorkerServiceStub = rpc.WorkerServiceStub(self.channel)
+
+    def page(self, path: str) -> str:
+        """The text of a page of its HTTP port."""
+        url = f"http://{self.http_address}{path}"
+        with urllib.request.urlopen(url, timeout=DEADLINE) as response:
+            text: str = response.read().decode()
+            return text
+
+    def metric(self, series: str) -> float:
+        """The value of one series, named as /metrics writes it."""
+        for line in self.page("/metrics").splitlines():
+            name, _, value = line.rpartition(" ")
+            if name == series:
+                return float(value)
+        raise AssertionError(f"/metrics has no series {series}")
 
     def __exit__(
         self,

@@ -34,14 +34,15 @@ TEST(ServeFlagsTest, HaveDefaults) {
   EXPECT_EQ(serve.trainer_user, geteuid());
   EXPECT_EQ(serve.memory_bytes, uint64_t{8} << 30);
   EXPECT_EQ(serve.patience_seconds, 1800U);
+  EXPECT_EQ(serve.http_listen, "");
   EXPECT_EQ(serve.log_level, LogLevel::kInfo);
 }
 
 TEST(ServeFlagsTest, ReadWhatIsGiven) {
-  const auto command = ReadWorkerCommand(
-      Serving({"--trainer-user", "77", "--memory", "3GB", "--patience-seconds", "5",
-               "--log-level", "error", "--log-format", "json", "--host", "10.0.0.1",
-               "--group-timeout-seconds", "9", "--threads", "3"}));
+  const auto command = ReadWorkerCommand(Serving(
+      {"--trainer-user", "77", "--memory", "3GB", "--patience-seconds", "5",
+       "--log-level", "error", "--log-format", "json", "--host", "10.0.0.1",
+       "--group-timeout-seconds", "9", "--threads", "3", "--http-listen", "[::]:0"}));
   ASSERT_THAT(command, IsOk());
   const ServeOptions& serve = command->options.serve;
   EXPECT_EQ(serve.trainer_user, 77U);
@@ -52,6 +53,7 @@ TEST(ServeFlagsTest, ReadWhatIsGiven) {
   EXPECT_EQ(command->options.host, "10.0.0.1");
   EXPECT_EQ(command->options.group_timeout_seconds, 9U);
   EXPECT_EQ(command->options.threads, 3U);
+  EXPECT_EQ(serve.http_listen, "[::]:0");
 }
 
 TEST(ServeFlagsTest, RefuseByNameWhatTheyDoNotTake) {
@@ -68,6 +70,7 @@ TEST(ServeFlagsTest, RefuseByNameWhatTheyDoNotTake) {
            Row{Serving({"--patience-seconds", "0"}), "--patience-seconds"},
            Row{Serving({"--log-level", "loud"}), "--log-level"},
            Row{{"--server", "a:1"}, "--serve"},
+           Row{{"--selftest", "--http-listen", "a:1"}, "--serve"},
            Row{Serving({"--selftest"}), "2 modes"},
        }) {
     EXPECT_THAT(ReadWorkerCommand(row.arguments),

@@ -1,11 +1,9 @@
-// Prometheus' own tool reads what is exported.
+#include "tests/server/metrics/promtool.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
@@ -18,35 +16,10 @@
 namespace evenpack {
 namespace {
 
+using testing::CheckMetrics;
 using ::testing::HasSubstr;
-
-struct Outcome {
-  int status = 0;
-  std::string output;
-};
-
-// Runs `promtool ARGUMENTS INPUT` of package prometheus, INPUT being a file with
-// `text`.
-Outcome RunPromtool(const std::string& arguments, const std::string& text) {
-  std::string directory = ::testing::TempDir() + "/promtool_test_XXXXXX";
-  if (mkdtemp(directory.data()) == nullptr) return {-1, "no temporary directory"};
-  const std::string in = directory + "/in";
-  const std::string out = directory + "/out";
-  std::ofstream(in) << text;
-  Outcome outcome;
-  outcome.status =
-      std::system(("promtool " + arguments + in + " >" + out + " 2>&1").c_str());
-  std::ifstream file(out);
-  outcome.output.assign((std::istreambuf_iterator<char>(file)), {});
-  unlink(in.c_str());
-  unlink(out.c_str());
-  rmdir(directory.c_str());
-  return outcome;
-}
-
-Outcome CheckMetrics(const std::string& text) {
-  return RunPromtool("check metrics <", text);
-}
+using testing::PromtoolOutcome;
+using testing::RunPromtool;
 
 // The blocks of docs/metrics.md that are marked as PromQL, for a job called 7b.
 std::vector<std::string> DocumentedQueries() {
@@ -75,7 +48,7 @@ TEST(PromtoolTest, HasNothingToSayAboutFilledFigures) {
                   testing::FilledJob("say \"hi\"\\\nto {Zoë}, x=\"1\"} 2 #")};
   figures.server = testing::FilledServer();
   const std::string text = FiguresCollector(figures, testing::FilledOptions()).Text();
-  const Outcome outcome = CheckMetrics(text);
+  const PromtoolOutcome outcome = CheckMetrics(text);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "");
 }
@@ -94,7 +67,7 @@ TEST(PromtoolTest, AcceptsTheQueriesOfTheDocumentation) {
     rules += absl::StrCat(i == 0 ? "" : ",", "{record: query_", i, ", expr: '",
                           queries[i], "'}");
   }
-  const Outcome outcome = RunPromtool("check rules ", rules + "]}]\n");
+  const PromtoolOutcome outcome = RunPromtool("check rules ", rules + "]}]\n");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
 }
 
