@@ -351,6 +351,9 @@ void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
 void Job::AfterCommit() {
   Wake(shown_.TakeWoken());
   recorder_.AddQueued();
+  if (!recorder_.AreForecastsDue()) return;
+  environment_.pool.Run(
+      [self = shared_from_this()] { self->recorder_.AddForecasts(); });
 }
 
 void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {

@@ -99,7 +99,7 @@ void JobRecorder::AddStep(const NewStep& step) {
   figures_.decide_seconds.Observe(step.decide_seconds);
   AddDocuments(step);
   AddBalance(step);
-  AddForecast(*step.step);
+  if (forecasts_.size() < kMostForecasts) forecasts_.push_back(step.step);
 }
 
 void JobRecorder::AddDocuments(const NewStep& step) {
@@ -135,21 +135,39 @@ void JobRecorder::AddBalance(const NewStep& step) {
   }
 }
 
-void JobRecorder::AddForecast(const PublishedStep& step) {
-  const std::optional<StepPrediction> prediction = forecast_.Predict(step);
-  if (!prediction.has_value()) return;
+bool JobRecorder::AreForecastsDue() {
+  MutexLock lock(mutex_);
+  return forecasts_.size() >= kForecastsDue;
+}
+
+void JobRecorder::AddForecasts() {
+  MutexLock forecast_lock(forecast_mutex_);
+  std::vector<std::shared_ptr<const PublishedStep>> steps;
+  {
+    MutexLock lock(mutex_);
+    steps.swap(forecasts_);
+  }
+  for (const auto& step : steps) {
+    const std::optional<StepPrediction> prediction = forecast_.Predict(*step);
+    if (!prediction.has_value()) continue;
+    MutexLock lock(mutex_);
+    AddForecast(*prediction);
+  }
+}
+
+void JobRecorder::AddForecast(const StepPrediction& prediction) {
   // What comes out below zero by a little would let a counter fall.
   const auto seconds = [](int64_t ns) {
     return static_cast<double>(std::max<int64_t>(ns, 0)) * kNanosecond;
   };
   PredictionFigures& figures = figures_.prediction;
   ++figures.steps;
-  figures.step_seconds += seconds(prediction->step_ns);
-  figures.even_seconds += seconds(prediction->bound_ns);
-  figures.seconds[0] += seconds(prediction->packing_ns);
-  figures.seconds[1] += seconds(prediction->cp_sharding_ns);
-  figures.seconds[2] += seconds(prediction->pipeline_ns);
-  figures.seconds[3] += seconds(prediction->communication_ns);
+  figures.step_seconds += seconds(prediction.step_ns);
+  figures.even_seconds += seconds(prediction.bound_ns);
+  figures.seconds[0] += seconds(prediction.packing_ns);
+  figures.seconds[1] += seconds(prediction.cp_sharding_ns);
+  figures.seconds[2] += seconds(prediction.pipeline_ns);
+  figures.seconds[3] += seconds(prediction.communication_ns);
 }
 
 void JobRecorder::AddFull(const JobSpec& spec, const StepBalance& balance) {
@@ -181,6 +199,7 @@ void JobRecorder::CountDelivery(double seconds) {
 
 JobFigures JobRecorder::Figures() {
   AddQueued();
+  AddForecasts();
   MutexLock lock(mutex_);
   return figures_;
 }

@@ -2,7 +2,9 @@
 #ifndef EVENPACK_SERVER_CONTROL_JOB_RECORDER_H_
 #define EVENPACK_SERVER_CONTROL_JOB_RECORDER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +32,10 @@ class JobRecorder {
   // takes should not come between a commit and those who wait for it.
   void Queue(JobChange change, double commit_seconds);
   void AddQueued();
+  // Whether so many steps wait for AddForecasts() to predict their time that it should,
+  // on a thread that can spare some milliseconds. Figures() predicts those that wait.
+  bool AreForecastsDue();
+  void AddForecasts();
   // `predicted_ns`: one for each of the report's micro-batches.
   void Add(const LatencyReport& report, std::span<const int64_t> predicted_ns);
   void CountDelivery(double seconds);
@@ -48,17 +54,26 @@ class JobRecorder {
   void AddStep(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddDocuments(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddBalance(const NewStep& step) EVENPACK_REQUIRES(mutex_);
-  void AddForecast(const PublishedStep& step) EVENPACK_REQUIRES(mutex_);
+  void AddForecast(const StepPrediction& prediction) EVENPACK_REQUIRES(mutex_);
   void AddFull(const JobSpec& spec, const StepBalance& balance)
       EVENPACK_REQUIRES(mutex_);
 
   Mutex queue_mutex_;
   std::vector<Queued> queue_ EVENPACK_GUARDED_BY(queue_mutex_);
 
-  // Taken before the other, or alone.
+  // Steps that wait for their prediction: due, and how many there may be at most;
+  // further ones go without.
+  static constexpr size_t kForecastsDue = 8;
+  static constexpr size_t kMostForecasts = 32;
+  // Held while steps are predicted; taken before the others, or alone.
+  Mutex forecast_mutex_;
+  StepForecast forecast_ EVENPACK_GUARDED_BY(forecast_mutex_);
+
+  // Taken before queue_mutex_, or alone.
   Mutex mutex_;
   JobFigures figures_ EVENPACK_GUARDED_BY(mutex_);
-  StepForecast forecast_ EVENPACK_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const PublishedStep>> forecasts_
+      EVENPACK_GUARDED_BY(mutex_);
   // What `original` makes of the same documents, in the present epoch.
   std::optional<OriginalShadow> shadow_ EVENPACK_GUARDED_BY(mutex_);
 };

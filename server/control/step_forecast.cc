@@ -22,11 +22,12 @@ ClusterSpec ClusterOf(const JobSpec& spec, double peak_flops) {
   return cluster;
 }
 
-// At most as much as a pass may take.
+// At most as much as a part of a pass may take (PassCost).
 int64_t Scaled(int64_t ns, int64_t ppm) {
   constexpr double kOne = CostScales::kOne;
+  constexpr double kMost = static_cast<double>(kMaxPassNs) / 4;
   const double scaled = static_cast<double>(ns) * static_cast<double>(ppm) / kOne;
-  return std::llround(std::min(scaled, static_cast<double>(kMaxPassNs / 4)));
+  return std::llround(std::min(scaled, kMost));
 }
 
 void Scale(const CostScales& scales, PassCost& cost) {
@@ -34,6 +35,17 @@ void Scale(const CostScales& scales, PassCost& cost) {
   cost.mean_attention_ns = Scaled(cost.mean_attention_ns, scales.attention_ppm);
   cost.linear_ns = Scaled(cost.linear_ns, scales.linear_ppm);
   cost.head_ns = Scaled(cost.head_ns, scales.linear_ppm);
+}
+
+bool IsItsTurn(const PublishedStep& step) {
+  const JobSpec& spec = *step.spec;
+  // Both passes of all stages, and of four evenings-out.
+  uint64_t operations = uint64_t{8} * spec.micro_batches * spec.pipeline_parallel *
+                        spec.policy.balanced.virtual_stages;
+  for (const std::vector<RankLoad>& ranks : step.rank_loads) {
+    for (const RankLoad& load : ranks) operations += 2 * load.slices;
+  }
+  return step.step.index % (operations / StepForecast::kMostOperations + 1) == 0;
 }
 
 }  // namespace
@@ -53,17 +65,6 @@ void StepForecast::Read(const std::shared_ptr<const JobSpec>& spec) {
   absl::StatusOr<ClusterCosts> costs =
       ClusterCosts::Create(terms->model, cluster, spec->kernel_latency);
   if (costs.ok()) costs_ = *std::move(costs);
-}
-
-bool StepForecast::IsItsTurn(const PublishedStep& step) const {
-  const JobSpec& spec = *step.spec;
-  // Both passes of all stages, and of four evenings-out.
-  uint64_t operations = uint64_t{8} * spec.micro_batches * spec.pipeline_parallel *
-                        spec.policy.balanced.virtual_stages;
-  for (const std::vector<RankLoad>& ranks : step.rank_loads) {
-    for (const RankLoad& load : ranks) operations += 2 * load.slices;
-  }
-  return step.step.index % (operations / kMostOperations + 1) == 0;
 }
 
 std::optional<StepPrediction> StepForecast::Predict(const PublishedStep& step) {

@@ -34,9 +34,9 @@ using ForecastTermsOf = std::function<std::optional<ForecastTerms>(const JobSpec
 class StepForecast {
  public:
   // What predicting one step may take on average, in slices of attention and passes of
-  // a pipeline: one or two milliseconds. Of larger steps every second one, or third and
-  // so on, is predicted.
-  static constexpr uint64_t kMostOperations = uint64_t{1} << 16;
+  // a pipeline: some tenths of a millisecond. Of larger steps every second one, or
+  // third and so on, is predicted.
+  static constexpr uint64_t kMostOperations = uint64_t{1} << 15;
 
   // `terms` may be null: no step is predicted.
   explicit StepForecast(ForecastTermsOf terms) : terms_of_(std::move(terms)) {}
@@ -49,7 +49,6 @@ class StepForecast {
 
  private:
   void Read(const std::shared_ptr<const JobSpec>& spec);
-  bool IsItsTurn(const PublishedStep& step) const;
 
   const ForecastTermsOf terms_of_;
   // That the members below were read from: reading a description takes its time.

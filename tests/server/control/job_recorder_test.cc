@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/control/job.h"
+#include "server/core/cost/named_models.h"
 #include "tests/server/control/small_job.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
@@ -151,6 +152,24 @@ TEST_F(JobRecorderTest, FillAndItsSquaresTellTheSpreadOfTokensOfFullSteps) {
   const double mean_square = figures.step_fill_squares / steps;
   EXPECT_NEAR(mean_square / (mean * mean), squares * steps / (tokens * tokens), 1e-9);
   EXPECT_GT(mean_square, mean * mean);
+}
+
+TEST_F(JobRecorderTest, PredictsStepsThatComeOneByOneAllAndOfTooManyAtOnceSome) {
+  room_.SetForecast([](const JobSpec&) {
+    return ForecastTerms{NamedModel("7B").value(), 989e12, {}};
+  });
+  const auto job = MakeJob(SmallJob(), {});
+  for (uint64_t i = 0; i < 40; ++i) {
+    ASSERT_THAT(DoIngest(*job, i * 8, StepsOfDocuments(1)), IsOk());
+  }
+  const uint64_t one_by_one = job->Figures().prediction.steps;
+  EXPECT_GE(one_by_one, 32U);
+  EXPECT_LE(one_by_one, 40U);
+  EXPECT_EQ(job->Figures().prediction.steps, one_by_one) << "each once";
+  ASSERT_THAT(DoIngest(*job, 320, StepsOfDocuments(100)), IsOk());
+  EXPECT_GE(job->Figures().prediction.steps, one_by_one + 32);
+  EXPECT_LT(job->Figures().prediction.steps, 140U);
+  EXPECT_GT(job->Figures().prediction.step_seconds, 0);
 }
 
 TEST_F(JobRecorderTest, DelayIsInGlobalBatchesSinceADocumentsOwn) {
