@@ -1,0 +1,257 @@
+"""Whether the server does its work: process, calls, latencies, both ends of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from job_series import JOB, RATE, of_job, quantile, rate
+from panel_json import Dashboard, Panel, Query, Row
+from server_series import INSTANCE, of_server, process, server_rate
+
+
+def _by_stream(metric: str) -> str:
+    return f"sum by (stream) ({of_job(metric)})"
+
+
+def _latency(title: str, description: str, histogram: str) -> Panel:
+    queries = [
+        Query(quantile(each, histogram), f"p{each * 100:g}")
+        for each in (0.5, 0.9, 0.99)
+    ]
+    return Panel(title, description, "s", queries)
+
+
+def _count(title: str, description: str, unit: str, queries: Sequence[Query]) -> Panel:
+    # A version is in the name alone.
+    named = title == "Version"
+    return Panel(
+        title, description, unit, queries, kind="stat", width=6, height=4, named=named
+    )
+
+
+_SERVER = Row(
+    "Server",
+    [
+        _count(
+            "Servers up",
+            "Servers that answered the last scrape.",
+            "none",
+            [Query('sum(up{job="evenpack-server",instance=~"$instance"})', "up")],
+        ),
+        _count(
+            "Up since",
+            "Time since the server that started last did.",
+            "s",
+            [
+                Query(
+                    f"time() - max({process('process_start_time_seconds')})",
+                    "uptime",
+                )
+            ],
+        ),
+        _count(
+            "Jobs",
+            "Jobs that exist, and those that /metrics leaves out since there are too "
+            "many.",
+            "none",
+            [
+                Query(f"sum({of_server('evenpack_jobs')})", "jobs"),
+                Query(f"sum({of_server('evenpack_jobs_left_out')})", "left out"),
+            ],
+        ),
+        _count(
+            "Version",
+            "Servers by the version that they run.",
+            "none",
+            [
+                Query(
+                    f"count by (version) ({of_server('evenpack_build_info')})",
+                    "{{version}}",
+                )
+            ],
+        ),
+        Panel(
+            "Open calls",
+            "Calls that are open: producers, subscribers, ranks of groups.",
+            "none",
+            [
+                Query(f"sum({of_server('evenpack_ingest_streams')})", "Ingest"),
+                Query(f"sum({of_server('evenpack_step_streams')})", "StreamSteps"),
+                Query(f"sum({of_server('evenpack_group_streams')})", "JoinGroup"),
+            ],
+        ),
+        Panel(
+            "Calls opened",
+            "Many at a steady number of open ones are clients that reconnect.",
+            "ops",
+            [
+                Query(server_rate("evenpack_ingest_streams_opened_total"), "Ingest"),
+                Query(server_rate("evenpack_step_streams_opened_total"), "StreamSteps"),
+                Query(server_rate("evenpack_group_streams_opened_total"), "JoinGroup"),
+            ],
+        ),
+        Panel(
+            "Errors",
+            "Calls and streams that ended with an error, by status code.",
+            "ops",
+            [Query(server_rate("evenpack_errors_total", "code"), "{{code}}")],
+        ),
+        Panel(
+            "Processors",
+            "Processors that the process keeps busy.",
+            "none",
+            [
+                Query(
+                    "sum by (instance) (rate("
+                    f"{process('process_cpu_seconds_total')}[{RATE}]))",
+                    "{{instance}}",
+                )
+            ],
+        ),
+        Panel(
+            "Resident memory",
+            "Memory of the process.",
+            "bytes",
+            [
+                Query(
+                    f"sum by (instance) ({process('process_resident_memory_bytes')})",
+                    "{{instance}}",
+                )
+            ],
+        ),
+        Panel(
+            "File descriptors",
+            "Share of those that the process may open. A client takes one.",
+            "percentunit",
+            [
+                Query(
+                    f"sum by (instance) ({process('process_open_fds')})"
+                    f" / sum by (instance) ({process('process_max_fds')})",
+                    "{{instance}}",
+                )
+            ],
+        ),
+    ],
+)
+
+_LATENCIES = Row(
+    "Latencies of job $job",
+    [
+        _latency(
+            "Deciding a step", "Time to decide a step.", "evenpack_job_decide_seconds"
+        ),
+        _latency(
+            "Committing",
+            "Time to commit a job's events.",
+            "evenpack_job_commit_seconds",
+        ),
+        _latency(
+            "Delivering",
+            "Time from a step decided to handed to a subscriber's transport.",
+            "evenpack_job_delivery_seconds",
+        ),
+    ],
+)
+
+_PRODUCERS = Row(
+    "Producers of job $job",
+    [
+        Panel(
+            "Documents accepted",
+            "Documents accepted, by stream.",
+            "cps",
+            [
+                Query(
+                    rate("evenpack_job_documents_accepted_total", "stream"),
+                    "{{stream}}",
+                )
+            ],
+        ),
+        Panel(
+            "Tokens accepted",
+            "Tokens of the documents accepted, by stream.",
+            "si:tok/s",
+            [Query(rate("evenpack_job_tokens_accepted_total", "stream"), "{{stream}}")],
+        ),
+        Panel(
+            "Buffered tokens",
+            "Tokens accepted that no step has admitted. Where one stream is empty and "
+            "another full, the empty one holds up the job.",
+            "short",
+            [Query(_by_stream("evenpack_job_buffered_tokens"), "{{stream}}")],
+        ),
+        Panel(
+            "Buffered documents",
+            "Documents accepted that no step has admitted.",
+            "short",
+            [Query(_by_stream("evenpack_job_buffered_documents"), "{{stream}}")],
+        ),
+        Panel(
+            "Memory of buffered documents",
+            "Memory of the documents that no step has admitted.",
+            "bytes",
+            [Query(_by_stream("evenpack_job_buffered_bytes"), "{{stream}}")],
+        ),
+        Panel(
+            "Producers",
+            "Producers that are connected.",
+            "none",
+            [Query(f"sum({of_job('evenpack_job_producers')})", "producers")],
+            width=12,
+        ),
+        Panel(
+            "Streams that are full or have ended",
+            "1 while the stream is full and its producers are not read from, or once "
+            "it has ended.",
+            "none",
+            [
+                Query(_by_stream("evenpack_job_stream_full"), "{{stream}}, full"),
+                Query(_by_stream("evenpack_job_stream_ended"), "{{stream}}, ended"),
+            ],
+            width=12,
+        ),
+    ],
+)
+
+_SUBSCRIBERS = Row(
+    "Subscribers of job $job",
+    [
+        Panel(
+            "Subscribers",
+            "Subscribers that are connected.",
+            "none",
+            [Query(f"sum({of_job('evenpack_job_subscribers')})", "subscribers")],
+        ),
+        Panel(
+            "Lag",
+            "Steps decided that subscribers have not received: the slowest, the mean, "
+            "and those that none has been sent. One that asks for none lags without "
+            "the server being late.",
+            "short",
+            [
+                Query(f"max({of_job('evenpack_job_max_lag_steps')})", "slowest"),
+                Query(
+                    f"sum({of_job('evenpack_job_lag_steps')})"
+                    f" / sum({of_job('evenpack_job_subscribers')})",
+                    "mean",
+                ),
+                Query(f"max({of_job('evenpack_job_ready_steps')})", "sent to none"),
+            ],
+        ),
+        Panel(
+            "Steps asked for",
+            "Steps that subscribers have asked for and not been sent: above 0, "
+            "trainers could take more than is decided.",
+            "short",
+            [Query(f"sum({of_job('evenpack_job_unused_credits')})", "credits")],
+        ),
+    ],
+)
+
+DASHBOARD = Dashboard(
+    "evenpack-service-health",
+    "Evenpack / Service health",
+    "The server's process and calls, latencies, producers and subscribers.",
+    [_SERVER, _LATENCIES, _PRODUCERS, _SUBSCRIBERS],
+    [INSTANCE, JOB],
+)
