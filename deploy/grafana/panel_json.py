@@ -12,7 +12,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-# Of the classic dashboard model; Grafana brings older ones up to date by itself.
+# Of the classic dashboard model, that of Grafana 11.6; newer ones bring it up to date.
 SCHEMA_VERSION = 41
 # Columns of Grafana's grid.
 GRID_WIDTH = 24
@@ -274,7 +274,6 @@ def _query_variable(variable: Variable) -> Json:
     made: Json = {
         "current": {},
         "datasource": DATASOURCE,
-        "definition": variable.query,
         "hide": 0,
         "includeAll": variable.includes_all,
         "label": variable.label,
