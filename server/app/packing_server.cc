@@ -32,6 +32,7 @@
 #include "server/store/open_store.h"
 #include "server/web/http_server.h"
 #include "server/web/listen_address.h"
+#include "server/web/live_page.h"
 #include "server/web/operator_pages.h"
 
 namespace evenpack {
@@ -141,8 +142,9 @@ class PackingServer::Rooms {
       calls->WaitUntilNone(end - std::chrono::steady_clock::now());
     }
     const bool closed = CloseGrpc();
-    committer_.Stop();
+    // Its last answers may wait for a commit.
     if (http_ != nullptr) http_->Stop();
+    committer_.Stop();
     return closed;
   }
 
@@ -193,9 +195,11 @@ class PackingServer::Rooms {
 
   absl::Status StartHttp() {
     if (options_.http_listen.empty()) return absl::OkStatus();
-    absl::StatusOr<std::unique_ptr<HttpServer>> http = HttpServer::Start(
-        options_.http_listen, OperatorPages([this] { return collector_.Text(); },
-                                            [this] { return serving_.load(); }));
+    HttpPages pages = OperatorPages([this] { return collector_.Text(); },
+                                    [this] { return serving_.load(); });
+    AddLivePage(PageFiles(), pages);
+    absl::StatusOr<std::unique_ptr<HttpServer>> http =
+        HttpServer::Start(options_.http_listen, std::move(pages));
     if (!http.ok()) return http.status();
     http_ = *std::move(http);
     http_address_ = http_->address();

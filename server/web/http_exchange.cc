@@ -3,6 +3,8 @@
 #include <httplib.h>
 
 #include <exception>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -38,10 +40,22 @@ class TextStream final : public httplib::Stream {
   std::string answer_;
 };
 
+// A request that was read, and the answer that this thread puts into words for it.
+struct Exchanged {
+  std::optional<HttpRequest> request;
+  // Null before it is known.
+  HttpResponse* response = nullptr;
+};
+
+HttpRequest Converted(const httplib::Request& request) {
+  return {request.path, request.params, request.get_header_value("If-None-Match")};
+}
+
 }  // namespace
 
 // The library's server reads and writes whole streams with a blocked thread for each;
-// here it is given streams that never block.
+// here it is given streams that never block. Where a folder is asked, the request goes
+// through it twice: to be read, and to be answered.
 class HttpExchange::Protocol final : private httplib::Server {
  public:
   explicit Protocol(HttpPages pages) : pages_(std::move(pages)) {
@@ -60,14 +74,32 @@ class HttpExchange::Protocol final : private httplib::Server {
     });
   }
 
-  std::string Answer(std::string request) {
-    TextStream stream(std::move(request));
-    bool connection_closed = false;
-    process_request(stream, /*close_connection=*/true, connection_closed, &Restrict);
-    return stream.TakeAnswer();
+  void Answer(std::string request, std::function<void(std::string)> send) {
+    Exchanged exchanged;
+    std::string answer = Exchange(request, exchanged);
+    const HttpFolder* const folder = exchanged.request.has_value()
+                                         ? pages_.FindFolder(exchanged.request->path)
+                                         : nullptr;
+    if (folder == nullptr) return send(std::move(answer));
+    folder->handler(*exchanged.request,
+                    [this, request = std::move(request),
+                     send = std::move(send)](HttpResponse response) {
+                      Exchanged answered;
+                      answered.response = &response;
+                      send(Exchange(request, answered));
+                    });
   }
 
  private:
+  std::string Exchange(const std::string& request, Exchanged& exchanged) {
+    TextStream stream(request);
+    bool connection_closed = false;
+    Exchanged* const outer = std::exchange(current_, &exchanged);
+    process_request(stream, /*close_connection=*/true, connection_closed, &Restrict);
+    current_ = outer;
+    return stream.TakeAnswer();
+  }
+
   // What would let a small request cost much. Ranges that overlap make an answer of any
   // size; Brotli, as the library uses it, takes seconds for a large page.
   static void Restrict(httplib::Request& request) {
@@ -82,22 +114,39 @@ class HttpExchange::Protocol final : private httplib::Server {
       response.set_content("only GET and HEAD are accepted\n", std::string(kPlainText));
       return;
     }
+    if (current_->response != nullptr) return Write(*current_->response, response);
+    current_->request = Converted(request);
+    if (pages_.FindFolder(request.path) != nullptr) return;
     HttpResponse page = pages_.Answer(request.path);
+    Write(page, response);
+  }
+
+  static void Write(HttpResponse& page, httplib::Response& response) {
     response.status = page.status;
     response.body = std::move(page.body);
     response.set_header("Content-Type", page.content_type);
+    for (const auto& [name, value] : page.headers) {
+      response.headers.erase(name);
+      response.set_header(name, value);
+    }
   }
+
+  // What the thread is about: the library passes nothing of ours through.
+  static thread_local Exchanged* current_;
 
   const HttpPages pages_;
 };
+
+thread_local Exchanged* HttpExchange::Protocol::current_ = nullptr;
 
 HttpExchange::HttpExchange(HttpPages pages)
     : protocol_(std::make_unique<Protocol>(std::move(pages))) {}
 
 HttpExchange::~HttpExchange() = default;
 
-std::string HttpExchange::Answer(std::string request) const {
-  return protocol_->Answer(std::move(request));
+void HttpExchange::Answer(std::string request,
+                          std::function<void(std::string)> send) const {
+  protocol_->Answer(std::move(request), std::move(send));
 }
 
 }  // namespace evenpack

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_SERVER_WEB_HTTP_EXCHANGE_H_
 #define EVENPACK_SERVER_WEB_HTTP_EXCHANGE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,8 +18,9 @@ class HttpExchange {
 
   // GET and HEAD of the pages; 405 for other methods, 400 for what isn't HTTP.
   // `request` is the request line and the header fields; a body is not looked at. The
-  // answer ends its connection.
-  std::string Answer(std::string request) const;
+  // answer ends its connection. `send` takes it once: before Answer returns or, where a
+  // folder is asked, from the thread that it answers from, while the exchange is there.
+  void Answer(std::string request, std::function<void(std::string)> send) const;
 
  private:
   class Protocol;

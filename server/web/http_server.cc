@@ -57,7 +57,9 @@ class HttpServer::Serving {
  private:
   void Handle(uint64_t connection, std::string request) {
     workers_.Run([this, connection, request = std::move(request)]() mutable {
-      loop_.Reply(connection, exchange_.Answer(std::move(request)));
+      exchange_.Answer(std::move(request), [this, connection](std::string answer) {
+        loop_.Reply(connection, std::move(answer));
+      });
     });
   }
 

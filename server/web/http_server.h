@@ -52,8 +52,8 @@ class HttpServer {
   const std::string& address() const;
   uint16_t port() const;
 
-  // Closes the port. Requests that are whole are answered first: returns when their
-  // handlers have returned and their clients took the answers, or two seconds later.
+  // Closes the port. Requests that are whole are answered first: returns when they are
+  // and their clients took the answers, or two seconds later.
   // Not from a handler. May be called again.
   void Stop();
 

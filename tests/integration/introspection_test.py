@@ -57,9 +57,9 @@ class HealthTest(unittest.TestCase):
     def test_http_pages(self) -> None:
         for path in ("/healthz", "/readyz"):
             self.assertEqual(self.server.get(path)[0], 200)
-        status, text = self.server.get("/")
+        status, text = self.server.get("/pages")
         self.assertEqual(status, 200)
-        for path in ("/metrics", "/healthz", "/readyz"):
+        for path in ("/", "/metrics", "/healthz", "/readyz", "/page"):
             self.assertIn(path, text)
         self.assertEqual(self.server.get("/nothing")[0], 404)
 

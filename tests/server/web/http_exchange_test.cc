@@ -11,10 +11,19 @@
 namespace evenpack {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
+
+// Of an exchange whose folders answer at once.
+std::string AnswerOf(const HttpExchange& exchange, const std::string& request) {
+  std::string answer;
+  exchange.Answer(request, [&answer](std::string sent) { answer = std::move(sent); });
+  return answer;
+}
 
 std::string Answer(const std::string& request) {
   HttpPages pages;
@@ -26,7 +35,7 @@ std::string Answer(const std::string& request) {
              }});
   pages.Add({"/throws", "a page",
              []() -> HttpResponse { throw std::runtime_error("a secret"); }});
-  return HttpExchange(std::move(pages)).Answer(request);
+  return AnswerOf(HttpExchange(std::move(pages)), request);
 }
 
 TEST(HttpExchangeTest, AGetIsAnsweredWholeAndEndsTheConnection) {
@@ -111,19 +120,78 @@ TEST(HttpExchangeTest, AHandlersExceptionIsAnInternalErrorThatTellsNothing) {
   EXPECT_THAT(answer, Not(HasSubstr("secret")));
 }
 
+TEST(HttpExchangeTest, AFolderIsToldPathAndQueryDecodedAndTheTagThatTheClientHas) {
+  HttpPages pages;
+  HttpRequest told;
+  pages.AddFolder({"/f", "a folder", [&told](const HttpRequest& request, const auto&) {
+                     told = request;
+                   }});
+  AnswerOf(HttpExchange(std::move(pages)),
+           "GET /f/a%20b?x=1&y=%26&x=2&z HTTP/1.1\r\nIf-None-Match: \"t\"\r\n\r\n");
+  EXPECT_EQ(told.path, "/f/a b");
+  EXPECT_THAT(told.query, ElementsAre(Pair("x", "1"), Pair("x", "2"), Pair("y", "&"),
+                                      Pair("z", "")));
+  EXPECT_EQ(told.if_none_match, "\"t\"");
+}
+
+TEST(HttpExchangeTest, AFolderAnswersLaterFromAnyThread) {
+  HttpPages pages;
+  HttpAnswer answer;
+  pages.AddFolder({"/f", "a folder", [&answer](const HttpRequest&, HttpAnswer given) {
+                     answer = std::move(given);
+                   }});
+  const HttpExchange exchange(std::move(pages));
+  std::string sent;
+  const auto send = [&sent](std::string text) { sent = std::move(text); };
+  exchange.Answer("GET /f HTTP/1.1\r\n\r\n", send);
+  EXPECT_EQ(sent, "");
+  std::thread([&answer] { answer({404, "text/x", "none\n"}); }).join();
+  EXPECT_THAT(sent, StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_THAT(sent, EndsWith("\r\n\r\nnone\n"));
+
+  exchange.Answer("HEAD /f HTTP/1.1\r\n\r\n", send);
+  answer({200, "text/x", "some\n"});
+  EXPECT_THAT(sent, HasSubstr("\r\nContent-Length: 5\r\n"));
+  EXPECT_THAT(sent, EndsWith("\r\n\r\n"));
+}
+
+TEST(HttpExchangeTest, AFolderIsNotAskedForWhatIsRefused) {
+  HttpPages pages;
+  pages.AddFolder(
+      {"/f", "a folder", [](const HttpRequest&, const HttpAnswer&) { ADD_FAILURE(); }});
+  const HttpExchange exchange(std::move(pages));
+  EXPECT_THAT(AnswerOf(exchange, "POST /f HTTP/1.1\r\n\r\n"),
+              StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
+  EXPECT_THAT(AnswerOf(exchange, "GET /f\r\n\r\n"),
+              StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+}
+
+TEST(HttpExchangeTest, AResponsesFieldsReplaceThoseOfEveryAnswer) {
+  HttpPages pages;
+  pages.Add({"/a", "a page", []() -> HttpResponse {
+               return {200, "text/x", "", {{"Cache-Control", "no-cache"}, {"X", "1"}}};
+             }});
+  const std::string answer =
+      AnswerOf(HttpExchange(std::move(pages)), "GET /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("\r\nCache-Control: no-cache\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nX: 1\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
+  EXPECT_THAT(answer, Not(HasSubstr("no-store")));
+}
+
 TEST(HttpExchangeTest, AnswersManyAtOnce) {
   HttpPages pages;
   pages.Add({"/a", "a page", []() -> HttpResponse {
                return {200, std::string(kPlainText), std::string(10'000, 'x')};
              }});
   const HttpExchange exchange(std::move(pages));
-  const std::string expected = exchange.Answer("GET /a HTTP/1.1\r\n\r\n");
+  const std::string expected = AnswerOf(exchange, "GET /a HTTP/1.1\r\n\r\n");
   std::vector<std::thread> threads;
   std::vector<int> right(4, 0);
   for (int& count : right) {
     threads.emplace_back([&exchange, &expected, &count] {
       for (int i = 0; i < 100; ++i) {
-        if (exchange.Answer("GET /a HTTP/1.1\r\n\r\n") == expected) ++count;
+        if (AnswerOf(exchange, "GET /a HTTP/1.1\r\n\r\n") == expected) ++count;
       }
     });
   }
