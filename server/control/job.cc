@@ -83,6 +83,19 @@ absl::Status Explained(const Command& command, const absl::Status& status,
   return status;
 }
 
+WaitingCounts CountsOf(const Waiting& waiting) {
+  WaitingCounts counts;
+  counts.queues.reserve(waiting.queues.size());
+  for (const DocumentFifo& queue : waiting.queues) {
+    counts.queues.push_back({queue.size(), queue.tokens()});
+  }
+  counts.left_over.documents = waiting.left_over.size();
+  for (const Document& document : waiting.left_over) {
+    counts.left_over.tokens += document.length;
+  }
+  return counts;
+}
+
 uint64_t TokensOf(const std::vector<Document>& documents) {
   uint64_t tokens = 0;
   for (const Document& document : documents) tokens += document.length;
@@ -284,6 +297,7 @@ bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
   step.decide_seconds = SecondsBetween(start, decided);
   Record(*std::move(event), entry);
   step.admitted = AdmittedByLastStep(state_);
+  step.waiting = CountsOf(state_.waiting);
   change.steps.push_back(std::move(step));
   return true;
 }

@@ -22,6 +22,7 @@
 #include "server/control/committer.h"
 #include "server/control/cost_calibration.h"
 #include "server/control/job_change.h"
+#include "server/control/job_observation.h"
 #include "server/control/job_recorder.h"
 #include "server/control/job_status.h"
 #include "server/control/job_tokens.h"
@@ -136,6 +137,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::StatusOr<CalibrationStatus> Calibration() const;
 
   JobFigures Figures();
+  // What observers see, once all that it tells is committed; from a thread of the pool,
+  // so that what they make of it holds up no commit.
+  void Observe(const ObservationRange& range, const DoneWith<JobObservation>& done);
 
   uint64_t incarnation() const override { return incarnation_; }
   void OnCommitFailed(const absl::Status& status) override;

@@ -42,6 +42,22 @@ struct Marked {
   uint64_t steps = 0;
 };
 
+// What waits to be emitted.
+struct WaitingCounts {
+  struct Queue {
+    uint64_t documents = 0;
+    uint64_t tokens = 0;
+
+    friend bool operator==(const Queue&, const Queue&) = default;
+  };
+  // Delay queues, that of the shortest outliers first.
+  std::vector<Queue> queues;
+  // In no queue.
+  Queue left_over;
+
+  friend bool operator==(const WaitingCounts&, const WaitingCounts&) = default;
+};
+
 struct NewStep {
   std::shared_ptr<const PublishedStep> step;
   // Documents that it admitted, in merged order.
@@ -49,6 +65,8 @@ struct NewStep {
   // Global batches admitted up to and including it.
   uint64_t batches_admitted = 0;
   double decide_seconds = 0;
+  // After it.
+  WaitingCounts waiting = {};
 };
 
 struct JobChange {

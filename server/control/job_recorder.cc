@@ -83,7 +83,11 @@ void JobRecorder::AddQueued() {
 
 void JobRecorder::Add(const Queued& queued) {
   const JobChange& change = queued.change;
-  if (change.reshape.has_value()) SetShape(*change.reshape->spec);
+  if (change.reshape.has_value()) {
+    SetShape(*change.reshape->spec);
+    // A restored job's earlier steps need not be those that it had.
+    history_.Withdraw(change.restored.has_value() ? 0 : change.reshape->from_step);
+  }
   if (change.recosted != nullptr) shadow_->SetWorkload(change.recosted->workload);
   figures_.commit_seconds.Observe(queued.commit_seconds);
   if (change.accepted.has_value()) {
@@ -129,10 +133,34 @@ void JobRecorder::AddBalance(const NewStep& step) {
       MeasureBalance(step.step->step, spec.workload, spec.window);
   figures_.tokens_emitted += balance.tokens;
   figures_.long_document_tokens_emitted += balance.long_document_tokens;
-  if (step.step->step.kind == StepKind::kFullBatch) AddFull(spec, balance);
-  for (const StepBalance& original : shadow_->Add(step.admitted)) {
-    AddTo(figures_.original, original);
+  if (step.step->step.kind == StepKind::kFullBatch) {
+    AddFull(spec, balance);
+    full_steps_.Add(balance.tokens);
   }
+  AddToHistory(step, balance);
+}
+
+void JobRecorder::AddToHistory(const NewStep& step, const StepBalance& balance) {
+  const Step& decided = step.step->step;
+  StepObservation observed;
+  observed.index = decided.index;
+  observed.epoch = decided.epoch;
+  observed.kind = decided.kind;
+  observed.decided = step.step->decided;
+  observed.sizes = SizesOf(decided.micro_batches);
+  observed.imbalance = balance.ImbalanceDegree();
+  observed.long_document_tokens = balance.long_document_tokens;
+  for (const MicroBatch& micro_batch : decided.micro_batches) {
+    observed.documents += static_cast<uint64_t>(std::count_if(
+        micro_batch.documents.begin(), micro_batch.documents.end(), EndsDocument));
+  }
+  observed.waiting = step.waiting;
+  for (const StepBalance& original :
+       shadow_->Add(step.admitted, &observed.original_sizes)) {
+    AddTo(figures_.original, original);
+    observed.original_imbalance = original.ImbalanceDegree();
+  }
+  history_.Add(std::move(observed));
 }
 
 bool JobRecorder::AreForecastsDue() {
@@ -195,6 +223,12 @@ void JobRecorder::Add(const LatencyReport& report,
 void JobRecorder::CountDelivery(double seconds) {
   MutexLock lock(mutex_);
   figures_.delivery_seconds.Observe(seconds);
+}
+
+RecordedSteps JobRecorder::Steps(const ObservationRange& range) {
+  AddQueued();
+  MutexLock lock(mutex_);
+  return {history_.Last(range.steps, range.from_step), full_steps_};
 }
 
 JobFigures JobRecorder::Figures() {

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "server/control/job_change.h"
+#include "server/control/job_observation.h"
 #include "server/control/job_status.h"
 #include "server/control/step_forecast.h"
+#include "server/control/step_history.h"
 #include "server/core/balance/original_shadow.h"
 #include "server/core/balance/step_balance.h"
 #include "server/metrics/job_figures.h"
@@ -42,6 +44,8 @@ class JobRecorder {
 
   // All but what is "now".
   JobFigures Figures();
+  // The last steps that were committed, none of which was withdrawn.
+  RecordedSteps Steps(const ObservationRange& range);
 
  private:
   struct Queued {
@@ -56,6 +60,8 @@ class JobRecorder {
   void AddBalance(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddForecast(const StepPrediction& prediction) EVENPACK_REQUIRES(mutex_);
   void AddFull(const JobSpec& spec, const StepBalance& balance)
+      EVENPACK_REQUIRES(mutex_);
+  void AddToHistory(const NewStep& step, const StepBalance& balance)
       EVENPACK_REQUIRES(mutex_);
 
   Mutex queue_mutex_;
@@ -76,6 +82,8 @@ class JobRecorder {
       EVENPACK_GUARDED_BY(mutex_);
   // What `original` makes of the same documents, in the present epoch.
   std::optional<OriginalShadow> shadow_ EVENPACK_GUARDED_BY(mutex_);
+  StepHistory history_ EVENPACK_GUARDED_BY(mutex_);
+  StepTokenSums full_steps_ EVENPACK_GUARDED_BY(mutex_);
 };
 
 }  // namespace evenpack

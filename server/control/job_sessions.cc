@@ -316,4 +316,24 @@ JobFigures Job::Figures() {
   return figures;
 }
 
+void Job::Observe(const ObservationRange& range, const DoneWith<JobObservation>& done) {
+  Describe([self = shared_from_this(), range,
+            done](const absl::StatusOr<JobStatus>& status) {
+    if (!status.ok()) return done(status.status());
+    self->environment_.pool.Run([self, range, done, status = *status] {
+      JobObservation observed;
+      observed.status = status;
+      observed.recorded = self->recorder_.Steps(range);
+      StepHistory::Steps& steps = observed.recorded.steps;
+      while (!steps.empty() && steps.back()->index >= status.next_step) {
+        steps.pop_back();
+      }
+      observed.figures = self->Figures();
+      observed.subscribers = self->shown_.SlowestSubscribers(kMaxObservedSubscribers);
+      observed.now = self->environment_.clock.Now();
+      done(std::move(observed));
+    });
+  });
+}
+
 }  // namespace evenpack

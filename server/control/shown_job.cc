@@ -223,6 +223,11 @@ uint64_t ShownJob::subscribers() const {
   return subscriptions_.size();
 }
 
+std::vector<SubscriberStatus> ShownJob::SlowestSubscribers(size_t most) const {
+  MutexLock lock(mutex_);
+  return subscriptions_.Slowest(window_, most);
+}
+
 void ShownJob::AddTo(JobFigures& figures) const {
   MutexLock lock(mutex_);
   figures.next_step = window_.end();

@@ -69,6 +69,8 @@ class ShownJob {
   // That of steps to come; null where the job is not shown.
   std::shared_ptr<const JobSpec> spec() const;
   uint64_t subscribers() const;
+  // As SubscriptionTable::Slowest.
+  std::vector<SubscriberStatus> SlowestSubscribers(size_t most) const;
   void AddTo(JobFigures& figures) const;
 
  private:

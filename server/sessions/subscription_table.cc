@@ -21,6 +21,10 @@ absl::Status ClaimTaken(const SubscribeRequest& request) {
       {"CLAIM_TAKEN", {}});
 }
 
+uint64_t LagSteps(const Subscription& subscription, const StepWindow& window) {
+  return window.end() - std::min(subscription.received, window.end());
+}
+
 }  // namespace
 
 absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch) {
@@ -178,7 +182,7 @@ SubscriberFigures SubscriptionTable::Figures(const StepWindow& window) const {
   SubscriberFigures figures;
   uint64_t next = window.begin();
   for (const auto& [claim, subscription] : claims_) {
-    const uint64_t lag = window.end() - std::min(subscription->received, window.end());
+    const uint64_t lag = LagSteps(*subscription, window);
     ++figures.subscribers;
     figures.total_lag_steps += lag;
     figures.max_lag_steps = std::max(figures.max_lag_steps, lag);
@@ -187,6 +191,30 @@ SubscriberFigures SubscriptionTable::Figures(const StepWindow& window) const {
   }
   figures.ready_steps = window.end() - std::min(next, window.end());
   return figures;
+}
+
+std::vector<SubscriberStatus> SubscriptionTable::Slowest(const StepWindow& window,
+                                                         size_t most) const {
+  std::vector<const Subscription*> slowest;
+  slowest.reserve(claims_.size());
+  for (const auto& [claim, subscription] : claims_) {
+    slowest.push_back(subscription.get());
+  }
+  // Claims are in the order of ranks and names, which a stable sort keeps.
+  std::stable_sort(slowest.begin(), slowest.end(),
+                   [&window](const Subscription* a, const Subscription* b) {
+                     return LagSteps(*a, window) > LagSteps(*b, window);
+                   });
+  slowest.resize(std::min(slowest.size(), most));
+  std::vector<SubscriberStatus> told;
+  told.reserve(slowest.size());
+  for (const Subscription* subscription : slowest) {
+    const SubscribeRequest& request = subscription->request;
+    told.push_back({request.dp_rank, request.cp_rank, request.subscriber,
+                    request.sends_durable, subscription->next, subscription->received,
+                    LagSteps(*subscription, window), subscription->UnusedCredits()});
+  }
+  return told;
 }
 
 }  // namespace evenpack

@@ -40,6 +40,20 @@ struct SubscriberFigures {
   uint64_t ready_steps = 0;
 };
 
+// A subscription, now.
+struct SubscriberStatus {
+  uint32_t dp_rank = 0;
+  std::optional<uint32_t> cp_rank;
+  std::string subscriber;
+  bool sends_durable = false;
+  // The step that it is sent next, and how many were received or not asked for.
+  uint64_t next_step = 0;
+  uint64_t received_steps = 0;
+  // Decided and not received.
+  uint64_t lag_steps = 0;
+  uint64_t unused_credits = 0;
+};
+
 // Not thread-safe: its owner's lock guards it, and the subscriptions in it.
 //
 //   asked ──Add──> following ──(newer claim, new epoch, job deleted)──> ending
@@ -73,6 +87,8 @@ class SubscriptionTable {
 
   size_t size() const { return claims_.size(); }
   SubscriberFigures Figures(const StepWindow& window) const;
+  // At most `most`, those that lag most first; of equal ones by rank and name.
+  std::vector<SubscriberStatus> Slowest(const StepWindow& window, size_t most) const;
 
  private:
   struct Claim {

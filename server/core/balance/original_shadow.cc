@@ -10,7 +10,8 @@ OriginalShadow::OriginalShadow(size_t micro_batches, uint32_t window,
                                WorkloadTable workload)
     : micro_batches_(micro_batches), window_(window), workload_(std::move(workload)) {}
 
-std::vector<StepBalance> OriginalShadow::Add(std::span<const Document> admitted) {
+std::vector<StepBalance> OriginalShadow::Add(std::span<const Document> admitted,
+                                             MicroBatchSizes* last) {
   pending_.insert(pending_.end(), admitted.begin(), admitted.end());
   OriginalOptions options;
   options.micro_batches = micro_batches_;
@@ -35,6 +36,7 @@ std::vector<StepBalance> OriginalShadow::Add(std::span<const Document> admitted)
       Step step;
       step.micro_batches = std::move(packing.micro_batches);
       balances.push_back(MeasureBalance(step, workload_, window_));
+      if (last != nullptr) *last = SizesOf(step.micro_batches);
     }
     // What is left over is the end of the list.
     left_over_ = packing.left_over.size();

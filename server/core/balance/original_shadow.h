@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/balance/micro_batch_sizes.h"
 #include "server/core/balance/step_balance.h"
 #include "server/core/cost/workload_table.h"
 #include "server/core/document/document.h"
@@ -31,8 +32,10 @@ class OriginalShadow {
   // merged order, such as those of a full global batch. On average there is more than
   // one step for each global batch, since micro-batches that are filled in order stay
   // partly empty. Steps of left-overs alone, which a job would count apart, are formed
-  // and not returned.
-  std::vector<StepBalance> Add(std::span<const Document> admitted);
+  // and not returned. `last`, where it is given: the micro-batches of the last step
+  // that is returned; as it was where none is.
+  std::vector<StepBalance> Add(std::span<const Document> admitted,
+                               MicroBatchSizes* last = nullptr);
 
  private:
   size_t micro_batches_;

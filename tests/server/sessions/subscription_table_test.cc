@@ -450,6 +450,30 @@ TEST_F(SubscriptionTableTest, FiguresCountLagAndUnusedCredits) {
   EXPECT_TRUE(ended->end.has_value());
 }
 
+TEST_F(SubscriptionTableTest, TheSlowestAreListedFirstAndEqualOnesByRankAndName) {
+  rig_.PublishSteps(6);
+  const auto ahead = AddWithCredits(8);
+  EXPECT_EQ(TakeAll(ahead).size(), 6U);
+  ASSERT_THAT(table_.Received(*ahead, 3), IsOk());
+  Add(1, {}, "behind", true);
+  Add(0, 1, "y", false);
+  Add(0, 1, "x", false);
+  const auto slowest = table_.Slowest(rig_.window, 9);
+  ASSERT_EQ(slowest.size(), 4U);
+  EXPECT_EQ(slowest[0].subscriber, "x");
+  EXPECT_EQ(slowest[0].cp_rank, 1U);
+  EXPECT_EQ(slowest[0].lag_steps, 6U);
+  EXPECT_EQ(slowest[1].subscriber, "y");
+  EXPECT_EQ(slowest[2].subscriber, "behind");
+  EXPECT_EQ(slowest[2].dp_rank, 1U);
+  EXPECT_TRUE(slowest[2].sends_durable);
+  EXPECT_EQ(slowest[3].next_step, 6U);
+  EXPECT_EQ(slowest[3].received_steps, 4U);
+  EXPECT_EQ(slowest[3].lag_steps, 2U);
+  EXPECT_EQ(slowest[3].unused_credits, 6U);
+  EXPECT_EQ(table_.Slowest(rig_.window, 3).back().subscriber, "behind");
+}
+
 TEST_F(SubscriptionTableTest, FiguresOfNobodyAreZero) {
   const SubscriberFigures figures = table_.Figures(rig_.window);
   EXPECT_EQ(figures.subscribers, 0U);

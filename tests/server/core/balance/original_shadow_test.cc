@@ -55,6 +55,22 @@ TEST(OriginalShadowTest, OtherCostsHoldForStepsToComeAndLoseNothing) {
   EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({10}))), ElementsAre(20000));
 }
 
+TEST(OriginalShadowTest, TellsTheMicroBatchesOfTheLastStepWhereOneIsReturned) {
+  OriginalShadow shadow(2, 10, testing::QuadraticWorkload(1'000'000'000, 100));
+  MicroBatchSizes last;
+  last.tokens = {1};
+  EXPECT_THAT(shadow.Add(MakeDocuments({6, 6}), &last), ::testing::IsEmpty());
+  EXPECT_THAT(last.tokens, ElementsAre(1));
+  EXPECT_EQ(shadow.Add(MakeDocuments({9}), &last).size(), 1U);
+  EXPECT_THAT(last.tokens, ElementsAre(6, 6));
+  EXPECT_THAT(last.workload_ns, ElementsAre(6000, 6000));
+  // 9 1 | 10, 10 | 10 and then 3 9 | 9, where the 1 waits.
+  const auto balances = shadow.Add(MakeDocuments({1, 10, 10, 10, 3, 9, 9, 1}), &last);
+  ASSERT_FALSE(balances.empty());
+  EXPECT_EQ(*std::max_element(last.workload_ns.begin(), last.workload_ns.end()),
+            balances.back().max_workload_ns);
+}
+
 struct Sums {
   double degrees = 0;
   double max = 0;
