@@ -27,6 +27,7 @@
 #include "server/service/cost_profile_service.h"
 #include "server/service/field_path.h"
 #include "server/service/forecast_conversion.h"
+#include "server/service/json_api.h"
 #include "server/service/packing_service.h"
 #include "server/service/spec_conversion.h"
 #include "server/store/open_store.h"
@@ -113,9 +114,8 @@ class PackingServer::Rooms {
                LiveCalls(options.max_step_streams),
                LiveCalls(options.max_group_streams)},
         messages_(options.step_cache_bytes),
-        service_(MakePackingService({jobs_, calls_, messages_, errors_, *profiles_})),
-        profile_service_(
-            MakeCostProfileService({jobs_, calls_, messages_, errors_, *profiles_})),
+        service_(MakePackingService(Environment())),
+        profile_service_(MakeCostProfileService(Environment())),
         figures_(jobs_, committer_, *store_, calls_, errors_),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
@@ -153,6 +153,10 @@ class PackingServer::Rooms {
   const std::string& health_address() const { return health_.address(); }
 
  private:
+  ServiceEnvironment Environment() {
+    return {jobs_, calls_, messages_, errors_, *profiles_};
+  }
+
   // A peer that hangs keeps its connection, and what waits for that, until TCP gives
   // up: not so long. False then.
   bool CloseGrpc() {
@@ -198,6 +202,7 @@ class PackingServer::Rooms {
     HttpPages pages = OperatorPages([this] { return collector_.Text(); },
                                     [this] { return serving_.load(); });
     AddLivePage(PageFiles(), pages);
+    AddJsonApi(Environment(), pool_, pages);
     absl::StatusOr<std::unique_ptr<HttpServer>> http =
         HttpServer::Start(options_.http_listen, std::move(pages));
     if (!http.ok()) return http.status();

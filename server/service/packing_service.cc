@@ -8,6 +8,7 @@
 #include "server/service/ingest_call.h"
 #include "server/service/job_calls.h"
 #include "server/service/latency_calls.h"
+#include "server/service/observe_calls.h"
 #include "server/service/steps_call.h"
 #include "server/service/unary_answer.h"
 
@@ -23,8 +24,10 @@ using Streams = Rpc::WithCallbackMethod_Ingest<Rpc::WithRawCallbackMethod_Stream
 using Steps = Rpc::WithCallbackMethod_GetStep<
     Rpc::WithCallbackMethod_Acknowledge<Rpc::WithCallbackMethod_ReportLatency<
         Rpc::WithCallbackMethod_GetLatency<Streams>>>>;
-using Checkpoints =
-    Rpc::WithCallbackMethod_CheckpointJob<Rpc::WithCallbackMethod_RestoreJob<Steps>>;
+using Observations = Rpc::WithCallbackMethod_ObserveJob<
+    Rpc::WithCallbackMethod_ObserveMicroBatch<Steps>>;
+using Checkpoints = Rpc::WithCallbackMethod_CheckpointJob<
+    Rpc::WithCallbackMethod_RestoreJob<Observations>>;
 using History = Rpc::WithCallbackMethod_RewindJob<Rpc::WithCallbackMethod_ForkJob<
     Rpc::WithCallbackMethod_SkipDocuments<Checkpoints>>>;
 using Base = Rpc::WithCallbackMethod_CreateJob<Rpc::WithCallbackMethod_GetJob<
@@ -90,6 +93,15 @@ class PackingService final : public Base {
   }
   Unary* GetLatency(Context* context, const v1::GetLatencyRequest* request,
                     v1::GetLatencyResponse* response) override {
+    return Answered(environment_, context, *request, *response);
+  }
+  Unary* ObserveJob(Context* context, const v1::ObserveJobRequest* request,
+                    v1::ObserveJobResponse* response) override {
+    return Answered(environment_, context, *request, *response);
+  }
+  Unary* ObserveMicroBatch(Context* context,
+                           const v1::ObserveMicroBatchRequest* request,
+                           v1::ObserveMicroBatchResponse* response) override {
     return Answered(environment_, context, *request, *response);
   }
   grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Ingest(

@@ -66,8 +66,7 @@ void AddQuotaFailure(const absl::Status& status, google::rpc::Status& to) {
 
 }  // namespace
 
-grpc::Status ToGrpc(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status to;
   to.set_code(static_cast<int>(status.code()));
   to.set_message(Text(status.message()));
@@ -77,8 +76,13 @@ grpc::Status ToGrpc(const absl::Status& status) {
     AddRetryInfo(to);
   }
   if (absl::IsResourceExhausted(status)) AddQuotaFailure(status, to);
+  return to;
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
   grpc::Status converted;
-  grpc::SetErrorDetails(to, &converted);
+  grpc::SetErrorDetails(ToRpcStatus(status), &converted);
   return converted;
 }
 

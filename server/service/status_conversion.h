@@ -4,6 +4,9 @@
 
 #include "absl/status/status.h"
 
+namespace google::rpc {
+class Status;
+}
 namespace grpc {
 class Status;
 }
@@ -14,6 +17,8 @@ namespace evenpack {
 // a reason that says no more than the code); BadRequest where a field was refused;
 // RetryInfo for UNAVAILABLE; QuotaFailure for RESOURCE_EXHAUSTED.
 grpc::Status ToGrpc(const absl::Status& status);
+// The same as the message; `status` is not OK.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 }  // namespace evenpack
 

@@ -44,23 +44,8 @@ void CopyUnlessZero(const From& from, To& to) {
 
 void AddMicroBatch(const PublishedStep& published, uint32_t index, const StepView& view,
                    v1::MicroBatch& to) {
-  const MicroBatch& micro_batch = published.step.micro_batches[index];
-  to.set_index(index);
-  ToProto(micro_batch.documents, *to.mutable_documents());
-  to.set_tokens(micro_batch.tokens);
-  to.set_padding(micro_batch.padding);
-  to.set_loss_tokens(LossTokens(micro_batch));
-  to.set_sum_squared_lengths(SumOfSquaredLengths(micro_batch));
-  to.set_workload_ns(micro_batch.workload_ns);
-  to.set_digest(DigestBytes(published.micro_batch_digests[index]));
+  ToProto(published, index, to);
   const ShardPlan& plan = published.plans[index];
-  std::vector<uint64_t> rank_tokens;
-  std::vector<uint64_t> rank_padding;
-  for (const RankLoad& load : published.rank_loads[index]) {
-    rank_tokens.push_back(load.tokens);
-    rank_padding.push_back(load.padding);
-  }
-  ToProto(plan, rank_tokens, rank_padding, *to.mutable_plan());
   if (view.cp_rank.has_value() && *view.cp_rank < plan.context_parallel) {
     const RankSlices slices = ExpandRank(plan, *view.cp_rank);
     ToProto(*view.cp_rank, slices, *to.mutable_slices());
@@ -164,6 +149,26 @@ void ToProto(uint32_t cp_rank, const RankSlices& slices, v1::RankSlices& to) {
   to.set_tokens(slices.tokens);
   to.set_padding(slices.padding);
   to.set_digest(DigestBytes(RankSlicesDigest(cp_rank, slices)));
+}
+
+void ToProto(const PublishedStep& published, uint32_t index, v1::MicroBatch& to) {
+  const MicroBatch& micro_batch = published.step.micro_batches[index];
+  to.set_index(index);
+  ToProto(micro_batch.documents, *to.mutable_documents());
+  to.set_tokens(micro_batch.tokens);
+  to.set_padding(micro_batch.padding);
+  to.set_loss_tokens(LossTokens(micro_batch));
+  to.set_sum_squared_lengths(SumOfSquaredLengths(micro_batch));
+  to.set_workload_ns(micro_batch.workload_ns);
+  to.set_digest(DigestBytes(published.micro_batch_digests[index]));
+  const ShardPlan& plan = published.plans[index];
+  std::vector<uint64_t> rank_tokens;
+  std::vector<uint64_t> rank_padding;
+  for (const RankLoad& load : published.rank_loads[index]) {
+    rank_tokens.push_back(load.tokens);
+    rank_padding.push_back(load.padding);
+  }
+  ToProto(plan, rank_tokens, rank_padding, *to.mutable_plan());
 }
 
 void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to) {

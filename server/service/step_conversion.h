@@ -12,6 +12,7 @@
 
 namespace evenpack::v1 {
 class Documents;
+class MicroBatch;
 class RankSlices;
 class ShardPlan;
 class Step;
@@ -33,6 +34,9 @@ absl::Status CheckView(const StepView& view, const JobSpec& spec);
 
 // A rank that the step's epoch doesn't have gets no micro-batches, or no slices.
 void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to);
+
+// A micro-batch without slices and token ids; index below the step's number of them.
+void ToProto(const PublishedStep& published, uint32_t index, v1::MicroBatch& to);
 
 // Parts of it, with what of the message follows from them.
 v1::StepKind ToProto(StepKind kind);

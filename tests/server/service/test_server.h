@@ -36,6 +36,9 @@ class TestServer {
   StreamCalls& calls() { return calls_; }
   CostProfileRegistry& profiles() { return *profiles_; }
   const ErrorCounts& errors() const { return errors_; }
+  ServiceEnvironment environment() {
+    return {jobs_, calls_, messages_, errors_, *profiles_};
+  }
 
   // The unary calls; `response` may be left out.
   grpc::Status Create(const std::string& name, const v1::JobSpec& spec,
@@ -49,10 +52,6 @@ class TestServer {
   void WaitUntilNoCalls();
 
  private:
-  ServiceEnvironment environment() {
-    return {jobs_, calls_, messages_, errors_, *profiles_};
-  }
-
   // As the server has it.
   ControlEnvironment job_environment() {
     room_.SetCalibration({CostScalesOf, IsSelfCalibrating, DescribeWith});

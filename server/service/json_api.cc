@@ -1,0 +1,84 @@
+#include "server/service/json_api.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/service/job_calls.h"
+#include "server/service/json_request.h"
+#include "server/service/json_response.h"
+#include "server/service/observe_calls.h"
+
+namespace evenpack {
+namespace {
+
+v1::ListJobsResponse ResponseTo(const v1::ListJobsRequest&) { return {}; }
+v1::ObserveJobResponse ResponseTo(const v1::ObserveJobRequest&) { return {}; }
+v1::ObserveMicroBatchResponse ResponseTo(const v1::ObserveMicroBatchRequest&) {
+  return {};
+}
+
+// By the Handle() that answers the same call over gRPC.
+template <typename Request>
+void AnswerCall(const ServiceEnvironment& environment, WorkerPool& pool,
+                Request request, const HttpAnswer& answer) {
+  using Response = decltype(ResponseTo(request));
+  struct Call {
+    Request request;
+    Response response;
+  };
+  const auto call = std::make_shared<Call>();
+  call->request = std::move(request);
+  Handle(environment, call->request, call->response,
+         [call, &pool, answer](const absl::Status& status) {
+           pool.Run([call, answer, status] {
+             answer(status.ok() ? JsonOf(call->response) : JsonOf(status));
+           });
+         });
+}
+
+class JsonFolder {
+ public:
+  JsonFolder(const ServiceEnvironment& environment, WorkerPool& pool)
+      : environment_(environment), pool_(pool) {}
+
+  void operator()(const HttpRequest& request, const HttpAnswer& answer) const {
+    absl::StatusOr<JsonRequest> read = ReadJsonRequest(request);
+    if (!read.ok()) return answer(JsonOf(read.status()));
+    if (++*waiting_ > kMaxJsonRequests) {
+      --*waiting_;
+      return answer(JsonOf(absl::UnavailableError(absl::StrCat(
+          "requests: ", kMaxJsonRequests, " wait for the server's store; try again"))));
+    }
+    const HttpAnswer counted = [waiting = waiting_, answer](HttpResponse response) {
+      --*waiting;
+      answer(std::move(response));
+    };
+    std::visit(
+        [this, &counted](auto& call) {
+          AnswerCall(environment_, pool_, std::move(call), counted);
+        },
+        *read);
+  }
+
+ private:
+  const ServiceEnvironment environment_;
+  WorkerPool& pool_;
+  // Copies count together.
+  const std::shared_ptr<std::atomic<int>> waiting_ =
+      std::make_shared<std::atomic<int>>(0);
+};
+
+}  // namespace
+
+void AddJsonApi(const ServiceEnvironment& environment, WorkerPool& pool,
+                HttpPages& pages) {
+  pages.AddFolder({std::string(kJsonFolder), "jobs as JSON (docs/live-page.md)",
+                   JsonFolder(environment, pool)});
+}
+
+}  // namespace evenpack
