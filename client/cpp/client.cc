@@ -72,6 +72,16 @@ absl::StatusOr<v1::GetLatencyResponse> Client::GetLatency(
   return connection_->GetLatency(request);
 }
 
+absl::StatusOr<v1::ObserveJobResponse> Client::ObserveJob(
+    const v1::ObserveJobRequest& request) {
+  return connection_->ObserveJob(request);
+}
+
+absl::StatusOr<v1::ObserveMicroBatchResponse> Client::ObserveMicroBatch(
+    const v1::ObserveMicroBatchRequest& request) {
+  return connection_->ObserveMicroBatch(request);
+}
+
 absl::Status Client::PutCostProfile(const v1::CostProfile& profile) {
   return connection_->PutCostProfile(profile);
 }

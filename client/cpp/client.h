@@ -82,6 +82,12 @@ class Client {
   // What ranks measured of the last steps.
   absl::StatusOr<v1::GetLatencyResponse> GetLatency(
       const v1::GetLatencyRequest& request);
+  // What observers see of a job: its last steps, what waits, who follows.
+  absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
+      const v1::ObserveJobRequest& request);
+  // Whose tokens are whose in a micro-batch.
+  absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
+      const v1::ObserveMicroBatchRequest& request);
 
   // A cost profile, in place of the one of its name. Retried.
   absl::Status PutCostProfile(const v1::CostProfile& profile);

@@ -41,6 +41,10 @@ class Connection {
       const v1::ReportLatencyRequest& request) = 0;
   virtual absl::StatusOr<v1::GetLatencyResponse> GetLatency(
       const v1::GetLatencyRequest& request) = 0;
+  virtual absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
+      const v1::ObserveJobRequest& request) = 0;
+  virtual absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
+      const v1::ObserveMicroBatchRequest& request) = 0;
   virtual absl::Status PutCostProfile(const v1::CostProfile& profile) = 0;
   virtual absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name) = 0;
   virtual absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles() = 0;

@@ -105,6 +105,15 @@ class GrpcStub final : public Stub {
       const v1::GetLatencyRequest& request, const CallOptions& options) override {
     return Call(*stub_, &Service::Stub::GetLatency, request, options);
   }
+  absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
+      const v1::ObserveJobRequest& request, const CallOptions& options) override {
+    return Call(*stub_, &Service::Stub::ObserveJob, request, options);
+  }
+  absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
+      const v1::ObserveMicroBatchRequest& request,
+      const CallOptions& options) override {
+    return Call(*stub_, &Service::Stub::ObserveMicroBatch, request, options);
+  }
   absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) override {
     return Call(*profiles_, &ProfileService::Stub::PutCostProfile, request, options);

@@ -68,6 +68,10 @@ class RetryingConnection final : public Connection {
       const v1::ReportLatencyRequest& request) override;
   absl::StatusOr<v1::GetLatencyResponse> GetLatency(
       const v1::GetLatencyRequest& request) override;
+  absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
+      const v1::ObserveJobRequest& request) override;
+  absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
+      const v1::ObserveMicroBatchRequest& request) override;
   absl::Status PutCostProfile(const v1::CostProfile& profile) override;
   absl::StatusOr<v1::CostProfile> GetCostProfile(const std::string& name) override;
   absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles() override;
@@ -255,6 +259,16 @@ absl::StatusOr<v1::ReportLatencyResponse> RetryingConnection::ReportLatency(
 absl::StatusOr<v1::GetLatencyResponse> RetryingConnection::GetLatency(
     const v1::GetLatencyRequest& request) {
   return Retry(&Stub::GetLatency, request).response;
+}
+
+absl::StatusOr<v1::ObserveJobResponse> RetryingConnection::ObserveJob(
+    const v1::ObserveJobRequest& request) {
+  return Retry(&Stub::ObserveJob, request).response;
+}
+
+absl::StatusOr<v1::ObserveMicroBatchResponse> RetryingConnection::ObserveMicroBatch(
+    const v1::ObserveMicroBatchRequest& request) {
+  return Retry(&Stub::ObserveMicroBatch, request).response;
 }
 
 absl::Status RetryingConnection::PutCostProfile(const v1::CostProfile& profile) {

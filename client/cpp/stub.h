@@ -82,6 +82,10 @@ class Stub {
       const v1::ReportLatencyRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetLatencyResponse> GetLatency(
       const v1::GetLatencyRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
+      const v1::ObserveJobRequest& request, const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
+      const v1::ObserveMicroBatchRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(

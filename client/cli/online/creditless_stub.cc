@@ -100,6 +100,15 @@ class CreditlessStub : public Stub {
       const v1::GetLatencyRequest& request, const CallOptions& options) override {
     return stub_->GetLatency(request, options);
   }
+  absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
+      const v1::ObserveJobRequest& request, const CallOptions& options) override {
+    return stub_->ObserveJob(request, options);
+  }
+  absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
+      const v1::ObserveMicroBatchRequest& request,
+      const CallOptions& options) override {
+    return stub_->ObserveMicroBatch(request, options);
+  }
   absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) override {
     return stub_->PutCostProfile(request, options);

@@ -49,6 +49,10 @@ class MockConnection : public Connection {
               (const v1::ReportLatencyRequest&), (override));
   MOCK_METHOD(absl::StatusOr<v1::GetLatencyResponse>, GetLatency,
               (const v1::GetLatencyRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ObserveJobResponse>, ObserveJob,
+              (const v1::ObserveJobRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ObserveMicroBatchResponse>, ObserveMicroBatch,
+              (const v1::ObserveMicroBatchRequest&), (override));
   MOCK_METHOD(absl::Status, PutCostProfile, (const v1::CostProfile&), (override));
   MOCK_METHOD(absl::StatusOr<v1::CostProfile>, GetCostProfile, (const std::string&),
               (override));

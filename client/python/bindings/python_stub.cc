@@ -165,6 +165,8 @@ class PythonStub final : public client::Stub {
   EVENPACK_UNARY(Acknowledge, "PackingService")
   EVENPACK_UNARY(ReportLatency, "PackingService")
   EVENPACK_UNARY(GetLatency, "PackingService")
+  EVENPACK_UNARY(ObserveJob, "PackingService")
+  EVENPACK_UNARY(ObserveMicroBatch, "PackingService")
   EVENPACK_UNARY(PutCostProfile, "CostProfileService")
   EVENPACK_UNARY(GetCostProfile, "CostProfileService")
   EVENPACK_UNARY(ListCostProfiles, "CostProfileService")

@@ -197,6 +197,10 @@ class FakeStub : public client::Stub {
               (const v1::ReportLatencyRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::GetLatencyResponse>, GetLatency,
               (const v1::GetLatencyRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ObserveJobResponse>, ObserveJob,
+              (const v1::ObserveJobRequest&, const CallOptions&), (override));
+  MOCK_METHOD(absl::StatusOr<v1::ObserveMicroBatchResponse>, ObserveMicroBatch,
+              (const v1::ObserveMicroBatchRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::PutCostProfileResponse>, PutCostProfile,
               (const v1::PutCostProfileRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<v1::GetCostProfileResponse>, GetCostProfile,
