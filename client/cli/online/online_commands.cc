@@ -9,6 +9,7 @@
 #include "client/cli/online/latency_command.h"
 #include "client/cli/online/profile_commands.h"
 #include "client/cli/online/rewind_commands.h"
+#include "client/cli/top/top_command.h"
 
 namespace evenpack {
 
@@ -31,7 +32,8 @@ OnlineCommand FindOnlineCommand(const std::string& name) {
       {"ingest", RunIngest},
       {"follow", RunFollow},
       {"step", RunStep},
-      {"latency", RunLatency}};
+      {"latency", RunLatency},
+      {"top", RunTop}};
   const auto found = kCommands->find(name);
   return found == kCommands->end() ? nullptr : found->second;
 }

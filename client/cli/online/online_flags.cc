@@ -208,6 +208,16 @@ CommandDefinition LatencyDefinition() {
                   ServerFlags()})};
 }
 
+CommandDefinition TopDefinition() {
+  return {"top",
+          "Show the server's jobs, or one of them, as they are: until Ctrl-C on a "
+          "terminal, else once",
+          Joined({{{"--job", kValue, "NAME", "one job, with its last steps (all jobs)"},
+                   {"--interval", kValue, "SECONDS", "how often to look (1)"},
+                   {"--once", kSwitch, "", "look once"}},
+                  ServerFlags()})};
+}
+
 }  // namespace
 
 std::vector<CommandDefinition> OnlineCommands() {
@@ -222,6 +232,7 @@ std::vector<CommandDefinition> OnlineCommands() {
   commands.push_back(FollowDefinition());
   commands.push_back(StepDefinition());
   commands.push_back(LatencyDefinition());
+  commands.push_back(TopDefinition());
   return commands;
 }
 

@@ -31,7 +31,7 @@ TEST(FlagTableTest, EveryCommandNamesEachFlagOnceAndExplainsIt) {
                   "jobs create", "jobs list", "jobs describe", "jobs update",
                   "jobs delete", "profiles put", "profiles list", "profiles describe",
                   "profiles delete", "checkpoint", "restore", "rewind", "fork", "skip",
-                  "ingest", "follow", "step", "latency"));
+                  "ingest", "follow", "step", "latency", "top"));
 }
 
 TEST(FlagTableTest, ListsTheNames) {
