@@ -436,7 +436,7 @@ absl::Status Job::RestoreShown() {
       !status.ok()) {
     return status;
   }
-  recorder_.Reshape(*spec_);
+  recorder_.Reshape(spec_);
   calibration_.Begin(state_.epoch);
   return absl::OkStatus();
 }

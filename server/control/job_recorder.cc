@@ -55,14 +55,15 @@ JobRecorder::JobRecorder(const std::string& job, ForecastTermsOf terms)
   figures_.job = job;
 }
 
-void JobRecorder::Reshape(const JobSpec& spec) {
+void JobRecorder::Reshape(std::shared_ptr<const JobSpec> spec) {
   MutexLock lock(mutex_);
-  SetShape(spec);
+  SetShape(std::move(spec));
 }
 
-void JobRecorder::SetShape(const JobSpec& spec) {
-  figures_.streams.resize(spec.streams.size());
-  shadow_.emplace(spec.micro_batches, spec.window, spec.workload);
+void JobRecorder::SetShape(std::shared_ptr<const JobSpec> spec) {
+  spec_ = std::move(spec);
+  figures_.streams.resize(spec_->streams.size());
+  shadow_.emplace(spec_->micro_batches, spec_->window, spec_->workload);
 }
 
 void JobRecorder::Queue(JobChange change, double commit_seconds) {
@@ -84,11 +85,14 @@ void JobRecorder::AddQueued() {
 void JobRecorder::Add(const Queued& queued) {
   const JobChange& change = queued.change;
   if (change.reshape.has_value()) {
-    SetShape(*change.reshape->spec);
+    SetShape(change.reshape->spec);
     // A restored job's earlier steps need not be those that it had.
     history_.Withdraw(change.restored.has_value() ? 0 : change.reshape->from_step);
   }
-  if (change.recosted != nullptr) shadow_->SetWorkload(change.recosted->workload);
+  if (change.recosted != nullptr) {
+    spec_ = change.recosted;
+    shadow_->SetWorkload(spec_->workload);
+  }
   figures_.commit_seconds.Observe(queued.commit_seconds);
   if (change.accepted.has_value()) {
     StreamFigures& stream = figures_.streams[change.accepted->stream];
@@ -171,9 +175,11 @@ bool JobRecorder::AreForecastsDue() {
 void JobRecorder::AddForecasts() {
   MutexLock forecast_lock(forecast_mutex_);
   std::vector<std::shared_ptr<const PublishedStep>> steps;
+  std::shared_ptr<const JobSpec> spec;
   {
     MutexLock lock(mutex_);
     steps.swap(forecasts_);
+    spec = spec_;
   }
   for (const auto& step : steps) {
     const std::optional<StepPrediction> prediction = forecast_.Predict(*step);
@@ -181,6 +187,10 @@ void JobRecorder::AddForecasts() {
     MutexLock lock(mutex_);
     AddForecast(*prediction);
   }
+  // Before the first step, so that its figures are a rise from 0.
+  const bool possible = spec != nullptr && forecast_.CanPredict(spec);
+  MutexLock lock(mutex_);
+  figures_.prediction.possible = possible;
 }
 
 void JobRecorder::AddForecast(const StepPrediction& prediction) {

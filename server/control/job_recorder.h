@@ -29,7 +29,7 @@ class JobRecorder {
   explicit JobRecorder(const std::string& job, ForecastTermsOf terms = nullptr);
 
   // The job's shape from here on. Before anything is added.
-  void Reshape(const JobSpec& spec);
+  void Reshape(std::shared_ptr<const JobSpec> spec);
   // A committed change. It is counted by the next AddQueued() or Figures(): what that
   // takes should not come between a commit and those who wait for it.
   void Queue(JobChange change, double commit_seconds);
@@ -53,7 +53,7 @@ class JobRecorder {
     double commit_seconds = 0;
   };
 
-  void SetShape(const JobSpec& spec) EVENPACK_REQUIRES(mutex_);
+  void SetShape(std::shared_ptr<const JobSpec> spec) EVENPACK_REQUIRES(mutex_);
   void Add(const Queued& queued) EVENPACK_REQUIRES(mutex_);
   void AddStep(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddDocuments(const NewStep& step) EVENPACK_REQUIRES(mutex_);
@@ -78,6 +78,8 @@ class JobRecorder {
   // Taken before queue_mutex_, or alone.
   Mutex mutex_;
   JobFigures figures_ EVENPACK_GUARDED_BY(mutex_);
+  // Of steps to come; null before there is a shape.
+  std::shared_ptr<const JobSpec> spec_ EVENPACK_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const PublishedStep>> forecasts_
       EVENPACK_GUARDED_BY(mutex_);
   // What `original` makes of the same documents, in the present epoch.

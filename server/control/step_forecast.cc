@@ -67,9 +67,13 @@ void StepForecast::Read(const std::shared_ptr<const JobSpec>& spec) {
   if (costs.ok()) costs_ = *std::move(costs);
 }
 
+bool StepForecast::CanPredict(const std::shared_ptr<const JobSpec>& spec) {
+  if (spec != spec_) Read(spec);
+  return costs_.has_value();
+}
+
 std::optional<StepPrediction> StepForecast::Predict(const PublishedStep& step) {
-  if (step.spec != spec_) Read(step.spec);
-  if (!costs_.has_value() || !IsItsTurn(step)) return std::nullopt;
+  if (!CanPredict(step.spec) || !IsItsTurn(step)) return std::nullopt;
   std::vector<MicroBatchCost> costs;
   costs.reserve(step.plans.size());
   for (const ShardPlan& plan : step.plans) {

@@ -46,6 +46,8 @@ class StepForecast {
   // model, where the model can't be spread so (Validate(ClusterSpec), PipelineShape),
   // or where it is not this large step's turn.
   std::optional<StepPrediction> Predict(const PublishedStep& step);
+  // Whether steps of this spec, which is not null, are predicted.
+  bool CanPredict(const std::shared_ptr<const JobSpec>& spec);
 
  private:
   void Read(const std::shared_ptr<const JobSpec>& spec);

@@ -25,6 +25,7 @@ struct BalanceFigures {
 
 // Of steps whose time was predicted (server/core/pipeline/step_prediction.h).
 struct PredictionFigures {
+  bool possible = false;  // now: for steps to come
   uint64_t steps = 0;
   double step_seconds = 0;
   double even_seconds = 0;

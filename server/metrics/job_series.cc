@@ -107,7 +107,7 @@ void AddSteps(const JobFigures& job, MetricFamilies& families) {
 
 void AddPrediction(const JobFigures& job, MetricFamilies& families) {
   const PredictionFigures& prediction = job.prediction;
-  if (prediction.steps == 0) return;
+  if (!prediction.possible && prediction.steps == 0) return;
   families.AddCount(Metric::kPredictedSteps, {job.job}, prediction.steps);
   families.AddValue(Metric::kPredictedStep, {job.job}, prediction.step_seconds);
   families.AddValue(Metric::kPredictedEvenStep, {job.job}, prediction.even_seconds);

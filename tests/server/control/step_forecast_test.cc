@@ -125,10 +125,19 @@ TEST(StepForecastTest, OfLargeStepsSomeArePredicted) {
   for (const uint64_t index : {1U, 2U, 4U}) EXPECT_FALSE(predicted(index)) << index;
 }
 
+TEST(StepForecastTest, OfAJobWithoutAModelNothingIsCounted) {
+  const StepPointer step = MakeStep(PipelinedSpec());
+  JobRecorder recorder("job");
+  EXPECT_FALSE(recorder.Figures().prediction.possible) << "without a shape";
+  recorder.Reshape(step->spec);
+  EXPECT_FALSE(recorder.Figures().prediction.possible);
+}
+
 TEST(StepForecastTest, IsCountedWithTheStep) {
   JobRecorder recorder("job", Terms());
   const StepPointer step = MakeStep(PipelinedSpec());
-  recorder.Reshape(*step->spec);
+  recorder.Reshape(step->spec);
+  EXPECT_TRUE(recorder.Figures().prediction.possible);
   EXPECT_EQ(recorder.Figures().prediction.steps, 0U);
   for (int i = 0; i < 2; ++i) {
     NewStep added;

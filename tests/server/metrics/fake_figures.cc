@@ -26,6 +26,7 @@ JobFigures FilledJob(std::string name) {
   job.step_fill.Observe(0.96875, 5);
   job.step_fill_squares = 4.75;
   job.long_document_share.Observe(0.375, 6);
+  job.prediction.possible = true;
   job.prediction.steps = 721;
   job.prediction.step_seconds = 722.5;
   job.prediction.even_seconds = 723.5;

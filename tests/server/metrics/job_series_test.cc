@@ -113,8 +113,13 @@ TEST(JobSeriesTest, AJobWithoutPredictionsHasNoSeriesOfThem) {
   JobFigures job = testing::FilledJob("j");
   EXPECT_THAT(TextOf(job), HasSubstr("_predicted_excess_seconds_total{job=\"j\",cause="
                                      "\"pipeline\"} 726.5\n"));
+  job.prediction.possible = false;
+  EXPECT_THAT(TextOf(job), HasSubstr("_job_predicted_")) << "it had some";
   job.prediction = {};
   EXPECT_THAT(TextOf(job), Not(HasSubstr("_job_predicted_")));
+  job.prediction.possible = true;
+  EXPECT_THAT(TextOf(job),
+              HasSubstr("\nevenpack_job_predicted_steps_total{job=\"j\"} 0\n"));
 }
 
 TEST(JobSeriesTest, LateRanksAreNamedByTheirPlace) {
