@@ -1,0 +1,83 @@
+{{/* The chart's name, as labels have it. */}}
+{{- define "evenpack.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The name of objects: at most 50 characters, so that `-headless` fits behind it. */}}
+{{- define "evenpack.fullname" -}}
+{{- $name := include "evenpack.name" . -}}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $full .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- end }}
+
+{{/* What selects a component's pods. Takes a dict of context and component. */}}
+{{- define "evenpack.selector" -}}
+app.kubernetes.io/name: {{ include "evenpack.name" .context }}
+app.kubernetes.io/instance: {{ .context.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/*
+Labels of a component's pods: none that changes with the chart's version, which would
+start them anew. Takes a dict of context, component and values: the component's.
+*/}}
+{{- define "evenpack.podLabels" -}}
+{{ include "evenpack.selector" . }}
+{{- range $labels := list .context.Values.commonLabels .values.podLabels }}
+{{- with $labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of a component's objects. Takes a dict of context and component. */}}
+{{- define "evenpack.labels" -}}
+{{ include "evenpack.selector" . }}
+app.kubernetes.io/version: {{ .context.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .context.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .context.Chart.Name .context.Chart.Version | replace "+" "_" }}
+{{- with .context.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/*
+The metadata of an object. Takes a dict of context, component, name, and perhaps labels
+and annotations of the object's own.
+*/}}
+{{- define "evenpack.metadata" -}}
+name: {{ .name }}
+namespace: {{ .context.Release.Namespace }}
+labels:
+  {{- include "evenpack.labels" . | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (default (dict) .annotations) .context.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* An image's reference. Takes a dict of context and image. */}}
+{{- define "evenpack.image" -}}
+{{- with .context.Values.image.registry }}{{ trimSuffix "/" . }}/{{ end }}
+{{- .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}
+{{- else }}:{{ .image.tag | default .context.Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- define "evenpack.serviceAccountName" -}}
+{{- $own := ternary (include "evenpack.fullname" .) "default" .Values.serviceAccount.create -}}
+{{- default $own .Values.serviceAccount.name }}
+{{- end }}
+
+{{/* HOST:PORT by which agents, sidecars and the test reach the server. */}}
+{{- define "evenpack.serverAddress" -}}
+{{- if .Values.server.enabled -}}
+{{- printf "%s.%s.svc:%d" (include "evenpack.fullname" .) .Release.Namespace (int .Values.server.ports.grpc) }}
+{{- else -}}
+{{- required "externalServer: '' is not accepted where server.enabled is false and agents or sidecars need a server; accepted: HOST:PORT" .Values.externalServer }}
+{{- end }}
+{{- end }}

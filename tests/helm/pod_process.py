@@ -1,0 +1,160 @@
+"""A container of a rendered pod as a process of this machine, and its probes.
+
+Mount paths become folders below one of the test's own, environment variables are those
+of the container, and what the kubelet would ask is asked of this machine's address.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+import health_client
+from chart import Object, the
+from child_process import DEADLINE, ChildProcess, wait_until
+from deadline_channel import open_channel
+
+ADDRESS = "127.0.0.1"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on now."""
+    sockets = [socket.create_server(("", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+class PodFolders:
+    """The volumes of a pod as folders, by where a container mounts them."""
+
+    def __init__(self, root: Path, objects: Sequence[Object], pod: Object) -> None:
+        """Makes them below `root`; ConfigMaps are looked up in `objects`."""
+        self.root = root
+        self._paths: list[str] = []
+        maps = {
+            volume["name"]: volume["configMap"]["name"]
+            for volume in pod.get("volumes", ())
+            if "configMap" in volume
+        }
+        containers = (*pod.get("initContainers", ()), *pod["containers"])
+        for mount in (each for one in containers for each in one["volumeMounts"]):
+            self._paths.append(mount["mountPath"])
+            self.at(mount["mountPath"]).mkdir(parents=True, exist_ok=True)
+        for mount in (each for one in containers for each in one["volumeMounts"]):
+            if mount["name"] in maps:
+                data = the(objects, "ConfigMap", maps[mount["name"]])["data"]
+                for name, text in data.items():
+                    file = self.at(mount["mountPath"]) / name
+                    file.write_text(self.mapped(text), encoding="utf-8")
+
+    def at(self, path: str) -> Path:
+        """The folder that is mounted there."""
+        return self.root / path.lstrip("/")
+
+    def mapped(self, text: str) -> str:
+        """A text with mount paths replaced by where they are here."""
+        paths = "|".join(map(re.escape, sorted(self._paths, key=len, reverse=True)))
+        return re.sub(
+            rf"(?<![\w/])(?:{paths})(?![\w-])",
+            lambda match: str(self.at(match.group())),
+            text,
+        )
+
+
+def variables_of(container: Object, fields: Mapping[str, str]) -> dict[str, str]:
+    """A container's environment variables; `fields` are those of its pod, by path."""
+    return {
+        each["name"]: (
+            each["value"]
+            if "value" in each
+            else fields[each["valueFrom"]["fieldRef"]["fieldPath"]]
+        )
+        for each in container.get("env", ())
+    }
+
+
+def arguments_of(
+    container: Object, folders: PodFolders, variables: Mapping[str, str]
+) -> list[str]:
+    """Its arguments, with $(NAME) replaced as the kubelet does it."""
+    return [
+        folders.mapped(
+            re.sub(r"\$\((\w+)\)", lambda match: variables[match.group(1)], argument)
+        )
+        for argument in container["args"]
+    ]
+
+
+class PodProcess(ChildProcess):
+    """A container's program, started with its arguments and environment."""
+
+    def __init__(
+        self,
+        program: str,
+        container: Object,
+        folders: PodFolders,
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts it; whether it serves is for its probes to say."""
+        self.container = container
+        variables = variables_of(container, fields or {})
+        arguments = arguments_of(container, folders, variables)
+        super().__init__([program, *arguments], variables)
+
+    def _port(self, port: int | str) -> int:
+        """A port's number, by its number or name."""
+        ports = self.container["ports"]
+        named = {each["name"]: each["containerPort"] for each in ports}
+        return int(named.get(port, port))
+
+    def probe(self, kind: str) -> bool:
+        """Whether a probe succeeds now; its time isn't kept on a busy machine."""
+        spec: Any = self.container[f"{kind}Probe"]
+        if "grpc" in spec:
+            return self._grpc_probe(spec["grpc"])
+        port = self._port(spec["httpGet"]["port"])
+        url = f"http://{ADDRESS}:{port}{spec['httpGet']['path']}"
+        return http_status(url) in range(200, 400)
+
+    def _grpc_probe(self, spec: Object) -> bool:
+        with open_channel(f"{ADDRESS}:{self._port(spec['port'])}") as self.channel:
+            try:
+                answer = health_client.check(self, spec["service"])
+            except grpc.RpcError:
+                return False
+        return answer == health_client.SERVING
+
+    def await_started(self) -> None:
+        """Until its startup probe has succeeded, as often as the kubelet would ask."""
+
+        def started() -> bool:
+            if not self.runs():
+                raise AssertionError(f"it has ended: {self.stderr()}")
+            return self.probe("startup")
+
+        wait_until(started, "startup probe")
+
+    def await_probe(self, kind: str, result: bool) -> None:
+        """Until a probe has this result."""
+        told: Callable[[], bool] = lambda: self.probe(kind) is result  # noqa: E731
+        wait_until(told, f"{kind} probe")
+
+
+def http_status(url: str) -> int:
+    """What a page is answered with; 0 where nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=DEADLINE) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+    except OSError:
+        return 0
