@@ -6,6 +6,7 @@ of the container, and what the kubelet would ask is asked of this machine's addr
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 import urllib.error
@@ -30,6 +31,17 @@ def free_ports(count: int) -> list[int]:
     for each in sockets:
         each.close()
     return ports
+
+
+def consecutive_ports(count: int) -> list[int]:
+    """Ports that follow each other, of which none is listened on now."""
+    while True:
+        (first,) = free_ports(1)
+        ports = list(range(first, first + count))
+        with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):
+            for port in ports:
+                sockets.enter_context(socket.create_server(("", port)))
+            return ports
 
 
 class PodFolders:
@@ -85,12 +97,11 @@ def arguments_of(
     container: Object, folders: PodFolders, variables: Mapping[str, str]
 ) -> list[str]:
     """Its arguments, with $(NAME) replaced as the kubelet does it."""
-    return [
-        folders.mapped(
-            re.sub(r"\$\((\w+)\)", lambda match: variables[match.group(1)], argument)
-        )
-        for argument in container["args"]
-    ]
+
+    def expanded(argument: str) -> str:
+        return re.sub(r"\$\((\w+)\)", lambda match: variables[match[1]], argument)
+
+    return [folders.mapped(expanded(each)) for each in container["args"]]
 
 
 class PodProcess(ChildProcess):
@@ -101,12 +112,16 @@ class PodProcess(ChildProcess):
         program: str,
         container: Object,
         folders: PodFolders,
-        fields: Mapping[str, str] | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts it; whether it serves is for its probes to say."""
+        """Starts it; whether it serves is for its probes to say.
+
+        `names` are HOST:PORT of the cluster, and what they lead to here.
+        """
         self.container = container
-        variables = variables_of(container, fields or {})
+        variables = variables_of(container, {"status.podIP": ADDRESS})
         arguments = arguments_of(container, folders, variables)
+        arguments = [(names or {}).get(each, each) for each in arguments]
         super().__init__([program, *arguments], variables)
 
     def _port(self, port: int | str) -> int:
