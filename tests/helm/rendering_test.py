@@ -213,6 +213,25 @@ class ServerTest(unittest.TestCase):
         self.assertNotIn("StatefulSet", {each["kind"] for each in objects})
 
 
+class NetworkPolicyTest(unittest.TestCase):
+    def sources(self, *flags: str) -> dict[str, Any]:
+        """Who may connect to each port; None: everybody."""
+        (policy,) = [each for each in render(flags) if each["kind"] == "NetworkPolicy"]
+        return {
+            port["port"]: rule.get("from")
+            for rule in policy["spec"]["ingress"]
+            for port in rule["ports"]
+        }
+
+    def test_by_default_the_namespace_may_connect(self) -> None:
+        namespace: list[Object] = [{"podSelector": {}}]
+        self.assertEqual(self.sources(), {"grpc": namespace, "http": namespace})
+
+    def test_no_peer_is_everybody(self) -> None:
+        sources = self.sources("--set-json", "networkPolicy.clients=[]")
+        self.assertEqual(sources, {"grpc": None, "http": [{"podSelector": {}}]})
+
+
 class MonitoringTest(unittest.TestCase):
     """Rules and dashboards come out as they went in: the chart's own, and stand-ins."""
 
