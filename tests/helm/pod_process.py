@@ -7,6 +7,8 @@ of the container, and what the kubelet would ask is asked of this machine's addr
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import re
 import socket
 import urllib.error
@@ -24,20 +26,15 @@ from deadline_channel import open_channel
 ADDRESS = "127.0.0.1"
 
 
+# Below the ports that the kernel gives to whoever asks for any, so that nobody is given
+# one between here and its use. Each process begins elsewhere.
+_CANDIDATES = itertools.count(20_000 + os.getpid() * 16 % 10_000)
+
+
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
-    sockets = [socket.create_server(("", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
-def consecutive_ports(count: int) -> list[int]:
     """Ports that follow each other, of which none is listened on now."""
     while True:
-        (first,) = free_ports(1)
-        ports = list(range(first, first + count))
+        ports = [next(_CANDIDATES) for _ in range(count)]
         with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):
             for port in ports:
                 sockets.enter_context(socket.create_server(("", port)))

@@ -14,7 +14,7 @@ from pod_process import (
     ADDRESS,
     PodFolders,
     PodProcess,
-    consecutive_ports,
+    free_ports,
     http_status,
 )
 from release_process import Release
@@ -25,7 +25,7 @@ WORKER = os.environ["EVENPACK_WORKER_PROGRAM"]
 class SidecarTest(unittest.TestCase):
     def test_workers_of_two_ranks_start(self) -> None:
         root = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        ports = consecutive_ports(2)
+        ports = free_ports(2)
         release = Release(
             root / "server",
             flags=[
