@@ -149,8 +149,7 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(
             readme,
             values_table.with_table(readme, self.text),
-            "run: PYTHONPATH=tests/helm build-test-venv/bin/python -B "
-            "tests/helm/values_table.py --write",
+            "run: build-test-venv/bin/python -B tests/helm/values_table.py --write",
         )
 
 
