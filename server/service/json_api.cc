@@ -16,20 +16,28 @@
 namespace evenpack {
 namespace {
 
-v1::ListJobsResponse ResponseTo(const v1::ListJobsRequest&) { return {}; }
-v1::ObserveJobResponse ResponseTo(const v1::ObserveJobRequest&) { return {}; }
-v1::ObserveMicroBatchResponse ResponseTo(const v1::ObserveMicroBatchRequest&) {
-  return {};
-}
+template <typename Request>
+struct ResponseTo;
+template <>
+struct ResponseTo<v1::ListJobsRequest> {
+  using Type = v1::ListJobsResponse;
+};
+template <>
+struct ResponseTo<v1::ObserveJobRequest> {
+  using Type = v1::ObserveJobResponse;
+};
+template <>
+struct ResponseTo<v1::ObserveMicroBatchRequest> {
+  using Type = v1::ObserveMicroBatchResponse;
+};
 
 // By the Handle() that answers the same call over gRPC.
 template <typename Request>
 void AnswerCall(const ServiceEnvironment& environment, WorkerPool& pool,
                 Request request, const HttpAnswer& answer) {
-  using Response = decltype(ResponseTo(request));
   struct Call {
     Request request;
-    Response response;
+    typename ResponseTo<Request>::Type response;
   };
   const auto call = std::make_shared<Call>();
   call->request = std::move(request);

@@ -47,6 +47,9 @@ struct Exchanged {
   HttpResponse* response = nullptr;
 };
 
+// What the thread is about: the library passes nothing of ours through.
+thread_local Exchanged* current_exchange = nullptr;
+
 HttpRequest Converted(const httplib::Request& request) {
   return {request.path, request.params, request.get_header_value("If-None-Match")};
 }
@@ -94,9 +97,9 @@ class HttpExchange::Protocol final : private httplib::Server {
   std::string Exchange(const std::string& request, Exchanged& exchanged) {
     TextStream stream(request);
     bool connection_closed = false;
-    Exchanged* const outer = std::exchange(current_, &exchanged);
+    Exchanged* const outer = std::exchange(current_exchange, &exchanged);
     process_request(stream, /*close_connection=*/true, connection_closed, &Restrict);
-    current_ = outer;
+    current_exchange = outer;
     return stream.TakeAnswer();
   }
 
@@ -114,8 +117,9 @@ class HttpExchange::Protocol final : private httplib::Server {
       response.set_content("only GET and HEAD are accepted\n", std::string(kPlainText));
       return;
     }
-    if (current_->response != nullptr) return Write(*current_->response, response);
-    current_->request = Converted(request);
+    if (current_exchange->response != nullptr)
+      return Write(*current_exchange->response, response);
+    current_exchange->request = Converted(request);
     if (pages_.FindFolder(request.path) != nullptr) return;
     HttpResponse page = pages_.Answer(request.path);
     Write(page, response);
@@ -131,13 +135,8 @@ class HttpExchange::Protocol final : private httplib::Server {
     }
   }
 
-  // What the thread is about: the library passes nothing of ours through.
-  static thread_local Exchanged* current_;
-
   const HttpPages pages_;
 };
-
-thread_local Exchanged* HttpExchange::Protocol::current_ = nullptr;
 
 HttpExchange::HttpExchange(HttpPages pages)
     : protocol_(std::make_unique<Protocol>(std::move(pages))) {}

@@ -4,15 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "server/core/document/invalid_field.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/test_documents.h"
 
 namespace evenpack {
 namespace {
 
+using testing::Draw;
 using ::testing::HasSubstr;
 using testing::kInvalid;
 using testing::StatusIs;
@@ -97,6 +101,42 @@ TEST(JsonRequestTest, WhatIsRefusedIsNamed) {
     EXPECT_THAT(read, StatusIs(kInvalid, HasSubstr("accepted: "))) << refused.path;
     EXPECT_EQ(RefusedField(read.status()), refused.field) << refused.path;
   }
+}
+
+// Of pieces that mean something, in any order: what is read is what was written.
+TEST(JsonRequestTest, WhateverIsAskedIsReadAsWrittenOrRefused) {
+  const std::vector<std::string> pieces = {"",  "a", "steps", "micro-batches",
+                                           "0", "7", "-1",    "18446744073709551616"};
+  const std::vector<std::string> names = {"steps", "from_step", "page_size", "x"};
+  std::mt19937_64 random(7);
+  const auto pick = [&random](const auto& from) {
+    return from[Draw(random, 0, static_cast<uint32_t>(from.size() - 1))];
+  };
+  size_t accepted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    HttpRequest request = {"/api/v1/jobs"};
+    for (uint32_t n = Draw(random, 0, 6); n > 0; --n)
+      request.path += "/" + pick(pieces);
+    for (uint32_t n = Draw(random, 0, 2); n > 0; --n) {
+      request.query.emplace(pick(names), pick(pieces));
+    }
+    const auto read = ReadJsonRequest(request);
+    if (!read.ok()) {
+      EXPECT_TRUE(absl::IsNotFound(read.status()) ||
+                  absl::IsInvalidArgument(read.status()));
+      continue;
+    }
+    ++accepted;
+    std::string path = "/api/v1/jobs";
+    if (const auto* job = std::get_if<v1::ObserveJobRequest>(&*read)) {
+      path += "/" + job->job();
+    } else if (const auto* part = std::get_if<v1::ObserveMicroBatchRequest>(&*read)) {
+      path += absl::StrCat("/", part->job(), "/steps/", part->step(), "/micro-batches/",
+                           part->micro_batch());
+    }
+    EXPECT_EQ(path, request.path);
+  }
+  EXPECT_GT(accepted, 500U);
 }
 
 }  // namespace
