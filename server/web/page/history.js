@@ -1,0 +1,56 @@
+// The steps that the page has of a job, kept up by asking only for later ones.
+
+import { readObservation } from "./answers.js";
+
+export class StepHistory {
+  // At most `limit` steps, the last ones.
+  constructor(limit) {
+    this.limit = limit;
+    this.clear();
+  }
+
+  clear() {
+    this.steps = [];
+    this.latest = undefined;
+  }
+
+  // The `from_step` to ask with; undefined: for all.
+  get fromStep() {
+    return this.steps.length ? this.steps.at(-1).index + 1 : undefined;
+  }
+
+  // Whether an answer to `fromStep` carries on from what is here. It doesn't where steps
+  // were withdrawn, the server was started again, the job was made anew, or more steps
+  // were decided than an answer holds: then all are to be asked for again.
+  carriesOn(observation) {
+    if (!this.steps.length) return true;
+    const { job, steps, totals } = observation;
+    const next = this.fromStep;
+    if (job.epoch !== this.latest.job.epoch || job.nextStep < next) return false;
+    if (totals.fullSteps < this.latest.totals.fullSteps) return false;
+    if (totals.documents < this.latest.totals.documents) return false;
+    return steps.length ? steps[0].index === next : job.nextStep === next;
+  }
+
+  // An answer that carries on, or one to a question for all after clear().
+  take(observation) {
+    this.steps = [...this.steps, ...observation.steps].slice(-this.limit);
+    this.latest = observation;
+  }
+}
+
+// Asks `observe({ steps, fromStep })` for JSON and brings the history up to date with it.
+// `now`: milliseconds, a function.
+export async function refresh(history, observe, now = Date.now) {
+  const ask = async (fromStep) =>
+    readObservation(await observe({ steps: history.limit, fromStep }), now());
+  const fromStep = history.fromStep;
+  let observation = await ask(fromStep);
+  if (!history.carriesOn(observation)) {
+    // An answer to a question for all is the truth whatever was here before.
+    const all = await ask(undefined);
+    history.clear();
+    observation = all;
+  }
+  history.take(observation);
+}

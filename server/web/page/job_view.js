@@ -1,0 +1,160 @@
+// One job.
+
+import { observeJob, observeMicroBatch } from "./api.js";
+import { readMicroBatch } from "./answers.js";
+import { DelayChart } from "./delay_chart.js";
+import { html } from "./elements.js";
+import { refresh, StepHistory } from "./history.js";
+import { ImbalanceChart } from "./imbalance_chart.js";
+import { MicroBatchChart } from "./micro_batch_chart.js";
+import { PlanView } from "./plan_view.js";
+import { QueueChart } from "./queue_chart.js";
+import { formatRoute } from "./routes.js";
+import { StreamTable, SubscriberTable } from "./subscriber_table.js";
+import { Summary } from "./summary.js";
+
+const STEPS = [30, 60, 120, 240];
+const STEPS_AT_FIRST = 60;
+
+export class JobView {
+  interval = 1000;
+
+  // `onRoute(route)` hears of the micro-batch that is chosen.
+  constructor({ job, step, microBatch }, onRoute) {
+    this.name = job;
+    this.onRoute = onRoute;
+    this.history = new StepHistory(STEPS_AT_FIRST);
+    this.chosen = step === undefined ? undefined : { step, microBatch };
+    this.choseItself = false;
+    this.summary = new Summary();
+    this.summary.showName(job);
+    this.bars = new MicroBatchChart({ onChoose: (...at) => this.choose(...at) });
+    this.plan = new PlanView();
+    this.charts = [this.bars, new ImbalanceChart(), new QueueChart(), new DelayChart()];
+    this.subscribers = new SubscriberTable();
+    this.streams = new StreamTable();
+    this.panels = this.layOut();
+    this.gone = this.goneNotice();
+    this.element = html("div", { class: "view" }, this.summary.element, this.gone, this.panels);
+    if (this.chosen) this.askPlan();
+  }
+
+  layOut() {
+    const [bars, imbalance, queues, delay] = this.charts;
+    return html("div", { class: "panels" }, this.stepChoice(), bars.element, this.plan.element,
+      imbalance.element, queues.element, delay.element,
+      this.subscribers.element, this.streams.element);
+  }
+
+  goneNotice() {
+    return html("div", { class: "empty-state", id: "gone", role: "status", hidden: true },
+      html("h2", {}, "There is no such job"),
+      html("p", {}, `The server has no job ${this.name}: it was deleted, or never was. If it `
+        + "is made again, it is shown here."),
+      html("p", {}, html("a", { href: formatRoute() }, "All jobs")));
+  }
+
+  stepChoice() {
+    const options = STEPS.map((steps) => html("option",
+      { value: steps, selected: steps === STEPS_AT_FIRST }, `${steps} steps`));
+    return html("label", { class: "step-choice" }, "Show the last ", html("select", {
+      id: "steps",
+      change: (event) => this.setSteps(Number(event.target.value)),
+    }, options));
+  }
+
+  get title() {
+    return this.name;
+  }
+
+  dispose() {
+    for (const chart of this.charts) chart.dispose();
+    this.planRequest?.abort();
+  }
+
+  setSteps(steps) {
+    const shown = this.history;
+    this.history = new StepHistory(steps);
+    if (shown.latest) {
+      this.history.take({ ...shown.latest, steps: shown.steps });
+      this.show();
+    }
+    // More are to be had than are here: ask for all.
+    if (steps > shown.limit) this.history.clear();
+    this.onHurry?.();
+  }
+
+  async ask(signal) {
+    const { history } = this;
+    try {
+      await refresh(history, (question) => observeJob(this.name, question, signal));
+    } catch (error) {
+      if (error.isAbsence) this.showGone();
+      throw error;
+    }
+    if (history === this.history) this.show();
+  }
+
+  showGone() {
+    this.gone.hidden = false;
+    this.panels.hidden = true;
+    this.summary.element.classList.add("without-figures");
+    this.history.clear();
+  }
+
+  show() {
+    const { latest, steps } = this.history;
+    if (!this.gone.hidden) {
+      this.gone.hidden = true;
+      this.panels.hidden = false;
+      this.summary.element.classList.remove("without-figures");
+    }
+    this.chooseFirst(steps);
+    this.summary.show(latest, steps);
+    const [bars, imbalance, queues, delay] = this.charts;
+    bars.show(steps, this.chosen, latest.job.oldestStep);
+    imbalance.show(steps, latest.totals);
+    queues.show(steps, latest.queues, latest.job);
+    delay.show(latest.totals);
+    this.plan.setStreams(latest.job.streams.map(({ name }) => name));
+    this.streams.show(latest.job);
+    this.subscribers.show(latest, Date.now());
+    this.panels.setAttribute("data-next-step", latest.job.nextStep);
+  }
+
+  // The slowest micro-batch of the last step, so that there is something to see.
+  chooseFirst(steps) {
+    const last = steps.at(-1);
+    if (this.chosen || !last?.workload.length) return;
+    const slowest = last.workload.reduce((best, work, i) =>
+      (work > last.workload[best] ? i : best), 0);
+    this.chosen = { step: last.index, microBatch: slowest };
+    this.choseItself = true;
+    this.askPlan();
+  }
+
+  choose(step, microBatch) {
+    this.chosen = { step, microBatch };
+    this.choseItself = false;
+    this.onRoute({ job: this.name, step, microBatch });
+    this.bars.choose(this.chosen);
+    this.askPlan();
+  }
+
+  async askPlan() {
+    const { step, microBatch } = this.chosen;
+    this.planRequest?.abort();
+    const request = new AbortController();
+    this.planRequest = request;
+    try {
+      const json = await observeMicroBatch(this.name, step, microBatch, request.signal);
+      this.plan.show(step, readMicroBatch(json));
+    } catch (error) {
+      if (request.signal.aborted) return;
+      // What nobody chose is chosen anew once there is another step.
+      if (this.choseItself) this.chosen = undefined;
+      this.plan.showNote(`Micro-batch ${microBatch} of step ${step} can't be shown: `
+        + `${error.message}.`);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// All jobs, a row for each.
+
+import { listJobs, observeJob } from "./api.js";
+import { readJobs, readTotals } from "./answers.js";
+import { html, setText, table } from "./elements.js";
+import { count, counted, exact, imbalance } from "./format.js";
+import { stateOf } from "./job_state.js";
+import { formatRoute } from "./routes.js";
+
+// Jobs on the page, and of how many at a time the imbalance is asked for.
+const PAGE = 100;
+const ASKED_AT_ONCE = 4;
+
+const COLUMNS = [
+  { text: "Job" }, { text: "State" }, { text: "Epoch", numeric: true },
+  { text: "Steps", numeric: true }, { text: "Durable", numeric: true },
+  { text: "Waiting tokens", numeric: true }, { text: "Subscribers", numeric: true },
+  { text: "Imbalance", numeric: true }, { text: "Plain packing", numeric: true },
+];
+
+export class JobsView {
+  interval = 2000;
+
+  constructor() {
+    this.totals = new Map();
+    this.turn = 0;
+    this.note = html("p", { class: "hint" });
+    this.box = html("div", { class: "table-box" });
+    this.empty = html("div", { class: "empty-state", hidden: true },
+      html("h2", {}, "No job yet"),
+      html("p", {}, "Create one, and it is shown here:"),
+      html("pre", {}, html("code", {}, "evenpackctl jobs create run-7 --streams corpus "
+        + "--dp 2 --micro-batches 2 --window 131072")));
+    this.element = html("div", { class: "view" },
+      html("div", { class: "heading" }, html("h1", { tabindex: "-1" }, "Jobs")), this.note,
+      html("section", { class: "panel wide", id: "jobs", "aria-label": "Jobs" },
+        this.box, this.empty));
+  }
+
+  get title() {
+    return "Jobs";
+  }
+
+  dispose() {}
+
+  async ask(signal) {
+    const answer = await listJobs({ pageSize: PAGE }, signal);
+    const { jobs, nextPageToken } = readJobs(answer);
+    await this.askTotals(jobs, signal);
+    this.show(jobs, nextPageToken !== "", answer.brokenJobs ?? []);
+  }
+
+  // A few jobs' figures in turn, so that many jobs cost the server no more than a few.
+  async askTotals(jobs, signal) {
+    const names = jobs.map(({ name }) => name);
+    const missing = names.filter((name) => !this.totals.has(name));
+    const asked = new Set([...missing.slice(0, ASKED_AT_ONCE),
+      ...Array.from({ length: ASKED_AT_ONCE }, (_, i) => names[(this.turn + i) % names.length])]
+      .filter((name) => name !== undefined).slice(0, ASKED_AT_ONCE));
+    this.turn = names.length ? (this.turn + ASKED_AT_ONCE) % names.length : 0;
+    await Promise.all([...asked].map(async (name) => {
+      try {
+        const { totals } = await observeJob(name, { steps: 1 }, signal);
+        this.totals.set(name, readTotals(totals));
+      } catch (error) {
+        // Deleted meanwhile; or busy, and asked again in its turn.
+        if (signal.aborted) throw error;
+        if (error.isAbsence) this.totals.delete(name);
+      }
+    }));
+  }
+
+  show(jobs, more, broken) {
+    this.empty.hidden = jobs.length + broken.length > 0;
+    this.box.hidden = !this.empty.hidden;
+    setText(this.note, more ? `The first ${jobs.length} jobs by name.`
+      : jobs.length ? counted(jobs.length, "job") : "");
+    const focused = this.box.contains(document.activeElement)
+      ? document.activeElement.getAttribute("href") : undefined;
+    this.box.replaceChildren(table(COLUMNS,
+      [...jobs.map((job) => this.row(job)), ...broken.map((job) => this.brokenRow(job))],
+      { class: "cards jobs" }));
+    if (focused) {
+      [...this.box.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)
+        ?.focus();
+    }
+  }
+
+  row(job) {
+    const totals = this.totals.get(job.name);
+    const state = stateOf(job);
+    return [html("a", { href: formatRoute({ job: job.name }) }, job.name),
+      html("span", { class: `badge ${state.mark}`, title: state.about }, state.name),
+      exact(job.epoch), exact(job.nextStep), exact(job.durableSteps), count(job.waitingTokens),
+      exact(job.subscribers), html("strong", { class: "job-figure" },
+        imbalance(totals?.weightedImbalance ?? 0)),
+      imbalance(totals?.originalWeightedImbalance ?? 0)];
+  }
+
+  brokenRow({ name, error }) {
+    return [name ?? "", html("span", { class: "badge bad", title: error ?? "" }, "Broken"),
+      "–", "–", "–", "–", "–", "–", "–"];
+  }
+}
