@@ -1,0 +1,450 @@
+"""The live page in a browser: it shows what the API says, and keeps up with it."""
+
+from __future__ import annotations
+
+import signal
+import unittest
+from typing import Any
+
+from browser import Browser, Scheme, View
+from child_process import wait_until
+from evenpack.v1 import packing_service_pb2 as api
+from observed_job import ObservedJob, observed_spec
+from server_process import ServerProcess
+
+# What each bar of the chart of micro-batches stands for.
+BARS = """() => Object.fromEntries(
+  [...document.querySelectorAll('#micro-batches .bar')].map(({ dataset }) =>
+    [`${dataset.kind} ${dataset.key}`, Number(dataset.value)]))"""
+# What is drawn as waiting after a step.
+QUEUED = """(step) => Object.fromEntries(
+  [...document.querySelectorAll('#queues .stacked')]
+    .filter(({ dataset }) => dataset.step === step)
+    .map(({ dataset }) => [dataset.queue, Number(dataset.value)]))"""
+SHOWS_STEPS = """(steps) => document.querySelector('.panels:not([hidden])')
+  ?.dataset.nextStep === `${steps}`"""
+SHOWS_PLAN = "() => document.querySelector('#plan[data-micro-batch]')"
+
+
+def numbers(values: list[Any]) -> list[int]:
+    """A column of 64-bit integers, which JSON has as text."""
+    return [int(value) for value in values]
+
+
+class LivePageTest(unittest.TestCase):
+    browser: Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.browser = cls.enterClassContext(Browser())
+
+    def setUp(self) -> None:
+        self.server = self.enterContext(ServerProcess())
+        self.views: list[View] = []
+        self.expected_complaints: tuple[str, ...] = ()
+
+    def tearDown(self) -> None:
+        """No page complained or asked anybody but the server."""
+        for view in self.views:
+            found = [
+                line
+                for line in view.complaints
+                if not line.startswith(self.expected_complaints or ("\0",))
+            ]
+            self.assertEqual(found, [])
+            self.assertEqual(view.hosts(), {self.server.http_address})
+            view.page.context.close()
+
+    def open(
+        self, route: str = "#/", *, width: int = 1280, scheme: Scheme = "light"
+    ) -> View:
+        view = self.browser.view(
+            self.server.http_address, route, width=width, scheme=scheme
+        )
+        self.views.append(view)
+        return view
+
+    def open_job(
+        self, job: ObservedJob, *, width: int = 1280, scheme: Scheme = "light"
+    ) -> View:
+        view = self.open(f"#/jobs/{job.name}", width=width, scheme=scheme)
+        view.await_true(SHOWS_STEPS, job.held().next_step)
+        return view
+
+
+class FiguresTest(LivePageTest):
+    def test_jobs_are_listed_with_what_they_do(self) -> None:
+        ObservedJob(self.server, "empty")
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open()
+        view.await_true(
+            "() => /1\\.\\d{3}/.test(document.querySelector('#jobs')?.innerText)"
+        )
+        rows = view.evaluate(
+            """() => [...document.querySelectorAll('#jobs tbody tr')].map((row) =>
+               [...row.cells].map((cell) => cell.textContent))"""
+        )
+        self.assertEqual([row[0] for row in rows], ["empty", "run-7"])
+        self.assertEqual([row[1] for row in rows], ["No step yet", "Running"])
+        held = job.held()
+        self.assertEqual(rows[1][2], f"{held.epoch}")
+        self.assertEqual(rows[1][3], f"{held.next_step}")
+        totals = job.read()["totals"]
+        self.assertEqual(rows[1][7], f"{totals['weightedImbalance']:.3f}")
+        self.assertEqual(rows[1][8], f"{totals['originalWeightedImbalance']:.3f}")
+        view.page.get_by_role("link", name="run-7").click()
+        view.await_true(SHOWS_STEPS, held.next_step)
+        self.assertEqual(view.text("h1"), "run-7")
+
+    def test_a_job_is_shown_as_the_api_has_it(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(20)
+        with job.followers() as trainers:
+            trainers.await_steps("0", 20)
+            trainers.await_steps("1", 20)
+            wait_until(lambda: job.held().durable_steps >= 20, "steps are durable")
+            view = self.open_job(job)
+            self.assert_shows(view, job.read())
+
+    def assert_shows(self, view: View, answer: dict[str, Any]) -> None:
+        self.assert_tiles(view, answer)
+        bars = view.evaluate(BARS)
+        last = answer["steps"][-1]
+        for step in answer["steps"][-5:]:
+            for kind, column in (("workload", "workloadNs"), ("tokens", "tokens")):
+                shown = [bars[f"{kind} {step['index']}/{i}"] for i in range(4)]
+                self.assertEqual(shown, numbers(step[column]))
+        for unit in ("Tokens", "Documents"):
+            view.page.get_by_label("Count what waits in").select_option(unit)
+            queued = view.evaluate(QUEUED, last["index"])
+            waiting = {
+                f"{i}": count for i, count in enumerate(numbers(last[f"queue{unit}"]))
+            }
+            waiting["left-over"] = int(last.get(f"leftOver{unit}", 0))
+            self.assertEqual(queued, {k: v for k, v in waiting.items() if v})
+        delays = view.evaluate(
+            """() => [...document.querySelectorAll('#delay .bar')]
+                 .map((bar) => Number(bar.dataset.value))"""
+        )
+        counted = numbers(answer["totals"]["delayDocuments"])
+        self.assertEqual(delays, counted[: len(delays)])
+        self.assertEqual(sum(delays), sum(counted))
+        self.assertIn("corpus", view.text("#streams"))
+        rows = view.page.locator("#subscribers tbody tr")
+        self.assertEqual(rows.count(), 2)
+
+    def assert_tiles(self, view: View, answer: dict[str, Any]) -> None:
+        totals, job = answer["totals"], answer["job"]
+
+        def tile(name: str) -> str:
+            return view.text(f"[data-tile={name}]")
+
+        mine = totals["weightedImbalance"]
+        plain = totals["originalWeightedImbalance"]
+        self.assertIn(f"{mine:.3f}", tile("imbalance"))
+        self.assertIn(f"plain packing {plain:.3f}", tile("imbalance"))
+        self.assertIn(f"{plain / mine:.2f}\u00d7", tile("gain"))
+        self.assertIn(f"\n{job['nextStep']}\n", tile("steps"))
+        self.assertIn(f"{job['durableSteps']} durable", tile("steps"))
+        self.assertIn(
+            f"tokens in {job.get('waitingDocuments', '0')} document", tile("waiting")
+        )
+        self.assertIn("2", tile("subscribers"))
+
+    def test_each_chart_is_a_table_too(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(4)
+        view = self.open_job(job)
+        for panel in ("micro-batches", "imbalance", "queues", "delay"):
+            view.page.locator(f"#{panel} summary").click()
+            table = view.page.locator(f"#{panel} details table")
+            table.wait_for()
+            self.assertGreater(table.locator("tbody tr").count(), 1)
+        last = job.read()["steps"][-1]
+        first_row = view.page.locator("#imbalance details tbody tr").first
+        self.assertEqual(
+            first_row.inner_text().split(),
+            [
+                last["index"],
+                f"{last['imbalance']:.3f}",
+                f"{last['originalImbalance']:.3f}",
+            ],
+        )
+
+    def test_of_many_subscribers_the_slowest_are_listed(self) -> None:
+        job = ObservedJob(self.server)
+        count = 70
+        observers = [job.observer(f"observer-{i}") for i in range(count)]
+        with job.followers(*observers) as all_of_them:
+            all_of_them.await_subscribed()
+            view = self.open_job(job)
+            rows = view.page.locator("#subscribers tbody tr")
+            self.assertEqual(rows.count(), 64)
+            self.assertIn(f"The slowest 64 of {count}", view.text("#subscribers .hint"))
+            self.assertIn(f"\n{count}\n", view.text("[data-tile=subscribers]"))
+
+    def test_names_are_only_text(self) -> None:
+        name = "<img src=x onerror=alert(1)>"
+        job = ObservedJob(self.server, spec=observed_spec(streams=(name,)))
+        job.feed_steps(2)
+        with job.followers(job.subscription(0, name)) as trainers:
+            trainers.await_subscribed()
+            view = self.open_job(job)
+            self.assertIn(name, view.text("#streams"))
+            self.assertIn(name, view.text("#subscribers"))
+            self.assertEqual(view.page.locator("img").count(), 0)
+
+
+class PlanTest(LivePageTest):
+    def choose(self, view: View, key: str) -> None:
+        bar = view.page.locator(f".bar.workload[data-key='{key}']").bounding_box()
+        assert bar is not None
+        view.page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+        view.await_true(
+            "(key) => document.querySelector('#plan').dataset.microBatch === key", key
+        )
+
+    def slices_shown(self, view: View, document: int) -> dict[int, list[str]]:
+        shown = view.evaluate(
+            """(index) => [...document.querySelectorAll(
+                 `#plan .zoom [data-document="${index}"] .band`)].map((band) =>
+                   [Number(band.dataset.rank), band.dataset.slices.split(' ')])""",
+            document,
+        )
+        return dict(shown)
+
+    def test_a_chosen_bar_shows_the_slices_that_the_api_gives(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(6)
+        view = self.open_job(job)
+        for micro_batch in (1, 3):
+            step = job.held().next_step - 2
+            self.choose(view, f"{step}/{micro_batch}")
+            answer = job.read(f"/steps/{step}/micro-batches/{micro_batch}")
+            lengths = answer["microBatch"]["documents"]["length"]
+            longest = lengths.index(max(lengths))
+            wanted: dict[int, list[str]] = {}
+            for rank, part in enumerate(answer["ranks"]):
+                wanted[rank] = [
+                    f"{begin}-{end}"
+                    for document, begin, end in zip(
+                        part["document"], part["begin"], part["end"], strict=True
+                    )
+                    if document == longest
+                ]
+            self.assertEqual(self.slices_shown(view, longest), wanted)
+            self.assertTrue(
+                view.page.url.endswith(
+                    f"#/jobs/run-7/steps/{step}/micro-batches/{micro_batch}"
+                )
+            )
+            slices = [len(part["begin"]) for part in answer["ranks"]]
+            shown = view.evaluate(
+                """() => [...document.querySelectorAll('#plan .ranks tbody tr')]
+                     .map((row) => Number(row.cells[4].textContent))"""
+            )
+            self.assertEqual(shown, slices)
+
+    def test_the_keyboard_chooses_too(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_job(job)
+        stage = view.page.locator("#micro-batches .stage")
+        stage.focus()
+        stage.press("End")
+        stage.press("ArrowLeft")
+        step = job.held().next_step - 1
+        tooltip = view.page.locator("#micro-batches .tooltip")
+        self.assertIn(f"Step {step}, micro-batch 2", tooltip.inner_text())
+        stage.press("Enter")
+        view.await_true(
+            "(key) => document.querySelector('#plan').dataset.microBatch === key",
+            f"{step}/2",
+        )
+
+    def test_an_address_leads_to_a_micro_batch(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open("#/jobs/run-7/steps/1/micro-batches/2")
+        view.await_true(SHOWS_PLAN)
+        self.assertEqual(view.text("#plan-title"), "Plan of micro-batch 2 of step 1")
+
+
+class LookTest(LivePageTest):
+    def test_a_phone_needs_no_scrolling_sideways(self) -> None:
+        spec = observed_spec(micro_batches=32, context=2)
+        job = ObservedJob(self.server, spec=spec)
+        job.feed_steps(3)
+        with job.followers() as trainers:
+            trainers.await_subscribed()
+            views = [self.open_job(job, width=360), self.open("#/", width=360)]
+            views[0].await_true(SHOWS_PLAN)
+            views[1].await_true("() => document.querySelector('#jobs td')")
+            for view in views:
+                width = view.evaluate("() => document.documentElement.scrollWidth")
+                self.assertLessEqual(width, 360)
+
+    def test_dark_mode_has_its_own_colours(self) -> None:
+        schemes: tuple[Scheme, Scheme] = ("light", "dark")
+        light, dark = (
+            self.open("#/", scheme=scheme).evaluate(
+                "() => getComputedStyle(document.body).backgroundColor"
+            )
+            for scheme in schemes
+        )
+        self.assertEqual(light, "rgb(244, 246, 248)")
+        self.assertEqual(dark, "rgb(14, 19, 24)")
+
+    def test_what_has_nothing_yet_says_so(self) -> None:
+        view = self.open()
+        view.page.get_by_role("heading", name="No job yet").wait_for()
+        ObservedJob(self.server, "empty")
+        view.page.get_by_role("link", name="empty").click()
+        view.await_true(SHOWS_STEPS, 0)
+        self.assertIn("No step was decided yet.", view.text("#micro-batches"))
+        self.assertIn("Nobody follows", view.text("#subscribers"))
+
+
+class ChangeTest(LivePageTest):
+    def test_steps_are_shown_as_they_come(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_job(job)
+        view.evaluate("() => { window.sameDocument = true; }")
+        job.feed_steps(8)
+        view.await_true(SHOWS_STEPS, job.held().next_step)
+        last = job.read()["steps"][-1]
+        shown = view.evaluate(BARS)
+        self.assertEqual(
+            [shown[f"workload {last['index']}/{i}"] for i in range(4)],
+            numbers(last["workloadNs"]),
+        )
+        self.assertTrue(view.evaluate("() => window.sameDocument"))
+        # What it has it doesn't ask for again.
+        self.assertTrue(any("from_step=" in url for url in view.requests))
+
+    def test_withdrawn_steps_vanish(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(6)
+        view = self.open_job(job)
+        self.server.stub.UpdateJob(
+            api.UpdateJobRequest(name=job.name, spec=job.held().spec, from_step=2)
+        )
+        view.await_true(
+            "() => document.querySelector('.about').innerText.includes('epoch 1')"
+        )
+        held = job.held()
+        view.await_true(SHOWS_STEPS, held.next_step)
+        epochs = {int(step["index"]): step for step in job.read()["steps"]}
+        shown = view.evaluate(BARS)
+        for index, step in epochs.items():
+            self.assertEqual(
+                [shown[f"workload {index}/{i}"] for i in range(4)],
+                numbers(step["workloadNs"]),
+            )
+
+    def test_a_subscriber_that_stopped_falls_behind(self) -> None:
+        job = ObservedJob(self.server)
+        stopped = job.subscription(1, pause_after=2)
+        with job.followers(job.subscription(0), stopped) as trainers:
+            trainers.await_subscribed()
+            job.feed_steps(12)
+            trainers.await_steps("0", 12)
+            view = self.open_job(job)
+            row = view.page.locator("#subscribers tbody tr", has_text="trainer-1")
+
+            def shows_its_lag() -> bool:
+                lag = max(int(s.get("lagSteps", 0)) for s in job.read()["subscribers"])
+                return lag >= 10 and f"{lag} steps" in row.inner_text()
+
+            wait_until(shows_its_lag, "its lag is shown")
+            self.assertNotEqual(row.locator(".badge").inner_text(), "up to date")
+            trainers.allow(None)
+            wait_until(lambda: job.held().durable_steps >= 12, "it caught up")
+            view.await_true(
+                """() => [...document.querySelectorAll('#subscribers tbody .badge')]
+                     .every((badge) => badge.classList.contains('done'))"""
+            )
+
+    def test_a_paused_page_rests(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(2)
+        view = self.open_job(job)
+        shown = job.held().next_step
+        view.page.get_by_role("button", name="Pause").click()
+        self.assertEqual(view.text("#status"), "Paused")
+        asked = len(view.requests)
+        job.feed_steps(shown + 3)
+        self.assertTrue(view.evaluate(SHOWS_STEPS, shown))
+        self.assertEqual(len(view.requests), asked)
+        view.page.get_by_role("button", name="Resume").click()
+        view.await_true(SHOWS_STEPS, job.held().next_step)
+
+    def hide(self, view: View, hidden: bool) -> None:
+        """As if another tab were looked at, or this one again."""
+        view.evaluate(
+            """(hidden) => {
+                 Object.defineProperty(document, 'hidden',
+                   { value: hidden, configurable: true });
+                 document.dispatchEvent(new Event('visibilitychange'));
+               }""",
+            hidden,
+        )
+
+    def test_a_page_that_nobody_sees_rests(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(2)
+        view = self.open_job(job)
+        shown = job.held().next_step
+        self.hide(view, True)
+        asked = len(view.requests)
+        job.feed_steps(shown + 3)
+        self.assertTrue(view.evaluate(SHOWS_STEPS, shown))
+        self.assertEqual(len(view.requests), asked)
+        self.hide(view, False)
+        view.await_true(SHOWS_STEPS, job.held().next_step)
+
+    def test_a_server_that_hangs_is_late(self) -> None:
+        view = self.open_job(ObservedJob(self.server))
+        self.server.signal(signal.SIGSTOP)
+        view.await_true("() => document.querySelector('#status').innerText === 'Late'")
+        self.assertIn("as of", view.text("#age"))
+        self.server.signal(signal.SIGCONT)
+        view.await_true("() => document.querySelector('#status').innerText === 'Live'")
+
+    def test_a_job_that_is_deleted_is_said_to_be_gone(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        job = ObservedJob(self.server)
+        job.feed_steps(2)
+        view = self.open_job(job)
+        self.server.stub.DeleteJob(api.DeleteJobRequest(name=job.name))
+        view.page.get_by_role("heading", name="There is no such job").wait_for()
+        self.assertEqual(view.text("#status"), "Not found")
+        # Made again, it is there again.
+        again = ObservedJob(self.server)
+        again.feed_steps(1)
+        view.await_true(SHOWS_STEPS, again.held().next_step)
+
+    def test_a_server_that_stops_is_missed_and_found_again(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        job = ObservedJob(self.server)
+        job.feed_steps(4)
+        view = self.open_job(job)
+        view.evaluate("() => { window.sameDocument = true; }")
+        grpc, http = self.server.grpc_address, self.server.http_address
+        self.server.kill()
+        view.page.get_by_role("alert").wait_for()
+        self.assertIn("The server can't be asked", view.text("#banner"))
+        self.assertEqual(view.text("#status"), "No connection")
+        self.server = self.enterContext(ServerProcess(listen=grpc, http_listen=http))
+        again = ObservedJob(self.server)
+        again.feed_steps(2)
+        view.await_true(SHOWS_STEPS, again.held().next_step)
+        view.await_true("() => document.querySelector('#banner').hidden")
+        self.assertEqual(view.text("#status"), "Live")
+        self.assertTrue(view.evaluate("() => window.sameDocument"))
+
+
+if __name__ == "__main__":
+    unittest.main()
