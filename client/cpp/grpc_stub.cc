@@ -184,13 +184,21 @@ class GrpcStub final : public Stub {
 
 }  // namespace
 
-std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options) {
+std::shared_ptr<grpc::Channel> MakeGrpcChannel(const ClientOptions& options) {
   // With this reference, which is never given back, gRPC isn't shut down with the last
   // channel: that can wait 10 seconds for one of its pollers.
   static const bool kInitialised = (grpc_init(), true);
   static_cast<void>(kInitialised);
-  return std::make_shared<GrpcStub>(grpc::CreateCustomChannel(
-      options.address, grpc::InsecureChannelCredentials(), ArgumentsOf(options)));
+  return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(),
+                                   ArgumentsOf(options));
+}
+
+std::shared_ptr<Stub> MakeGrpcStub(const std::shared_ptr<grpc::Channel>& channel) {
+  return std::make_shared<GrpcStub>(channel);
+}
+
+std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options) {
+  return MakeGrpcStub(MakeGrpcChannel(options));
 }
 
 }  // namespace evenpack::client

@@ -7,10 +7,18 @@
 #include "client/cpp/client_options.h"
 #include "client/cpp/stub.h"
 
+namespace grpc {
+class Channel;
+}
+
 namespace evenpack::client {
 
-// One channel to options.address, plaintext; connects when first used. `options` are
-// valid. The channel's own retries are off: Connection has them.
+// To options.address, plaintext; connects when first used. `options` are valid. The
+// channel's own retries are off: Connection has them.
+std::shared_ptr<grpc::Channel> MakeGrpcChannel(const ClientOptions& options);
+
+std::shared_ptr<Stub> MakeGrpcStub(const std::shared_ptr<grpc::Channel>& channel);
+// Over a channel of its own.
 std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options);
 
 }  // namespace evenpack::client

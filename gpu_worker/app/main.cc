@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/app/agent_run.h"
 #include "gpu_worker/app/profile_run.h"
 #include "gpu_worker/app/profile_upload.h"
 #include "gpu_worker/app/selftest_text.h"
@@ -97,7 +98,9 @@ int main(int argc, char** argv) {
     }
     if (command->options.selftest) return Selftest(command->options);
     if (command->options.profile.profile) return Profile(command->options);
-    const absl::Status status = evenpack::worker::Serve(command->options);
+    const absl::Status status = command->options.agent.agent
+                                    ? evenpack::worker::RunAgent(command->options)
+                                    : evenpack::worker::Serve(command->options);
     return status.ok() ? 0 : Fail(status);
   } catch (const std::exception& error) {
     return Fail(absl::InternalError(absl::StrCat("internal error: ", error.what())));

@@ -22,9 +22,20 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
       "--serve", options.serve,
       "be a rank for a trainer's process, which attaches through --socket-folder; "
       "docs/worker.md");
+  app.add_option("--server", options.server, "the packing server")
+      ->type_name("HOST:PORT");
+  app.add_option("--http-listen", options.http_listen,
+                 "HOST:PORT of /metrics, /healthz and /readyz; default: no HTTP port")
+      ->type_name("HOST:PORT");
+  app.add_option("--memory", options.memory_bytes,
+                 "with --serve what the trainer's tensors and the passes over them may "
+                 "take together, as 8GB; with --agent what it keeps of steps (512MB)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(uint64_t{1}, kMaxArenaBytes))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  AddLogFlags(app, options.log_level, options.log_format);
   CLI::Option* const others[] = {
-      app.add_option("--server", options.server, "the packing server")
-          ->type_name("HOST:PORT"),
       app.add_option("--socket-folder", options.socket_folder,
                      "where the worker makes its two sockets; one worker a folder")
           ->type_name("FOLDER")
@@ -32,24 +43,10 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
       AddNumber(app, "--trainer-user", options.trainer_user, 0,
                 std::numeric_limits<uint32_t>::max(),
                 "the user whose processes may attach, by number; default: this one"),
-      app.add_option("--memory", options.memory_bytes,
-                     "what the trainer's tensors and the passes over them may take "
-                     "together, as 8GB")
-          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-          ->check(CLI::Range(uint64_t{1}, kMaxArenaBytes))
-          ->type_name("BYTES")
-          ->capture_default_str(),
       AddNumber(app, "--patience-seconds", options.patience_seconds, 1, kMostSeconds,
                 "how long a lost rank of the group is waited for"),
-      app.add_option("--http-listen", options.http_listen,
-                     "HOST:PORT of /metrics, /healthz and /readyz; default: no HTTP "
-                     "port")
-          ->type_name("HOST:PORT"),
   };
   for (CLI::Option* option : others) option->needs(serve);
-  for (CLI::Option* option : AddLogFlags(app, options.log_level, options.log_format)) {
-    option->needs(serve);
-  }
 }
 
 absl::Status CheckServe(const ServeOptions& options) {

@@ -15,7 +15,7 @@ class App;
 
 namespace evenpack::worker {
 
-// Documented by --help, which has their bounds too.
+// Documented by --help, which has their bounds too. --agent has some of them in common.
 struct ServeOptions {
   bool serve = false;
   // HOST:PORT of the packing server.

@@ -1,13 +1,7 @@
 #include "gpu_worker/app/serve_run.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -15,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/client.h"
+#include "gpu_worker/app/end_signal.h"
 #include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
 #include "server/metrics/process_figures.h"
@@ -61,35 +56,6 @@ void Print(const std::string& line) {
   std::fputs(absl::StrCat(line, "\n").c_str(), stdout);
   std::fflush(stdout);
 }
-
-// The signal that ends the worker. A handler, since OpenBLAS has begun threads before
-// main() could have had them leave signals alone.
-class EndSignal {
- public:
-  static absl::Status Expect() {
-    descriptor = eventfd(0, EFD_CLOEXEC);
-    struct sigaction action {};
-    action.sa_handler = [](int signal) {
-      const auto number = static_cast<uint64_t>(signal);
-      // Of several the sum is read, and all mean the same.
-      static_cast<void>(!write(descriptor, &number, sizeof(number)));
-    };
-    if (descriptor < 0 || sigaction(SIGTERM, &action, nullptr) != 0 ||
-        sigaction(SIGINT, &action, nullptr) != 0) {
-      return absl::ErrnoToStatus(errno, "signals can't be handled");
-    }
-    return absl::OkStatus();
-  }
-  static void Await() {
-    uint64_t number = 0;
-    while (read(descriptor, &number, sizeof(number)) < 0 && errno == EINTR) {
-    }
-  }
-
- private:
-  static int descriptor;
-};
-int EndSignal::descriptor = -1;
 
 }  // namespace
 

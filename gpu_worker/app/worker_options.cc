@@ -66,17 +66,30 @@ void AddFlags(CLI::App& app, WorkerOptions& options) {
 
 // What single flags can't tell.
 absl::Status CheckModes(const WorkerOptions& options) {
-  const int modes = static_cast<int>(options.selftest) +
-                    static_cast<int>(options.profile.profile) +
-                    static_cast<int>(options.serve.serve);
+  const int modes =
+      static_cast<int>(options.selftest) + static_cast<int>(options.profile.profile) +
+      static_cast<int>(options.serve.serve) + static_cast<int>(options.agent.agent);
   if (modes != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(modes,
-                     " modes were given; accepted: --selftest, --profile or "
-                     "--serve (see --help)"));
+                     " modes were given; accepted: --selftest, --profile, --serve "
+                     "or --agent (see --help)"));
   }
   absl::Status status = CheckProfileFlags(options.profile);
-  return status.ok() ? CheckServe(options.serve) : status;
+  if (status.ok()) status = CheckServe(options.serve);
+  return status.ok() ? CheckAgent(options.agent, options.serve) : status;
+}
+
+// CLI11 knows of flags that need another, not of those that need one of two.
+absl::Status CheckShared(const CLI::App& app, const WorkerOptions& options) {
+  if (options.serve.serve || options.agent.agent) return absl::OkStatus();
+  for (const char* flag :
+       {"--server", "--http-listen", "--memory", "--log-level", "--log-format"}) {
+    if (app.get_option(flag)->count() == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": requires --serve or --agent"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -87,7 +100,8 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   CLI::App app(
       "Executes the attention of a context-parallel group, as a rank beside its "
       "trainer (--serve), to test itself (--selftest), or to measure what it takes "
-      "(--profile).",
+      "(--profile). Or passes a node's ranks the steps of the packing server "
+      "(--agent).",
       "evenpack-worker");
   app.set_version_flag("--version", absl::StrCat("evenpack-worker ", EVENPACK_VERSION));
   AddFlags(app, command.options);
@@ -96,6 +110,7 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   flags.group.group = "group";
   AddGroupFlags(app, flags);
   AddServeFlags(app, command.options.serve);
+  AddAgentFlags(app, command.options.agent);
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -108,7 +123,12 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
     return absl::InvalidArgumentError(error.what());
   }
   if (!command.text.empty()) return command;
-  if (absl::Status status = CheckModes(command.options); !status.ok()) return status;
+  absl::Status status = CheckModes(command.options);
+  if (status.ok()) status = CheckShared(app, command.options);
+  if (!status.ok()) return status;
+  if (command.options.agent.agent && app.get_option("--memory")->count() == 0) {
+    command.options.serve.memory_bytes = kAgentMemoryBytes;
+  }
   if (flags.folder->count() > 0) {
     GlooOptions& options = flags.group.options;
     if (options.rank >= options.ranks) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gpu_worker/app/agent_flags.h"
 #include "gpu_worker/app/profile_flags.h"
 #include "gpu_worker/app/serve_flags.h"
 #include "gpu_worker/communicator/gloo_folder.h"
@@ -26,6 +27,7 @@ struct WorkerOptions {
   std::string host = "127.0.0.1";
   uint32_t group_timeout_seconds = 600;
   ServeOptions serve;
+  AgentFlags agent;
   ProfileFlags profile;
   // The group of processes that this one is a rank of; none: all ranks are its threads.
   std::optional<GlooFolder> group;

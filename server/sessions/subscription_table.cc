@@ -8,7 +8,6 @@
 #include "server/sessions/subscribe_check.h"
 
 namespace evenpack {
-namespace {
 
 absl::Status ClaimTaken(const SubscribeRequest& request) {
   return WithDetail(
@@ -20,6 +19,8 @@ absl::Status ClaimTaken(const SubscribeRequest& request) {
                                      : absl::StrCat(", '", request.subscriber, "'"))),
       {"CLAIM_TAKEN", {}});
 }
+
+namespace {
 
 uint64_t LagSteps(const Subscription& subscription, const StepWindow& window) {
   return window.end() - std::min(subscription.received, window.end());

@@ -116,6 +116,10 @@ class SubscriptionTable {
   std::vector<std::shared_ptr<Subscription>> ending_;
 };
 
+// ABORTED: what a subscription with this request ends with when a newer one took a
+// claim of it.
+absl::Status ClaimTaken(const SubscribeRequest& request);
+
 // ABORTED with the shape of the job's present epoch.
 absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch);
 

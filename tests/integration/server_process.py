@@ -9,12 +9,16 @@ import urllib.request
 from types import TracebackType
 from typing import Self
 
+from agent_process import AgentProcess
 from child_process import DEADLINE, ChildProcess
 from deadline_channel import open_channel
 from evenpack.v1 import packing_service_pb2_grpc as rpc
 
 PROGRAM = os.environ["EVENPACK_SERVER_PROGRAM"]
 ANY_PORT = "127.0.0.1:0"
+# Every client that a test starts reaches its server through a plan agent: what holds
+# of the one must hold of the other.
+THROUGH_AGENT = "EVENPACK_THROUGH_AGENT" in os.environ
 
 
 class ServerProcess(ChildProcess):
@@ -27,10 +31,14 @@ class ServerProcess(ChildProcess):
         http = [] if http_listen is None else ["--http-listen", http_listen]
         super().__init__([PROGRAM, "--listen", listen, *http, *flags])
         self.http_address = ""
+        self.agent: AgentProcess | None = None
         try:
             self.grpc_address = self._announced("grpc")
             if http_listen:
                 self.http_address = self._announced("http")
+            if THROUGH_AGENT:
+                self.agent = AgentProcess(self.grpc_address, http=False)
+                self.grpc_address = self.agent.grpc_address
         except AssertionError:
             super().__exit__(None, None, None)
             raise
@@ -56,6 +64,8 @@ class ServerProcess(ChildProcess):
     ) -> None:
         """Kills it."""
         self.channel.close()
+        if self.agent is not None:
+            self.agent.__exit__(kind, error, trace)
         super().__exit__(kind, error, trace)
 
     def terminate(self) -> int:

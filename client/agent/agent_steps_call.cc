@@ -1,0 +1,292 @@
+#include "client/agent/agent_steps_call.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "client/agent/status_relay.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/core/digest/digest_bytes.h"
+#include "server/core/document/invalid_field.h"
+#include "server/runtime/mutex.h"
+#include "server/runtime/status_detail.h"
+
+namespace evenpack::agent {
+namespace {
+
+absl::Status AgentDrains() {
+  return WithDetail(
+      absl::UnavailableError("agent: it is shutting down; connect again once it is "
+                             "back"),
+      {"DRAINING", {}});
+}
+
+absl::Status TooManySubscriptions(const LiveCalls& calls) {
+  return WithDetail(
+      absl::ResourceExhaustedError(absl::StrCat("calls: there are ", calls.limit(),
+                                                " subscriptions, as many as this agent "
+                                                "holds")),
+      {"TOO_MANY_CALLS", {{"limit", absl::StrCat(calls.limit())}}});
+}
+
+absl::Status MisplacedMessage(absl::string_view what, absl::string_view where) {
+  return InvalidField("message", what, where);
+}
+
+// Shares the bytes.
+grpc::ByteBuffer BufferOf(const HeldStep::Encoded& bytes) {
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the slice's own way to own it.
+  auto* held = new HeldStep::Encoded(bytes);
+  const auto let_go = [](void* given) {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): as above.
+    delete static_cast<HeldStep::Encoded*>(given);
+  };
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): gRPC writes to no slice.
+  const grpc::Slice slice(const_cast<char*>(bytes->data()), bytes->size(), let_go,
+                          held);
+  return {&slice, 1};
+}
+
+grpc::ByteBuffer EncodeResponse(const v1::StreamStepsResponse& response) {
+  return BufferOf(std::make_shared<const std::string>(response.SerializeAsString()));
+}
+
+// As the server's (steps_call.cc), with a feed in place of the job: the transport's
+// operations are started under no lock.
+class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
+                             public Subscriber,
+                             public DrainableCall,
+                             public std::enable_shared_from_this<AgentStepsCall> {
+ public:
+  explicit AgentStepsCall(const StepsCallEnvironment& environment)
+      : environment_(environment) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    if (!environment_.calls.Add(self_)) {
+      return End(TooManySubscriptions(environment_.calls));
+    }
+    StartRead(&request_);
+  }
+
+  void OnReadDone(bool ok) override {
+    const auto self = shared_from_this();
+    if (!ok) {
+      if (!asked_) return End(MisplacedMessage("none", "subscribe"));
+      {
+        MutexLock lock(mutex_);
+        half_closed_ = true;
+      }
+      return Pump();
+    }
+    v1::StreamStepsRequest request;
+    const grpc::Status parsed =
+        grpc::SerializationTraits<v1::StreamStepsRequest>::Deserialize(&request_,
+                                                                       &request);
+    request_.Clear();
+    if (!parsed.ok()) {
+      return End(InvalidField("message", "bytes that can't be read",
+                              "an evenpack.v1.StreamStepsRequest"));
+    }
+    if (!asked_) return Subscribe(request);
+    if (absl::Status status = Take(request); !status.ok()) {
+      return End(std::move(status));
+    }
+    StartRead(&request_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const auto self = shared_from_this();
+    {
+      MutexLock lock(mutex_);
+      writing_ = false;
+    }
+    if (!ok) return End(absl::CancelledError("the client is gone"));
+    Pump();
+  }
+
+  void OnCancel() override {
+    const auto self = shared_from_this();
+    End(absl::CancelledError("the client cancelled the call"));
+  }
+
+  void OnDone() override {
+    const auto self = std::move(self_);
+    if (const auto held = subscription(); held.has_value()) {
+      environment_.feeds.Leave(*held);
+    }
+    environment_.calls.Remove(self);
+  }
+
+  void Wake() override {
+    const auto self = shared_from_this();
+    Pump();
+  }
+
+  void Drain() override {
+    const auto self = shared_from_this();
+    End(AgentDrains());
+  }
+
+ private:
+  // Nothing is read until the server has answered.
+  void Subscribe(const v1::StreamStepsRequest& request) {
+    if (!request.has_subscribe()) {
+      return End(
+          MisplacedMessage("another message", "subscribe as the first of a call"));
+    }
+    asked_ = true;
+    environment_.feeds.Subscribe(
+        request.subscribe(), shared_from_this(),
+        [self = shared_from_this()](absl::StatusOr<FeedSubscription> made) {
+          self->Subscribed(std::move(made));
+        });
+  }
+
+  void Subscribed(absl::StatusOr<FeedSubscription> made) {
+    if (!made.ok()) return End(made.status());
+    bool too_late = false;
+    {
+      MutexLock lock(mutex_);
+      too_late = finished_;
+      if (!too_late) {
+        subscription_ = *made;
+        first_ = BufferOf(made->subscribed);
+        starting_read_ = true;
+      }
+    }
+    if (too_late) return environment_.feeds.Leave(*made);
+    StartRead(&request_);
+    {
+      MutexLock lock(mutex_);
+      starting_read_ = false;
+    }
+    Pump();
+  }
+
+  // From OnReadDone alone, so one at a time.
+  absl::Status Take(const v1::StreamStepsRequest& request) {
+    const FeedSubscription held = *subscription();
+    switch (request.message_case()) {
+      case v1::StreamStepsRequest::kReceived:
+        return held.feed->Received(*held.local, request.received().step());
+      case v1::StreamStepsRequest::kDurable:
+        return held.feed->MarkDurable(
+            *held.local, {request.durable().step(), request.durable().epoch()});
+      default:
+        return MisplacedMessage(
+            request.has_subscribe() ? "a second subscribe" : "nothing",
+            "received or durable");
+    }
+  }
+
+  std::optional<FeedSubscription> subscription() {
+    MutexLock lock(mutex_);
+    return subscription_;
+  }
+
+  void End(absl::Status status) {
+    {
+      MutexLock lock(mutex_);
+      if (!ending_.has_value()) ending_ = std::move(status);
+    }
+    Pump();
+  }
+
+  // Writes or finishes, where that is next.
+  void Pump() {
+    bool write = false;
+    std::optional<absl::Status> finish;
+    {
+      MutexLock lock(mutex_);
+      if (finished_ || writing_ || starting_read_) return;
+      if (!ending_.has_value() && subscription_.has_value()) writing_ = TakeNext();
+      write = writing_;
+      finished_ = !write && ending_.has_value();
+      if (finished_) finish = ending_;
+    }
+    if (write) StartWrite(&response_, options_);
+    if (finish.has_value()) Finish(Relayed(*finish));
+  }
+
+  // True where response_ is to be written.
+  bool TakeNext() EVENPACK_REQUIRES(mutex_) {
+    options_ = {};
+    if (first_.has_value()) {
+      response_ = *std::exchange(first_, std::nullopt);
+      return true;
+    }
+    const LocalMessage next = subscription_->feed->Next(subscription_->local);
+    if (const auto* held = std::get_if<SendHeld>(&next)) return TakeView(*held);
+    if (const auto* ended = std::get_if<EndCall>(&next)) {
+      ending_ = ended->status;
+      return false;
+    }
+    if (const auto* nothing = std::get_if<NothingYet>(&next)) {
+      if (half_closed_ && nothing->waits_for_subscriber) ending_ = absl::OkStatus();
+      return false;
+    }
+    v1::StreamStepsResponse response;
+    if (const auto* marked = std::get_if<SendMarked>(&next)) {
+      response.mutable_durable_marked()->set_durable_steps(marked->durable_steps);
+    } else {
+      const auto& drained = std::get<SendDrained>(next);
+      response.mutable_drained()->set_steps(drained.steps);
+      response.mutable_drained()->set_digest(DigestBytes(drained.digest));
+    }
+    response_ = EncodeResponse(response);
+    return true;
+  }
+
+  bool TakeView(const SendHeld& held) EVENPACK_REQUIRES(mutex_) {
+    const auto view = held.step->View(subscription_->local->at.request.cp_rank);
+    if (!view.ok()) {
+      ending_ = view.status();
+      return false;
+    }
+    response_ = BufferOf(*view);
+    // What another message follows at once may wait for it on its way out.
+    if (held.more) options_.set_buffer_hint();
+    return true;
+  }
+
+  const StepsCallEnvironment environment_;
+  // Until the call is done.
+  std::shared_ptr<AgentStepsCall> self_;
+  // Of the reads, which come one at a time.
+  grpc::ByteBuffer request_;
+  bool asked_ = false;
+  // Of the write under way.
+  grpc::ByteBuffer response_;
+  grpc::WriteOptions options_;
+
+  Mutex mutex_;
+  std::optional<FeedSubscription> subscription_ EVENPACK_GUARDED_BY(mutex_);
+  // What goes before all others.
+  std::optional<grpc::ByteBuffer> first_ EVENPACK_GUARDED_BY(mutex_);
+  bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // By a thread that is none of the transport's: the call must not be finished under
+  // it.
+  bool starting_read_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // With what the call ends, once nothing is being written.
+  std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
+  bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+grpc::ServerGenericBidiReactor* StartAgentStepsCall(
+    const StepsCallEnvironment& environment) {
+  const auto call = std::make_shared<AgentStepsCall>(environment);
+  call->Start();
+  return call.get();
+}
+
+}  // namespace evenpack::agent

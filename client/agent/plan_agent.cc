@@ -1,0 +1,218 @@
+#include "client/agent/plan_agent.h"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/agent/agent_address.h"
+#include "client/agent/agent_metrics.h"
+#include "client/agent/agent_steps_call.h"
+#include "client/agent/forwarded_call.h"
+#include "client/cpp/grpc_stub.h"
+#include "server/runtime/mutex.h"
+#include "server/web/http_server.h"
+#include "server/web/operator_pages.h"
+
+namespace evenpack::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kStreamSteps[] = "/evenpack.v1.PackingService/StreamSteps";
+constexpr const char* kServices[] = {"", "evenpack.v1.PackingService",
+                                     "evenpack.v1.CostProfileService"};
+// Threads that wait for the server: questions about subscriptions, steps fetched alone.
+constexpr int kWaitingThreads = 8;
+// A node has some dozens of ranks.
+constexpr size_t kMostLocalSubscriptions = 4096;
+// Of clients' pings, which come every 30 s by default.
+constexpr int kLeastPingMs = 10'000;
+constexpr int kKeepaliveMs = 60'000;
+// For streams to end, for other calls, and for connections to close.
+constexpr milliseconds kStreamsEnd{500};
+constexpr milliseconds kCallsEnd{500};
+constexpr milliseconds kConnectionsEnd{1000};
+
+// Both outlive it.
+class AgentService final : public grpc::CallbackGenericService {
+ public:
+  AgentService(const StepsCallEnvironment& environment, grpc::GenericStub& stub)
+      : environment_(environment), stub_(stub) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    if (context->method() == kStreamSteps) return StartAgentStepsCall(environment_);
+    return StartForwardedCall(stub_, *context);
+  }
+
+ private:
+  const StepsCallEnvironment environment_;
+  grpc::GenericStub& stub_;
+};
+
+client::ClientOptions UpstreamOptions(const PlanAgentOptions& options) {
+  client::ClientOptions upstream;
+  upstream.address = options.server;
+  upstream.random = [mutex = std::make_shared<Mutex>(),
+                     generator = std::mt19937_64(std::random_device()())]() mutable {
+    MutexLock lock(*mutex);
+    return std::uniform_real_distribution<double>()(generator);
+  };
+  return upstream;
+}
+
+void SetTransport(grpc::ServerBuilder& builder) {
+  // The server's bounds hold, whatever they are: one message of a call is here at once.
+  builder.SetMaxReceiveMessageSize(-1);
+  builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kLeastPingMs);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+}  // namespace
+
+// Members end in the reverse order of their beginning.
+class PlanAgent::Rooms {
+ public:
+  explicit Rooms(const PlanAgentOptions& options)
+      : options_(options),
+        upstream_(UpstreamOptions(options)),
+        channel_(client::MakeGrpcChannel(upstream_)),
+        generic_(channel_),
+        calls_(kMostLocalSubscriptions),
+        feeds_({client::MakeGrpcStub(channel_), upstream_, options.name, &pool_},
+               options.steps),
+        service_({feeds_, calls_}, generic_) {}
+
+  ~Rooms() {
+    if (closer_.joinable()) closer_.join();
+  }
+
+  absl::Status Start() {
+    if (absl::Status status = StartGrpc(); !status.ok()) return status;
+    if (absl::Status status = StartHttp(); !status.ok()) return status;
+    SetServing(true);
+    return absl::OkStatus();
+  }
+
+  bool Drain() {
+    if (grpc_ == nullptr || closer_.joinable()) return true;
+    SetServing(false);
+    calls_.Drain();
+    feeds_.Stop();
+    calls_.WaitUntilNone(kStreamsEnd);
+    std::packaged_task<void()> close([this] {
+      grpc_->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
+      grpc_->Wait();
+    });
+    const std::future<void> closed = close.get_future();
+    closer_ = std::thread(std::move(close));
+    const bool in_time =
+        closed.wait_for(kCallsEnd + kConnectionsEnd) == std::future_status::ready;
+    if (http_ != nullptr) http_->Stop();
+    return in_time;
+  }
+
+  const std::string& grpc_address() const { return grpc_address_; }
+  const std::string& http_address() const { return http_address_; }
+
+ private:
+  absl::Status StartGrpc() {
+    const std::string& listen = options_.listen;
+    if (absl::Status status = CheckAgentAddress(listen); !status.ok()) return status;
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    SetTransport(builder);
+    int port = 0;
+    builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+    builder.RegisterCallbackGenericService(&service_);
+    grpc_ = builder.BuildAndStart();
+    if (grpc_ == nullptr || port == 0) {
+      grpc_.reset();
+      return absl::UnavailableError(absl::StrCat(
+          "listen: can't listen on ", listen,
+          "; accepted: HOST:PORT of this machine with a port that is free, or "
+          "unix:PATH in a folder that is there"));
+    }
+    const std::string path = SocketPath(listen);
+    grpc_address_ = path.empty()
+                        ? absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)
+                        : listen;
+    // As anyone may connect to a port: who may not is kept out of the folder.
+    constexpr mode_t kAnyone = 0666;
+    if (!path.empty() && chmod(path.c_str(), kAnyone) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("listen: ", path));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StartHttp() {
+    if (options_.http_listen.empty()) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<HttpServer>> http = HttpServer::Start(
+        options_.http_listen,
+        OperatorPages(
+            [this] { return AgentMetricsText(options_.version, feeds_.figures()); },
+            [this] { return serving_.load(); }));
+    if (!http.ok()) return http.status();
+    http_ = *std::move(http);
+    http_address_ = http_->address();
+    return absl::OkStatus();
+  }
+
+  void SetServing(bool serving) {
+    serving_ = serving;
+    for (const char* name : kServices) {
+      grpc_->GetHealthCheckService()->SetServingStatus(name, serving);
+    }
+  }
+
+  const PlanAgentOptions options_;
+  const client::ClientOptions upstream_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::GenericStub generic_;
+  LiveCalls calls_;
+  StepFeeds feeds_;
+  // Ends before the feeds, which its tasks use.
+  WorkerPool pool_{kWaitingThreads};
+  AgentService service_;
+  std::atomic<bool> serving_ = false;
+  std::unique_ptr<grpc::Server> grpc_;
+  std::string grpc_address_;
+  std::unique_ptr<HttpServer> http_;
+  std::string http_address_;
+  std::thread closer_;
+};
+
+PlanAgent::PlanAgent(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
+
+PlanAgent::~PlanAgent() { Drain(); }
+
+absl::StatusOr<std::unique_ptr<PlanAgent>> PlanAgent::Start(
+    const PlanAgentOptions& options) {
+  auto rooms = std::make_unique<Rooms>(options);
+  absl::Status status = rooms->Start();
+  std::unique_ptr<PlanAgent> agent(new PlanAgent(std::move(rooms)));
+  if (!status.ok()) return status;
+  return agent;
+}
+
+const std::string& PlanAgent::grpc_address() const { return rooms_->grpc_address(); }
+
+const std::string& PlanAgent::http_address() const { return rooms_->http_address(); }
+
+bool PlanAgent::Drain() { return rooms_->Drain(); }
+
+}  // namespace evenpack::agent

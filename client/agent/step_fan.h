@@ -1,0 +1,189 @@
+// One upstream subscription's steps and the local subscriptions that share them: who
+// has had what, who is told what next, and how much more may come.
+#ifndef EVENPACK_CLIENT_AGENT_STEP_FAN_H_
+#define EVENPACK_CLIENT_AGENT_STEP_FAN_H_
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/agent/held_step.h"
+#include "client/cpp/consumer_cursor.h"
+#include "client/cpp/durable_marks.h"
+#include "server/sessions/subscription.h"
+
+namespace evenpack::agent {
+
+// Most steps that an upstream call may have under way.
+inline constexpr uint32_t kUpstreamCredits = 16;
+
+// One local call for steps. Its fan's owner guards it.
+struct LocalSubscription {
+  // As the server has it.
+  Subscription at;
+  // Of step at.next - 1.
+  Digest128 digest;
+  // The step is being asked for alone, or has come so.
+  bool fetching = false;
+  std::shared_ptr<const HeldStep> fetched;
+};
+
+struct SendHeld {
+  std::shared_ptr<const HeldStep> step;
+  // Another can be sent right after it.
+  bool more = false;
+};
+// Ask the server for this step alone, and tell Fetched.
+struct FetchStep {
+  uint64_t step = 0;
+};
+using LocalMessage =
+    std::variant<NothingYet, SendHeld, FetchStep, SendMarked, SendDrained, EndCall>;
+
+// A step is kept until all local subscriptions have received it, as long as the bounds
+// allow: where the foremost of them would have to wait for room, the oldest step goes,
+// and who still needs it fetches it from the server alone. What is fetched ahead of the
+// foremost fills the bounds and no more; an empty fan may have one step, and a call
+// that is opened anew one, whatever is held.
+//
+//   local:     Add ──> Next / Received / MarkDurable / Fetched ──> Remove
+//   upstream:  BeginCall ──> Subscribed ──> Push / Marked / Drained ──> Ended ─┐
+//                 ▲                                     true: once more       │
+//                 └────────────────────────────────────────────────────────────┘
+//
+// Not thread-safe.
+class StepFan {
+ public:
+  using Mark = client::DurableMarks::Mark;
+  using Local = std::shared_ptr<LocalSubscription>;
+  struct Bounds {
+    // Of steps held and under way; at least 1. A step with views counts once.
+    uint64_t steps = 0;
+    // Of steps with the views that are asked for.
+    uint64_t bytes = 0;
+  };
+  // What an upstream call is opened with.
+  struct Request {
+    client::StepPosition from;
+    uint32_t credits = 0;
+    bool sends_durable = false;
+  };
+
+  // Of the steps of `epoch`, from `start` on, which is known whole.
+  StepFan(uint64_t epoch, const client::StepPosition& start, const Bounds& bounds);
+
+  // A subscription that the server has accepted from step `from` on, which follows one
+  // of digest `previous`. It takes the claims of an older one, as at the server.
+  Local Add(const SubscribeRequest& request, uint64_t from, const Digest128& previous,
+            std::shared_ptr<Subscriber> subscriber);
+  // Also forgets the subscriber.
+  void Remove(LocalSubscription& local);
+  bool empty() const { return locals_.empty(); }
+
+  // What to do next. NothingYet leaves the subscription idle: it will be woken.
+  LocalMessage Next(LocalSubscription& local);
+  // Errors as the server's.
+  absl::Status Received(LocalSubscription& local, uint64_t step);
+  absl::Status MarkDurable(LocalSubscription& local, const Mark& mark);
+  // An answer to FetchStep; an error ends the subscription.
+  static void Fetched(LocalSubscription& local,
+                      absl::StatusOr<std::shared_ptr<const HeldStep>> step);
+  // Those that are idle and have something to do, which counts as woken.
+  std::vector<std::shared_ptr<Subscriber>> TakeWoken();
+
+  Request BeginCall();
+  // DATA_LOSS: not where this fan is.
+  absl::Status Subscribed(uint64_t from_step, const Digest128& previous,
+                          uint64_t durable_steps);
+  // DATA_LOSS: not the next step.
+  absl::Status Push(std::shared_ptr<const HeldStep> step);
+  void Marked(uint64_t durable_steps);
+  absl::Status Drained(uint64_t steps, const Digest128& digest);
+  // The call ended. True: with an error that the local subscription which sends durable
+  // marks may have brought about, by a mark or by its claim; it alone has been ended.
+  // Otherwise all are.
+  bool Ended(const absl::Status& status);
+  // The call ended and is opened again, for it was lost or lacks a claim.
+  void Lost() { connected_ = false; }
+
+  // What is to be said on the call that stands; none where nothing is. The former makes
+  // room where the foremost would wait for it.
+  std::optional<uint64_t> TakeReceived();
+  std::optional<Mark> TakeMark();
+  // A local subscription sends durable marks, and the call has no claim to.
+  bool NeedsClaim() const {
+    return connected_ && durable_ != nullptr && !call_sends_durable_;
+  }
+
+  void SetBytes(uint64_t bytes) { bounds_.bytes = bytes; }
+
+  uint64_t begin() const { return begin_; }
+  uint64_t end() const { return *end_.next; }
+  size_t locals() const { return locals_.size(); }
+  size_t held_steps() const { return held_.size(); }
+  uint64_t held_bytes() const { return bytes_ * (1 + views_.size()); }
+  bool connected() const { return connected_; }
+
+ private:
+  struct Claim {
+    std::optional<uint32_t> cp_rank;
+    std::string subscriber;
+
+    friend auto operator<=>(const Claim&, const Claim&) = default;
+  };
+  // The first step of which the bounds have no room.
+  uint64_t RoomEnd() const;
+  // Up to which step the call's may be marked received now.
+  uint64_t ReceivedUpTo() const;
+  void DropFront();
+  // Drops what all have received.
+  void Trim();
+  // Whether one has all that there is, and a credit.
+  bool AnyStarves() const;
+  void End(LocalSubscription& local, const absl::Status& status);
+  void FreeClaims(const LocalSubscription& local);
+  // The step, if it follows what the subscription had.
+  LocalMessage Send(LocalSubscription& local, std::shared_ptr<const HeldStep> step);
+  bool HasWork(const LocalSubscription& local) const;
+
+  const uint64_t epoch_;
+  Bounds bounds_;
+
+  uint64_t begin_;
+  std::deque<std::shared_ptr<const HeldStep>> held_;
+  // Behind the last step held.
+  client::StepPosition end_;
+  uint64_t bytes_ = 0;
+  uint64_t largest_ = 0;
+  std::optional<uint64_t> drained_;
+
+  std::set<Local> locals_;
+  std::map<Claim, LocalSubscription*> claims_;
+  // How many subscriptions have each cp_rank.
+  std::map<uint32_t, size_t> views_;
+  LocalSubscription* durable_ = nullptr;
+
+  bool connected_ = false;
+  bool call_sends_durable_ = false;
+  uint32_t credits_ = 0;
+  // Steps below were marked received on this call, or come before it.
+  uint64_t received_ = 0;
+  // Not said on this call; and the highest that was not confirmed.
+  std::deque<Mark> unsaid_;
+  std::optional<Mark> unconfirmed_;
+};
+
+}  // namespace evenpack::agent
+
+#endif  // EVENPACK_CLIENT_AGENT_STEP_FAN_H_

@@ -1,0 +1,130 @@
+#include "client/agent/step_feeds.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "client/cpp/data_loss.h"
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/core/digest/digest_bytes.h"
+#include "server/service/subscribe_conversion.h"
+
+namespace evenpack::agent {
+namespace {
+
+// What the server is asked for the sake of its answer.
+v1::StreamStepsRequest QuestionOf(const v1::Subscribe& subscribe) {
+  v1::StreamStepsRequest question;
+  *question.mutable_subscribe() = subscribe;
+  // The claim of durable marks is the feed's, which would lose it to the question.
+  question.mutable_subscribe()->set_sends_durable(false);
+  // A number that is refused stays, so that it is.
+  if (subscribe.credits() <= std::numeric_limits<int32_t>::max()) {
+    question.mutable_subscribe()->set_credits(1);
+  }
+  return question;
+}
+
+void Add(const FeedFigures& feed, StepFeedsFigures& to) {
+  to.steps_received += feed.steps_received;
+  to.steps_fetched += feed.steps_fetched;
+  to.reconnects += feed.reconnects;
+}
+
+}  // namespace
+
+StepFeeds::StepFeeds(FeedUpstream upstream, const StepFeedsOptions& options)
+    : upstream_(std::move(upstream)), options_(options) {}
+
+void StepFeeds::Subscribe(const v1::Subscribe& subscribe,
+                          std::shared_ptr<Subscriber> subscriber, Done done) {
+  upstream_.pool->Run([this, subscribe, subscriber = std::move(subscriber),
+                       done = std::move(done)] { done(Ask(subscribe, subscriber)); });
+}
+
+absl::StatusOr<FeedSubscription> StepFeeds::Ask(
+    const v1::Subscribe& subscribe, std::shared_ptr<Subscriber> subscriber) {
+  const std::unique_ptr<client::StepStream> stream =
+      upstream_.stub->StreamSteps(stop_.get_token());
+  stream->Write(QuestionOf(subscribe));
+  v1::StreamStepsResponse answer;
+  if (!stream->Read(answer)) {
+    absl::Status status = stream->Finish();
+    return status.ok() ? absl::UnavailableError("the server ended the call") : status;
+  }
+  const absl::StatusOr<SubscribeRequest> request = FromProto(subscribe);
+  if (!request.ok()) return request.status();
+  const v1::Subscribed& subscribed = answer.subscribed();
+  const auto previous = DigestFromBytes(subscribed.previous_digest());
+  if (!previous.has_value()) {
+    return client::DataLoss("the server's first answer is not `subscribed`");
+  }
+  FeedSubscription made;
+  made.subscribed = std::make_shared<const std::string>(answer.SerializeAsString());
+  const FeedKey key = {subscribe.job(), subscribe.dp_rank(), subscribed.epoch()};
+  made.feed = TakePlace(key, {subscribed.from_step(), *previous});
+  made.local = made.feed->Add(*request, subscribed.from_step(), *previous,
+                              std::move(subscriber));
+  return made;
+}
+
+std::shared_ptr<StepFeed> StepFeeds::TakePlace(const FeedKey& key,
+                                               const client::StepPosition& position) {
+  MutexLock lock(mutex_);
+  ++locals_;
+  Entry& entry = feeds_[key];
+  if (entry.feed != nullptr && entry.feed->over()) {
+    Retire(entry.feed);
+    entry = {};
+  }
+  ++entry.places;
+  if (entry.feed != nullptr) return entry.feed;
+  entry.feed = std::make_shared<StepFeed>(
+      upstream_, key, position,
+      StepFan::Bounds{options_.max_steps_ahead, options_.memory_bytes});
+  DivideMemory();
+  return entry.feed;
+}
+
+void StepFeeds::DivideMemory() {
+  const uint64_t each = options_.memory_bytes / std::max<size_t>(1, feeds_.size());
+  for (const auto& [key, entry] : feeds_) entry.feed->SetBytes(each);
+}
+
+void StepFeeds::Retire(const std::shared_ptr<StepFeed>& feed) {
+  Add(feed->figures(), past_);
+  // Its thread is awaited, which must not be by one of gRPC's.
+  upstream_.pool->Run([feed] { feed->Stop(); });
+}
+
+void StepFeeds::Leave(const FeedSubscription& subscription) {
+  subscription.feed->Remove(*subscription.local);
+  MutexLock lock(mutex_);
+  --locals_;
+  const auto held = feeds_.find(subscription.feed->key());
+  // One that was over may have been replaced.
+  if (held == feeds_.end() || held->second.feed != subscription.feed) return;
+  if (--held->second.places > 0) return;
+  Retire(held->second.feed);
+  feeds_.erase(held);
+  DivideMemory();
+}
+
+void StepFeeds::Stop() { stop_.request_stop(); }
+
+StepFeedsFigures StepFeeds::figures() const {
+  MutexLock lock(mutex_);
+  StepFeedsFigures figures = past_;
+  figures.feeds = feeds_.size();
+  figures.locals = locals_;
+  for (const auto& [key, entry] : feeds_) {
+    const FeedFigures of = entry.feed->figures();
+    Add(of, figures);
+    figures.held_steps += of.held_steps;
+    figures.held_bytes += of.held_bytes;
+    figures.connected += of.connected ? 1 : 0;
+  }
+  return figures;
+}
+
+}  // namespace evenpack::agent

@@ -1,0 +1,21 @@
+// The signal that ends the worker.
+#ifndef EVENPACK_GPU_WORKER_APP_END_SIGNAL_H_
+#define EVENPACK_GPU_WORKER_APP_END_SIGNAL_H_
+
+#include "absl/status/status.h"
+
+namespace evenpack::worker {
+
+// SIGTERM or SIGINT, for the whole process. A handler, since OpenBLAS has begun threads
+// before main() could have had them leave signals alone.
+class EndSignal {
+ public:
+  // From now on the signals end nothing by themselves. Once.
+  static absl::Status Expect();
+  // Returns once one has come, also before.
+  static void Await();
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_APP_END_SIGNAL_H_
