@@ -61,12 +61,18 @@ class Release:
             timeout=60,
         ).stdout
 
-    def run_test_pod(self, programs: Path) -> subprocess.CompletedProcess[str]:
-        """The pod of `helm test`, with what is in a folder in front of the PATH."""
+    def run_test_pod(
+        self, programs: Path, server: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """The pod of `helm test`, with what is in a folder in front of the PATH.
+
+        `server`: another address than the server's.
+        """
         pod = the(self.objects, "Pod")["spec"]
         (container,) = pod["containers"]
         variables = variables_of(container, {})
-        variables["EVENPACK_SERVER"] = self.names[variables["EVENPACK_SERVER"]]
+        named = self.names[variables["EVENPACK_SERVER"]]
+        variables["EVENPACK_SERVER"] = server or named
         path = f"{programs}:{os.environ['PATH']}"
         with tempfile.TemporaryDirectory() as folder:
             return subprocess.run(
