@@ -23,7 +23,7 @@ void AddAddresses(CLI::App& app, ServerOptions& options) {
       ->type_name("HOST:PORT")
       ->capture_default_str();
   app.add_option("--http-listen", options.http_listen,
-                 "HOST:PORT of /metrics, /healthz and /readyz; empty for no HTTP port")
+                 "HOST:PORT of the live page and /metrics; empty for no HTTP port")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   app.add_option("--health-listen", options.health_listen,

@@ -118,6 +118,14 @@ TEST_F(GrpcStubTest, EveryUnaryCallArrivesAndIsAnswered) {
     response.add_predicted_forward_ns(request.micro_batches(0).forward_ns());
     return grpc::Status::OK;
   };
+  service_.observe_job = [](const auto& request, auto& response) {
+    response.set_producers(request.steps());
+    return grpc::Status::OK;
+  };
+  service_.observe_micro_batch = [](const auto& request, auto& response) {
+    response.mutable_micro_batch()->set_index(request.micro_batch());
+    return grpc::Status::OK;
+  };
   Start();
 
   v1::CreateJobRequest create;
@@ -144,6 +152,13 @@ TEST_F(GrpcStubTest, EveryUnaryCallArrivesAndIsAnswered) {
   v1::ReportLatencyRequest report;
   report.add_micro_batches()->set_forward_ns(5);
   EXPECT_EQ(stub_->ReportLatency(report, kUnhurried)->predicted_forward_ns(0), 5);
+  v1::ObserveJobRequest job;
+  job.set_steps(7);
+  EXPECT_EQ(stub_->ObserveJob(job, kUnhurried)->producers(), 7U);
+  v1::ObserveMicroBatchRequest micro_batch;
+  micro_batch.set_micro_batch(3);
+  EXPECT_EQ(stub_->ObserveMicroBatch(micro_batch, kUnhurried)->micro_batch().index(),
+            3U);
 }
 
 TEST_F(GrpcStubTest, AnErrorHasItsCodeMessageAndDetails) {

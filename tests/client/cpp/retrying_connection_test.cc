@@ -79,6 +79,19 @@ TEST_F(RetryingConnectionTest, RetriesWhatMayBeRepeated) {
   EXPECT_THAT(sleeper_->slept(), ElementsAre(milliseconds(100), milliseconds(160)));
 }
 
+TEST_F(RetryingConnectionTest, RetriesWhatOnlyLooks) {
+  v1::ObserveJobResponse job;
+  job.set_producers(3);
+  EXPECT_CALL(*stub_, ObserveJob).WillOnce(Return(kGone)).WillOnce(Return(job));
+  EXPECT_EQ(connection_->ObserveJob({})->producers(), 3U);
+  v1::ObserveMicroBatchResponse micro_batch;
+  micro_batch.add_attended_pairs(7);
+  EXPECT_CALL(*stub_, ObserveMicroBatch)
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(micro_batch));
+  EXPECT_EQ(connection_->ObserveMicroBatch({})->attended_pairs(0), 7U);
+}
+
 TEST_F(RetryingConnectionTest, RetriesAFullServerWhenItSays) {
   ErrorDetails details;
   details.retry_delay = std::chrono::seconds(3);

@@ -30,6 +30,9 @@ class ScriptedService final : public v1::PackingService::Service {
   Unary<v1::GetStepRequest, v1::GetStepResponse> get_step;
   Unary<v1::AcknowledgeRequest, v1::AcknowledgeResponse> acknowledge;
   Unary<v1::ReportLatencyRequest, v1::ReportLatencyResponse> report_latency;
+  Unary<v1::ObserveJobRequest, v1::ObserveJobResponse> observe_job;
+  Unary<v1::ObserveMicroBatchRequest, v1::ObserveMicroBatchResponse>
+      observe_micro_batch;
   std::function<grpc::Status(grpc::ServerContext&, IngestCall&)> ingest;
   std::function<grpc::Status(grpc::ServerContext&, StepCall&)> stream_steps;
 
@@ -73,6 +76,14 @@ class ScriptedService final : public v1::PackingService::Service {
   grpc::Status ReportLatency(Context*, const v1::ReportLatencyRequest* request,
                              v1::ReportLatencyResponse* response) override {
     return Run(report_latency, *request, *response);
+  }
+  grpc::Status ObserveJob(Context*, const v1::ObserveJobRequest* request,
+                          v1::ObserveJobResponse* response) override {
+    return Run(observe_job, *request, *response);
+  }
+  grpc::Status ObserveMicroBatch(Context*, const v1::ObserveMicroBatchRequest* request,
+                                 v1::ObserveMicroBatchResponse* response) override {
+    return Run(observe_micro_batch, *request, *response);
   }
   grpc::Status Ingest(Context* context, IngestCall* call) override {
     return Run(ingest, *context, *call);

@@ -191,6 +191,16 @@ TEST_F(PackingServerTest, MetricsAreOfTheJobsAndTheServer) {
   EXPECT_THAT(metrics, HasSubstr("\nevenpack_errors_total{code=\"ALREADY_EXISTS\"} 1"));
 }
 
+TEST_F(PackingServerTest, TheLivePageAndWhatItReadsAreOnTheHttpPort) {
+  Start();
+  ASSERT_TRUE(Create("job").ok());
+  EXPECT_THAT(HttpGet("/"), HasSubstr("<!doctype html>"));
+  EXPECT_THAT(HttpGet("/pages"), HasSubstr("/api/v1/jobs"));
+  EXPECT_THAT(HttpGet("/api/v1/jobs"), HasSubstr("\"name\":\"job\""));
+  EXPECT_THAT(HttpGet("/api/v1/jobs/job"), HasSubstr("\"steps\":[]"));
+  EXPECT_THAT(HttpGet("/api/v1/jobs/none"), HasSubstr("JOB_NOT_FOUND"));
+}
+
 TEST_F(PackingServerTest, LimitsAreThoseOfTheOptions) {
   ServerOptions options = AnyPorts();
   options.max_jobs = 1;
