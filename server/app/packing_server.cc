@@ -44,6 +44,8 @@ using std::chrono::seconds;
 
 constexpr const char* kServiceNames[] = {"evenpack.v1.PackingService",
                                          "evenpack.v1.CostProfileService"};
+// That write what observers are told over HTTP.
+constexpr int kJsonThreads = 2;
 // For calls that end by themselves, once the streams are gone.
 constexpr milliseconds kLastCalls{500};
 // For connections that close, once their calls are gone.
@@ -202,7 +204,7 @@ class PackingServer::Rooms {
     HttpPages pages = OperatorPages([this] { return collector_.Text(); },
                                     [this] { return serving_.load(); });
     AddLivePage(PageFiles(), pages);
-    AddJsonApi(Environment(), pool_, pages);
+    AddJsonApi(Environment(), json_pool_, pages);
     absl::StatusOr<std::unique_ptr<HttpServer>> http =
         HttpServer::Start(options_.http_listen, std::move(pages));
     if (!http.ok()) return http.status();
@@ -230,6 +232,8 @@ class PackingServer::Rooms {
   const ServerOptions options_;
   const std::unique_ptr<StateStore> store_;
   WorkerPool pool_;
+  // Apart, so that a large answer to an observer delays no step.
+  WorkerPool json_pool_{kJsonThreads};
   Committer committer_;
   const std::shared_ptr<CostProfileRegistry> profiles_;
   JobRegistry jobs_;

@@ -46,6 +46,10 @@ class ObserveTest(unittest.TestCase):
         lengths = LENGTHS.read_text(encoding="utf-8").split()[:DOCUMENTS]
         sending = ("ingest", "--job", JOB, "--lengths", "-")
         self.run_program(*sending, stdin="\n".join(lengths))
+        # Its call may end a moment after it.
+        wait_until(
+            lambda: self.read(f"/api/v1/jobs/{JOB}")["producers"] == "0", "quiet"
+        )
 
     def command(self, *arguments: str) -> list[str]:
         return [PROGRAM, *arguments, "--server", self.server.grpc_address]
