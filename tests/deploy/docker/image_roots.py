@@ -2,7 +2,7 @@
 
     image_roots.py DOCKERFILE PROGRAMS OUT
 
-Each runtime stage whose base is Debian becomes a folder OUT/STAGE, beside
+Each runtime stage that comes from Debian becomes a folder OUT/STAGE, beside
 OUT/STAGE.json with what the image says of its start. RUN is done in a chroot, with the
 mounts that it names; COPY copies, from a build stage the programs in folders of the
 folder PROGRAMS, stripped. The base is what debootstrap makes, without documents as the
@@ -16,13 +16,14 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from dockerfile import Instruction, chain, read_stages
+from dockerfile import Instruction, Stage, read_stages
 from namespaces import mount_flags, why_not
 
 NOT_POSSIBLE = 77
+# Each behind the one that it is made from.
 IMAGES = ("server", "worker", "client", "demo")
 SOURCE = Path(__file__).resolve().parents[3]
 # What Debian's slim image leaves out, and no waiting for the disk.
@@ -142,18 +143,15 @@ def note(config: ImageConfig, instruction: Instruction) -> None:
             config.health = json.loads(instruction.rest.removeprefix("CMD "))
 
 
-def make_image(root: Path, dockerfile: Path, name: str, programs: Path) -> ImageConfig:
-    """Adds to a copy of the base what the stage and those below it do."""
-    config = ImageConfig()
-    stages = chain(read_stages(dockerfile), name)
-    for instruction in [each for stage in stages for each in stage.instructions]:
+def make_image(root: Path, stage: Stage, below: ImageConfig, programs: Path) -> None:
+    """Does in a copy of what is below what the stage does; changes `below` likewise."""
+    for instruction in stage.instructions:
         if instruction.name == "RUN":
             do_run(root, instruction)
         elif instruction.name == "COPY":
             do_copy(root, instruction, programs)
         else:
-            note(config, instruction)
-    return config
+            note(below, instruction)
 
 
 def size(root: Path) -> int:
@@ -178,10 +176,16 @@ def main(arguments: list[str]) -> int:
     base = out / "debian"
     make_base(base)
     sizes = {}
+    stages = read_stages(dockerfile)
+    made: dict[str, ImageConfig] = {}
     for name in IMAGES:
-        run("cp", "--archive", "--reflink=auto", base, out / name)
-        config = make_image(out / name, dockerfile, name, programs)
-        (out / f"{name}.json").write_text(json.dumps(asdict(config)), encoding="utf-8")
+        below = stages[name].base
+        from_root = out / below if below in made else base
+        made[name] = replace(made.get(below, ImageConfig()))
+        run("cp", "--archive", "--reflink=auto", from_root, out / name)
+        make_image(out / name, stages[name], made[name], programs)
+        config = json.dumps(asdict(made[name]))
+        (out / f"{name}.json").write_text(config, encoding="utf-8")
         sizes[name] = size(out / name)
     for cache in ("var/lib/apt/lists", "var/cache/apt", "var/log"):
         shutil.rmtree(base / cache)

@@ -9,7 +9,6 @@ import unittest
 from pathlib import Path
 
 from container import ROOTS, Container, Containers, Start, run_to_end
-from dockerfile import chain, read_stages
 from image_roots import SOURCE
 
 PROGRAMS = {
@@ -230,12 +229,8 @@ class ContainerTest(unittest.TestCase):
                 f"\\r\\n' >&3; grep -q '^{metrics}{{job=\"run\"}} 1' <&3"
             )
             client.await_health(["bash", "-c", script])
-            stop_signal = str(follow.config()["stop_signal"])
-            client.stop(stop_signal)
-        for stage in chain(
-            read_stages(SOURCE / "deploy/docker/Dockerfile"), follow.image
-        ):
-            self.assertIsNotNone(stage.last("STOPSIGNAL"))
+            # It ends within the deadline.
+            client.stop(str(follow.config()["stop_signal"]))
 
 
 if __name__ == "__main__":
