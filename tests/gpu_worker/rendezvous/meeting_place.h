@@ -69,6 +69,8 @@ class MeetingPlace {
         const std::vector<std::string>& addresses) override {
       return std::make_unique<MetCommunicator>(place_.Meet(addresses), rank_, breaks_);
     }
+    // It waits for nobody.
+    void Cancel() override {}
 
    private:
     MeetingPlace& place_;
