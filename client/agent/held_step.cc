@@ -31,7 +31,8 @@ std::string TokensOf(const RankSlices& slices, const ShardPlan& plan,
 absl::Status TakeViewOf(uint32_t cp_rank, v1::MicroBatch& micro_batch) {
   const auto& lengths = micro_batch.documents().length();
   const absl::StatusOr<ShardPlan> plan = client::ReadShardPlan(
-      micro_batch.plan(), std::span(lengths.data(), lengths.size()));
+      micro_batch.plan(),
+      std::span(lengths.data(), static_cast<size_t>(lengths.size())));
   if (!plan.ok()) return plan.status();
   // A rank that the step's epoch doesn't have gets no slices.
   if (cp_rank >= plan->context_parallel) return absl::OkStatus();

@@ -210,6 +210,10 @@ absl::Status StepFan::Push(std::shared_ptr<const HeldStep> step) {
   bytes_ += step->bytes();
   largest_ = std::max<uint64_t>(largest_, step->bytes());
   held_.push_back(std::move(step));
+  while (held_.size() > 1 &&
+         (held_.size() > bounds_.steps || held_bytes() > bounds_.bytes)) {
+    DropFront();
+  }
   return absl::OkStatus();
 }
 

@@ -54,8 +54,9 @@ using LocalMessage =
 // A step is kept until all local subscriptions have received it, as long as the bounds
 // allow: where the foremost of them would have to wait for room, the oldest step goes,
 // and who still needs it fetches it from the server alone. What is fetched ahead of the
-// foremost fills the bounds and no more; an empty fan may have one step, and a call
-// that is opened anew one, whatever is held.
+// foremost fills the bounds and no more, but that one step may always be there. A call
+// begins with a credit at least, and may bring more than there is room for, since sizes
+// are not known before: the oldest go then, too.
 //
 //   local:     Add ──> Next / Received / MarkDurable / Fetched ──> Remove
 //   upstream:  BeginCall ──> Subscribed ──> Push / Marked / Drained ──> Ended ─┐

@@ -62,7 +62,7 @@ absl::StatusOr<FeedSubscription> StepFeeds::Ask(
   FeedSubscription made;
   made.subscribed = std::make_shared<const std::string>(answer.SerializeAsString());
   const FeedKey key = {subscribe.job(), subscribe.dp_rank(), subscribed.epoch()};
-  made.feed = TakePlace(key, {subscribed.from_step(), *previous});
+  made.feed = TakePlace(key, {subscribed.from_step(), previous});
   made.local = made.feed->Add(*request, subscribed.from_step(), *previous,
                               std::move(subscriber));
   return made;

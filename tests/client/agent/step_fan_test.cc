@@ -1,0 +1,402 @@
+#include "client/agent/step_fan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/core/digest/digest_bytes.h"
+#include "server/runtime/status_detail.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::agent {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kEpoch = 3;
+
+Digest128 DigestOf(uint64_t steps) { return {steps, ~steps}; }
+
+std::shared_ptr<const HeldStep> MadeStep(uint64_t index, uint64_t seed = 0,
+                                         uint64_t epoch = kEpoch) {
+  v1::Step step;
+  step.set_index(index);
+  step.set_epoch(epoch);
+  step.set_previous_digest(DigestBytes(DigestOf(index + seed)));
+  step.set_digest(DigestBytes(DigestOf(index + 1 + seed)));
+  return HeldStep::Whole(std::move(step)).value();
+}
+
+class Woken final : public Subscriber {
+ public:
+  void Wake() override {}
+};
+
+SubscribeRequest Asks(const std::string& name, bool durable = false,
+                      std::optional<uint32_t> cp_rank = std::nullopt) {
+  SubscribeRequest request;
+  request.subscriber = name;
+  request.sends_durable = durable;
+  request.cp_rank = cp_rank;
+  return request;
+}
+
+class StepFanTest : public ::testing::Test {
+ protected:
+  StepFan::Local Add(const SubscribeRequest& request, uint64_t from = 0) {
+    return fan_->Add(request, from, DigestOf(from), std::make_shared<Woken>());
+  }
+  // Opens a call; how many credits it has.
+  uint32_t Connect(uint64_t durable_steps = 0) {
+    const StepFan::Request request = fan_->BeginCall();
+    EXPECT_THAT(
+        fan_->Subscribed(*request.from.next, *request.from.digest, durable_steps),
+        IsOk());
+    sendable_ = *request.from.next + request.credits;
+    first_ = *request.from.next;
+    return request.credits;
+  }
+  // What the server would send now, up to `end`; how many steps there were.
+  uint64_t Send(uint64_t end = UINT64_MAX) {
+    uint64_t sent = 0;
+    for (;;) {
+      if (const auto received = fan_->TakeReceived(); received.has_value()) {
+        sendable_ += *received + 1 - first_;
+        first_ = *received + 1;
+      }
+      if (fan_->end() >= std::min(sendable_, end)) return sent;
+      EXPECT_THAT(fan_->Push(MadeStep(fan_->end())), IsOk());
+      ++sent;
+    }
+  }
+  // Takes a step and marks it received; its index.
+  std::optional<uint64_t> Take(const StepFan::Local& local) {
+    const LocalMessage next = fan_->Next(*local);
+    const auto* held = std::get_if<SendHeld>(&next);
+    if (held == nullptr) return std::nullopt;
+    EXPECT_THAT(fan_->Received(*local, held->step->index()), IsOk());
+    return held->step->index();
+  }
+
+  std::optional<StepFan> fan_{std::in_place, kEpoch,
+                              client::StepPosition{0, DigestOf(0)},
+                              StepFan::Bounds{8, 1 << 20}};
+  uint64_t sendable_ = 0;
+  uint64_t first_ = 0;
+};
+
+TEST_F(StepFanTest, AllGetEachStepAndItGoesOnceTheyHaveReceivedIt) {
+  const auto a = Add(Asks("a"));
+  const auto b = Add(Asks("b"));
+  EXPECT_EQ(Connect(), 8U);
+  EXPECT_EQ(Send(4), 4U);
+  for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(Take(a), i);
+  EXPECT_EQ(fan_->begin(), 0U);
+  EXPECT_EQ(Take(b), 0U);
+  EXPECT_EQ(fan_->begin(), 1U);
+  EXPECT_EQ(fan_->held_steps(), 3U);
+  fan_->Remove(*b);
+  EXPECT_EQ(fan_->held_steps(), 0U);
+  EXPECT_EQ(fan_->held_bytes(), 0U);
+}
+
+TEST_F(StepFanTest, NoMoreIsFetchedAheadThanTheBound) {
+  const auto a = Add(Asks("a"));
+  Connect();
+  EXPECT_EQ(Send(), 8U);
+  EXPECT_EQ(Take(a), 0U);
+  EXPECT_EQ(Send(), 1U);
+  EXPECT_EQ(fan_->held_steps(), 8U);
+}
+
+TEST_F(StepFanTest, BytesBoundItTooWithTheViewsThatAreAskedFor) {
+  Add(Asks("a", false, 0));
+  Add(Asks("b", false, 1));
+  // Of room for three steps, each with two views.
+  const uint64_t bytes = MadeStep(200)->bytes() * 3 * 3;
+  fan_->SetBytes(bytes);
+  Connect();
+  // No size was known, so that more was asked for than there is room.
+  Send();
+  EXPECT_EQ(fan_->held_steps(), 3U);
+  EXPECT_LE(fan_->held_bytes(), bytes);
+  // One step may always be there.
+  fan_->SetBytes(1);
+  fan_->Lost();
+  EXPECT_EQ(Connect(), 1U);
+  EXPECT_THAT(fan_->Push(MadeStep(fan_->end())), IsOk());
+  EXPECT_EQ(fan_->held_steps(), 1U);
+}
+
+TEST_F(StepFanTest, CallsThatAreLostAgainAndAgainFillNoMoreThanTheBound) {
+  Add(Asks("a"));
+  for (int i = 0; i < 20; ++i) {
+    Connect();
+    Send();
+    fan_->Lost();
+  }
+  EXPECT_EQ(fan_->held_steps(), 8U);
+}
+
+TEST_F(StepFanTest, TheForemostDoesNotWaitForOneThatLags) {
+  const auto quick = Add(Asks("quick"));
+  const auto slow = Add(Asks("slow"));
+  Connect();
+  for (uint64_t i = 0; i < 50; ++i) {
+    Send();
+    EXPECT_EQ(Take(quick), i);
+    EXPECT_LE(fan_->held_steps(), 8U);
+  }
+  // The slow one is behind what is kept, and asks for the step alone.
+  ASSERT_GT(fan_->begin(), 0U);
+  const LocalMessage next = fan_->Next(*slow);
+  ASSERT_TRUE(std::holds_alternative<FetchStep>(next));
+  EXPECT_EQ(std::get<FetchStep>(next).step, 0U);
+  // Once.
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*slow)));
+  StepFan::Fetched(*slow, MadeStep(0));
+  EXPECT_EQ(fan_->TakeWoken().size(), 1U);
+  EXPECT_EQ(Take(slow), 0U);
+  for (uint64_t i = 1; i < fan_->begin(); ++i) {
+    ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_->Next(*slow)));
+    StepFan::Fetched(*slow, MadeStep(i));
+    EXPECT_EQ(Take(slow), i);
+  }
+  // From here on it shares again.
+  EXPECT_EQ(Take(slow), fan_->begin());
+}
+
+TEST_F(StepFanTest, AStepThatTheServerNoLongerHasEndsWhoWantsIt) {
+  const auto quick = Add(Asks("quick"), 0);
+  Connect();
+  Send();
+  for (uint64_t i = 0; i < 8; ++i) Take(quick);
+  const auto late = Add(Asks("late"), 2);
+  ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_->Next(*late)));
+  StepFan::Fetched(*late, absl::OutOfRangeError("let go"));
+  const LocalMessage next = fan_->Next(*late);
+  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+  EXPECT_THAT(std::get<EndCall>(next).status,
+              StatusIs(absl::StatusCode::kOutOfRange, _));
+}
+
+TEST_F(StepFanTest, AStepThatDoesNotFollowIsNotSent) {
+  const auto a = Add(Asks("a"), 0);
+  Connect();
+  Send();
+  for (uint64_t i = 0; i < 8; ++i) Take(a);
+  for (const auto& wrong : {MadeStep(2, 7), MadeStep(2, 0, kEpoch + 1), MadeStep(3)}) {
+    const auto late = Add(Asks("late"), 2);
+    ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_->Next(*late)));
+    StepFan::Fetched(*late, wrong);
+    const LocalMessage next = fan_->Next(*late);
+    ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+    EXPECT_THAT(std::get<EndCall>(next).status,
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("step 2")));
+    fan_->Remove(*late);
+  }
+  EXPECT_THAT(fan_->Push(MadeStep(fan_->end(), 9)),
+              StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(fan_->Push(MadeStep(1)), StatusIs(absl::StatusCode::kDataLoss, _));
+}
+
+TEST_F(StepFanTest, CreditsAreEachOnesOwn) {
+  SubscribeRequest one = Asks("one");
+  one.credits = 1;
+  const auto a = Add(one);
+  const auto b = Add(Asks("b"));
+  Connect();
+  Send(3);
+  EXPECT_TRUE(std::holds_alternative<SendHeld>(fan_->Next(*a)));
+  const LocalMessage next = fan_->Next(*a);
+  ASSERT_TRUE(std::holds_alternative<NothingYet>(next));
+  EXPECT_TRUE(std::get<NothingYet>(next).waits_for_subscriber);
+  EXPECT_EQ(Take(b), 0U);
+  EXPECT_EQ(Take(b), 1U);
+  EXPECT_THAT(fan_->Received(*a, 1), StatusIs(absl::StatusCode::kOutOfRange, _));
+  EXPECT_THAT(fan_->Received(*a, 0), IsOk());
+  EXPECT_EQ(fan_->TakeWoken().size(), 1U);
+  EXPECT_EQ(Take(a), 1U);
+}
+
+TEST_F(StepFanTest, ANewerSubscriptionTakesTheClaimOfItsName) {
+  const auto older = Add(Asks("a", false, 1));
+  const auto other = Add(Asks("a", false, 0));
+  const auto newer = Add(Asks("a", false, 1));
+  const LocalMessage next = fan_->Next(*older);
+  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+  EXPECT_THAT(std::get<EndCall>(next).status,
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("cp_rank 1")));
+  EXPECT_EQ(DetailOf(std::get<EndCall>(next).status).reason, "CLAIM_TAKEN");
+  fan_->Remove(*older);
+  for (const auto& local : {other, newer}) {
+    EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*local)));
+  }
+}
+
+TEST_F(StepFanTest, OneSendsDurableMarksAndTheyAreSaidUntilConfirmed) {
+  const auto reader = Add(Asks("reader"));
+  Connect();
+  EXPECT_THAT(fan_->MarkDurable(*reader, {0, kEpoch}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  const auto saver = Add(Asks("saver", true));
+  // The call that stands has no claim to marks.
+  EXPECT_TRUE(fan_->NeedsClaim());
+  EXPECT_THAT(fan_->MarkDurable(*saver, {1, kEpoch}), IsOk());
+  EXPECT_EQ(fan_->TakeMark(), std::nullopt);
+  fan_->Lost();
+  Connect();
+  EXPECT_FALSE(fan_->NeedsClaim());
+  EXPECT_EQ(fan_->TakeMark(), (StepFan::Mark{1, kEpoch}));
+  EXPECT_EQ(fan_->TakeMark(), std::nullopt);
+  // The call is lost before the answer comes: said again.
+  fan_->Lost();
+  Connect();
+  EXPECT_EQ(fan_->TakeMark(), (StepFan::Mark{1, kEpoch}));
+  fan_->Marked(2);
+  const LocalMessage next = fan_->Next(*saver);
+  ASSERT_TRUE(std::holds_alternative<SendMarked>(next));
+  EXPECT_EQ(std::get<SendMarked>(next).durable_steps, 2U);
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*reader)));
+  // Or it had come: then the sender is told.
+  EXPECT_THAT(fan_->MarkDurable(*saver, {4, kEpoch}), IsOk());
+  EXPECT_TRUE(fan_->TakeMark().has_value());
+  fan_->Lost();
+  Connect(5);
+  EXPECT_EQ(fan_->TakeMark(), std::nullopt);
+  EXPECT_TRUE(std::holds_alternative<SendMarked>(fan_->Next(*saver)));
+}
+
+TEST_F(StepFanTest, AnErrorIsFirstThatOfWhoSendsMarks) {
+  const auto reader = Add(Asks("reader"));
+  const auto saver = Add(Asks("saver", true));
+  Connect();
+  EXPECT_TRUE(fan_->Ended(absl::OutOfRangeError("durable: step 9")));
+  EXPECT_TRUE(std::holds_alternative<EndCall>(fan_->Next(*saver)));
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*reader)));
+  EXPECT_FALSE(fan_->BeginCall().sends_durable);
+  EXPECT_FALSE(fan_->Ended(absl::NotFoundError("no job")));
+  const LocalMessage next = fan_->Next(*reader);
+  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+  EXPECT_THAT(std::get<EndCall>(next).status, StatusIs(absl::StatusCode::kNotFound, _));
+}
+
+TEST_F(StepFanTest, TheEndIsToldOnceAllStepsWereSent) {
+  const auto a = Add(Asks("a"));
+  Connect();
+  Send(2);
+  EXPECT_THAT(fan_->Drained(3, DigestOf(3)), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(fan_->Drained(2, DigestOf(2)), IsOk());
+  EXPECT_EQ(Take(a), 0U);
+  EXPECT_EQ(Take(a), 1U);
+  const LocalMessage next = fan_->Next(*a);
+  ASSERT_TRUE(std::holds_alternative<SendDrained>(next));
+  EXPECT_EQ(std::get<SendDrained>(next).digest, DigestOf(2));
+  EXPECT_TRUE(std::get<NothingYet>(fan_->Next(*a)).waits_for_subscriber);
+  // Also to one that comes later.
+  const auto late = Add(Asks("late"), 2);
+  EXPECT_TRUE(std::holds_alternative<SendDrained>(fan_->Next(*late)));
+}
+
+TEST_F(StepFanTest, ACallGoesOnBehindTheLastStep) {
+  const auto a = Add(Asks("a"));
+  Connect();
+  Send(5);
+  fan_->Lost();
+  EXPECT_FALSE(fan_->connected());
+  // What is held is handed out meanwhile.
+  EXPECT_EQ(Take(a), 0U);
+  const StepFan::Request again = fan_->BeginCall();
+  EXPECT_EQ(again.from.next, 5U);
+  EXPECT_EQ(again.from.digest, DigestOf(5));
+  EXPECT_EQ(again.credits, 4U);
+  EXPECT_THAT(fan_->Subscribed(4, DigestOf(4), 0),
+              StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(fan_->Subscribed(5, DigestOf(9), 0),
+              StatusIs(absl::StatusCode::kDataLoss, _));
+}
+
+// Whoever comes and goes, and however calls are lost: each gets each step from its
+// first on once and in order, what is held stays within the bound, and who has a credit
+// is never left waiting for a step that the server has decided.
+TEST_F(StepFanTest, RandomCoursesLoseNothingAndHoldNobodyUp) {
+  constexpr uint64_t kSteps = 300;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&random](uint32_t below) {
+      return static_cast<uint32_t>(random() % below);
+    };
+    fan_.emplace(kEpoch, client::StepPosition{0, DigestOf(0)},
+                 StepFan::Bounds{1 + draw(12), 1 << 20});
+    struct Follower {
+      StepFan::Local local;
+      uint64_t next = 0;
+    };
+    std::vector<Follower> followers;
+    Connect();
+    const auto add = [&](uint64_t from) {
+      SubscribeRequest request = Asks("r" + std::to_string(random()));
+      request.credits = 1 + draw(5);
+      followers.push_back({Add(request, from), from});
+    };
+    add(0);
+    const auto take = [&](Follower& follower) {
+      LocalMessage next = fan_->Next(*follower.local);
+      if (const auto* fetch = std::get_if<FetchStep>(&next)) {
+        StepFan::Fetched(*follower.local, MadeStep(fetch->step));
+        next = fan_->Next(*follower.local);
+      }
+      const auto* held = std::get_if<SendHeld>(&next);
+      if (held == nullptr) return false;
+      EXPECT_EQ(held->step->index(), follower.next);
+      ++follower.next;
+      return true;
+    };
+    for (int turn = 0; turn < 1500; ++turn) {
+      const uint32_t what = draw(100);
+      if (what < 2 && followers.size() < 6)
+        add(draw(static_cast<uint32_t>(fan_->end()) + 1));
+      if (what == 2 && followers.size() > 1) {
+        fan_->Remove(*followers.back().local);
+        followers.pop_back();
+      }
+      if (what == 3) {
+        fan_->Lost();
+        Connect();
+      }
+      Follower& one = followers[draw(static_cast<uint32_t>(followers.size()))];
+      take(one);
+      if (one.next > one.local->at.received) {
+        EXPECT_THAT(fan_->Received(*one.local, one.next - 1), IsOk());
+      }
+      Send(kSteps);
+      EXPECT_LE(fan_->held_steps(), 12U);
+    }
+    // All come to the end, however far behind they are.
+    for (Follower& follower : followers) {
+      while (follower.next < kSteps) {
+        const bool took = take(follower);
+        if (took) {
+          EXPECT_THAT(fan_->Received(*follower.local, follower.next - 1), IsOk());
+        }
+        Send(kSteps);
+        ASSERT_TRUE(took || fan_->end() > follower.next) << "seed " << seed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenpack::agent

@@ -1,0 +1,214 @@
+#include "client/agent/step_feed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenpack/v1/packing_service.pb.h"
+#include "server/core/digest/digest_bytes.h"
+#include "tests/client/cpp/session_fixture.h"
+#include "tests/client/cpp/test_history.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::agent {
+namespace {
+
+using evenpack::testing::FakeStepCall;
+using evenpack::testing::IsOk;
+using evenpack::testing::kGone;
+using evenpack::testing::ServerError;
+using evenpack::testing::SessionFixture;
+using evenpack::testing::StatusIs;
+using evenpack::testing::TestHistory;
+using ::testing::_;
+using ::testing::Return;
+
+// Counts its wakings, which tests await.
+class Awaiting final : public Subscriber {
+ public:
+  void Wake() override {
+    MutexLock lock(mutex_);
+    ++woken_;
+    changed_.SignalAll();
+  }
+  // Blocks until it was woken again.
+  void Await() {
+    MutexLock lock(mutex_);
+    while (woken_ == seen_) changed_.Wait(mutex_);
+    ++seen_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  int woken_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  int seen_ EVENPACK_GUARDED_BY(mutex_) = 0;
+};
+
+struct Follower {
+  std::shared_ptr<Awaiting> subscriber = std::make_shared<Awaiting>();
+  StepFan::Local local;
+};
+
+class StepFeedTest : public SessionFixture {
+ protected:
+  ~StepFeedTest() override {
+    if (feed_ != nullptr) feed_->Stop();
+  }
+  void Begin(uint64_t epoch = 0) {
+    feed_ = std::make_shared<StepFeed>(
+        FeedUpstream{stub_, client_options_, "agent-n1", &pool_},
+        FeedKey{"run-7", 0, epoch}, client::StepPosition{0, history_.DigestBefore(0)},
+        StepFan::Bounds{8, 1 << 20});
+  }
+  Follower Add(const std::string& name, bool durable = false) {
+    Follower follower;
+    SubscribeRequest request;
+    request.subscriber = name;
+    request.sends_durable = durable;
+    follower.local =
+        feed_->Add(request, 0, history_.DigestBefore(0), follower.subscriber);
+    return follower;
+  }
+  // What it is told next that is not nothing.
+  LocalMessage AwaitNext(const Follower& follower) {
+    for (;;) {
+      LocalMessage next = feed_->Next(follower.local);
+      if (!std::holds_alternative<NothingYet>(next)) return next;
+      follower.subscriber->Await();
+    }
+  }
+  uint64_t AwaitStep(const Follower& follower) {
+    const LocalMessage next = AwaitNext(follower);
+    return std::get<SendHeld>(next).step->index();
+  }
+  absl::Status AwaitEnd(const Follower& follower) {
+    return std::get<EndCall>(AwaitNext(follower)).status;
+  }
+
+  const TestHistory history_{6};
+  WorkerPool pool_{1};
+  std::shared_ptr<StepFeed> feed_;
+};
+
+TEST_F(StepFeedTest, OneCallUpstreamServesAll) {
+  Begin();
+  const Follower a = Add("a");
+  const Follower b = Add("b");
+  const auto call = stub_->AwaitStepCall();
+  const v1::Subscribe asked = call->AwaitMessage().subscribe();
+  EXPECT_EQ(asked.job(), "run-7");
+  EXPECT_EQ(asked.subscriber(), "agent-n1");
+  EXPECT_FALSE(asked.has_cp_rank());
+  EXPECT_FALSE(asked.sends_durable());
+  EXPECT_EQ(asked.credits(), 8U);
+  call->Send(history_.Subscribed(0));
+  call->Send(history_.Step(0));
+  call->Send(history_.Step(1));
+  for (const Follower& each : {a, b}) {
+    EXPECT_EQ(AwaitStep(each), 0U);
+    EXPECT_EQ(AwaitStep(each), 1U);
+  }
+  EXPECT_THAT(feed_->Received(*a.local, 1), IsOk());
+  EXPECT_THAT(feed_->Received(*b.local, 0), IsOk());
+  // Room for one step more.
+  EXPECT_EQ(call->AwaitMessage().received().step(), 0U);
+  EXPECT_EQ(feed_->figures().held_steps, 1U);
+  EXPECT_EQ(feed_->figures().steps_received, 2U);
+}
+
+TEST_F(StepFeedTest, ALostCallIsOpenedAgainAndNobodyNotices) {
+  Begin();
+  const Follower a = Add("a");
+  auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->Send(history_.Step(0));
+  call->AwaitAllRead();
+  call->End(kGone);
+  call = stub_->AwaitStepCall();
+  const v1::Subscribe asked = call->AwaitMessage().subscribe();
+  EXPECT_EQ(asked.from_step(), 1U);
+  EXPECT_EQ(asked.last_digest(), DigestBytes(history_.DigestBefore(1)));
+  EXPECT_EQ(AwaitStep(a), 0U);
+  call->Send(history_.Subscribed(1));
+  call->Send(history_.Step(1));
+  EXPECT_EQ(AwaitStep(a), 1U);
+  EXPECT_EQ(feed_->figures().reconnects, 1U);
+}
+
+TEST_F(StepFeedTest, AServersErrorEndsAllWithWhatItSaid) {
+  Begin();
+  const Follower a = Add("a");
+  const auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  const absl::Status ended =
+      ServerError(absl::StatusCode::kAborted, "epoch: 2", "EPOCH_ENDED");
+  call->End(ended);
+  EXPECT_EQ(AwaitEnd(a), ended);
+  feed_->Stop();
+  EXPECT_TRUE(feed_->over());
+  EXPECT_EQ(stub_->step_calls(), 0U);
+}
+
+TEST_F(StepFeedTest, MarksTravelOnACallThatHasTheClaim) {
+  Begin();
+  const Follower reader = Add("reader");
+  auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->Send(history_.Step(0));
+  EXPECT_EQ(AwaitStep(reader), 0U);
+  const Follower saver = Add("saver", true);
+  call->AwaitGone();
+  call = stub_->AwaitStepCall();
+  EXPECT_TRUE(call->AwaitMessage().subscribe().sends_durable());
+  call->Send(history_.Subscribed(1));
+  EXPECT_EQ(AwaitStep(saver), 0U);
+  EXPECT_THAT(feed_->MarkDurable(*saver.local, {0, 0}), IsOk());
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
+  call->Send(TestHistory::DurableMarked(1));
+  EXPECT_EQ(std::get<SendMarked>(AwaitNext(saver)).durable_steps, 1U);
+  // Another took the claim: its sender is told, the others go on.
+  const absl::Status taken =
+      ServerError(absl::StatusCode::kAborted, "dp_rank: taken", "CLAIM_TAKEN");
+  call->End(taken);
+  EXPECT_EQ(AwaitEnd(saver), taken);
+  call = stub_->AwaitStepCall();
+  EXPECT_FALSE(call->AwaitMessage().subscribe().sends_durable());
+  call->Send(history_.Subscribed(1));
+  call->Send(history_.Step(1));
+  EXPECT_EQ(AwaitStep(reader), 1U);
+}
+
+TEST_F(StepFeedTest, AStepThatIsNotKeptIsFetchedAlone) {
+  Begin();
+  const Follower a = Add("a");
+  const auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->Send(history_.Step(0));
+  EXPECT_EQ(AwaitStep(a), 0U);
+  EXPECT_THAT(feed_->Received(*a.local, 0), IsOk());
+  v1::GetStepResponse response;
+  *response.mutable_step() = history_.Step(0).step();
+  EXPECT_CALL(*stub_, GetStep(_, _)).WillOnce(Return(response));
+  const Follower late = Add("late");
+  EXPECT_EQ(AwaitStep(late), 0U);
+  EXPECT_EQ(feed_->figures().steps_fetched, 1U);
+  call->Send(history_.Step(1));
+  EXPECT_EQ(AwaitStep(late), 1U);
+}
+
+TEST_F(StepFeedTest, DamageEndsAll) {
+  Begin();
+  const Follower a = Add("a");
+  const auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->Send(history_.Step(1));
+  EXPECT_THAT(AwaitEnd(a), StatusIs(absl::StatusCode::kDataLoss, _));
+}
+
+}  // namespace
+}  // namespace evenpack::agent

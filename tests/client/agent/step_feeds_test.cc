@@ -1,0 +1,138 @@
+#include "client/agent/step_feeds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "evenpack/v1/packing_service.pb.h"
+#include "tests/client/cpp/session_fixture.h"
+#include "tests/client/cpp/test_history.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::agent {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::ServerError;
+using evenpack::testing::SessionFixture;
+using evenpack::testing::TestHistory;
+
+class Unwoken final : public Subscriber {
+ public:
+  void Wake() override {}
+};
+
+// What Subscribe came to.
+class Made {
+ public:
+  StepFeeds::Done Taker() {
+    return [this](absl::StatusOr<FeedSubscription> made) {
+      MutexLock lock(mutex_);
+      made_ = std::move(made);
+      changed_.SignalAll();
+    };
+  }
+  absl::StatusOr<FeedSubscription> Await() {
+    MutexLock lock(mutex_);
+    while (!made_.has_value()) changed_.Wait(mutex_);
+    return *made_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<absl::StatusOr<FeedSubscription>> made_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+class StepFeedsTest : public SessionFixture {
+ protected:
+  static v1::Subscribe Asked(const std::string& name) {
+    v1::Subscribe subscribe;
+    subscribe.set_job("run-7");
+    subscribe.set_subscriber(name);
+    subscribe.set_cp_rank(1);
+    subscribe.set_credits(9);
+    subscribe.set_sends_durable(true);
+    return subscribe;
+  }
+  // What the client asks for, but for what the answer does not need.
+  static void ExpectQuestion(const v1::Subscribe& asked, const std::string& name) {
+    EXPECT_EQ(asked.subscriber(), name);
+    EXPECT_EQ(asked.cp_rank(), 1U);
+    EXPECT_EQ(asked.credits(), 1U);
+    EXPECT_FALSE(asked.sends_durable());
+  }
+  // Subscribes; the server accepts, and the feed has its call.
+  FeedSubscription Accepted(const std::string& name, const TestHistory& history,
+                            bool first) {
+    Made made;
+    feeds_.Subscribe(Asked(name), std::make_shared<Unwoken>(), made.Taker());
+    const auto question = stub_->AwaitStepCall();
+    ExpectQuestion(question->AwaitMessage().subscribe(), name);
+    question->Send(history.Subscribed(0));
+    auto subscription = made.Await();
+    EXPECT_THAT(subscription, IsOk());
+    EXPECT_EQ(*subscription->subscribed, history.Subscribed(0).SerializeAsString());
+    question->AwaitGone();
+    if (first) {
+      const auto call = stub_->AwaitStepCall();
+      EXPECT_EQ(call->AwaitMessage().subscribe().subscriber(), "agent-n1");
+      calls_.push_back(call);
+    }
+    return *subscription;
+  }
+
+  const TestHistory history_{3};
+  std::vector<std::shared_ptr<evenpack::testing::FakeStepCall>> calls_;
+  std::unique_ptr<WorkerPool> pool_ = std::make_unique<WorkerPool>(1);
+  StepFeeds feeds_{{stub_, client_options_, "agent-n1", pool_.get()}, {}};
+};
+
+TEST_F(StepFeedsTest, TheSameStepsHaveOneFeed) {
+  const FeedSubscription a = Accepted("a", history_, true);
+  const FeedSubscription b = Accepted("b", history_, false);
+  EXPECT_EQ(a.feed, b.feed);
+  EXPECT_EQ(feeds_.figures().feeds, 1U);
+  EXPECT_EQ(feeds_.figures().locals, 2U);
+  feeds_.Leave(a);
+  EXPECT_EQ(feeds_.figures().feeds, 1U);
+  feeds_.Leave(b);
+  EXPECT_EQ(feeds_.figures().feeds, 0U);
+  EXPECT_EQ(feeds_.figures().locals, 0U);
+  // Its call is cancelled.
+  calls_[0]->AwaitGone();
+  pool_.reset();
+}
+
+TEST_F(StepFeedsTest, ANewEpochHasAFeedOfItsOwn) {
+  const FeedSubscription a = Accepted("a", history_, true);
+  const FeedSubscription b = Accepted("b", TestHistory(3, 1), true);
+  EXPECT_NE(a.feed, b.feed);
+  EXPECT_EQ(a.feed->key().epoch, 0U);
+  EXPECT_EQ(b.feed->key().epoch, 1U);
+  feeds_.Leave(a);
+  feeds_.Leave(b);
+  pool_.reset();
+}
+
+TEST_F(StepFeedsTest, TheServersRefusalIsTheAnswer) {
+  Made made;
+  v1::Subscribe asked = Asked("a");
+  asked.set_credits(UINT32_MAX);
+  feeds_.Subscribe(asked, std::make_shared<Unwoken>(), made.Taker());
+  const auto question = stub_->AwaitStepCall();
+  // So that the server says so.
+  EXPECT_EQ(question->AwaitMessage().subscribe().credits(), UINT32_MAX);
+  const absl::Status refused = ServerError(absl::StatusCode::kInvalidArgument,
+                                           "credits: no", "INVALID_ARGUMENT");
+  question->End(refused);
+  EXPECT_EQ(made.Await().status(), refused);
+  EXPECT_EQ(feeds_.figures().feeds, 0U);
+  pool_.reset();
+}
+
+}  // namespace
+}  // namespace evenpack::agent
