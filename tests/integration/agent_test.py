@@ -167,12 +167,25 @@ class KillTest(unittest.TestCase):
             ServerProcess("--store", self.store, listen=listen, http_listen="")
         )
 
+    def fill_job(self, server: ServerProcess) -> None:
+        """A job that lets no step go, however far the durable marks are ahead."""
+        spec = job_specs.small_spec(data=1, roomy=True)
+        spec.retention.checkpoints = 1000
+        filled_job(server, spec)
+
     def ranks(self, address: str) -> RankProcess:
         """One that makes durable, two that only receive; all in small strides."""
         asked = [
             subscription(
                 name,
-                api.Subscribe(job="job", cp_rank=cp_rank, subscriber=name, credits=2),
+                api.Subscribe(
+                    job="job",
+                    cp_rank=cp_rank,
+                    subscriber=name,
+                    # Not after what the first of them has made durable already.
+                    from_step=0,
+                    credits=2,
+                ),
                 marks,
                 reconnects=True,
                 paced=True,
@@ -199,12 +212,13 @@ class KillTest(unittest.TestCase):
 
     def await_strides(self, process: RankProcess, steps: int) -> None:
         process.allow(steps)
-        for name in process.followed:
+        for name, each in process.followed.items():
             process.await_steps(name, steps)
+            self.assertFalse(each.ended, each.error)
 
     def test_the_agent_is_killed(self) -> None:
         server = self.serve()
-        filled_job(server, job_specs.small_spec(data=1, roomy=True))
+        self.fill_job(server)
         agent = self.enterContext(
             AgentProcess(server.grpc_address, listen=self.socket, http=False)
         )
@@ -221,7 +235,7 @@ class KillTest(unittest.TestCase):
 
     def test_the_server_is_killed(self) -> None:
         server = self.serve()
-        filled_job(server, job_specs.small_spec(data=1, roomy=True))
+        self.fill_job(server)
         agent = self.enterContext(AgentProcess(server.grpc_address, listen=self.socket))
         process = self.ranks(agent.grpc_address)
         self.await_strides(process, 3)
