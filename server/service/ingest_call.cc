@@ -190,7 +190,8 @@ class IngestCall final : public IngestReactor,
     MutexLock lock(mutex_);
     --uncommitted_;
     if (!status.ok()) {
-      if (!ending_.has_value()) ending_ = InBatchNames(status);
+      // Also where a later batch was refused: without this one it left a gap.
+      if (!std::exchange(not_stored_, true)) ending_ = InBatchNames(status);
       return;
     }
     committed_.set_next_sequence(std::max(committed_.next_sequence(), next));
@@ -282,6 +283,8 @@ class IngestCall final : public IngestReactor,
   v1::IngestResponse committed_ EVENPACK_GUARDED_BY(mutex_);
   int untold_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // A batch was not; those behind it were not either.
+  bool not_stored_ EVENPACK_GUARDED_BY(mutex_) = false;
   // With what the call ends, once all that was decided is committed and told.
   std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
   bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;

@@ -234,6 +234,25 @@ TEST_F(IngestCallTest, WhatIsNotStoredIsUnavailableAndCanBeSentAgain) {
   again.ReadUntil(8);
 }
 
+// Batches that are read while the one before them fails to be stored leave a gap, which
+// is none of the client's making.
+TEST_F(IngestCallTest, AFailureOfTheStoreIsToldAndNotTheGapThatItLeaves) {
+  for (int round = 0; round < 100; ++round) {
+    IngestClient client(server_, "job");
+    server_.room().store().Block();
+    std::thread writer([&client] {
+      for (uint64_t i = 0; i < 64; ++i) client.Send(i, {1});
+    });
+    server_.room().store().WaitUntilBlocked();
+    server_.room().store().FailCommits(2);
+    server_.room().store().Release();
+    writer.join();
+    ASSERT_THAT(client.Finish(), GrpcStatusIs(StatusCode::UNAVAILABLE, "STORE_FAILED",
+                                              HasSubstr("full")))
+        << round;
+  }
+}
+
 TEST_F(IngestCallTest, AnswersComeAfterTheCommit) {
   IngestClient client(server_, "job");
   server_.room().store().Block();
