@@ -16,13 +16,21 @@ from evenpack.v1 import packing_service_pb2 as api
 from local_client import batch, end_of_stream, opening, subscribing
 from rank import METHOD
 from refusals import Refusal, RefusalTest, no_such_job, out_of_field
-from server_process import ServerProcess
+from server_process import THROUGH_AGENT, ServerProcess
 
 MOST = 2**64 - 1
 # Of the job below.
 DOCUMENTS = 40
 STEPS = 16
 LET_GO = 3
+
+TOO_MANY = Refusal(
+    "RESOURCE_EXHAUSTED",
+    ("there are 1 of this kind, as many as this server holds",),
+    "TOO_MANY_CALLS",
+    {"limit": "1"},
+    quota="calls",
+)
 
 OPEN = opening("job", "web")
 ENDED = opening("job", "code")
@@ -302,29 +310,25 @@ class StreamRefusalTest(RefusalTest):
         answers = local_client.ingest(self.server, web, end_of_stream(2))
         self.assertEqual(answers[-1], api.IngestResponse(next_sequence=2, ended=True))
 
-    def test_a_server_takes_so_many_streams(self) -> None:
-        with ServerProcess(
-            "--max-step-streams", "1", "--max-ingest-streams", "1"
-        ) as server:
+    @unittest.skipIf(THROUGH_AGENT, "the agent asks the server by calls of its own")
+    def test_a_server_takes_so_many_subscriptions(self) -> None:
+        with ServerProcess("--max-step-streams", "1") as server:
             local_client.create(server, "job", job_specs.small_spec())
-            expected = Refusal(
-                "RESOURCE_EXHAUSTED",
-                ("there are 1 of this kind, as many as this server holds",),
-                "TOO_MANY_CALLS",
-                {"limit": "1"},
-                quota="calls",
-            )
             with local_client.open_steps(server, SUBSCRIBE) as steps:
                 previous = steps.receive().subscribed.previous_digest
                 self.assertEqual(previous, digests.GENESIS)
                 error = self.refused(
                     partial(local_client.stream_steps, server, SUBSCRIBE)
                 )
-                self.check(error, expected, api.StreamStepsRequest)
+                self.check(error, TOO_MANY, api.StreamStepsRequest)
+
+    def test_a_server_takes_so_many_producers(self) -> None:
+        with ServerProcess("--max-ingest-streams", "1") as server:
+            local_client.create(server, "job", job_specs.small_spec())
             with local_client.open_ingest(server, OPEN) as answers:
                 self.assertEqual(answers.receive().next_sequence, 0)
                 error = self.refused(partial(local_client.ingest, server, OPEN))
-                self.check(error, expected, api.IngestRequest)
+                self.check(error, TOO_MANY, api.IngestRequest)
 
 
 if __name__ == "__main__":
