@@ -19,7 +19,7 @@ The lengths are those in deploy/data/lengths/wlbllm.txt, or those of the text fi
 DIRECTORY_OF_TEXT_FILES. There each file is one document, its length is its size in bytes
 (one token a byte), and the order is that of the sorted paths.
 
---keep leaves the server running, to look at its metrics, until Ctrl-C.
+--keep leaves the server running, to look at its page and metrics, until Ctrl-C.
 
 Flags of compare given here replace its defaults (`evenpackctl compare --help`), for
 example: deploy/quickstart.sh --window 65536. Documents longer than the longest
@@ -219,6 +219,6 @@ run_job
 "$build/bin/evenpackctl" compare "${flags[@]}" "${user_flags[@]}"
 echo "Done in $((SECONDS - started)) s. Programs: $build/bin"
 if [[ "$keep" == true ]]; then
-  echo "The server goes on: $server, $metrics. Ctrl-C stops it."
+  echo "The server goes on: $server, $metrics; its page: ${metrics%metrics}. Ctrl-C stops it."
   wait "$server_process"
 fi
