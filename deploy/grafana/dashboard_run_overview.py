@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from job_series import (
     JOB,
+    imbalance_quantiles,
     mean,
     of_job,
     quantiles,
@@ -124,7 +125,9 @@ _BALANCE = Row(
             "Imbalance of steps",
             "Slowest over mean micro-batch of each full step, under the job's policy.",
             "none",
-            quantiles("evenpack_job_step_imbalance", 0.5, 0.9, 0.99, packing="job"),
+            imbalance_quantiles(
+                "evenpack_job_step_imbalance", 0.5, 0.9, 0.99, packing="job"
+            ),
             least=1,
         ),
         Panel(

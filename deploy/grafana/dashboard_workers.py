@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from job_series import JOB, RATE, mean, of_job, quantiles, rate
+from job_series import JOB, RATE, imbalance_quantiles, mean, of_job, rate
 from panel_json import Dashboard, Panel, Query, Row
 
 _IMBALANCE = "evenpack_job_context_parallel_imbalance"
@@ -56,7 +56,7 @@ _SHARDING = Row(
             "none",
             [
                 Query(mean(_IMBALANCE), "mean"),
-                *quantiles(_IMBALANCE, 0.5, 0.99),
+                *imbalance_quantiles(_IMBALANCE, 0.5, 0.99),
             ],
             least=1,
         ),

@@ -42,6 +42,17 @@ def quantiles(histogram: str, *of: float, **labels: str) -> list[Query]:
     ]
 
 
+def imbalance_quantiles(histogram: str, *of: float, **labels: str) -> list[Query]:
+    """Those of ratios that are 1 at least.
+
+    Prometheus takes the first bucket for one that begins at 0, and would answer less.
+    """
+    return [
+        Query(f"clamp_min({each.expr}, 1)", each.legend)
+        for each in quantiles(histogram, *of, **labels)
+    ]
+
+
 def weighted_imbalance(packing: str) -> str:
     """Heaviest over mean micro-batch, each step by its time: what the clock sees."""
     heaviest = rate("evenpack_job_step_max_workload_seconds_total", packing=packing)
