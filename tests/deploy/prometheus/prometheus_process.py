@@ -52,13 +52,13 @@ class PrometheusProcess(ChildProcess):
         config = folder / "prometheus.yml"
         config.write_text(_configuration(servers, workers))
         (folder / "rules").symlink_to(ROOT / "helm/evenpack/files/rules")
-        self._address = f"127.0.0.1:{_free_port()}"
+        self.address = f"127.0.0.1:{_free_port()}"
         super().__init__(
             [
                 "prometheus",
                 f"--config.file={config}",
                 f"--storage.tsdb.path={folder / 'data'}",
-                f"--web.listen-address={self._address}",
+                f"--web.listen-address={self.address}",
             ]
         )
         try:
@@ -81,7 +81,7 @@ class PrometheusProcess(ChildProcess):
     def _is_ready(self) -> bool:
         try:
             with urllib.request.urlopen(
-                f"http://{self._address}/-/ready", timeout=DEADLINE
+                f"http://{self.address}/-/ready", timeout=DEADLINE
             ) as response:
                 return bool(response.status == 200)
         except urllib.error.URLError:
@@ -90,7 +90,7 @@ class PrometheusProcess(ChildProcess):
     def get(self, path: str, **parameters: str) -> Any:  # noqa: ANN401
         """The data of an answer of its API."""
         asked = urllib.parse.urlencode(parameters)
-        url = f"http://{self._address}/api/v1/{path}?{asked}"
+        url = f"http://{self.address}/api/v1/{path}?{asked}"
         try:
             with urllib.request.urlopen(url, timeout=DEADLINE) as response:
                 return json.load(response)["data"]

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from child_process import wait_until
+from dashboard_file import with_values
 from observed_run import SLOW_RANK, ObservedRun
 from prometheus_process import ROOT, Json, PrometheusProcess
 
 DASHBOARDS = ROOT / "helm/evenpack/files/dashboards"
 # What a reader would have chosen, and Grafana's own variable.
 CHOSEN = {"job": "run", "instance": ".*", "__rate_interval": "1m"}
-VARIABLE = re.compile(r"\$(\w+)")
 LABEL_VALUES = re.compile(r"label_values\((\w+), (\w+)\)")
 # An alert is one of these, or several joined by `and`.
 COMPARISON = re.compile(r"(.+) (?:>|<) ([0-9.]+)")
@@ -40,8 +40,7 @@ def queries() -> Iterator[tuple[str, str]]:
         for panel in dashboard["panels"]:
             for target in panel.get("targets", []):
                 where = f"{name}: {panel['title']}: {target['legendFormat']}"
-                sent = VARIABLE.sub(lambda m: CHOSEN[m.group(1)], target["expr"])
-                yield where, sent
+                yield where, with_values(target["expr"], CHOSEN)
 
 
 class PrometheusTest(unittest.TestCase):
