@@ -83,10 +83,13 @@ absl::Status CheckSize(const BinaryFile& file, uint64_t sequences, uint64_t indi
   }
   const uint64_t behind = bytes - sequences * kBytesPerSequence;
   const uint64_t most_indices = behind / kBytesPerIndex;
-  if (indices < 1 || indices > most_indices) {
+  // The first is 0 and the last the count of sequences.
+  const uint64_t least_indices = sequences > 0 ? 2 : 1;
+  if (indices < least_indices || indices > most_indices) {
     return Refuse(file, "count of document indices", kIndicesAt, indices,
-                  most_indices < 1 ? absl::StrCat("1 or more, in a longer file")
-                                   : absl::StrCat("1 to ", most_indices, room));
+                  most_indices < least_indices
+                      ? absl::StrCat(least_indices, " or more, in a longer file")
+                      : absl::StrCat(least_indices, " to ", most_indices, room));
   }
   const uint64_t modes = behind - indices * kBytesPerIndex;
   if (modes == 0 || modes == sequences) return absl::OkStatus();

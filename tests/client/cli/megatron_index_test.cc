@@ -140,11 +140,12 @@ TEST_F(MegatronIndexTest, DamageIsRefusedByFieldPlaceAndValue) {
        "size in bytes: 126 is not accepted; accepted: 114 for 4 sequences and 4 "
        "document indices, or 118 with modes"},
       {18, 8, 7,
-       "count of document indices at byte 26: 4 is not accepted; accepted: 1 to 1, for "
-       "which 126 bytes have room"},
+       "count of document indices at byte 26: 4 is not accepted; accepted: 2 or more, "
+       "in a longer file"},
       {26, 8, 0,
-       "count of document indices at byte 26: 0 is not accepted; accepted: 1 to 4, for "
+       "count of document indices at byte 26: 0 is not accepted; accepted: 2 to 4, for "
        "which 126 bytes have room"},
+      {26, 8, 1, "count of document indices at byte 26: 1 is not accepted"},
       {26, 8, 5, "count of document indices at byte 26: 5 is not accepted"},
       {26, 8, UINT64_MAX,
        "count of document indices at byte 26: 18446744073709551615 is not"},

@@ -152,10 +152,12 @@ def _check_size(path: Path, size: int, sequences: int, indices: int) -> None:
         raise _refuse_at(path, field, _SEQUENCES_AT, sequences, accepted)
     behind = size - HEADER.size - sequences * _BYTES_PER_SEQUENCE
     most_indices = behind // _BYTES_PER_INDEX
-    if not 1 <= indices <= most_indices:
-        accepted = f"1 to {most_indices}{room}"
-        if most_indices < 1:
-            accepted = "1 or more, in a longer file"
+    # The first is 0 and the last the count of sequences.
+    least_indices = 2 if sequences > 0 else 1
+    if not least_indices <= indices <= most_indices:
+        accepted = f"{least_indices} to {most_indices}{room}"
+        if most_indices < least_indices:
+            accepted = f"{least_indices} or more, in a longer file"
         field = "count of document indices"
         raise _refuse_at(path, field, _INDICES_AT, indices, accepted)
     modes = behind - indices * _BYTES_PER_INDEX

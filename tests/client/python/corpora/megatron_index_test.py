@@ -144,15 +144,16 @@ def _damaged(at: int, kind: str, value: int | bytes) -> tuple[int, bytes]:
             18,
             "<Q",
             7,
-            "count of document indices at byte 26: 4 is not accepted; accepted: 1 to 1",
+            "count of document indices at byte 26: 4 is not accepted; accepted: 2 or ",
         ),
         (
             26,
             "<Q",
             0,
-            "count of document indices at byte 26: 0 is not accepted; accepted: 1 to "
+            "count of document indices at byte 26: 0 is not accepted; accepted: 2 to "
             "4, for which 126 bytes have room",
         ),
+        (26, "<Q", 1, "count of document indices at byte 26: 1 is not accepted"),
         (26, "<Q", 5, "count of document indices at byte 26: 5 is not accepted"),
         (
             26,
