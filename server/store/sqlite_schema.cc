@@ -3,8 +3,6 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/digest/digest.h"
-#include "server/core/digest/digest_bytes.h"
 
 namespace evenpack {
 namespace {
@@ -88,16 +86,6 @@ absl::Status Migrate(SqliteDatabase& database, int64_t from) {
 }
 
 }  // namespace
-
-std::string RowChecksum(std::string_view table, int64_t key, int64_t number,
-                        std::string_view bytes) {
-  DigestBuilder builder;
-  builder.Text(table);
-  builder.Word(static_cast<uint64_t>(key));
-  builder.Word(static_cast<uint64_t>(number));
-  builder.Text(bytes);
-  return DigestBytes(builder.Finish());
-}
 
 absl::Status PrepareToWrite(SqliteDatabase& database) {
   // Exclusive before the log's first use: its index is then in this process's memory

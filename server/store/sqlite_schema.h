@@ -7,13 +7,11 @@
 //   tokens     job, stream, number of the first document -> tokens of documents, as
 //              bytes; from version 3 on
 //
-// Every row has a checksum over itself: see RowChecksum.
+// Every row has a checksum over itself: stored_row.h.
 #ifndef EVENPACK_SERVER_STORE_SQLITE_SCHEMA_H_
 #define EVENPACK_SERVER_STORE_SQLITE_SCHEMA_H_
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "server/store/sqlite_database.h"
@@ -22,16 +20,6 @@ namespace evenpack {
 
 // Of the newest format that this program writes and reads.
 inline constexpr int64_t kStoreFormatVersion = 3;
-
-// Where a record lies: those of a job behind one another. A job has fewer than 2^40.
-constexpr int64_t RecordPlace(int64_t job, uint64_t number) {
-  return job * (int64_t{1} << 40) + static_cast<int64_t>(number);
-}
-
-// 16 bytes: SipHash of the table's name, the row's numbers and its bytes, so that a row
-// that moved is as wrong as one that changed.
-std::string RowChecksum(std::string_view table, int64_t key, int64_t number,
-                        std::string_view bytes);
 
 // Makes the connection durable (write-ahead log, a flush at every commit) and the
 // process the only one with the file, and creates or migrates the tables.

@@ -10,40 +10,18 @@
 #include "server/runtime/fault_point.h"
 #include "server/store/file_system_check.h"
 #include "server/store/sqlite_schema.h"
+#include "server/store/stored_row.h"
 #include "server/store/wal_check.h"
 #include "server/store/write_check.h"
 
 namespace evenpack {
 namespace {
 
-constexpr std::string_view kJobs = "jobs";
-constexpr std::string_view kSnapshots = "snapshots";
-constexpr std::string_view kRecords = "records";
-constexpr std::string_view kProfiles = "profiles";
-constexpr std::string_view kTokens = "tokens";
-
-absl::Status Damaged(std::string_view what) {
-  return absl::DataLossError(absl::StrCat("store: ", std::string(what),
-                                          "; accepted: rows as they were written"));
-}
-
 // What is damaged, where SQLite itself found it.
 absl::Status Of(std::string_view what, const absl::Status& status) {
   if (!absl::IsDataLoss(status)) return status;
   return absl::DataLossError(
       absl::StrCat(status.message(), ", reading ", std::string(what)));
-}
-
-// The key is how much of the bytes is the name.
-std::string ProfileChecksum(const std::string& name, std::string_view bytes) {
-  return RowChecksum(kProfiles, static_cast<int64_t>(name.size()), 0,
-                     name + std::string(bytes));
-}
-
-// A job has fewer than 2^32 streams.
-std::string TokensChecksum(int64_t job, int64_t stream, int64_t first,
-                           std::string_view bytes) {
-  return RowChecksum(kTokens, job * (int64_t{1} << 32) + stream, first, bytes);
 }
 
 }  // namespace
@@ -97,7 +75,7 @@ absl::Status SqliteStore::PrepareStatements() {
        "WHERE place >= ?1 AND place < ?2 ORDER BY place"},
   });
   if (!status.ok()) return status;
-  const absl::StatusOr<bool> profiles = HasTable(kProfiles);
+  const absl::StatusOr<bool> profiles = HasTable(kProfilesTable);
   if (!profiles.ok()) return profiles.status();
   has_profiles_ = *profiles;
   if (!has_profiles_) return absl::OkStatus();
@@ -108,7 +86,7 @@ absl::Status SqliteStore::PrepareStatements() {
        "SELECT bytes, checksum FROM profiles WHERE name = ?1"},
   });
   if (!status.ok()) return status;
-  const absl::StatusOr<bool> tokens = HasTable(kTokens);
+  const absl::StatusOr<bool> tokens = HasTable(kTokensTable);
   if (!tokens.ok()) return tokens.status();
   has_tokens_ = *tokens;
   if (!has_tokens_) return absl::OkStatus();
@@ -152,8 +130,8 @@ absl::Status SqliteStore::FindJobs() {
     const std::string name(list->Bytes(1));
     KnownJob& job = jobs_[name];
     job.id = list->Integer(0);
-    if (list->Bytes(2) != RowChecksum(kJobs, job.id, 0, name)) {
-      job.damage = Damaged(absl::StrCat("the row of job '", name, "' is damaged"));
+    if (list->Bytes(2) != RowChecksum(kJobsTable, job.id, 0, name)) {
+      job.damage = DamagedRow(absl::StrCat("the row of job '", name, "' is damaged"));
     }
     next_id_ = std::max(next_id_, job.id + 1);
   }
@@ -243,7 +221,7 @@ absl::Status SqliteStore::Write(const AppendRecord& write, WrittenJobs& written)
   std::optional<KnownJob>& job = ToWrite(write.job, written);
   if (!job.has_value()) {
     job.emplace().id = next_id_++;
-    const std::string checksum = RowChecksum(kJobs, job->id, 0, write.job);
+    const std::string checksum = RowChecksum(kJobsTable, job->id, 0, write.job);
     absl::Status status = statements_.add_job.Bind(1, job->id)
                               .BindText(2, write.job)
                               .Bind(3, checksum)
@@ -252,7 +230,7 @@ absl::Status SqliteStore::Write(const AppendRecord& write, WrittenJobs& written)
   }
   if (!job->damage.ok()) return job->damage;
   const int64_t place = RecordPlace(job->id, write.number);
-  const std::string checksum = RowChecksum(kRecords, place, 0, write.bytes);
+  const std::string checksum = RowChecksum(kRecordsTable, place, 0, write.bytes);
   job->records = write.number + 1;
   return statements_.add_record.Bind(1, place)
       .Bind(2, write.bytes)
@@ -264,7 +242,8 @@ absl::Status SqliteStore::Write(const WriteSnapshot& write, WrittenJobs& written
   const std::optional<KnownJob>& job = ToWrite(write.job, written);
   if (!job->damage.ok()) return job->damage;
   const auto records = static_cast<int64_t>(write.records);
-  const std::string checksum = RowChecksum(kSnapshots, job->id, records, write.bytes);
+  const std::string checksum =
+      RowChecksum(kSnapshotsTable, job->id, records, write.bytes);
   FaultPoint("snapshot.before");
   absl::Status status = statements_.put_snapshot.Bind(1, job->id)
                             .Bind(2, records)
@@ -352,7 +331,7 @@ absl::StatusOr<StoredJob> SqliteStore::Load(const std::string& job) {
   if (!status.ok()) return Of(absl::StrCat("job '", job, "'"), status);
   const uint64_t records = stored.snapshot_records + stored.records.size();
   if (records == found->second.records) return stored;
-  return Damaged(
+  return DamagedRow(
       absl::StrCat("the records of job '", job, "' from ", records, " on are missing"));
 }
 
@@ -365,9 +344,9 @@ absl::Status SqliteStore::LoadSnapshot(int64_t job, StoredJob& stored) {
   stored.snapshot_records = static_cast<uint64_t>(records);
   stored.snapshot = std::string(get.Bytes(1));
   const bool whole =
-      get.Bytes(2) == RowChecksum(kSnapshots, job, records, stored.snapshot);
+      get.Bytes(2) == RowChecksum(kSnapshotsTable, job, records, stored.snapshot);
   get.Reset();
-  return whole ? absl::OkStatus() : Damaged("a snapshot is damaged");
+  return whole ? absl::OkStatus() : DamagedRow("a snapshot is damaged");
 }
 
 absl::Status SqliteStore::LoadRecords(int64_t job, StoredJob& stored) {
@@ -381,9 +360,9 @@ absl::Status SqliteStore::LoadRecords(int64_t job, StoredJob& stored) {
     if (!*row) return absl::OkStatus();
     stored.records.emplace_back(get.Bytes(1));
     if (get.Integer(0) != place ||
-        get.Bytes(2) != RowChecksum(kRecords, place, 0, stored.records.back())) {
+        get.Bytes(2) != RowChecksum(kRecordsTable, place, 0, stored.records.back())) {
       get.Reset();
-      return Damaged(absl::StrCat(name, " is damaged"));
+      return DamagedRow(absl::StrCat(name, " is damaged"));
     }
   }
 }
@@ -404,8 +383,8 @@ absl::Status SqliteStore::LoadTokens(int64_t job, StoredJob& stored) {
     tokens.bytes = std::string(get.Bytes(2));
     if (get.Bytes(3) != TokensChecksum(job, stream, first, tokens.bytes)) {
       get.Reset();
-      return Damaged(absl::StrCat("the tokens of stream ", stream, " from document ",
-                                  first, " on are damaged"));
+      return DamagedRow(absl::StrCat("the tokens of stream ", stream, " from document ",
+                                     first, " on are damaged"));
     }
   }
 }
@@ -439,7 +418,7 @@ absl::StatusOr<std::string> SqliteStore::LoadProfile(const std::string& name) {
   const bool whole = *row && get.Bytes(1) == ProfileChecksum(name, bytes);
   get.Reset();
   if (whole) return bytes;
-  return Damaged(absl::StrCat(what, " is damaged"));
+  return DamagedRow(absl::StrCat(what, " is damaged"));
 }
 
 }  // namespace evenpack

@@ -45,9 +45,9 @@ struct Checksum {
 };
 
 // A log whose header is whole.
-class Log {
+class WalFrames {
  public:
-  explicit Log(std::string_view bytes)
+  explicit WalFrames(std::string_view bytes)
       : bytes_(bytes),
         big_endian_((Word(bytes, 0) & 1) != 0),
         frame_bytes_(kFrameHeaderBytes + Word(bytes, 8)) {
@@ -96,7 +96,7 @@ absl::Status CheckWal(std::string_view log) {
   if (page < kMinPage || page > kMaxPage || !std::has_single_bit(page)) {
     return absl::OkStatus();
   }
-  Log frames(log);
+  WalFrames frames(log);
   if (!frames.HeaderIsWhole()) return absl::OkStatus();
   size_t wrong = 0;
   while (wrong < frames.frames() && frames.NextIsWhole(wrong)) ++wrong;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 
 #include "tests/testing/scratch_directory.h"
@@ -71,15 +70,6 @@ TEST_F(SqliteSchemaTest, ReadingNeedsTables) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing")));
   ASSERT_THAT(PrepareToWrite(database), IsOk());
   EXPECT_THAT(PrepareToRead(database), IsOk());
-}
-
-TEST_F(SqliteSchemaTest, ChecksumsTellTablesRowsAndBytesApart) {
-  const std::set<std::string> checksums = {
-      RowChecksum("records", 1, 2, "x"), RowChecksum("jobs", 1, 2, "x"),
-      RowChecksum("records", 2, 2, "x"), RowChecksum("records", 1, 3, "x"),
-      RowChecksum("records", 1, 2, "y"), RowChecksum("records", 1, 2, "")};
-  EXPECT_EQ(checksums.size(), 6U);
-  for (const std::string& checksum : checksums) EXPECT_EQ(checksum.size(), 16U);
 }
 
 }  // namespace
