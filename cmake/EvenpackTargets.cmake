@@ -73,11 +73,12 @@ function(evenpack_compile_as_test TARGET)
     EVENPACK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# evenpack_test(NAME name SOURCES ... DEPS ... [PRECOMPILED set]): a GoogleTest program;
-# each of its cases is a test of CTest. Sources may name a file's repository-relative
-# inputs by the macro EVENPACK_SOURCE_DIR. PRECOMPILED: default: test.
+# evenpack_test(NAME name SOURCES ... DEPS ... [PRECOMPILED set] [PROPERTIES ...]): a
+# GoogleTest program; each of its cases is a test of CTest. Sources may name a file's
+# repository-relative inputs by the macro EVENPACK_SOURCE_DIR. PRECOMPILED: default:
+# test. PROPERTIES: more of them for each case.
 function(evenpack_test)
-  cmake_parse_arguments(ARG "" "NAME;PRECOMPILED" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;PRECOMPILED" "SOURCES;DEPS;PROPERTIES" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   set_target_properties(${ARG_NAME} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
@@ -94,5 +95,5 @@ function(evenpack_test)
       "${PROJECT_SOURCE_DIR}/tests/testing/tsan_suppressions.cc")
   endif()
   gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
-    PROPERTIES TIMEOUT 300)
+    PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
 endfunction()

@@ -11,11 +11,14 @@
 
 namespace evenpack {
 
-// INVALID_ARGUMENT unless `name` is "memory" or "sqlite:PATH".
+// INVALID_ARGUMENT unless `name` is "memory" or "sqlite:PATH", or as PostgresqlTarget.
 absl::Status CheckStoreName(const std::string& name);
 
-// As CheckStoreName and SqliteStore::Open.
+// As CheckStoreName, SqliteStore::Open and PostgresqlStore::Open.
 absl::StatusOr<std::unique_ptr<StateStore>> OpenStore(const std::string& name);
+
+// What of a name that CheckStoreName accepts can be told to anybody: all but passwords.
+std::string ShownStoreName(const std::string& name);
 
 }  // namespace evenpack
 

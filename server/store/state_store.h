@@ -3,7 +3,9 @@
 #ifndef EVENPACK_SERVER_STORE_STATE_STORE_H_
 #define EVENPACK_SERVER_STORE_STATE_STORE_H_
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -84,10 +86,25 @@ struct StoredJob {
 // By name: the bytes, or DATA_LOSS where they are damaged.
 using StoredProfiles = std::map<std::string, absl::StatusOr<std::string>>;
 
+// How a process comes to lead a store that several may share, and no longer does.
+struct LeadTerms {
+  // Called while another process leads, to let that time pass. False: give up.
+  std::function<bool(std::chrono::milliseconds)> pause;
+  // Another process leads from now on. Once, from a thread of the store; may be null.
+  std::function<void()> lost;
+};
+
 // Thread-safe.
 class StateStore {
  public:
   virtual ~StateStore() = default;
+
+  // Before anything else: returns once this process alone may write. At once where a
+  // store belongs to its process. CANCELLED: `terms` gave up.
+  virtual absl::Status Lead(const LeadTerms&) { return absl::OkStatus(); }
+  // After everything else: lets another process lead without waiting. What was
+  // committed stands.
+  virtual void Release() {}
 
   // All of the writes, in order, or none. Once this has returned OK they survive
   // whatever the store is built to survive. ALREADY_EXISTS: record 0 of a job that

@@ -11,8 +11,10 @@
 namespace evenpack {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using ::testing::Not;
 using testing::ScratchDirectory;
 using testing::StatusIs;
 
@@ -30,10 +32,30 @@ TEST(OpenStoreTest, OpensWhatIsNamed) {
 TEST(OpenStoreTest, RefusesOtherNames) {
   for (const char* name : {"", "sqlite", "sqlite:", "Memory", "postgres:x", "/tmp/x"}) {
     EXPECT_THAT(OpenStore(name).status(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                   HasSubstr("memory, or sqlite:PATH")))
+                                                   HasSubstr("memory, sqlite:PATH")))
         << name;
     EXPECT_EQ(CheckStoreName(name), OpenStore(name).status());
   }
+}
+
+TEST(OpenStoreTest, ADatabasesNameIsCheckedWithoutTellingIt) {
+  for (const char* name :
+       {"postgresql://me:secret@db/evenpack", "postgresql:host=db password=secret",
+        "postgresql:postgresql://me:secret@db/evenpack"}) {
+    EXPECT_THAT(CheckStoreName(name), IsOk()) << name;
+    EXPECT_THAT(ShownStoreName(name), Not(HasSubstr("secret"))) << name;
+    EXPECT_THAT(ShownStoreName(name), HasSubstr("host=db"));
+  }
+  for (const char* name :
+       {"postgresql:", "postgresql:password=secret host", "postgresql:secret",
+        "postgresql://me:secret@db:x y/evenpack?none=secret"}) {
+    EXPECT_THAT(CheckStoreName(name),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("store"), Not(HasSubstr("secret")))))
+        << name;
+  }
+  EXPECT_EQ(ShownStoreName("sqlite:/a"), "sqlite:/a");
+  EXPECT_EQ(ShownStoreName("memory"), "memory");
 }
 
 }  // namespace

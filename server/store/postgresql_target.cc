@@ -1,0 +1,74 @@
+#include "server/store/postgresql_target.h"
+
+#include <libpq-fe.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack {
+namespace {
+
+constexpr std::string_view kPrefix = "postgresql:";
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+// Null where libpq takes it for no target.
+Options Parse(const std::string& target) {
+  char* error = nullptr;
+  Options options(PQconninfoParse(target.c_str(), &error));
+  // It may quote what stands where a password should.
+  PQfreemem(error);
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> PostgresqlTarget(std::string_view name) {
+  std::string target(name);
+  if (!name.starts_with("postgresql://")) {
+    target = std::string(name.substr(std::min(kPrefix.size(), name.size())));
+  }
+  if (name.starts_with(kPrefix) && !target.empty() && Parse(target) != nullptr) {
+    return target;
+  }
+  return InvalidField("store", "what follows postgresql:",
+                      "postgresql://USER@HOST/DATABASE, or postgresql:host=HOST "
+                      "dbname=DATABASE and other parameters of libpq");
+}
+
+std::string ShownTarget(const std::string& target) {
+  std::vector<std::string> shown;
+  const Options options = Parse(target);
+  for (const PQconninfoOption* option = options.get();
+       option != nullptr && option->keyword != nullptr; ++option) {
+    const std::string_view name = option->keyword;
+    if (option->val == nullptr) continue;
+    if (name == "host" || name == "hostaddr" || name == "port" || name == "dbname" ||
+        name == "user") {
+      shown.push_back(absl::StrCat(option->keyword, "=", option->val));
+    }
+  }
+  return absl::StrCat("postgresql:", absl::StrJoin(shown, " "));
+}
+
+PostgresqlParameters ConnectionParameters(const std::string& target) {
+  // What stands in the target goes before what is given ahead of it.
+  return {{"connect_timeout", "2"},
+          {"keepalives_idle", "2"},
+          {"keepalives_interval", "1"},
+          {"keepalives_count", "3"},
+          {"tcp_user_timeout", "5000"},
+          {"target_session_attrs", "read-write"},
+          {"application_name", "evenpack-server"},
+          {"dbname", target},
+          {"client_encoding", "UTF8"}};
+}
+
+}  // namespace evenpack

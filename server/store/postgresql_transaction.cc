@@ -1,0 +1,213 @@
+#include "server/store/postgresql_transaction.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "server/store/stored_row.h"
+
+namespace evenpack {
+namespace {
+
+// Of records in one statement, at most about so many.
+constexpr size_t kMostBytes = 8 << 20;
+
+}  // namespace
+
+size_t PostgresqlTransaction::JobsMade(std::span<const StoreWrite> writes) {
+  return static_cast<size_t>(
+      std::count_if(writes.begin(), writes.end(), [](const StoreWrite& write) {
+        const auto* const record = std::get_if<AppendRecord>(&write);
+        return record != nullptr && record->number == 0;
+      }));
+}
+
+absl::Status PostgresqlTransaction::Add(std::span<const StoreWrite> writes) {
+  for (const StoreWrite& write : writes) {
+    absl::Status status =
+        std::visit([this](const auto& held) { return Write(held); }, write);
+    if (!status.ok()) return status;
+  }
+  AddRecords();
+  return absl::OkStatus();
+}
+
+int64_t PostgresqlTransaction::Queue(PostgresqlLead& lead,
+                                     PostgresqlConnection& connection) {
+  connection.Queue("BEGIN");
+  const int64_t number = lead.QueueFence(led_, connection);
+  for (const int64_t job : removed_) PostgresqlLead::QueueRemove(job, connection);
+  for (const int64_t job : made_) lead.QueueAdd(job, connection);
+  for (Statement& statement : statements_) {
+    connection.Queue(statement.text, std::move(statement.values));
+  }
+  connection.Queue("COMMIT");
+  return number;
+}
+
+void PostgresqlTransaction::Apply(PostgresqlLead& lead, PostgresqlJobs& jobs) const {
+  for (const int64_t job : made_) lead.Added(job);
+  for (const int64_t job : removed_) lead.Removed(job);
+  for (const auto& [name, job] : written_) {
+    if (job.has_value()) {
+      jobs[name] = *job;
+    } else {
+      jobs.erase(name);
+    }
+  }
+}
+
+std::optional<PostgresqlJob>& PostgresqlTransaction::ToWrite(const std::string& job) {
+  const auto found = written_.find(job);
+  if (found != written_.end()) return found->second;
+  std::optional<PostgresqlJob>& written = written_[job];
+  const auto known = jobs_.find(job);
+  if (known != jobs_.end()) {
+    written = known->second;
+    led_.insert(known->second.id);
+  }
+  return written;
+}
+
+void PostgresqlTransaction::AddStatement(std::string_view text,
+                                         PostgresqlValues values) {
+  AddRecords();
+  statements_.push_back({text, std::move(values)});
+}
+
+void PostgresqlTransaction::AddRecords() {
+  if (records_.places.empty()) return;
+  const std::vector<std::string_view> checksums(records_.checksums.begin(),
+                                                records_.checksums.end());
+  PostgresqlValues values;
+  values.Add(std::span<const int64_t>(records_.places))
+      .Add(std::span<const std::string_view>(records_.bytes))
+      .Add(std::span<const std::string_view>(checksums));
+  statements_.push_back(
+      {"INSERT INTO evenpack_records "
+       "SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])",
+       std::move(values)});
+  records_ = {};
+}
+
+absl::Status PostgresqlTransaction::Write(const AppendRecord& write) {
+  std::optional<PostgresqlJob>& job = ToWrite(write.job);
+  if (!job.has_value()) {
+    const int64_t id = ids_.back();
+    ids_.pop_back();
+    job.emplace().id = id;
+    led_.insert(PostgresqlLead::kRoot);
+    made_.push_back(id);
+    AddStatement("INSERT INTO evenpack_jobs VALUES ($1::bigint, $2::text, $3::bytea)",
+                 PostgresqlValues().Add(id).Add(write.job).Add(
+                     RowChecksum(kJobsTable, id, 0, write.job)));
+  }
+  if (!job->damage.ok()) return job->damage;
+  const int64_t place = RecordPlace(job->id, write.number);
+  job->records = write.number + 1;
+  records_.places.push_back(place);
+  records_.bytes.emplace_back(write.bytes);
+  records_.checksums.push_back(RowChecksum(kRecordsTable, place, 0, write.bytes));
+  records_.size += write.bytes.size();
+  if (records_.size >= kMostBytes) AddRecords();
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlTransaction::Write(const WriteSnapshot& write) {
+  const std::optional<PostgresqlJob>& job = ToWrite(write.job);
+  if (!job->damage.ok()) return job->damage;
+  const auto records = static_cast<int64_t>(write.records);
+  AddStatement(
+      "INSERT INTO evenpack_snapshots "
+      "VALUES ($1::bigint, $2::bigint, $3::bytea, $4::bytea) ON CONFLICT (job) "
+      "DO UPDATE SET records = excluded.records, bytes = excluded.bytes, "
+      "checksum = excluded.checksum",
+      PostgresqlValues()
+          .Add(job->id)
+          .Add(records)
+          .Add(write.bytes)
+          .Add(RowChecksum(kSnapshotsTable, job->id, records, write.bytes)));
+  AddStatement(
+      "DELETE FROM evenpack_records WHERE place >= $1::bigint AND place < $2::bigint",
+      PostgresqlValues()
+          .Add(RecordPlace(job->id, 0))
+          .Add(RecordPlace(job->id, write.records)));
+  return absl::OkStatus();
+}
+
+// Also of a damaged job: then its name is free again.
+absl::Status PostgresqlTransaction::Write(const RemoveJob& write) {
+  std::optional<PostgresqlJob>& job = ToWrite(write.job);
+  led_.insert(PostgresqlLead::kRoot);
+  const int64_t id = job->id;
+  AddStatement("DELETE FROM evenpack_jobs WHERE id = $1::bigint",
+               PostgresqlValues().Add(id));
+  AddStatement("DELETE FROM evenpack_snapshots WHERE job = $1::bigint",
+               PostgresqlValues().Add(id));
+  AddStatement(
+      "DELETE FROM evenpack_records WHERE place >= $1::bigint AND place < $2::bigint",
+      PostgresqlValues().Add(RecordPlace(id, 0)).Add(RecordPlace(id + 1, 0)));
+  AddStatement("DELETE FROM evenpack_tokens WHERE job = $1::bigint",
+               PostgresqlValues().Add(id));
+  // One that this very commit makes has no lease yet.
+  const auto made = std::find(made_.begin(), made_.end(), id);
+  if (made == made_.end()) {
+    removed_.push_back(id);
+  } else {
+    made_.erase(made);
+  }
+  job.reset();
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlTransaction::Write(const PutTokens& write) {
+  const std::optional<PostgresqlJob>& job = ToWrite(write.job);
+  if (!job->damage.ok()) return job->damage;
+  const auto first = static_cast<int64_t>(write.first_sequence);
+  AddStatement(
+      "INSERT INTO evenpack_tokens "
+      "VALUES ($1::bigint, $2::bigint, $3::bigint, $4::bytea, $5::bytea) "
+      "ON CONFLICT (job, stream, first) "
+      "DO UPDATE SET bytes = excluded.bytes, checksum = excluded.checksum",
+      PostgresqlValues()
+          .Add(job->id)
+          .Add(int64_t{write.stream})
+          .Add(first)
+          .Add(write.bytes)
+          .Add(TokensChecksum(job->id, write.stream, first, write.bytes)));
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlTransaction::Write(const DropTokens& write) {
+  const std::optional<PostgresqlJob>& job = ToWrite(write.job);
+  if (!job->damage.ok()) return job->damage;
+  AddStatement(
+      "DELETE FROM evenpack_tokens "
+      "WHERE job = $1::bigint AND stream = $2::bigint AND first < $3::bigint",
+      PostgresqlValues()
+          .Add(job->id)
+          .Add(int64_t{write.stream})
+          .Add(static_cast<int64_t>(write.below)));
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlTransaction::Write(const WriteProfile& write) {
+  led_.insert(PostgresqlLead::kRoot);
+  AddStatement(
+      "INSERT INTO evenpack_profiles VALUES ($1::text, $2::bytea, $3::bytea) "
+      "ON CONFLICT (name) "
+      "DO UPDATE SET bytes = excluded.bytes, checksum = excluded.checksum",
+      PostgresqlValues()
+          .Add(write.profile)
+          .Add(write.bytes)
+          .Add(ProfileChecksum(write.profile, write.bytes)));
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlTransaction::Write(const RemoveProfile& write) {
+  led_.insert(PostgresqlLead::kRoot);
+  AddStatement("DELETE FROM evenpack_profiles WHERE name = $1::text",
+               PostgresqlValues().Add(write.profile));
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack
