@@ -1,4 +1,8 @@
 // evenpack-server: see --help.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +16,7 @@
 #include "server/app/packing_server.h"
 #include "server/app/server_options.h"
 #include "server/runtime/log.h"
+#include "server/store/open_store.h"
 
 namespace {
 
@@ -29,6 +34,17 @@ void Announce(const std::string& kind, const std::string& address) {
   std::fflush(stdout);
 }
 
+std::string NameOf(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
+
+// Whether one of the signals, which are blocked, comes within a time.
+bool ComesWithin(std::chrono::milliseconds time, const sigset_t& signals) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  timespec wait = {};
+  wait.tv_sec = seconds.count();
+  wait.tv_nsec = std::chrono::nanoseconds(time - seconds).count();
+  return sigtimedwait(&signals, nullptr, &wait) > 0;
+}
+
 int Serve(const evenpack::ServerOptions& options) {
   // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
@@ -40,7 +56,16 @@ int Serve(const evenpack::ServerOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   evenpack::StartLog(options.log_level, options.log_format);
   evenpack::TakeLibraryLogs();
-  const auto server = evenpack::PackingServer::Start(options);
+  std::atomic<bool> lost = false;
+  const auto server = evenpack::PackingServer::Start(
+      options, {[&signals](std::chrono::milliseconds time) {
+                  return !ComesWithin(time, signals);
+                },
+                [&lost] {
+                  lost = true;
+                  kill(getpid(), SIGTERM);
+                }});
+  if (absl::IsCancelled(server.status())) return 0;
   if (!server.ok()) return Fail(server.status());
   Announce("grpc", (*server)->grpc_address());
   Announce("http", (*server)->http_address());
@@ -49,17 +74,18 @@ int Serve(const evenpack::ServerOptions& options) {
                 {{"grpc", (*server)->grpc_address()},
                  {"http", (*server)->http_address()},
                  {"health", (*server)->health_address()},
-                 {"store", options.store}});
+                 {"store", evenpack::ShownStoreName(options.store)}});
   int signal = 0;
   sigwait(&signals, &signal);
-  evenpack::Log(evenpack::LogLevel::kInfo, "draining",
-                {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  const std::string cause = lost ? "another server leads" : NameOf(signal);
+  evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause}});
   const bool closed = (*server)->Drain();
   evenpack::Log(evenpack::LogLevel::kInfo, "stopped",
                 {{"connections", closed ? "closed" : "left to the system"}});
   // All is committed: nothing is lost with the connections that hang.
-  if (!closed) std::_Exit(0);
-  return 0;
+  const int status = lost ? kFailed : 0;
+  if (!closed) std::_Exit(status);
+  return status;
 }
 
 }  // namespace

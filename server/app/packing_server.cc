@@ -121,18 +121,21 @@ class PackingServer::Rooms {
         figures_(jobs_, committer_, *store_, calls_, errors_),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
-  absl::Status Start() {
+  absl::Status Start(const LeadTerms& terms) {
+    if (absl::Status status = StartHttp(); !status.ok()) return status;
+    if (absl::Status status = StartHealth(); !status.ok()) return status;
+    SetServing(false);
+    if (absl::Status status = store_->Lead(terms); !status.ok()) return status;
     if (absl::Status status = profiles_->Recover(); !status.ok()) return status;
     if (absl::Status status = jobs_.Recover(); !status.ok()) return status;
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
-    if (absl::Status status = StartHttp(); !status.ok()) return status;
-    if (absl::Status status = StartHealth(); !status.ok()) return status;
     SetServing(true);
     return absl::OkStatus();
   }
 
   ~Rooms() {
     if (closer_.joinable()) closer_.join();
+    store_->Release();
   }
 
   bool Drain() {
@@ -147,6 +150,7 @@ class PackingServer::Rooms {
     // Its last answers may wait for a commit.
     if (http_ != nullptr) http_->Stop();
     committer_.Stop();
+    store_->Release();
     return closed;
   }
 
@@ -220,13 +224,12 @@ class PackingServer::Rooms {
 
   void SetServing(bool serving) {
     serving_ = serving;
+    health_.SetServing("", serving);
+    for (const char* name : kServiceNames) health_.SetServing(name, serving);
+    if (grpc_ == nullptr) return;
     grpc::HealthCheckServiceInterface* health = grpc_->GetHealthCheckService();
     health->SetServingStatus(serving);
-    health_.SetServing("", serving);
-    for (const char* name : kServiceNames) {
-      health->SetServingStatus(name, serving);
-      health_.SetServing(name, serving);
-    }
+    for (const char* name : kServiceNames) health->SetServingStatus(name, serving);
   }
 
   const ServerOptions options_;
@@ -253,18 +256,26 @@ class PackingServer::Rooms {
   std::thread closer_;
 };
 
+LeadTerms WaitForLead() {
+  return {[](milliseconds time) {
+            std::this_thread::sleep_for(time);
+            return true;
+          },
+          nullptr};
+}
+
 PackingServer::PackingServer(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
 
 PackingServer::~PackingServer() { Drain(); }
 
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
-    const ServerOptions& options) {
+    const ServerOptions& options, const LeadTerms& terms) {
   absl::StatusOr<std::unique_ptr<StateStore>> store = OpenStore(options.store);
   if (!store.ok()) return store.status();
   absl::StatusOr<PayloadRoot> root = RootOf(options);
   if (!root.ok()) return root.status();
   auto rooms = std::make_unique<Rooms>(options, *std::move(store), *std::move(root));
-  absl::Status status = rooms->Start();
+  absl::Status status = rooms->Start(terms);
   std::unique_ptr<PackingServer> server(new PackingServer(std::move(rooms)));
   if (!status.ok()) return status;
   return server;

@@ -7,14 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "server/app/server_options.h"
+#include "server/store/state_store.h"
 
 namespace evenpack {
 
+// Waits as long as it takes, and does nothing where the lead is lost.
+LeadTerms WaitForLead();
+
 class PackingServer {
  public:
-  // Serves when it returns. Errors name the flag.
+  // Serves when it returns: where several servers share a store, once this one leads
+  // it. Until then the ports of HTTP and health are open, and say that it doesn't
+  // serve. Errors name the flag. CANCELLED: `terms` gave up.
   static absl::StatusOr<std::unique_ptr<PackingServer>> Start(
-      const ServerOptions& options);
+      const ServerOptions& options, const LeadTerms& terms = WaitForLead());
   ~PackingServer();
   PackingServer(const PackingServer&) = delete;
   PackingServer& operator=(const PackingServer&) = delete;

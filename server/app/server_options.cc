@@ -72,8 +72,9 @@ void AddTimes(CLI::App& app, ServerOptions& options) {
 void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--store", options.store,
                  "where jobs are kept; memory: lost with the process; sqlite:PATH: a "
-                 "file on a local disk")
-      ->type_name("memory|sqlite:PATH")
+                 "file on a local disk; postgresql:TARGET: a database, as libpq names "
+                 "it, that several servers may share")
+      ->type_name("memory|sqlite:PATH|postgresql:TARGET")
       ->check([](const std::string& name) {
         return std::string(CheckStoreName(name).message());
       })

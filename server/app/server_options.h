@@ -20,7 +20,7 @@ struct ServerOptions {
   std::string http_listen = "127.0.0.1:7655";
   // The same of a port with grpc.health.v1 alone, never with TLS; empty: none.
   std::string health_listen = {};
-  // Where jobs are kept: "memory" or "sqlite:PATH".
+  // Where jobs are kept: "memory", "sqlite:PATH" or "postgresql:TARGET".
   std::string store = "memory";
   // The folder whose files are read for jobs with payload by value; empty: none is.
   std::string payload_root = {};

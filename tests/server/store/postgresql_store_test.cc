@@ -67,6 +67,7 @@ class PostgresqlStoreTest : public ::testing::Test {
   }
   static std::vector<StoreWrite> Records(const std::string& job, uint64_t count) {
     std::vector<StoreWrite> writes;
+    writes.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
       writes.emplace_back(AppendRecord{job, i, absl::StrCat(i, std::string(40, 'a'))});
     }
@@ -183,6 +184,7 @@ TEST_F(PostgresqlStoreTest, TablesOfAnotherProgramAreRefusedAndLeftAlone) {
 
 TEST_F(PostgresqlStoreTest, ServersThatStartAtOnceMakeTheTablesOnce) {
   std::vector<std::thread> servers;
+  servers.reserve(4);
   for (int i = 0; i < 4; ++i) {
     servers.emplace_back([this] { EXPECT_THAT(OpenStatus(), IsOk()); });
   }
@@ -298,6 +300,7 @@ TEST_F(PostgresqlStoreTest, ManyJobsAreLedAndTakenOverTogether) {
   constexpr int kJobs = 300;
   auto first = Open();
   std::vector<StoreWrite> writes;
+  writes.reserve(kJobs);
   for (int i = 0; i < kJobs; ++i) {
     writes.emplace_back(AppendRecord{absl::StrCat("job", i), 0, "r"});
   }
