@@ -147,7 +147,7 @@ void PostgresqlStore::Release() {
   changed_.SignalAll();
   if (keeper_.joinable()) keeper_.join();
   MutexLock lock(mutex_);
-  if (connection_.has_value() && !connection_->broken()) {
+  if (connection_.has_value() && !connection_->broken() && !lost_) {
     lead_.Release(*connection_).IgnoreError();
   }
   leads_ = false;
