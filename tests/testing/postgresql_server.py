@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -50,12 +51,24 @@ def _free_port() -> int:
 class PostgresqlServer:
     """A database cluster; `start` runs it. Leaving the context removes it."""
 
-    def __init__(self, *, durable: bool) -> None:
-        """Makes it; one that is not durable never waits for the disk."""
+    def __init__(self, *, durable: bool, preload: Path | None = None) -> None:
+        """Makes it; one that is not durable never waits for the disk.
+
+        `preload`: a library that fills the disk while the file `full` of its folder
+        is there (tests/fault/full_disk.cc).
+        """
         self._folder = Path(tempfile.mkdtemp(prefix="evenpack_postgresql_"))
         self._data = self._folder / "data"
         if os.geteuid() == 0:
             shutil.chown(self._folder, _UNPRIVILEGED)
+        self._variables: dict[str, str] = {}
+        if preload is not None:
+            # Where the unprivileged can read it.
+            library = shutil.copy(preload, self._folder / "preload.so")
+            self._variables = {
+                "LD_PRELOAD": str(library),
+                "EVENPACK_FULL_DISK": str(self._folder / "full"),
+            }
         self.port = _free_port()
         flags = ("--no-sync", "--locale=C", "-E", "UTF8", "-A", "trust", "-U", USER)
         self._run("initdb", *flags, "-D", str(self._data))
@@ -100,7 +113,9 @@ class PostgresqlServer:
         """What libpq takes."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 
-    def _run(self, program: str, *arguments: str) -> str:
+    def _run(
+        self, program: str, *arguments: str, variables: Mapping[str, str] | None = None
+    ) -> str:
         unprivileged = _UNPRIVILEGED if os.geteuid() == 0 else None
         finished = subprocess.run(
             [str(_programs() / program), *arguments],
@@ -108,6 +123,7 @@ class PostgresqlServer:
             group=unprivileged,
             extra_groups=[] if unprivileged else None,
             cwd=self._folder,
+            env={**os.environ, **(variables or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -128,7 +144,7 @@ class PostgresqlServer:
         """Runs it; returns when it takes connections."""
         flags = ("--wait", "-s", "-t", f"{_START_SECONDS}")
         places = ("-D", str(self._data), "-l", str(self._folder / "log"))
-        self._run("pg_ctl", "start", *flags, *places)
+        self._run("pg_ctl", "start", *flags, *places, variables=self._variables)
 
     def stop(self, mode: str = "immediate") -> None:
         """Ends it: immediate is a crash, fast an orderly end."""
@@ -148,6 +164,14 @@ class PostgresqlServer:
         """To all of its processes: SIGSTOP makes it hang, SIGCONT go on."""
         for process in self.processes():
             os.kill(process, number)
+
+    def fill_disk(self, *, full: bool) -> None:
+        """From now on tables can't grow, or can again."""
+        path = self._folder / "full"
+        if full:
+            path.touch()
+        else:
+            path.unlink()
 
     def sql(self, statements: str, database: str = "postgres") -> str:
         """What psql prints of them, bare."""

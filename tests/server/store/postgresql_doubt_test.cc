@@ -1,0 +1,91 @@
+// Commits whose answer is lost: what is told of them is true.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/store/postgresql_store.h"
+#include "tests/server/store/lossy_link.h"
+#include "tests/server/store/scratch_postgresql.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Loss = LossyLink::Loss;
+using Writes = std::vector<StoreWrite>;
+
+// In the bytes of the record whose commit is in doubt, which go over the link as they
+// are.
+constexpr char kMark[] = "in doubt";
+
+class PostgresqlDoubtTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    store_ = PostgresqlStore::Open(schema_.TargetAt(link_.port())).value();
+    const LeadTerms terms = {[](std::chrono::milliseconds) { return false; }, nullptr};
+    ASSERT_THAT(store_->Lead(terms), IsOk());
+    ASSERT_THAT(Commit({AppendRecord{"a", 0, "first"}}), IsOk());
+  }
+
+  absl::Status Commit(const Writes& writes) { return store_->Commit(writes); }
+  int64_t RecordsInTable() const {
+    return schema_.Number("SELECT count(*) FROM evenpack_records");
+  }
+
+  ScratchPostgresql schema_;
+  LossyLink link_{schema_.port()};
+  std::unique_ptr<PostgresqlStore> store_;
+};
+
+TEST_F(PostgresqlDoubtTest, ACommitThatStandsIsToldAsOne) {
+  link_.Lose(Loss::kAnswer, kMark);
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, kMark}, AppendRecord{"b", 0, "new"}}),
+              IsOk());
+  EXPECT_THAT(store_->Load("a")->records, ElementsAre("first", kMark));
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("a", "b"));
+  // The store knows where it is.
+  EXPECT_THAT(Commit({AppendRecord{"a", 2, "x"}, AppendRecord{"b", 1, "x"}}), IsOk());
+  EXPECT_EQ(RecordsInTable(), 5);
+}
+
+TEST_F(PostgresqlDoubtTest, ACommitThatDoesNotStandIsToldAsNone) {
+  link_.Lose(Loss::kRequest, kMark);
+  EXPECT_EQ(Commit({AppendRecord{"a", 1, kMark}}).code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_THAT(store_->Load("a")->records, ElementsAre("first"));
+  EXPECT_EQ(RecordsInTable(), 1);
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, "again"}}), IsOk());
+  EXPECT_THAT(store_->Load("a")->records, ElementsAre("first", "again"));
+}
+
+TEST_F(PostgresqlDoubtTest, WhatWasToldAsNoneDoesNotComeToStandLater) {
+  link_.Lose(Loss::kDelay, kMark);
+  EXPECT_EQ(Commit({AppendRecord{"a", 1, kMark}}).code(),
+            absl::StatusCode::kUnavailable);
+  // From the old connection, which the database still has.
+  link_.Deliver();
+  EXPECT_EQ(RecordsInTable(), 1);
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, "again"}}), IsOk());
+  EXPECT_THAT(store_->Load("a")->records, ElementsAre("first", "again"));
+}
+
+TEST_F(PostgresqlDoubtTest, AfterAnotherLedItIsToldThatAnotherLeads) {
+  link_.Lose(Loss::kDelay, kMark);
+  // Between the old connection and the new one another server takes what there is.
+  schema_.Run("UPDATE evenpack_leases SET server = 'another', epoch = epoch + 1");
+  EXPECT_EQ(Commit({AppendRecord{"a", 1, kMark}}).code(),
+            absl::StatusCode::kUnavailable);
+  link_.Deliver();
+  EXPECT_EQ(RecordsInTable(), 1);
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, "again"}}),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("another server leads")));
+}
+
+}  // namespace
+}  // namespace evenpack::testing

@@ -1,0 +1,58 @@
+#include "server/store/postgresql_target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::StatusIs;
+
+TEST(PostgresqlTargetTest, IsAUriOrWhatStandsBehindTheColon) {
+  EXPECT_EQ(PostgresqlTarget("postgresql://me@db:1/jobs").value(),
+            "postgresql://me@db:1/jobs");
+  EXPECT_EQ(PostgresqlTarget("postgresql:postgresql://db").value(), "postgresql://db");
+  EXPECT_EQ(PostgresqlTarget("postgresql:host=db dbname=jobs").value(),
+            "host=db dbname=jobs");
+}
+
+TEST(PostgresqlTargetTest, WhatLibpqTakesForNoneIsRefusedWithoutBeingTold) {
+  for (const char* name :
+       {"", "postgresql", "postgresql:", "mysql://secret", "postgresql:secret",
+        "postgresql:password=secret secret", "postgresql://me:secret@db:1/x?secret=1",
+        "postgresql://me:secret@[db"}) {
+    EXPECT_THAT(PostgresqlTarget(name),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("store"), Not(HasSubstr("secret")))))
+        << name;
+  }
+}
+
+TEST(PostgresqlTargetTest, ShowsWhereAndWhoAlone) {
+  EXPECT_EQ(ShownTarget("postgresql://me:secret@db:1/jobs?sslpassword=secret"),
+            "postgresql:user=me dbname=jobs host=db port=1");
+  EXPECT_EQ(ShownTarget("host=db password=secret"), "postgresql:host=db");
+  EXPECT_EQ(ShownTarget("nothing of it: secret"), "postgresql:");
+}
+
+TEST(PostgresqlTargetTest, LimitsStandAheadOfTheTargetWhichCanSetOthers) {
+  const PostgresqlParameters parameters = ConnectionParameters("host=db");
+  size_t target = 0;
+  size_t limit = 0;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].first == "dbname") target = i;
+    if (parameters[i].first == "connect_timeout") limit = i;
+  }
+  EXPECT_EQ(parameters[target].second, "host=db");
+  EXPECT_LT(limit, target);
+}
+
+}  // namespace
+}  // namespace evenpack
