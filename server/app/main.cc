@@ -67,17 +67,18 @@ int Serve(const evenpack::ServerOptions& options) {
                 }});
   if (absl::IsCancelled(server.status())) return 0;
   if (!server.ok()) return Fail(server.status());
-  Announce("grpc", (*server)->grpc_address());
-  Announce("http", (*server)->http_address());
-  Announce("health", (*server)->health_address());
+  // First, so that it stands before what clients bring about.
   evenpack::Log(evenpack::LogLevel::kInfo, "serving",
                 {{"grpc", (*server)->grpc_address()},
                  {"http", (*server)->http_address()},
                  {"health", (*server)->health_address()},
                  {"store", evenpack::ShownStoreName(options.store)}});
+  Announce("grpc", (*server)->grpc_address());
+  Announce("http", (*server)->http_address());
+  Announce("health", (*server)->health_address());
   int signal = 0;
   sigwait(&signals, &signal);
-  const std::string cause = lost ? "another server leads" : NameOf(signal);
+  const std::string cause = lost ? "the lead is lost" : NameOf(signal);
   evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause}});
   const bool closed = (*server)->Drain();
   evenpack::Log(evenpack::LogLevel::kInfo, "stopped",

@@ -22,13 +22,18 @@ absl::StatusOr<bool> PostgresqlLead::TryTake(PostgresqlConnection& connection) {
 }
 
 absl::StatusOr<bool> PostgresqlLead::Rejoin(PostgresqlConnection& connection) {
-  const absl::StatusOr<PostgresqlRows> joined =
-      connection.Ask("SELECT evenpack_rejoin($1::text, $2::bigint)",
-                     PostgresqlValues().Add(server_).Add(kLeaseMilliseconds));
-  if (!joined.ok()) return joined.status();
-  if (absl::Status status = ReadEpochs(connection); !status.ok()) return status;
   // The name is this process's alone: who has it still was never replaced.
-  return epochs_.contains(kRoot);
+  if (absl::Status status = ReadEpochs(connection); !status.ok()) return status;
+  if (!epochs_.contains(kRoot)) return false;
+  const absl::StatusOr<PostgresqlRows> joined = connection.Ask(
+      "SELECT evenpack_rejoin($1::text, $2::bigint, $3::bigint)",
+      PostgresqlValues().Add(server_).Add(kLeaseMilliseconds).Add(epochs_.at(kRoot)));
+  if (!joined.ok()) return joined.status();
+  const int64_t before = epochs_.at(kRoot);
+  if (absl::Status status = ReadEpochs(connection); !status.ok()) return status;
+  if (!epochs_.contains(kRoot)) return false;
+  if (epochs_.at(kRoot) == before + 1) return true;
+  return absl::UnavailableError("store: an earlier attempt to connect came between");
 }
 
 absl::Status PostgresqlLead::Renew(PostgresqlConnection& connection) {

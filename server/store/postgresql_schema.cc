@@ -119,15 +119,19 @@ constexpr char kTake[] = R"(
 )";
 
 // After a connection was lost: waits for what it had under way, and lets nothing of it
-// come later.
+// come later. Nothing where the root's epoch is another than expected, as when this
+// comes late itself, on a connection that was given up.
 constexpr char kRejoin[] = R"(
-    CREATE FUNCTION evenpack_rejoin(me text, milliseconds bigint)
+    CREATE FUNCTION evenpack_rejoin(me text, milliseconds bigint, expected bigint)
         RETURNS void LANGUAGE plpgsql AS $$
       BEGIN
         UPDATE evenpack_servers
           SET expires = clock_timestamp() + milliseconds * interval '1 millisecond'
           WHERE server = me;
-        UPDATE evenpack_leases SET epoch = epoch + 1 WHERE server = me;
+        IF (SELECT epoch FROM evenpack_leases WHERE job = 0 AND server = me)
+            = expected THEN
+          UPDATE evenpack_leases SET epoch = epoch + 1 WHERE server = me;
+        END IF;
       END $$;
 )";
 

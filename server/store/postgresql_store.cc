@@ -29,7 +29,7 @@ constexpr milliseconds kLook{250};
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{900};
 // How long a commit whose answer was lost waits for the database.
-constexpr milliseconds kResolution{10'000};
+constexpr milliseconds kResolution{20'000};
 // Measuring is not worth it for less.
 constexpr uint64_t kBytesBetweenMeasures = 1 << 20;
 
@@ -93,13 +93,16 @@ absl::Status PostgresqlStore::Connect() {
   if (leads_) {
     const absl::StatusOr<bool> joined = lead_.Rejoin(*connection);
     if (!joined.ok()) return joined.status();
-    lost_ = !*joined;
+    if (!*joined) lost_ = AnotherLeads();
   }
   connection_ = *std::move(connection);
   if (!leads_) return absl::OkStatus();
-  if (lost_) return AnotherLeads();
+  if (!lost_.ok()) return lost_;
   status = FindJobs();
-  if (!status.ok()) return Failed(std::move(status));
+  if (!status.ok()) {
+    connection_.reset();
+    return status;
+  }
   down_ = false;
   return absl::OkStatus();
 }
@@ -147,7 +150,7 @@ void PostgresqlStore::Release() {
   changed_.SignalAll();
   if (keeper_.joinable()) keeper_.join();
   MutexLock lock(mutex_);
-  if (connection_.has_value() && !connection_->broken() && !lost_) {
+  if (connection_.has_value() && !connection_->broken() && lost_.ok()) {
     lead_.Release(*connection_).IgnoreError();
   }
   leads_ = false;
@@ -158,35 +161,36 @@ void PostgresqlStore::Keep(const LeadTerms& terms) {
   milliseconds pause = kRenewal;
   while (true) {
     MutexLock lock(mutex_);
-    if (!released_ && !lost_) changed_.WaitFor(mutex_, pause);
+    if (!released_ && lost_.ok()) changed_.WaitFor(mutex_, pause);
     if (released_) return;
-    if (!lost_) {
+    if (lost_.ok()) {
       const bool was_down = down_;
       const absl::Status status = KeepOnce();
       pause = status.ok() ? kRenewal : NextRetry(pause);
       if (status.ok() && was_down) Log(LogLevel::kInfo, "database reached again");
     }
-    if (lost_) break;
+    if (lost_.ok()) continue;
+    Log(LogLevel::kError, "lead lost", {{"because", std::string(lost_.message())}});
+    break;
   }
-  Log(LogLevel::kError, "another server leads");
   if (terms.lost != nullptr) terms.lost();
 }
 
 absl::Status PostgresqlStore::KeepOnce() {
-  if (!connection_.has_value()) return Connect();
+  if (!connection_.has_value() || down_) return Connect();
   absl::Status status = lead_.Renew(*connection_);
   return status.ok() ? status : Failed(std::move(status));
 }
 
 absl::Status PostgresqlStore::CheckLead() const {
-  if (lost_) return AnotherLeads();
+  if (!lost_.ok()) return lost_;
   if (!leads_ || down_ || !connection_.has_value()) return NotConnected();
   return absl::OkStatus();
 }
 
 absl::Status PostgresqlStore::Failed(absl::Status status) {
   if (absl::IsAborted(status)) {
-    lost_ = true;
+    lost_ = status;
     down_ = true;
     changed_.SignalAll();
   } else if (connection_.has_value() && connection_->broken()) {
@@ -253,7 +257,7 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   const int64_t number = transaction.Queue(lead_, *connection_);
   status = connection_->Exchange().status();
   if (!status.ok() && connection_->broken()) {
-    const absl::StatusOr<bool> stands = Resolve(number);
+    const absl::StatusOr<bool> stands = Resolve(number, status);
     if (!stands.ok()) return stands.status();
     // The jobs were read anew with the connection.
     return *stands ? absl::OkStatus() : status;
@@ -269,8 +273,8 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number) {
-  Failed(absl::UnavailableError("the answer to a commit")).IgnoreError();
+absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number, absl::Status lost) {
+  Failed(std::move(lost)).IgnoreError();
   const Clock& clock = Clock::Steady();
   const Clock::TimePoint end = clock.Now() + kResolution;
   milliseconds pause = kFirstRetry;
@@ -282,9 +286,9 @@ absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number) {
       status = Failed(stands.status());
     }
     if (clock.Now() >= end) {
-      return absl::UnavailableError(
-          absl::StrCat("store: whether the change was stored is not known: ",
-                       std::string(status.message())));
+      return Failed(absl::AbortedError(
+          absl::StrCat("store: whether the last commit stands is not known: ",
+                       std::string(status.message()))));
     }
     // With the lock: nothing else may be committed before this is known.
     std::this_thread::sleep_for(pause);

@@ -8,7 +8,8 @@
 //
 // A thread of its own renews the lease and connects again when the connection is lost;
 // until then everything is refused at once. A commit whose answer was lost with the
-// connection waits for the next one, and asks.
+// connection waits for the next one, and asks; a server that can't learn it leads no
+// more, as if another did, since what it holds of its jobs may be behind the database.
 #ifndef EVENPACK_SERVER_STORE_POSTGRESQL_STORE_H_
 #define EVENPACK_SERVER_STORE_POSTGRESQL_STORE_H_
 
@@ -71,8 +72,9 @@ class PostgresqlStore final : public StateStore {
   absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
   absl::Status Measure() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<std::vector<int64_t>> NewIds(size_t count) EVENPACK_REQUIRES(mutex_);
-  // Whether a transaction stands whose answer was lost.
-  absl::StatusOr<bool> Resolve(int64_t number) EVENPACK_REQUIRES(mutex_);
+  // Whether a transaction stands whose answer was `lost`.
+  absl::StatusOr<bool> Resolve(int64_t number, absl::Status lost)
+      EVENPACK_REQUIRES(mutex_);
   // The keeper's thread.
   void Keep(const LeadTerms& terms);
   absl::Status KeepOnce() EVENPACK_REQUIRES(mutex_);
@@ -90,7 +92,8 @@ class PostgresqlStore final : public StateStore {
   PostgresqlLead lead_ EVENPACK_GUARDED_BY(mutex_);
   PostgresqlJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
   bool leads_ EVENPACK_GUARDED_BY(mutex_) = false;
-  bool lost_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Why this server can't lead any more, for good; OK: it can.
+  absl::Status lost_ EVENPACK_GUARDED_BY(mutex_);
   bool released_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Written since the tables were measured.
   uint64_t unmeasured_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;

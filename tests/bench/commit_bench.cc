@@ -1,14 +1,18 @@
-// Commits of the SQLite store under many jobs at once: what one transaction takes with
-// it. Each job's producer sends its next batch when the last one is acknowledged.
+// Commits of a store under many jobs at once: what one transaction takes with it. Each
+// job's producer sends its next batch when the last one is acknowledged. The store is a
+// SQLite file and, where EVENPACK_BENCH_POSTGRESQL names a database (postgresql:TARGET)
+// whose jobs may be removed, that database.
 #include <benchmark/benchmark.h>
-#include <stdlib.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -97,18 +101,16 @@ class Producer {
   int left_ = 0;
 };
 
-void BM_Commit(benchmark::State& state) {
+void Measure(benchmark::State& state, StateStore& store) {
   const auto jobs = static_cast<int>(state.range(0));
-  const ScratchFile file;
-  const auto store = OpenStore("sqlite:" + file.path()).value();
   WorkerPool pool(1);
-  Committer committer(*store);
+  Committer committer(store);
   std::atomic<int> busy = jobs;
   std::vector<std::unique_ptr<Producer>> producers;
   for (int i = 0; i < jobs; ++i) {
     auto job = std::make_shared<Job>(
         "job" + std::to_string(i),
-        ControlEnvironment{committer, *store, pool, Clock::Steady()});
+        ControlEnvironment{committer, store, pool, Clock::Steady()});
     job->Submit(CreateJob{MakeSpec()}, [&busy](const absl::Status& status) {
       Check(status);
       if (--busy == 0) busy.notify_one();
@@ -136,14 +138,38 @@ void BM_Commit(benchmark::State& state) {
   state.counters["messages/commit"] = messages / commits;
   committer.Stop();
 }
-BENCHMARK(BM_Commit)
-    ->ArgName("jobs")
-    ->Arg(1)
-    ->Arg(4)
-    ->Arg(16)
-    ->Arg(64)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+void BM_Commit(benchmark::State& state) {
+  const ScratchFile file;
+  Measure(state, *OpenStore("sqlite:" + file.path()).value());
+}
+
+void BM_CommitPostgresql(benchmark::State& state, const std::string& name) {
+  const auto store = OpenStore(name).value();
+  Check(store->Lead({[](std::chrono::milliseconds time) {
+                       std::this_thread::sleep_for(time);
+                       return true;
+                     },
+                     nullptr}));
+  const std::vector<std::string> jobs = store->Jobs().value();
+  for (const std::string& job : jobs) {
+    Check(store->Commit(std::vector<StoreWrite>{RemoveJob{job}}));
+  }
+  Measure(state, *store);
+}
+
+void WithJobs(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("jobs")->Arg(1)->Arg(4)->Arg(16)->Arg(64)->UseRealTime()->Unit(
+      benchmark::kMillisecond);
+}
+BENCHMARK(BM_Commit)->Apply(WithJobs);
+
+[[maybe_unused]] const bool kHasDatabase = [] {
+  const char* const name = std::getenv("EVENPACK_BENCH_POSTGRESQL");
+  if (name == nullptr) return false;
+  WithJobs(benchmark::RegisterBenchmark("BM_CommitPostgresql", BM_CommitPostgresql,
+                                        std::string(name)));
+  return true;
+}();
 
 }  // namespace
 }  // namespace evenpack

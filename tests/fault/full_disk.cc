@@ -2,13 +2,13 @@
 // file below the folder base/, where tables are, can grow. The log of transactions, of
 // which PostgreSQL has written the room ahead, goes on as on a disk that is full.
 #include <dlfcn.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,18 +21,18 @@ bool IsFull() {
 }
 
 bool IsOfTables(int file) {
-  char link[64];
-  char path[PATH_MAX] = {};
-  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-  return readlink(link, path, sizeof(path) - 1) > 0 &&
-         std::strstr(path, "/base/") != nullptr;
+  char name[64];
+  char found[PATH_MAX] = {};
+  std::snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+  return readlink(name, found, sizeof(found) - 1) > 0 &&
+         std::strstr(found, "/base/") != nullptr;
 }
 
 bool Refuses(int file, off_t end) {
   struct stat known = {};
   const int before = errno;
-  const bool refuses = fstat(file, &known) == 0 && end > known.st_size && IsFull() &&
-                       IsOfTables(file);
+  const bool refuses =
+      fstat(file, &known) == 0 && end > known.st_size && IsFull() && IsOfTables(file);
   errno = refuses ? ENOSPC : before;
   return refuses;
 }
@@ -44,6 +44,8 @@ Function* Next(const char* name) {
 
 }  // namespace
 
+// The library's declarations name their parameters by reserved names.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 extern "C" {
 
 ssize_t pwrite(int file, const void* bytes, size_t count, off_t offset) {
@@ -64,3 +66,4 @@ int posix_fallocate(int file, off_t offset, off_t count) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

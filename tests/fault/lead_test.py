@@ -50,7 +50,7 @@ class SharingServer(ChildProcess):
 
     def await_standby(self) -> None:
         """Waits until it knows that another leads."""
-        wait_until(lambda: "another server leads" in self.stderr(), "a standby")
+        wait_until(lambda: "waiting to lead" in self.stderr(), "a standby")
 
     def await_lead(self) -> str:
         """Waits until it serves; its address."""

@@ -43,7 +43,7 @@ class LossyLink {
   void Forward(int client);
   // False where the connection is to end.
   bool PassRequest(int client, int server);
-  bool PassAnswer(int client, int server) const;
+  static bool PassAnswer(int client, int server);
   Loss LossOf(const std::string& chunk);
 
   const int server_port_;

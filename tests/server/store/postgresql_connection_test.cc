@@ -24,7 +24,7 @@ constexpr milliseconds kLong{30'000};
 
 class PostgresqlConnectionTest : public ::testing::Test {
  protected:
-  PostgresqlConnection Open(const std::string& target) {
+  static PostgresqlConnection Open(const std::string& target) {
     return PostgresqlConnection::Open(target, kLong).value();
   }
 
@@ -50,7 +50,7 @@ TEST_F(PostgresqlConnectionTest, ValuesComeBackAsTheyWere) {
 }
 
 TEST_F(PostgresqlConnectionTest, ArraysHaveAnyNumberOfElements) {
-  for (const size_t size : {0, 1, 1000}) {
+  for (const size_t size : {0U, 1U, 1000U}) {
     std::vector<int64_t> numbers(size);
     std::vector<std::string> texts(size);
     for (size_t i = 0; i < size; ++i) {

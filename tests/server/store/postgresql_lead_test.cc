@@ -132,6 +132,16 @@ TEST_F(PostgresqlLeadTest, OnANewConnectionTheOldOneIsFencedToo) {
   EXPECT_TRUE(we_.IsCommitted(number, ours_).value());
 }
 
+TEST_F(PostgresqlLeadTest, ARejoinThatComesLateChangesNothing) {
+  ASSERT_TRUE(we_.TryTake(ours_).value());
+  const int64_t epoch =
+      schema_.Number("SELECT epoch FROM evenpack_leases WHERE job = 0");
+  ASSERT_TRUE(we_.Rejoin(ours_).value());
+  // As an attempt before it that was given up would be read now.
+  schema_.Run(absl::StrCat("SELECT evenpack_rejoin('we', 1000, ", epoch, ")"));
+  EXPECT_THAT(Write(we_, ours_, {kRoot}), IsOk());
+}
+
 TEST_F(PostgresqlLeadTest, ARenewalIsNoCommit) {
   ASSERT_TRUE(we_.TryTake(ours_).value());
   ours_.Queue("BEGIN");
