@@ -23,6 +23,6 @@ sqlite:/var/lib/evenpack/store
 {{- else if eq .Values.store.kind "memory" -}}
 memory
 {{- else -}}
-{{- fail (printf "store.kind: '%s' is not accepted, since this version of evenpack-server has no such store; accepted: sqlite, memory" .Values.store.kind) }}
+{{- fail (printf "store.kind: '%s' is not accepted, since this chart deploys no server on a database yet; accepted: sqlite, memory" .Values.store.kind) }}
 {{- end }}
 {{- end }}

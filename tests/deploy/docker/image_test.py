@@ -189,7 +189,7 @@ class ContainerTest(unittest.TestCase):
         ]
         self.assertEqual(sum(tokens), 20 * 500)
         self.assertEqual(server.stop("SIGTERM"), 0, server.stderr())
-        self.assertIn("draining signal=SIGTERM", server.stderr())
+        self.assertIn("draining because=SIGTERM", server.stderr())
         server = self.start_server(store)
         told = json.loads(self.run_client("jobs", "describe", "run", "--json"))
         self.assertEqual(told["streams"][0]["next_sequence"], 20)
