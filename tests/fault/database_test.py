@@ -58,6 +58,7 @@ class DatabaseTest(unittest.TestCase):
             except grpc.RpcError as error:
                 if error.code() != grpc.StatusCode.UNAVAILABLE:
                     raise
+                self.assertTrue(server.runs(), server.stderr())
                 return None
 
         self.positions.append(wait_until(answer, "the job"))
