@@ -57,6 +57,8 @@ class PostgresqlServer:
         `preload`: a library that fills the disk while the file `full` of its folder
         is there (tests/fault/full_disk.cc).
         """
+        if preload is not None and not preload.exists():
+            raise AssertionError(f"{preload} is not built; accepted: target full_disk")
         self._folder = Path(tempfile.mkdtemp(prefix="evenpack_postgresql_"))
         self._data = self._folder / "data"
         if os.geteuid() == 0:
