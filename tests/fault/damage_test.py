@@ -15,7 +15,8 @@ import job_specs
 import local_client
 from call_error import error_of
 from evenpack.v1 import packing_service_pb2 as api
-from server_process import ANY_PORT, PROGRAM, ServerProcess
+from listening_process import ANY_PORT
+from server_process import PROGRAM, ServerProcess
 
 
 class DamageTest(unittest.TestCase):

@@ -21,10 +21,11 @@ import step_checks
 from call_error import error_of
 from child_process import wait_until
 from evenpack.v1 import packing_service_pb2 as api
+from listening_process import ANY_PORT
 from mortal_server import RECONNECT, Position
 from postgresql_server import PASSWORD, SECRET_USER, PostgresqlServer
 from producer import Stream
-from server_process import ANY_PORT, PROGRAM, ServerProcess
+from server_process import PROGRAM, ServerProcess
 from worker_process import ProducerProcess, RankProcess, subscription
 
 LIBRARY = Path(os.environ["EVENPACK_FULL_DISK_LIBRARY"])

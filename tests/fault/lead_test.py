@@ -24,11 +24,12 @@ from child_process import ChildProcess, wait_until
 from deadline_channel import open_channel
 from evenpack.v1 import packing_service_pb2 as api
 from evenpack.v1 import packing_service_pb2_grpc as rpc
+from listening_process import ANY_PORT
 from mortal_server import RECONNECT, Position
 from moving_front import MovingFront
 from postgresql_server import PostgresqlServer
 from producer import Stream
-from server_process import ANY_PORT, PROGRAM, ServerProcess
+from server_process import PROGRAM, ServerProcess
 from worker_process import ProducerProcess, RankProcess, subscription
 
 RANKS = 2

@@ -109,8 +109,8 @@ class SharingTest(unittest.TestCase):
         ]
         process = self.enterContext(RankProcess(agent.grpc_address, ranks))
         process.await_subscribed()
-        self.assertEqual(agent.metric("local_subscribers"), 64)
-        self.assertEqual(agent.metric("upstream_subscriptions"), 1)
+        self.assertEqual(agent.metric("evenpack_agent_local_subscribers"), 64)
+        self.assertEqual(agent.metric("evenpack_agent_upstream_subscriptions"), 1)
         wait_until(
             lambda: server.metric('evenpack_job_subscribers{job="job"}') == 1,
             "the server has one subscription",
@@ -122,12 +122,13 @@ class SharingTest(unittest.TestCase):
             self.assertIsNone(each.error, name)
             self.assertEqual(len(each.steps), decided)
         self.assertEqual(followed["0"].durable_steps, decided)
-        self.assertEqual(agent.metric("steps_received_total"), decided)
+        self.assertEqual(agent.metric("evenpack_agent_steps_received_total"), decided)
         # Nobody is left, so nothing is kept.
         wait_until(
-            lambda: agent.metric("upstream_subscriptions") == 0, "the feed is ended"
+            lambda: agent.metric("evenpack_agent_upstream_subscriptions") == 0,
+            "the feed is ended",
         )
-        self.assertEqual(agent.metric("held_bytes"), 0)
+        self.assertEqual(agent.metric("evenpack_agent_held_bytes"), 0)
 
     def test_one_that_lags_holds_nobody_up(self) -> None:
         server = self.enterContext(ServerProcess())
@@ -144,13 +145,15 @@ class SharingTest(unittest.TestCase):
         quick = process.await_end("quick")
         decided = local_client.get_job(server, "job").next_step
         self.assertEqual(len(quick.steps), decided)
-        self.assertLessEqual(agent.metric("held_steps"), 4)
+        self.assertLessEqual(agent.metric("evenpack_agent_held_steps"), 4)
         process.allow(None)
         slow = process.await_end("slow")
         self.assertIsNone(slow.error)
         step_checks.check_chain(slow.steps)
         self.assertEqual(len(slow.steps), decided)
-        self.assertGreater(agent.metric("steps_fetched_total"), decided / 2)
+        self.assertGreater(
+            agent.metric("evenpack_agent_steps_fetched_total"), decided / 2
+        )
         self.assertEqual(slow.durable_steps, decided)
 
 
@@ -241,11 +244,13 @@ class KillTest(unittest.TestCase):
         self.await_strides(process, 3)
         # All that is decided and fits is held by then, so the ranks go on without it.
         wait_until(
-            lambda: agent.metric("steps_received_total") >= 12, "the agent is ahead"
+            lambda: agent.metric("evenpack_agent_steps_received_total") >= 12,
+            "the agent is ahead",
         )
         server.kill()
         wait_until(
-            lambda: agent.metric("upstream_connected") == 0, "the agent has noticed"
+            lambda: agent.metric("evenpack_agent_upstream_connected") == 0,
+            "the agent has noticed",
         )
         self.await_strides(process, 10)
         server = self.serve(server.grpc_address)
@@ -255,7 +260,9 @@ class KillTest(unittest.TestCase):
         self.assertEqual(
             [each.reconnects for each in process.followed.values()], [0] * 3
         )
-        self.assertGreaterEqual(agent.metric("upstream_reconnects_total"), 1)
+        self.assertGreaterEqual(
+            agent.metric("evenpack_agent_upstream_reconnects_total"), 1
+        )
 
 
 class ProgramTest(unittest.TestCase):

@@ -13,7 +13,8 @@ import job_specs
 import local_client
 from call_error import error_of
 from evenpack.v1 import packing_service_pb2 as api
-from server_process import ANY_PORT, PROGRAM, ServerProcess
+from listening_process import ANY_PORT
+from server_process import PROGRAM, ServerProcess
 
 BAD_INPUT = 2
 FAILED = 1

@@ -10,7 +10,8 @@ from call_error import error_of
 from deadline_channel import open_channel
 from grpc_channelz.v1 import channelz_pb2, channelz_pb2_grpc
 from health_client import NOT_SERVING, SERVICE, SERVING
-from server_process import ANY_PORT, ServerProcess
+from listening_process import ANY_PORT
+from server_process import ServerProcess
 
 SERVICES = ("", SERVICE, "evenpack.v1.CostProfileService")
 

@@ -22,7 +22,8 @@ from child_process import wait_until
 from evenpack.v1 import cost_profile_pb2, latency_pb2
 from evenpack.v1 import worker_service_pb2 as pb
 from health_client import SERVING, check
-from server_process import ANY_PORT, ServerProcess
+from listening_process import ANY_PORT
+from server_process import ServerProcess
 from worker_service_process import PROGRAM, WorkerServiceProcess
 
 BAD_INPUT = 2
@@ -151,9 +152,9 @@ class SidecarTest(AttentionTestCase):
             for _ in range(2)
         ]
         first = workers[0]
-        self.assertEqual(first.page("/healthz"), "ok\n")
-        self.assertEqual(first.page("/readyz"), "ready\n")
-        self.assertNotIn("evenpack_worker_session_info{", first.page("/metrics"))
+        self.assertEqual(first.get("/healthz"), (200, "ok\n"))
+        self.assertEqual(first.get("/readyz"), (200, "ready\n"))
+        self.assertNotIn("evenpack_worker_session_info{", first.metrics())
         self.assertEqual(first.metric("evenpack_worker_steps_total"), 0)
         group = [
             self.start_trainer(worker, cp, f"m{cp}")
@@ -257,7 +258,7 @@ class RefusalTest(unittest.TestCase):
         # The other rank never comes.
         self.assertEqual(worker.metric("evenpack_worker_group_connected"), 0)
         attached.connection.close()
-        wait_until(lambda: info not in worker.page("/metrics"), "the session has ended")
+        wait_until(lambda: info not in worker.metrics(), "the session has ended")
 
     def test_an_arena_has_one_session(self) -> None:
         attached = self.attach()

@@ -12,7 +12,8 @@ import unittest
 from pathlib import Path
 
 from child_process import ChildProcess, wait_until
-from server_process import ANY_PORT, PROGRAM, ServerProcess
+from listening_process import ANY_PORT
+from server_process import PROGRAM, ServerProcess
 
 SOURCE = Path(os.environ["EVENPACK_SOURCE_DIR"])
 EVENPACKCTL = os.environ["EVENPACKCTL"]

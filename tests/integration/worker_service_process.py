@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-import urllib.request
 from pathlib import Path
 from types import TracebackType
 
 import grpc
-from child_process import DEADLINE, ChildProcess
 from deadline_channel import open_channel
 from evenpack.v1 import worker_service_pb2_grpc as rpc
+from listening_process import ListeningProcess
 
 PROGRAM = os.environ["EVENPACK_WORKER_PROGRAM"]
 
 
-class WorkerServiceProcess(ChildProcess):
+class WorkerServiceProcess(ListeningProcess):
     """Serves when it is made. Leaving the context kills it."""
 
     def __init__(
@@ -39,11 +38,9 @@ class WorkerServiceProcess(ChildProcess):
                 *flags,
             ]
         )
-        line = self.next_line() or ""
-        self.http_address = ""
         if http_listen:
-            self.http_address = line.removeprefix("http listening on ")
-            line = self.next_line() or ""
+            self.http_address = self.announced("http")
+        line = self.next_line() or ""
         if line != f"serving at {self.folder}":
             message = f"'{line}'; {self.stderr()}"
             super().__exit__(None, None, None)
@@ -52,21 +49,6 @@ class WorkerServiceProcess(ChildProcess):
             f"unix:{Path(self.folder) / 'worker.sock'}"
         )
         self.stub: rpc.WorkerServiceStub = rpc.WorkerServiceStub(self.channel)
-
-    def page(self, path: str) -> str:
-        """The text of a page of its HTTP port."""
-        url = f"http://{self.http_address}{path}"
-        with urllib.request.urlopen(url, timeout=DEADLINE) as response:
-            text: str = response.read().decode()
-            return text
-
-    def metric(self, series: str) -> float:
-        """The value of one series, named as /metrics writes it."""
-        for line in self.page("/metrics").splitlines():
-            name, _, value = line.rpartition(" ")
-            if name == series:
-                return float(value)
-        raise AssertionError(f"/metrics has no series {series}")
 
     def __exit__(
         self,

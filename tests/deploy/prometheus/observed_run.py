@@ -23,8 +23,9 @@ from attention_trainers import SIDECAR_TRAINER
 from child_process import ChildProcess, wait_until
 from evenpack.v1 import job_pb2
 from evenpack.v1 import packing_service_pb2 as api
+from listening_process import ANY_PORT
 from producer import Stream
-from server_process import ANY_PORT, ServerProcess
+from server_process import ServerProcess
 from worker_process import ProducerProcess, RankProcess, subscription
 from worker_service_process import WorkerServiceProcess
 
