@@ -135,7 +135,7 @@ class PackingServer::Rooms {
 
   ~Rooms() {
     if (closer_.joinable()) closer_.join();
-    store_->Release();
+    store_->StepDown();
   }
 
   bool Drain() {
@@ -150,7 +150,7 @@ class PackingServer::Rooms {
     // Its last answers may wait for a commit.
     if (http_ != nullptr) http_->Stop();
     committer_.Stop();
-    store_->Release();
+    store_->StepDown();
     return closed;
   }
 

@@ -72,7 +72,7 @@ uint64_t BytesWritten(std::span<const StoreWrite> writes) {
 PostgresqlStore::PostgresqlStore(std::string target)
     : target_(std::move(target)), lead_(NewServerName()) {}
 
-PostgresqlStore::~PostgresqlStore() { Release(); }
+PostgresqlStore::~PostgresqlStore() { StepDown(); }
 
 absl::StatusOr<std::unique_ptr<PostgresqlStore>> PostgresqlStore::Open(
     const std::string& target) {
@@ -141,7 +141,7 @@ absl::StatusOr<bool> PostgresqlStore::TryLead() {
   return true;
 }
 
-void PostgresqlStore::Release() {
+void PostgresqlStore::StepDown() {
   {
     MutexLock lock(mutex_);
     released_ = true;

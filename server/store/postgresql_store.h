@@ -45,7 +45,7 @@ class PostgresqlStore final : public StateStore {
   ~PostgresqlStore() override;
 
   absl::Status Lead(const LeadTerms& terms) override;
-  void Release() override;
+  void StepDown() override;
 
   // RESOURCE_EXHAUSTED: the database's disk is full. UNAVAILABLE: it can't be reached,
   // or whether the writes are stored can't be learned. ABORTED: another server leads.

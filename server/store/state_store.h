@@ -104,7 +104,7 @@ class StateStore {
   virtual absl::Status Lead(const LeadTerms&) { return absl::OkStatus(); }
   // After everything else: lets another process lead without waiting. What was
   // committed stands.
-  virtual void Release() {}
+  virtual void StepDown() {}
 
   // All of the writes, in order, or none. Once this has returned OK they survive
   // whatever the store is built to survive. ALREADY_EXISTS: record 0 of a job that

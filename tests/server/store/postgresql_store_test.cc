@@ -236,7 +236,7 @@ TEST_F(PostgresqlStoreTest, OneServerLeadsAndTheNextDoesOnceItHasLeft) {
   // It looks again and again while the first one drains.
   int looks = 0;
   const LeadTerms terms = {[&first, &looks](milliseconds) {
-                             if (++looks == 3) first->Release();
+                             if (++looks == 3) first->StepDown();
                              return true;
                            },
                            nullptr};
@@ -305,7 +305,7 @@ TEST_F(PostgresqlStoreTest, ManyJobsAreLedAndTakenOverTogether) {
     writes.emplace_back(AppendRecord{absl::StrCat("job", i), 0, "r"});
   }
   ASSERT_THAT(first->Commit(writes), IsOk());
-  first->Release();
+  first->StepDown();
   const auto second = Open();
   for (int i = 0; i < kJobs; ++i) {
     writes[static_cast<size_t>(i)] = AppendRecord{absl::StrCat("job", i), 1, "r"};
