@@ -75,11 +75,12 @@ class PostgresqlStoreTest : public ::testing::Test {
   }
   // All servers have been silent for too long.
   void Expire() { schema_.Run("UPDATE evenpack_servers SET expires = now()"); }
-  // Ends the stores' connections.
+  // Ends the connections of this test's stores.
   void CutConnections() {
     schema_.Run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE application_name = 'evenpack-server' AND pid <> pg_backend_pid()");
+        "WHERE application_name = current_setting('application_name') "
+        "AND pid <> pg_backend_pid()");
   }
 
   ScratchPostgresql schema_;

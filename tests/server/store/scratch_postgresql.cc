@@ -32,7 +32,8 @@ std::string ServerTarget() {
 ScratchPostgresql::ScratchPostgresql() : server_(ServerTarget()) {
   static std::atomic<int> made = 0;
   schema_ = absl::StrCat("test_", getpid(), "_", ++made);
-  target_ = absl::StrCat(server_, "?options=-csearch_path%3D", schema_);
+  target_ = absl::StrCat(server_, "?options=-csearch_path%3D", schema_,
+                         "&application_name=", schema_);
   Run(absl::StrCat("DROP SCHEMA IF EXISTS ", schema_, " CASCADE; CREATE SCHEMA ",
                    schema_));
 }
