@@ -21,7 +21,7 @@ struct Seed {
 
 // For request, event, state and step: jobs of each policy, layout and merge.
 void AddJobSeeds(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds);
-// For lengths, index, jsonl, config and spec.
+// For lengths, index, jsonl, config, roles and spec.
 void AddTextSeeds(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds);
 // For wal: logs that SQLite wrote.
 void AddWalSeeds(std::vector<Seed>& seeds);

@@ -77,6 +77,19 @@ void AddConfig(std::vector<Seed>& seeds) {
   seeds.push_back({"config", "help", "--help"});
 }
 
+void AddRoles(std::vector<Seed>& seeds) {
+  const std::string hash(64, 'a');
+  seeds.push_back({"roles", "blocks",
+                   "grants:\n- role: operator\n  jobs: ['*']\n  subjects:\n"
+                   "  - CN=ops,O=a\\, b\n  - spiffe://c/d\n  - dns:e.F\n"
+                   "- role: producer\n  jobs: [a-?, b]\n  tokens: ['f:" +
+                       hash + "']\n"});
+  seeds.push_back({"roles", "flow",
+                   "grants: [{role: consumer, jobs: [a], tokens: [x:" + hash +
+                       ", x:" + std::string(64, '0') + "]}]"});
+  seeds.push_back({"roles", "none", "grants: []"});
+}
+
 void AddSpecs(std::vector<Seed>& seeds) {
   const std::string json =
       R"({"streams": [{"name": "a", "weight": 2}, {"name": "b"}], "window": 4096,
@@ -115,6 +128,7 @@ void AddTextSeeds(const std::vector<uint32_t>& lengths, std::vector<Seed>& seeds
   AddIndexes(lengths, seeds);
   AddJsonl(lengths, seeds);
   AddConfig(seeds);
+  AddRoles(seeds);
   AddSpecs(seeds);
 }
 
