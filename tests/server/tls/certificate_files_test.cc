@@ -1,0 +1,118 @@
+#include "server/tls/certificate_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/testing/certificates.h"
+#include "tests/testing/scratch_directory.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using testing::CertificateFile;
+using testing::FileText;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::KeyFile;
+using testing::kInvalid;
+using ::testing::Not;
+using testing::ScratchDirectory;
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+class CertificateFilesTest : public ::testing::Test {
+ protected:
+  std::string Written(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.File(name)) << text;
+    return folder_.File(name);
+  }
+  const CertificateFiles right_ = {CertificateFile("server"), KeyFile("server"),
+                                   CertificateFile("ca")};
+
+ private:
+  const ScratchDirectory folder_;
+};
+
+TEST_F(CertificateFilesTest, AreReadAsOneIdentityAndTheAuthorities) {
+  const auto texts = ReadCertificateFiles(right_);
+  ASSERT_THAT(texts, IsOk());
+  EXPECT_EQ(texts->identity,
+            FileText(right_.key) + "\n" + FileText(right_.certificate));
+  EXPECT_EQ(texts->client_ca, FileText(right_.client_ca));
+  EXPECT_FALSE(HasExpired(*texts));
+  const auto alone = ReadCertificateFiles({right_.certificate, right_.key, ""});
+  ASSERT_THAT(alone, IsOk());
+  EXPECT_EQ(alone->client_ca, "");
+}
+
+TEST_F(CertificateFilesTest, AChainMayGoUpToTheAuthority) {
+  const std::string chain = FileText(right_.certificate) + "\n# the authority's\n" +
+                            FileText(right_.client_ca);
+  EXPECT_THAT(ReadCertificateFiles({Written("chain", chain), right_.key, ""}), IsOk());
+}
+
+TEST_F(CertificateFilesTest, OneThatIsOutOfDateIsReadAndSaysSo) {
+  const auto texts =
+      ReadCertificateFiles({CertificateFile("expired"), KeyFile("expired"), ""});
+  ASSERT_THAT(texts, IsOk());
+  EXPECT_TRUE(HasExpired(*texts));
+  EXPECT_TRUE(HasExpired({}));
+}
+
+TEST_F(CertificateFilesTest, NamesTheFlagAndTheFileThatCannotBeServed) {
+  const std::string certificate = FileText(right_.certificate);
+  const std::string key = FileText(right_.key);
+  const std::string none = Written("none", "") + "1";
+  const std::string broken = Written("broken", certificate.substr(0, 200) + "\n");
+  const std::string torn =
+      Written("torn", certificate + certificate.substr(0, certificate.size() - 40));
+  const std::string encrypted = Written("encrypted",
+                                        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMC4=\n"
+                                        "-----END ENCRYPTED PRIVATE KEY-----\n");
+  struct Row {
+    CertificateFiles files;
+    const char* flag;
+    std::string path;
+    const char* says;
+  };
+  for (const Row& row : {
+           Row{{none, right_.key, ""}, "tls-certificate", none, "can't be read"},
+           {{right_.certificate, none, ""}, "tls-key", none, "can't be read"},
+           {{right_.certificate, right_.key, none},
+            "tls-client-ca",
+            none,
+            "can't be read"},
+           {{right_.key, right_.key, ""},
+            "tls-certificate",
+            right_.key,
+            "no certificate"},
+           {{broken, right_.key, ""}, "tls-certificate", broken, "certificate"},
+           {{torn, right_.key, ""}, "tls-certificate", torn, "what follows"},
+           {{right_.certificate, right_.certificate, ""},
+            "tls-key",
+            right_.certificate,
+            "not encrypted"},
+           {{right_.certificate, encrypted, ""}, "tls-key", encrypted, "not encrypted"},
+           {{right_.certificate, KeyFile("named"), ""},
+            "tls-key",
+            KeyFile("named"),
+            "not the key of the certificate"},
+           {{right_.certificate, right_.key, right_.key},
+            "tls-client-ca",
+            right_.key,
+            "no certificate"},
+       }) {
+    EXPECT_THAT(ReadCertificateFiles(row.files),
+                StatusIs(kInvalid, AllOf(StartsWith(std::string(row.flag) + ": '"),
+                                         HasSubstr(row.path), HasSubstr(row.says),
+                                         Not(HasSubstr(key.substr(40, 20))))));
+  }
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,46 @@
+#include "tests/testing/certificates.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "tests/testing/scratch_directory.h"
+
+namespace evenpack::testing {
+namespace {
+
+class CertificateFolder {
+ public:
+  CertificateFolder() {
+    const std::string make =
+        EVENPACK_SOURCE_DIR "/tests/testing/make_certificates.sh " + folder_.path();
+    EXPECT_EQ(std::system(make.c_str()), 0) << make;
+  }
+  std::string File(const std::string& name) const { return folder_.File(name); }
+
+ private:
+  const ScratchDirectory folder_;
+};
+
+const CertificateFolder& Folder() {
+  static const CertificateFolder kFolder;
+  return kFolder;
+}
+
+}  // namespace
+
+std::string CertificateFile(const std::string& name) {
+  return Folder().File(name + ".pem");
+}
+
+std::string KeyFile(const std::string& name) { return Folder().File(name + ".key"); }
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.is_open()) << path;
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace evenpack::testing
