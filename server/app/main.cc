@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -36,15 +35,6 @@ void Announce(const std::string& kind, const std::string& address) {
 
 std::string NameOf(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
 
-// Whether one of the signals, which are blocked, comes within a time.
-bool ComesWithin(std::chrono::milliseconds time, const sigset_t& signals) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-  timespec wait = {};
-  wait.tv_sec = seconds.count();
-  wait.tv_nsec = std::chrono::nanoseconds(time - seconds).count();
-  return sigtimedwait(&signals, nullptr, &wait) > 0;
-}
-
 int Serve(const evenpack::ServerOptions& options) {
   // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
@@ -57,15 +47,10 @@ int Serve(const evenpack::ServerOptions& options) {
   evenpack::StartLog(options.log_level, options.log_format);
   evenpack::TakeLibraryLogs();
   std::atomic<bool> lost = false;
-  const auto server = evenpack::PackingServer::Start(
-      options, {[&signals](std::chrono::milliseconds time) {
-                  return !ComesWithin(time, signals);
-                },
-                [&lost] {
-                  lost = true;
-                  kill(getpid(), SIGTERM);
-                }});
-  if (absl::IsCancelled(server.status())) return 0;
+  const auto server = evenpack::PackingServer::Start(options, [&lost] {
+    lost = true;
+    kill(getpid(), SIGTERM);
+  });
   if (!server.ok()) return Fail(server.status());
   // First, so that it stands before what clients bring about.
   evenpack::Log(evenpack::LogLevel::kInfo, "serving",
@@ -78,7 +63,7 @@ int Serve(const evenpack::ServerOptions& options) {
   Announce("health", (*server)->health_address());
   int signal = 0;
   sigwait(&signals, &signal);
-  const std::string cause = lost ? "the lead is lost" : NameOf(signal);
+  const std::string cause = lost ? "all jobs are lost" : NameOf(signal);
   evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause}});
   const bool closed = (*server)->Drain();
   evenpack::Log(evenpack::LogLevel::kInfo, "stopped",

@@ -16,12 +16,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "server/app/advertised_address.h"
 #include "server/app/figures.h"
+#include "server/app/flood_guard.h"
+#include "server/app/grpc_port.h"
 #include "server/app/health_port.h"
+#include "server/app/server_security.h"
+#include "server/app/transport_threads.h"
 #include "server/control/committer.h"
 #include "server/control/cost_profile_registry.h"
+#include "server/control/directory.h"
+#include "server/control/job_moves.h"
 #include "server/control/job_registry.h"
 #include "server/metrics/figures_collector.h"
+#include "server/runtime/log.h"
 #include "server/runtime/worker_pool.h"
 #include "server/service/calibration_conversion.h"
 #include "server/service/cost_profile_service.h"
@@ -31,6 +39,7 @@
 #include "server/service/packing_service.h"
 #include "server/service/spec_conversion.h"
 #include "server/store/open_store.h"
+#include "server/store/shared_store.h"
 #include "server/web/http_server.h"
 #include "server/web/listen_address.h"
 #include "server/web/live_page.h"
@@ -44,6 +53,9 @@ using std::chrono::seconds;
 
 constexpr const char* kServiceNames[] = {"evenpack.v1.PackingService",
                                          "evenpack.v1.CostProfileService"};
+constexpr int kTransportThreads = 8;
+// Above the 8 KiB in which gRPC collects them (docs/adr/0063).
+constexpr int kTlsFrameBytes = 8448;
 // That write what observers are told over HTTP.
 constexpr int kJsonThreads = 2;
 // For calls that end by themselves, once the streams are gone.
@@ -60,18 +72,26 @@ int WakeThreads(const ServerOptions& options) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE,
+                             static_cast<int>(options.max_metadata_bytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(options.max_connection_streams));
+  builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
+  if (options.max_transport_bytes > 0) {
+    grpc::ResourceQuota quota("evenpack-server");
+    builder.SetResourceQuota(quota.Resize(options.max_transport_bytes));
+  }
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              Milliseconds(options.keepalive_seconds));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              Milliseconds(options.keepalive_timeout_seconds));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Nor is one waited for longer that does not come to its first call.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             Milliseconds(options.keepalive_seconds));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Milliseconds(options.min_ping_seconds));
   if (options.max_connection_age_seconds > 0) {
@@ -80,8 +100,6 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
                                Milliseconds(options.connection_age_grace_seconds));
   }
-  // A second server on the same port is a mistake, not a way to share load.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
 absl::StatusOr<PayloadRoot> RootOf(const ServerOptions& options) {
@@ -96,13 +114,18 @@ absl::StatusOr<PayloadRoot> RootOf(const ServerOptions& options) {
 class PackingServer::Rooms {
  public:
   Rooms(const ServerOptions& options, std::unique_ptr<StateStore> store,
-        PayloadRoot payload_root)
+        PayloadRoot payload_root, std::unique_ptr<ServerSecurity> security,
+        std::function<void()> lost_all)
       : options_(options),
+        security_(std::move(security)),
+        tell_lost_all_(std::move(lost_all)),
         store_(std::move(store)),
+        shared_(store_->Shared()),
         pool_(WakeThreads(options)),
         committer_(*store_),
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
+        directory_(MakeDirectory()),
         jobs_({committer_,
                *store_,
                pool_,
@@ -112,23 +135,32 @@ class PackingServer::Rooms {
                {CostScalesOf, IsSelfCalibrating, DescribeWith},
                ForecastTermsOfSpec},
               options.max_jobs),
+        moves_(MakeMoves()),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),
                LiveCalls(options.max_group_streams)},
+        quotas_(options.quotas,
+                [&jobs = jobs_](const std::string& job) {
+                  return !absl::IsNotFound(jobs.Find(job).status());
+                }),
         messages_(options.step_cache_bytes),
         service_(MakePackingService(Environment())),
         profile_service_(MakeCostProfileService(Environment())),
-        figures_(jobs_, committer_, *store_, calls_, errors_),
+        figures_(jobs_, committer_, *store_, calls_, errors_, quotas_.held,
+                 security_->access(), moves_.get(), directory_.get()),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
-  absl::Status Start(const LeadTerms& terms) {
+  absl::Status Start() {
     if (absl::Status status = StartHttp(); !status.ok()) return status;
     if (absl::Status status = StartHealth(); !status.ok()) return status;
     SetServing(false);
-    if (absl::Status status = store_->Lead(terms); !status.ok()) return status;
-    if (absl::Status status = profiles_->Recover(); !status.ok()) return status;
-    if (absl::Status status = jobs_.Recover(); !status.ok()) return status;
-    if (absl::Status status = StartGrpc(); !status.ok()) return status;
+    absl::Status status = shared_ == nullptr ? LeadAlone() : JoinOthers();
+    if (!status.ok()) return status;
+    security_->Watch([this] {
+      for (LiveCalls* calls : {&calls_.ingest, &calls_.steps, &calls_.groups}) {
+        calls->RolesChanged();
+      }
+    });
     SetServing(true);
     return absl::OkStatus();
   }
@@ -141,11 +173,16 @@ class PackingServer::Rooms {
   bool Drain() {
     if (grpc_ == nullptr || closer_.joinable()) return true;
     SetServing(false);
+    security_->StopWatching();
     const auto end = std::chrono::steady_clock::now() + seconds(options_.drain_seconds);
+    if (joined_ && !lost_all_) GiveJobs(end);
     for (LiveCalls* calls : {&calls_.ingest, &calls_.steps, &calls_.groups}) {
       calls->Drain();
       calls->WaitUntilNone(end - std::chrono::steady_clock::now());
     }
+    // Before the committer, for which they wait, and who waits for them.
+    if (moves_ != nullptr) moves_->Stop();
+    if (directory_ != nullptr) directory_->Close();
     const bool closed = CloseGrpc();
     // Its last answers may wait for a commit.
     if (http_ != nullptr) http_->Stop();
@@ -160,16 +197,61 @@ class PackingServer::Rooms {
 
  private:
   ServiceEnvironment Environment() {
-    return {jobs_, calls_, messages_, errors_, *profiles_};
+    return {jobs_,      calls_,  messages_,           errors_,
+            *profiles_, quotas_, security_->access(), directory_.get()};
+  }
+
+  std::unique_ptr<Directory> MakeDirectory() {
+    if (shared_ == nullptr) return nullptr;
+    return std::make_unique<Directory>(*shared_, *profiles_, Clock::Steady());
+  }
+
+  std::unique_ptr<JobMoves> MakeMoves() {
+    if (shared_ == nullptr) return nullptr;
+    return std::make_unique<JobMoves>(*shared_, committer_, jobs_, *directory_, [this] {
+      lost_all_ = true;
+      if (tell_lost_all_ != nullptr) tell_lost_all_();
+    });
+  }
+
+  absl::Status LeadAlone() {
+    if (absl::Status status = profiles_->Recover(); !status.ok()) return status;
+    if (absl::Status status = jobs_.Recover(); !status.ok()) return status;
+    return StartGrpc();
+  }
+
+  // The port is open before, so that others can be told of it: calls wait meanwhile for
+  // the directory.
+  absl::Status JoinOthers() {
+    if (absl::Status status = StartGrpc(); !status.ok()) return status;
+    SetServing(false);
+    absl::Status status = shared_->Join(advertised_, *moves_);
+    if (!status.ok()) return status;
+    joined_ = true;
+    status = profiles_->Recover();
+    if (!status.ok()) return status;
+    directory_->Open([this](const std::string& job) { moves_->Find(job); });
+    return absl::OkStatus();
+  }
+
+  // To the servers that stay, while their calls go on.
+  void GiveJobs(std::chrono::steady_clock::time_point end) {
+    if (const absl::Status left = shared_->Leave(); !left.ok()) {
+      Log(LogLevel::kWarning, "database not told of the drain",
+          {{"error", std::string(left.message())}});
+    }
+    moves_->GiveAll(end - std::chrono::steady_clock::now());
   }
 
   // A peer that hangs keeps its connection, and what waits for that, until TCP gives
   // up: not so long. False then.
   bool CloseGrpc() {
+    grpc_port_->Stop();
     std::packaged_task<void()> close([this] {
       grpc_->Shutdown(std::chrono::system_clock::now() + kLastCalls);
       health_.Close();
       grpc_->Wait();
+      transport_threads_.Stop();
     });
     const std::future<void> closed = close.get_future();
     closer_ = std::thread(std::move(close));
@@ -180,27 +262,43 @@ class PackingServer::Rooms {
     const absl::StatusOr<ListenAddress> address = ParseListenAddress(options_.listen);
     if (!address.ok()) return Renamed("listen", address.status());
     grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (security_->admits_reflection()) {
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    }
     if (options_.channelz == "on" ||
         (options_.channelz == "auto" && IsLoopback(address->host))) {
       grpc::channelz::experimental::InitChannelzService();
     }
     grpc::ServerBuilder builder;
     SetLimits(options_, builder);
-    int port = 0;
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    absl::StatusOr<std::unique_ptr<GrpcPort>> port = GrpcPort::Open(
+        *address, {.peer_timeout =
+                       milliseconds(Milliseconds(options_.keepalive_timeout_seconds))});
+    if (!port.ok()) return CannotListen();
+    grpc_port_ = *std::move(port);
+    grpc_port_->AddTo(builder, security_->credentials());
+    flood_guard_.Watch(builder);
     builder.RegisterService(service_.get());
     builder.RegisterService(profile_service_.get());
+    transport_threads_.AddTo(builder, kTransportThreads);
     grpc_ = builder.BuildAndStart();
-    if (grpc_ == nullptr || port == 0) {
-      grpc_.reset();
-      return absl::UnavailableError(absl::StrCat(
-          "listen: can't listen on ", options_.listen,
-          "; accepted: HOST:PORT of this machine with a port that is free"));
-    }
+    if (grpc_ == nullptr) return CannotListen();
+    transport_threads_.Start();
+    grpc_port_->Start();
     const size_t colon = options_.listen.rfind(':');
-    grpc_address_ = absl::StrCat(options_.listen.substr(0, colon), ":", port);
+    grpc_address_ =
+        absl::StrCat(options_.listen.substr(0, colon), ":", grpc_port_->port());
+    const absl::StatusOr<std::string> advertised =
+        AdvertisedAddress(options_.advertise, grpc_address_);
+    if (!advertised.ok()) return advertised.status();
+    advertised_ = *advertised;
     return absl::OkStatus();
+  }
+
+  absl::Status CannotListen() const {
+    return absl::UnavailableError(
+        absl::StrCat("listen: can't listen on ", options_.listen,
+                     "; accepted: HOST:PORT of this machine with a port that is free"));
   }
 
   absl::Status StartHttp() {
@@ -233,14 +331,24 @@ class PackingServer::Rooms {
   }
 
   const ServerOptions options_;
+  const std::unique_ptr<ServerSecurity> security_;
+  const std::function<void()> tell_lost_all_;
   const std::unique_ptr<StateStore> store_;
+  // Null where no other server can have the store.
+  SharedStore* const shared_;
   WorkerPool pool_;
   // Apart, so that a large answer to an observer delays no step.
   WorkerPool json_pool_{kJsonThreads};
   Committer committer_;
   const std::shared_ptr<CostProfileRegistry> profiles_;
+  // Null without shared_, as moves_ is.
+  const std::unique_ptr<Directory> directory_;
   JobRegistry jobs_;
+  const std::unique_ptr<JobMoves> moves_;
+  bool joined_ = false;
+  std::atomic<bool> lost_all_ = false;
   StreamCalls calls_;
+  CallQuotas quotas_;
   StepMessages messages_;
   ErrorCounts errors_;
   const std::unique_ptr<grpc::Service> service_;
@@ -248,34 +356,41 @@ class PackingServer::Rooms {
   const Figures figures_;
   const FiguresCollector collector_;
   std::atomic<bool> serving_ = false;
+  std::unique_ptr<GrpcPort> grpc_port_;
+  FloodGuard flood_guard_{Clock::Steady(),
+                          [this](const std::string& peer) { grpc_port_->Cut(peer); }};
+  TransportThreads transport_threads_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string grpc_address_;
+  std::string advertised_;
   std::unique_ptr<HttpServer> http_;
   std::string http_address_;
   HealthPort health_;
   std::thread closer_;
 };
 
-LeadTerms WaitForLead() {
-  return {[](milliseconds time) {
-            std::this_thread::sleep_for(time);
-            return true;
-          },
-          nullptr};
-}
-
 PackingServer::PackingServer(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
 
 PackingServer::~PackingServer() { Drain(); }
 
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
-    const ServerOptions& options, const LeadTerms& terms) {
+    const ServerOptions& options, std::function<void()> lost_all) {
   absl::StatusOr<std::unique_ptr<StateStore>> store = OpenStore(options.store);
   if (!store.ok()) return store.status();
+  return StartOver(*std::move(store), options, std::move(lost_all));
+}
+
+absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::StartOver(
+    std::unique_ptr<StateStore> store, const ServerOptions& options,
+    std::function<void()> lost_all) {
+  absl::StatusOr<std::unique_ptr<ServerSecurity>> security =
+      ServerSecurity::Open(options);
+  if (!security.ok()) return security.status();
   absl::StatusOr<PayloadRoot> root = RootOf(options);
   if (!root.ok()) return root.status();
-  auto rooms = std::make_unique<Rooms>(options, *std::move(store), *std::move(root));
-  absl::Status status = rooms->Start(terms);
+  auto rooms = std::make_unique<Rooms>(options, std::move(store), *std::move(root),
+                                       *std::move(security), std::move(lost_all));
+  absl::Status status = rooms->Start();
   std::unique_ptr<PackingServer> server(new PackingServer(std::move(rooms)));
   if (!status.ok()) return status;
   return server;

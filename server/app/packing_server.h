@@ -2,6 +2,7 @@
 #ifndef EVENPACK_SERVER_APP_PACKING_SERVER_H_
 #define EVENPACK_SERVER_APP_PACKING_SERVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,16 +12,18 @@
 
 namespace evenpack {
 
-// Waits as long as it takes, and does nothing where the lead is lost.
-LeadTerms WaitForLead();
-
 class PackingServer {
  public:
-  // Serves when it returns: where several servers share a store, once this one leads
-  // it. Until then the ports of HTTP and health are open, and say that it doesn't
-  // serve. Errors name the flag. CANCELLED: `terms` gave up.
+  // Serves when it returns: where several servers share a store, once this one has
+  // joined them. Until then the ports are open, and say that it doesn't serve; calls
+  // wait. Errors name the flag. `lost_all`: as LeadListener::OnLostAll; the server is
+  // to be drained then. May be null.
   static absl::StatusOr<std::unique_ptr<PackingServer>> Start(
-      const ServerOptions& options, const LeadTerms& terms = WaitForLead());
+      const ServerOptions& options, std::function<void()> lost_all = nullptr);
+  // The same over a store that is open, in place of the options'.
+  static absl::StatusOr<std::unique_ptr<PackingServer>> StartOver(
+      std::unique_ptr<StateStore> store, const ServerOptions& options,
+      std::function<void()> lost_all = nullptr);
   ~PackingServer();
   PackingServer(const PackingServer&) = delete;
   PackingServer& operator=(const PackingServer&) = delete;
@@ -32,8 +35,9 @@ class PackingServer {
   // Empty without a port of health alone.
   const std::string& health_address() const;
 
-  // NOT_SERVING and not ready; streams end once what they began is committed; then the
-  // ports close. Takes at most the options' drain_seconds and two more. Once. False
+  // NOT_SERVING and not ready; jobs are handed over to the servers that stay, where
+  // there are any; streams end once what they began is committed; then the ports
+  // close. Takes at most the options' drain_seconds and two more. Once. False
   // where a connection would not close: destruction waits for it, the end of the
   // process need not.
   bool Drain();

@@ -22,6 +22,12 @@ void AddAddresses(CLI::App& app, ServerOptions& options) {
                  "HOST:PORT of the gRPC service; port 0 takes any that is free")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  app.add_option("--advertise", options.advertise,
+                 "HOST:PORT at which clients that other servers of the same database "
+                 "send here reach this one; without it: the address that it listens "
+                 "on, with the machine's name in place of a wildcard; port 0 or none "
+                 "is the one listened on")
+      ->type_name("HOST:PORT");
   app.add_option("--http-listen", options.http_listen,
                  "HOST:PORT of the live page and /metrics; empty for no HTTP port")
       ->type_name("HOST:PORT")
@@ -36,6 +42,30 @@ void AddAddresses(CLI::App& app, ServerOptions& options) {
       ->capture_default_str();
 }
 
+void AddSecurity(CLI::App& app, ServerOptions& options) {
+  app.add_option("--tls-certificate", options.tls_certificate,
+                 "PEM file of the certificate of --listen, and those up to its "
+                 "authority; read again when it changes; none: no TLS")
+      ->type_name("FILE");
+  app.add_option("--tls-key", options.tls_key, "PEM file of its key")
+      ->type_name("FILE");
+  app.add_option("--tls-client-ca", options.tls_client_ca,
+                 "PEM file of the authorities that verify clients' certificates; none: "
+                 "clients show none")
+      ->type_name("FILE");
+  app.add_option("--tls-client-certificates", options.tls_client_certificates,
+                 "with --tls-client-ca, whether clients must show one; request: a "
+                 "token does in its place")
+      ->check(CLI::IsMember({"require", "request"}))
+      ->capture_default_str();
+  app.add_option("--roles", options.roles,
+                 "YAML file of who may do what; read again when it changes; none: "
+                 "everyone may do everything")
+      ->type_name("FILE");
+  app.add_flag("--insecure", options.insecure,
+               "let others than this machine reach --listen without TLS and roles");
+}
+
 void AddLimits(CLI::App& app, ServerOptions& options) {
   AddNumber(app, "--max-jobs", options.max_jobs, 1, 1'000'000, "jobs at a time");
   AddNumber(app, "--max-step-streams", options.max_step_streams, 1, 1'000'000,
@@ -44,8 +74,24 @@ void AddLimits(CLI::App& app, ServerOptions& options) {
             "producers at a time");
   AddNumber(app, "--max-group-streams", options.max_group_streams, 1, 1'000'000,
             "members of context-parallel groups at a time");
+  for (const Quota quota : kAllQuotas) {
+    const QuotaName name = NameOf(quota);
+    AddNumber(app, absl::StrCat("--", name.flag),
+              options.quotas[static_cast<size_t>(quota)], 0, 1'000'000,
+              absl::StrCat(name.what, ", of each ", name.holder,
+                           "; 0: no bound beside the server's"));
+  }
   AddNumber(app, "--max-message-bytes", options.max_message_bytes, 1024, kMostBytes,
             "bytes of a message, either way");
+  AddNumber(app, "--max-metadata-bytes", options.max_metadata_bytes, 1024, kMostBytes,
+            "bytes of a call's metadata");
+  AddNumber(app, "--max-connection-streams", options.max_connection_streams, 1,
+            kMostBytes,
+            "calls of a connection; others wait at the client, and are told nothing");
+  AddNumber(app, "--max-transport-bytes", options.max_transport_bytes, 0,
+            uint64_t{1} << 40,
+            "bytes of gRPC's buffers of all connections; where they run out calls end; "
+            "0: no bound");
   AddNumber(app, "--step-cache-bytes", options.step_cache_bytes, 0, uint64_t{1} << 40,
             "bytes of encoded steps kept for subscribers of the same view");
   AddNumber(app, "--max-metric-jobs", options.max_metric_jobs, 0, 1'000'000,
@@ -138,6 +184,7 @@ class Parser {
     app_.set_version_flag("--version",
                           absl::StrCat("evenpack-server ", EVENPACK_VERSION));
     AddAddresses(app_, command_.options);
+    AddSecurity(app_, command_.options);
     AddOthers(app_, command_.options, config_);
     AddLimits(app_, command_.options);
     AddTimes(app_, command_.options);

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/runtime/log.h"
+#include "server/service/quota.h"
 
 namespace evenpack {
 
@@ -16,10 +17,24 @@ namespace evenpack {
 struct ServerOptions {
   // HOST:PORT; port 0 takes any that is free.
   std::string listen = "127.0.0.1:7654";
-  // The same; empty: no HTTP port.
+  // HOST or HOST:PORT that servers of the same store send clients to; empty: `listen`.
+  std::string advertise = {};
+  // HOST:PORT; empty: no HTTP port.
   std::string http_listen = "127.0.0.1:7655";
   // The same of a port with grpc.health.v1 alone, never with TLS; empty: none.
   std::string health_listen = {};
+  // Of the gRPC port, both or neither: PEM files of its chain and key. Empty: no TLS.
+  std::string tls_certificate = {};
+  std::string tls_key = {};
+  // A PEM file of the authorities that verify clients; empty: none shows a certificate.
+  std::string tls_client_ca = {};
+  // Where there is one, whether clients must: "require" or "request".
+  std::string tls_client_certificates = "require";
+  // The YAML file of who may do what (server/access/roles_file.h); empty: everyone who
+  // gets in may do everything.
+  std::string roles = {};
+  // `listen` may be reached by others without TLS and roles.
+  bool insecure = false;
   // Where jobs are kept: "memory", "sqlite:PATH" or "postgresql:TARGET".
   std::string store = "memory";
   // The folder whose files are read for jobs with payload by value; empty: none is.
@@ -28,8 +43,16 @@ struct ServerOptions {
   uint64_t max_step_streams = 16384;
   uint64_t max_ingest_streams = 4096;
   uint64_t max_group_streams = 16384;
+  // Of a peer and of a job, by Quota.
+  QuotaLimits quotas = kDefaultQuotaLimits;
   // Of a message, either way.
   uint64_t max_message_bytes = 16 << 20;
+  // Of a call's metadata as HPACK counts it, 32 bytes for each field included.
+  uint64_t max_metadata_bytes = 8192;
+  // Calls of a connection; others wait at the client, and are told nothing.
+  uint64_t max_connection_streams = 32'768;
+  // Of gRPC's buffers of all connections; 0: no bound.
+  uint64_t max_transport_bytes = 0;
   // Encoded steps kept for subscribers of the same view.
   uint64_t step_cache_bytes = 16 << 20;
   // Silence after which a client is asked whether it is alive, and for how long.

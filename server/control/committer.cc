@@ -12,6 +12,8 @@ namespace evenpack {
 namespace {
 
 absl::Status NotStored(const absl::Status& cause) {
+  // Another server made a job of the name: trying again won't help.
+  if (absl::IsAlreadyExists(cause)) return cause;
   return StoreFailure("the change was not stored", cause);
 }
 
@@ -183,7 +185,8 @@ absl::Status Committer::Store(std::span<const StoreWrite> writes) {
     ++figures_.commits;
     figures_.records += writes.size();
     figures_.bytes += bytes;
-  } else {
+  } else if (!absl::IsAborted(status) && !absl::IsAlreadyExists(status)) {
+    // Those say that another server leads or made a job: no fault of the store's.
     ++figures_.failures;
   }
   return status;

@@ -48,7 +48,8 @@ struct CommitEntry {
   std::vector<StoreWrite> writes;
   Clock::TimePoint enqueued;
   // Once, from the committing thread, under no lock: OK after the commit; UNAVAILABLE
-  // where it failed or was dropped. It may enqueue and flush.
+  // where it failed or was dropped; ALREADY_EXISTS as StateStore::Commit. It may
+  // enqueue and flush.
   std::function<void(const absl::Status&)> done;
   // Besides the participant. May be null.
   std::shared_ptr<CommitListener> listener;

@@ -18,6 +18,24 @@ absl::Status ProfileNotFound(const std::string& name) {
 }  // namespace
 
 absl::Status CostProfileRegistry::Recover() {
+  while (true) {
+    const uint64_t before = changes();
+    absl::StatusOr<StoredProfiles> stored = Read();
+    if (!stored.ok()) return stored.status();
+    MutexLock lock(mutex_);
+    // Else what was read may lack what was committed meanwhile.
+    if (before != changes_) continue;
+    profiles_ = *std::move(stored);
+    return absl::OkStatus();
+  }
+}
+
+uint64_t CostProfileRegistry::changes() const {
+  MutexLock lock(mutex_);
+  return changes_;
+}
+
+absl::StatusOr<StoredProfiles> CostProfileRegistry::Read() {
   absl::StatusOr<StoredProfiles> stored = store_.Profiles();
   if (!stored.ok()) return stored.status();
   for (auto& [name, bytes] : *stored) {
@@ -26,9 +44,7 @@ absl::Status CostProfileRegistry::Recover() {
         {{"profile", name}, {"error", std::string(bytes.status().message())}});
     bytes = StoreFailure("the profile was not recovered", bytes.status());
   }
-  MutexLock lock(mutex_);
-  profiles_ = *std::move(stored);
-  return absl::OkStatus();
+  return stored;
 }
 
 void CostProfileRegistry::Put(const std::string& name, std::string bytes,
@@ -59,7 +75,9 @@ void CostProfileRegistry::OnPut(const std::string& name, const std::string& byte
                                 const absl::Status& status) {
   MutexLock lock(mutex_);
   --pending_;
-  if (status.ok()) profiles_.insert_or_assign(name, bytes);
+  if (!status.ok()) return;
+  ++changes_;
+  profiles_.insert_or_assign(name, bytes);
 }
 
 void CostProfileRegistry::Remove(const std::string& name, const Done& done) {
@@ -72,6 +90,7 @@ void CostProfileRegistry::Remove(const std::string& name, const Done& done) {
               [self = shared_from_this(), name, done](const absl::Status& status) {
                 if (status.ok()) {
                   MutexLock self_lock(self->mutex_);
+                  ++self->changes_;
                   self->profiles_.erase(name);
                 }
                 done(status);

@@ -34,7 +34,8 @@ class CostProfileRegistry final
   CostProfileRegistry(Committer& committer, StateStore& store, const Clock& clock)
       : committer_(committer), store_(store), clock_(clock) {}
 
-  // Takes over what the store has. Before anything else.
+  // Takes over what the store has. Before anything else; and again where another server
+  // may have written to it, not from the committer's thread.
   absl::Status Recover();
 
   // In place of the one of that name, which has passed CheckJobName.
@@ -55,6 +56,9 @@ class CostProfileRegistry final
   void AfterCommit() override {}
 
  private:
+  uint64_t changes() const;
+  // With what is damaged logged.
+  absl::StatusOr<StoredProfiles> Read();
   void Enqueue(StoreWrite write, Done done) EVENPACK_REQUIRES(mutex_);
   void OnPut(const std::string& name, const std::string& bytes,
              const absl::Status& status);
@@ -67,6 +71,8 @@ class CostProfileRegistry final
   StoredProfiles profiles_ EVENPACK_GUARDED_BY(mutex_);
   // Put and not committed yet.
   size_t pending_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // How many of this server's writes were committed.
+  uint64_t changes_ EVENPACK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace evenpack

@@ -11,7 +11,6 @@
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
 #include "server/core/engine/event_codec.h"
-#include "server/core/engine/replay.h"
 #include "server/core/engine/state_codec.h"
 #include "server/core/engine/stream_index.h"
 #include "server/runtime/status_detail.h"
@@ -113,12 +112,13 @@ Job::Job(std::string name, ControlEnvironment environment)
       tokens_(name_, environment_.tokens_travel) {}
 
 absl::Status Job::CheckAlive() {
-  if (removing_) return JobNotFound(name_);
+  if (removing_ || paused_ || abandoned_) return JobNotFound(name_);
   if (stale_) {
-    if (absl::Status status = Load(); !status.ok()) {
+    if (absl::Status status = Reload(); !status.ok()) {
       return StoreFailure("the job can't be read back after a failure", status);
     }
     stale_ = false;
+    if (abandoned_) return JobNotFound(name_);
     if (state_.created) ReleaseProducers();
   }
   return broken_;
@@ -131,6 +131,7 @@ absl::Status Job::CheckShown() {
 
 absl::Status Job::CheckRemovable() {
   absl::Status status = CheckAlive();
+  if (paused_ || abandoned_) return status;
   // What is broken can still go.
   if (!broken_.ok() && !removing_ && !stale_) return absl::OkStatus();
   if (status.ok() && !state_.created) return JobNotFound(name_);
@@ -199,6 +200,30 @@ void Job::Remove(const Done& done) {
     }
   }
   AnswerOrFlush(status, done);
+}
+
+void Job::Pause(const Done& settled) {
+  {
+    MutexLock lock(mutex_);
+    paused_ = true;
+    EnqueueBarrier(settled);
+  }
+  Flush();
+}
+
+void Job::GoOn() {
+  MutexLock lock(mutex_);
+  paused_ = false;
+}
+
+void Job::Abandon() { abandoned_ = true; }
+
+void Job::EndCalls() {
+  JobChange change;
+  change.removed = true;
+  shown_.Show(change);
+  ReleaseCalls();
+  Wake(shown_.TakeWoken());
 }
 
 absl::Status Job::Take(const Command& command, CommitEntry& entry, Done& done) {
@@ -328,18 +353,27 @@ CommitEntry Job::NewEntry() {
 
 void Job::Enqueue(CommitEntry entry, JobChange change, Done done) {
   entry.done = [self = shared_from_this(), change = std::move(change),
-                done = std::move(done),
-                enqueued = entry.enqueued](const absl::Status& status) mutable {
-    if (status.ok()) self->OnCommitted(std::move(change), enqueued);
-    done(status);
+                done = std::move(done), enqueued = entry.enqueued,
+                records = records_](const absl::Status& status) mutable {
+    if (status.ok()) {
+      self->shown_records_ = records;
+      self->OnCommitted(std::move(change), enqueued);
+    }
+    done(self->Outcome(status));
   };
   environment_.committer.Enqueue(std::move(entry));
 }
 
 void Job::EnqueueBarrier(Done done) {
   CommitEntry entry = NewEntry();
-  entry.done = std::move(done);
+  entry.done = [self = shared_from_this(), done = std::move(done)](
+                   const absl::Status& status) { done(self->Outcome(status)); };
   environment_.committer.Enqueue(std::move(entry));
+}
+
+absl::Status Job::Outcome(const absl::Status& committed) const {
+  const bool stands = committed.ok() || absl::IsAlreadyExists(committed);
+  return stands || !abandoned_ ? committed : JobNotFound(name_);
 }
 
 void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
@@ -351,7 +385,10 @@ void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
   const bool removed = change.removed;
   recorder_.Queue(std::move(change),
                   SecondsBetween(enqueued, environment_.clock.Now()));
-  if (!removed) return;
+  if (removed) ReleaseCalls();
+}
+
+void Job::ReleaseCalls() {
   std::vector<std::function<void()>> released;
   {
     MutexLock lock(mutex_);
@@ -392,53 +429,6 @@ void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {
       for (const std::shared_ptr<Subscriber>& subscriber : portion) subscriber->Wake();
     });
   }
-}
-
-void Job::OnCommitFailed(const absl::Status&) {
-  MutexLock lock(mutex_);
-  ++incarnation_;
-  removing_ = false;
-  stale_ = !Load().ok();
-  if (!stale_ && state_.created) ReleaseProducers();
-}
-
-absl::Status Job::Recover() {
-  MutexLock lock(mutex_);
-  absl::Status status = Load();
-  if (status.ok() && state_.created) status = RestoreShown();
-  broken_ = status.ok() ? status : StoreFailure("the job can't be recovered", status);
-  return broken_;
-}
-
-absl::Status Job::Load() {
-  absl::StatusOr<StoredJob> stored = environment_.store.Load(name_);
-  if (!stored.ok() && !absl::IsNotFound(stored.status())) return stored.status();
-  StoredJob held;
-  if (stored.ok()) held = *std::move(stored);
-  absl::StatusOr<JobState> state =
-      Replay(held.snapshot, held.snapshot_records, held.records);
-  if (!state.ok()) return state.status();
-  state_ = *std::move(state);
-  records_ = held.snapshot_records + held.records.size();
-  snapshot_bytes_ = held.snapshot.size();
-  bytes_since_snapshot_ = 0;
-  for (const std::string& record : held.records) {
-    bytes_since_snapshot_ += record.size();
-  }
-  if (!state_.created) return absl::OkStatus();
-  spec_ = std::make_shared<const JobSpec>(state_.spec);
-  return tokens_.Load(*spec_, held.tokens, environment_.payload_root);
-}
-
-absl::Status Job::RestoreShown() {
-  if (absl::Status status =
-          shown_.Restore(state_, spec_, tokens_, environment_.clock.Now());
-      !status.ok()) {
-    return status;
-  }
-  recorder_.Reshape(spec_);
-  calibration_.Begin(state_.epoch);
-  return absl::OkStatus();
 }
 
 }  // namespace evenpack

@@ -73,6 +73,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
 
   // The state that the store has. Before anything else of a stored job.
   absl::Status Recover();
+  // The same of what StateStore::Load returned.
+  absl::Status RecoverFrom(const absl::StatusOr<StoredJob>& stored);
 
   // Decides and commits; then forms what steps can be formed. FormStep is not for
   // callers. Errors as Decide() has them, with details; UNAVAILABLE where the store
@@ -90,6 +92,17 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
                    Done done);
   // From here on everything is NOT_FOUND, and calls end so, once that is committed.
   void Remove(const Done& done);
+
+  // Before a hand-over: everything is refused as for a job that isn't here, until GoOn
+  // or Abandon. `settled` once what was decided before is committed, or never will be.
+  void Pause(const Done& settled);
+  void GoOn();
+  // Another server leads the job. From here on everything is NOT_FOUND, and what was
+  // not committed never will be. Waits for nothing, not even for the job's lock.
+  void Abandon();
+  bool abandoned() const { return abandoned_; }
+  // After Abandon: calls end, NOT_FOUND.
+  void EndCalls();
 
   // Answered when everything that it tells is committed. OUT_OF_RANGE as
   // CheckpointAfter.
@@ -141,15 +154,25 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // so that what they make of it holds up no commit.
   void Observe(const ObservationRange& range, const DoneWith<JobObservation>& done);
 
-  uint64_t incarnation() const override { return incarnation_; }
+  // Of no entry at all, once the job is abandoned.
+  uint64_t incarnation() const override {
+    return abandoned_ ? kNoIncarnation : incarnation_.load();
+  }
   void OnCommitFailed(const absl::Status& status) override;
   void AfterCommit() override;
 
  private:
+  static constexpr uint64_t kNoIncarnation = ~uint64_t{0};
+
   // What the store has of the job: nothing where it has none.
   absl::Status Load() EVENPACK_REQUIRES(mutex_);
+  absl::Status LoadFrom(const absl::StatusOr<StoredJob>& stored)
+      EVENPACK_REQUIRES(mutex_);
   absl::Status RestoreShown() EVENPACK_REQUIRES(mutex_);
-  // NOT_FOUND once the job is removed; what broke it.
+  // Load, and where the store went back behind what was shown, as a standby database
+  // does that was promoted without its last commits, so does what is shown.
+  absl::Status Reload() EVENPACK_REQUIRES(mutex_);
+  // NOT_FOUND once the job is removed, or not led here; what broke it.
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and its creation is committed.
   absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
@@ -169,11 +192,15 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   CommitEntry NewEntry() EVENPACK_REQUIRES(mutex_);
   void Enqueue(CommitEntry entry, JobChange change, Done done)
       EVENPACK_REQUIRES(mutex_);
+  // What an entry's caller is told: where the job is abandoned, that it isn't here.
+  absl::Status Outcome(const absl::Status& committed) const;
   // After what was to be enqueued, where the status is OK.
   void AnswerOrFlush(const absl::Status& status, const Done& done);
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
   void OnCommitted(JobChange change, Clock::TimePoint enqueued);
+  // Those that no step, mark or commit would reach any more.
+  void ReleaseCalls();
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
   // Sets the scales of the job's costs, where it does so by itself and it is time.
@@ -189,6 +216,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   CostCalibration calibration_;
   GroupTable groups_;
   std::atomic<uint64_t> incarnation_ = 0;
+  std::atomic<bool> abandoned_ = false;
+  // Records up to which everything is committed and shown.
+  std::atomic<uint64_t> shown_records_ = 0;
 
   mutable Mutex mutex_;
   // What was decided, committed or about to be.
@@ -203,6 +233,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // A commit failed and the state could not be loaded since.
   bool stale_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool removing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool paused_ EVENPACK_GUARDED_BY(mutex_) = false;
   RoomWaiters room_waiters_ EVENPACK_GUARDED_BY(mutex_);
   std::map<uint64_t, std::function<void()>> producers_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t next_producer_ EVENPACK_GUARDED_BY(mutex_) = 0;

@@ -55,9 +55,11 @@ JobRecorder::JobRecorder(const std::string& job, ForecastTermsOf terms)
   figures_.job = job;
 }
 
-void JobRecorder::Reshape(std::shared_ptr<const JobSpec> spec) {
+void JobRecorder::Reshape(std::shared_ptr<const JobSpec> spec, uint64_t next_step) {
+  AddQueued();
   MutexLock lock(mutex_);
   SetShape(std::move(spec));
+  history_.Withdraw(next_step);
 }
 
 void JobRecorder::SetShape(std::shared_ptr<const JobSpec> spec) {

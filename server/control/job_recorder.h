@@ -28,8 +28,9 @@ class JobRecorder {
   // `terms`: as StepForecast has them.
   explicit JobRecorder(const std::string& job, ForecastTermsOf terms = nullptr);
 
-  // The job's shape from here on. Before anything is added.
-  void Reshape(std::shared_ptr<const JobSpec> spec);
+  // The job's shape from here on. Steps from `next_step` on that were added before are
+  // no longer true.
+  void Reshape(std::shared_ptr<const JobSpec> spec, uint64_t next_step);
   // A committed change. It is counted by the next AddQueued() or Figures(): what that
   // takes should not come between a commit and those who wait for it.
   void Queue(JobChange change, double commit_seconds);

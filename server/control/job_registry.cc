@@ -19,6 +19,19 @@ bool IsNameCharacter(char c) {
          c == '-';
 }
 
+// The status is what the job answers from now on.
+void LogUnlessRecovered(const std::string& name, const absl::Status& status) {
+  if (status.ok()) return;
+  Log(LogLevel::kError, "job not recovered",
+      {{"job", name}, {"error", std::string(status.message())}});
+}
+
+absl::Status JobExists(const std::string& name) {
+  return WithDetail(
+      absl::AlreadyExistsError(absl::StrCat("name: '", name, "' is taken")),
+      {"JOB_EXISTS", {{"job", name}}});
+}
+
 }  // namespace
 
 absl::Status CheckJobName(const std::string& name, absl::string_view field) {
@@ -37,11 +50,7 @@ absl::Status JobRegistry::Recover() {
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
     auto job = std::make_shared<Job>(name, environment_);
-    // Its status is what the job answers from now on.
-    if (const absl::Status status = job->Recover(); !status.ok()) {
-      Log(LogLevel::kError, "job not recovered",
-          {{"job", name}, {"error", std::string(status.message())}});
-    }
+    LogUnlessRecovered(name, job->Recover());
     MutexLock lock(mutex_);
     jobs_[name] = {std::move(job), next_number_++};
   }
@@ -55,9 +64,7 @@ void JobRegistry::Create(const std::string& name, const Command& command,
   if (status.ok()) {
     MutexLock lock(mutex_);
     if (jobs_.contains(name)) {
-      status = WithDetail(
-          absl::AlreadyExistsError(absl::StrCat("name: '", name, "' is taken")),
-          {"JOB_EXISTS", {{"job", name}}});
+      status = JobExists(name);
     } else if (jobs_.size() >= max_jobs_) {
       status = WithDetail(
           absl::ResourceExhaustedError(absl::StrCat("jobs: there are ", jobs_.size(),
@@ -70,28 +77,45 @@ void JobRegistry::Create(const std::string& name, const Command& command,
   }
   if (!status.ok()) return done(status);
   job->Submit(command,
-              [this, name, done = std::move(done)](const absl::Status& created) {
-                if (!created.ok()) Forget(name);
-                done(created);
+              [this, job, done = std::move(done)](const absl::Status& created) {
+                if (!created.ok()) Drop(job);
+                done(absl::IsAlreadyExists(created) ? JobExists(job->name()) : created);
               });
 }
 
 void JobRegistry::Remove(const std::string& name, Job::Done done) {
   const absl::StatusOr<std::shared_ptr<Job>> job = Find(name);
   if (!job.ok()) return done(job.status());
-  (*job)->Remove([this, name, done = std::move(done)](const absl::Status& removed) {
-    if (removed.ok()) Forget(name);
-    done(removed);
-  });
+  (*job)->Remove(
+      [this, job = *job, done = std::move(done)](const absl::Status& removed) {
+        if (removed.ok()) Drop(job);
+        done(removed);
+      });
 }
 
-void JobRegistry::Forget(const std::string& name) {
-  std::shared_ptr<Job> forgotten;  // freed under no lock
+absl::Status JobRegistry::Adopt(const std::string& name) {
+  if (Holds(name)) return absl::OkStatus();
+  const absl::StatusOr<StoredJob> stored = environment_.store.Load(name);
+  if (!stored.ok() && !absl::IsDataLoss(stored.status())) return stored.status();
+  auto job = std::make_shared<Job>(name, environment_);
+  LogUnlessRecovered(name, job->RecoverFrom(stored));
   MutexLock lock(mutex_);
-  const auto found = jobs_.find(name);
-  if (found == jobs_.end()) return;
-  forgotten = std::move(found->second.job);
+  jobs_.try_emplace(name, Held{std::move(job), next_number_++});
+  return absl::OkStatus();
+}
+
+void JobRegistry::Drop(const std::shared_ptr<Job>& job) {
+  std::shared_ptr<Job> dropped;  // freed under no lock
+  MutexLock lock(mutex_);
+  const auto found = jobs_.find(job->name());
+  if (found == jobs_.end() || found->second.job != job) return;
+  dropped = std::move(found->second.job);
   jobs_.erase(found);
+}
+
+bool JobRegistry::Holds(const std::string& name) const {
+  MutexLock lock(mutex_);
+  return jobs_.contains(name);
 }
 
 absl::StatusOr<std::shared_ptr<Job>> JobRegistry::Find(const std::string& name) const {

@@ -36,6 +36,13 @@ class JobRegistry {
   // NOT_FOUND as Find; and as Job::Remove.
   void Remove(const std::string& name, Job::Done done);
 
+  // Takes over a job that another server led, as Recover does; waits for the store.
+  // Nothing where there is a job of that name. OK, the job is there; else the store's
+  // error, and it isn't.
+  absl::Status Adopt(const std::string& name);
+  // From here on there is no such job; nothing where another has the name by now.
+  void Drop(const std::shared_ptr<Job>& job);
+
   // NOT_FOUND for a job that there isn't.
   absl::StatusOr<std::shared_ptr<Job>> Find(const std::string& name) const;
   // At most `most` jobs whose names are above `after`, by name.
@@ -50,7 +57,7 @@ class JobRegistry {
     uint64_t number = 0;
   };
 
-  void Forget(const std::string& name);
+  bool Holds(const std::string& name) const;
 
   const ControlEnvironment environment_;
   const size_t max_jobs_;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/control/store_failure.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
 
@@ -76,6 +77,10 @@ absl::Status ShownJob::Restore(const JobState& state,
                 ? StepWindow(state.position.next_step, state.position.digest)
                 : StepWindow(steps.back()->step.index, steps.back()->previous);
   for (; !steps.empty(); steps.pop_back()) window_.Publish(std::move(steps.back()));
+  subscriptions_.EndAll(
+      StoreFailure("the job is back at an earlier state",
+                   absl::UnavailableError(
+                       absl::StrCat("its next step is ", state.position.next_step))));
   spec_ = std::move(spec);
   epoch_ = state.epoch;
   durable_ = state.durable;

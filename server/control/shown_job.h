@@ -34,8 +34,9 @@ class ShownJob {
 
   // A committed change.
   void Show(const JobChange& change);
-  // All of a stored job at once. INTERNAL where a step can't be sharded. DATA_LOSS: its
-  // tokens are not there.
+  // All of a stored job at once, in place of what was shown: subscriptions to that end
+  // with UNAVAILABLE, so that they come again with their last digest. INTERNAL where a
+  // step can't be sharded. DATA_LOSS: its tokens are not there.
   absl::Status Restore(const JobState& state, std::shared_ptr<const JobSpec> spec,
                        const JobTokens& tokens, Clock::TimePoint now);
   // Whether the job's creation was shown and its removal was not.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/metrics/histogram.h"
@@ -164,11 +165,20 @@ struct ServerFigures {
   uint64_t step_streams_opened = 0;
   uint64_t group_streams_opened = 0;
   std::array<uint64_t, 17> errors_by_code{};
+  // By kDeniedReasons (metric_names.h).
+  std::array<uint64_t, 3> denied_calls{};
+  // Each quota by its name, in a constant order.
+  std::vector<std::pair<std::string, uint64_t>> quota_refusals;
   uint64_t store_commits = 0;
   uint64_t store_commit_failures = 0;
   uint64_t store_records = 0;
   uint64_t store_bytes = 0;
   uint64_t store_size_bytes = 0;  // now
+  // Of a store that several servers share.
+  uint64_t jobs_taken = 0;
+  uint64_t jobs_handed_over = 0;
+  uint64_t jobs_lost = 0;
+  uint64_t leaderless_answers = 0;
 };
 
 }  // namespace evenpack

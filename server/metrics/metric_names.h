@@ -23,6 +23,9 @@ inline constexpr std::string_view kShardingNames[] = {"per_sequence", "per_docum
 // By ExcessFigures::seconds.
 inline constexpr std::string_view kCauseNames[] = {"packing", "cp_sharding",
                                                    "communication", "machine"};
+// By ServerFigures::denied_calls.
+inline constexpr std::string_view kDeniedReasons[] = {"NO_IDENTITY", "TOKEN_UNKNOWN",
+                                                      "ROLE_MISSING"};
 // By PredictionFigures::seconds.
 inline constexpr std::string_view kPredictedCauseNames[] = {
     "packing", "cp_sharding", "pipeline", "communication"};
@@ -30,6 +33,10 @@ inline constexpr std::string_view kPredictedCauseNames[] = {
 inline constexpr std::string_view kScaleApplied = "applied";
 inline constexpr std::string_view kScaleMeasured = "measured";
 inline constexpr std::string_view kScaleSuggested = "suggested";
+// How a job moved between servers.
+inline constexpr std::string_view kMoveTaken = "taken";
+inline constexpr std::string_view kMoveHandedOver = "handed_over";
+inline constexpr std::string_view kMoveLost = "lost";
 
 enum class Metric : uint8_t {
   kBuildInfo,
@@ -42,11 +49,15 @@ enum class Metric : uint8_t {
   kGroupStreams,
   kGroupStreamsOpened,
   kErrors,
+  kDeniedCalls,
+  kQuotaRefusals,
   kStoreCommits,
   kStoreCommitFailures,
   kStoreRecords,
   kStoreBytes,
   kStoreSize,
+  kJobsMoved,
+  kLeaderlessAnswers,
   kDocumentsAccepted,
   kTokensAccepted,
   kBufferedDocuments,
@@ -122,7 +133,7 @@ using metric_table::Histogram;
 inline constexpr MetricDefinition kTable[] = {
     Gauge(Metric::kBuildInfo, "evenpack_build_info", {"version"},
           "Always 1; its label says which version runs."),
-    Gauge(Metric::kJobs, "evenpack_jobs", {}, "Jobs that exist."),
+    Gauge(Metric::kJobs, "evenpack_jobs", {}, "Jobs that the server leads."),
     Gauge(Metric::kJobsLeftOut, "evenpack_jobs_left_out", {},
           "Jobs that no evenpack_job_ series shows, since there are too many."),
     Gauge(Metric::kIngestStreams, "evenpack_ingest_streams", {},
@@ -139,6 +150,10 @@ inline constexpr MetricDefinition kTable[] = {
             "JoinGroup calls opened."),
     Counter(Metric::kErrors, "evenpack_errors_total", {"code"},
             "Calls and streams that ended with an error, by status code."),
+    Counter(Metric::kDeniedCalls, "evenpack_denied_calls_total", {"reason"},
+            "Calls and streams that roles denied, by the reason told."),
+    Counter(Metric::kQuotaRefusals, "evenpack_quota_refusals_total", {"quota"},
+            "Calls and streams that a quota of a peer or a job refused."),
     Counter(Metric::kStoreCommits, "evenpack_store_commits_total", {},
             "Transactions that the store committed."),
     Counter(Metric::kStoreCommitFailures, "evenpack_store_commit_failures_total", {},
@@ -149,6 +164,11 @@ inline constexpr MetricDefinition kTable[] = {
             "Bytes of the records that the store committed."),
     Gauge(Metric::kStoreSize, "evenpack_store_size_bytes", {},
           "Size of the store's file and its log; 0 in memory."),
+    Counter(Metric::kJobsMoved, "evenpack_jobs_moved_total", {"how"},
+            "Jobs that moved between the servers of a database: taken by this one, "
+            "handed_over by it, or lost to another before it gave them."),
+    Counter(Metric::kLeaderlessAnswers, "evenpack_leaderless_answers_total", {},
+            "Calls told that no server leads their job just now."),
 
     Counter(Metric::kDocumentsAccepted, "evenpack_job_documents_accepted_total",
             {"job", "stream"}, "Documents accepted."),

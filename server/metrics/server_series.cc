@@ -1,6 +1,7 @@
 #include "server/metrics/server_series.h"
 
 #include <cstddef>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "server/metrics/metric_names.h"
@@ -20,11 +21,22 @@ void AddServerSeries(const ServerFigures& server, MetricFamilies& families) {
                       {absl::StatusCodeToString(static_cast<absl::StatusCode>(code))},
                       server.errors_by_code[code]);
   }
+  for (size_t reason = 0; reason < std::size(kDeniedReasons); ++reason) {
+    families.AddCount(Metric::kDeniedCalls, {kDeniedReasons[reason]},
+                      server.denied_calls[reason]);
+  }
+  for (const auto& [quota, refusals] : server.quota_refusals) {
+    families.AddCount(Metric::kQuotaRefusals, {quota}, refusals);
+  }
   families.AddCount(Metric::kStoreCommits, {}, server.store_commits);
   families.AddCount(Metric::kStoreCommitFailures, {}, server.store_commit_failures);
   families.AddCount(Metric::kStoreRecords, {}, server.store_records);
   families.AddCount(Metric::kStoreBytes, {}, server.store_bytes);
   families.AddCount(Metric::kStoreSize, {}, server.store_size_bytes);
+  families.AddCount(Metric::kJobsMoved, {kMoveTaken}, server.jobs_taken);
+  families.AddCount(Metric::kJobsMoved, {kMoveHandedOver}, server.jobs_handed_over);
+  families.AddCount(Metric::kJobsMoved, {kMoveLost}, server.jobs_lost);
+  families.AddCount(Metric::kLeaderlessAnswers, {}, server.leaderless_answers);
 }
 
 }  // namespace evenpack

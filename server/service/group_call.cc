@@ -11,15 +11,17 @@
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
+#include "server/service/admission.h"
 #include "server/service/field_path.h"
+#include "server/service/message_bytes.h"
 #include "server/service/status_conversion.h"
+#include "server/service/where_led.h"
 #include "server/sessions/group_table.h"
 
 namespace evenpack {
 namespace {
 
-using GroupReactor =
-    grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>;
+using GroupReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // False where there is nothing to tell.
 bool ToProto(const MemberMessage& message, v1::JoinGroupResponse& to) {
@@ -44,15 +46,18 @@ class GroupCall final : public GroupReactor,
                         public DrainableCall,
                         public std::enable_shared_from_this<GroupCall> {
  public:
-  explicit GroupCall(const ServiceEnvironment& environment)
-      : environment_(environment) {}
+  GroupCall(const ServiceEnvironment& environment,
+            const grpc::ServerContextBase& context)
+      : environment_(environment), admission_(environment, context, kGroupStream) {}
 
   void Start() {
     self_ = shared_from_this();
+    absl::Status status = admission_.Open();
+    if (!status.ok()) return End(std::move(status));
     if (!environment_.calls.groups.Add(self_)) {
       return End(TooManyCalls(environment_.calls.groups));
     }
-    StartRead(&request_);
+    StartRead(&bytes_);
   }
 
   void OnReadDone(bool ok) override {
@@ -62,9 +67,10 @@ class GroupCall final : public GroupReactor,
       return End(joined() ? absl::OkStatus()
                           : InvalidField("message", "none", "open, then state"));
     }
-    absl::Status status = job_ == nullptr ? Open() : Tell();
+    absl::Status status = ReadMessage(bytes_, request_);
+    if (status.ok()) status = job_ == nullptr ? Open() : Tell();
     if (!status.ok()) return End(std::move(status));
-    StartRead(&request_);
+    StartRead(&bytes_);
   }
 
   void OnWriteDone(bool ok) override {
@@ -84,6 +90,7 @@ class GroupCall final : public GroupReactor,
 
   void OnDone() override {
     const auto self = std::move(self_);
+    admission_.GiveBack();
     if (job_ != nullptr) job_->groups().Leave(seat_, *self);
     environment_.calls.groups.Remove(self);
   }
@@ -98,6 +105,13 @@ class GroupCall final : public GroupReactor,
     End(Draining());
   }
 
+  void RolesChanged() override {
+    const auto self = shared_from_this();
+    if (absl::Status status = admission_.Recheck(); !status.ok()) {
+      End(std::move(status));
+    }
+  }
+
  private:
   // From OnReadDone alone, so one at a time.
   absl::Status Open() {
@@ -105,10 +119,15 @@ class GroupCall final : public GroupReactor,
       return InvalidField("message", "another message", "open as the first of a call");
     }
     const v1::OpenGroup& open = request_.open();
+    absl::Status admitted = admission_.Name(open.job());
+    if (!admitted.ok()) return admitted;
     absl::StatusOr<std::shared_ptr<Job>> job = environment_.jobs.Find(open.job());
     if (!job.ok()) return job.status();
     seat_ = {open.dp_rank(), open.cp_size(), open.cp_rank(), open.member()};
     absl::Status status = (*job)->CheckSeat(seat_);
+    if (status.ok()) {
+      status = admission_.Hold((*job)->name());
+    }
     if (status.ok()) job_ = *std::move(job);
     return Under("open", status);
   }
@@ -160,31 +179,39 @@ class GroupCall final : public GroupReactor,
     }
     if (write) StartWrite(&response_);
     if (!finish.has_value()) return;
-    environment_.errors.Count(*finish);
-    Finish(ToGrpc(*finish));
+    // The call lives until it is finished.
+    EndWhereLed(environment_, *finish, [this](const absl::Status& status) {
+      environment_.errors.Count(status);
+      Finish(ToGrpc(status));
+    });
   }
 
   // True where response_ is to be written.
   bool TakeNext() EVENPACK_REQUIRES(mutex_) {
+    v1::JoinGroupResponse response;
     if (!std::exchange(joined_told_, true)) {
-      response_.mutable_joined();
-      return true;
+      response.mutable_joined();
+    } else {
+      const absl::StatusOr<MemberMessage> next = job_->groups().Next(seat_, *this);
+      if (!next.ok()) ending_ = next.status();
+      if (!next.ok() || !ToProto(*next, response)) return false;
     }
-    const absl::StatusOr<MemberMessage> next = job_->groups().Next(seat_, *this);
-    if (!next.ok()) ending_ = next.status();
-    return next.ok() && ToProto(*next, response_);
+    response_ = MessageBytes(response);
+    return true;
   }
 
   const ServiceEnvironment environment_;
+  StreamAdmission admission_;
   // Until the call is done.
   std::shared_ptr<GroupCall> self_;
   // Of the reads, which come one at a time.
+  grpc::ByteBuffer bytes_;
   v1::JoinGroupRequest request_;
   // Set by the first read, constant from then on.
   std::shared_ptr<Job> job_;
   GroupSeat seat_;
   // Of the write under way.
-  v1::JoinGroupResponse response_;
+  grpc::ByteBuffer response_;
 
   Mutex mutex_;
   // It has said what it is, and may be told.
@@ -198,9 +225,9 @@ class GroupCall final : public GroupReactor,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>* StartGroupCall(
-    const ServiceEnvironment& environment) {
-  const auto call = std::make_shared<GroupCall>(environment);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartGroupCall(
+    const ServiceEnvironment& environment, const grpc::ServerContextBase& context) {
+  const auto call = std::make_shared<GroupCall>(environment, context);
   call->Start();
   return call.get();
 }

@@ -2,20 +2,16 @@
 #ifndef EVENPACK_SERVER_SERVICE_GROUP_CALL_H_
 #define EVENPACK_SERVER_SERVICE_GROUP_CALL_H_
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "server/service/service_environment.h"
 
-namespace evenpack::v1 {
-class JoinGroupRequest;
-class JoinGroupResponse;
-}  // namespace evenpack::v1
-
 namespace evenpack {
 
 // Lives until the call is done.
-grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>* StartGroupCall(
-    const ServiceEnvironment& environment);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartGroupCall(
+    const ServiceEnvironment& environment, const grpc::ServerContextBase& context);
 
 }  // namespace evenpack
 

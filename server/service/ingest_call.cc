@@ -12,13 +12,16 @@
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
+#include "server/service/admission.h"
 #include "server/service/batch_conversion.h"
+#include "server/service/message_bytes.h"
 #include "server/service/status_conversion.h"
+#include "server/service/where_led.h"
 
 namespace evenpack {
 namespace {
 
-using IngestReactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
+using IngestReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // Batches of one call that are decided and not committed yet; no more is read then.
 constexpr int kMaxUncommitted = 64;
@@ -34,15 +37,18 @@ class IngestCall final : public IngestReactor,
                          public CommitListener,
                          public std::enable_shared_from_this<IngestCall> {
  public:
-  explicit IngestCall(const ServiceEnvironment& environment)
-      : environment_(environment) {}
+  IngestCall(const ServiceEnvironment& environment,
+             const grpc::ServerContextBase& context)
+      : environment_(environment), admission_(environment, context, kIngestStream) {}
 
   void Start() {
     self_ = shared_from_this();
+    absl::Status status = admission_.Open();
+    if (!status.ok()) return End(std::move(status));
     if (!environment_.calls.ingest.Add(self_)) {
       return End(TooManyCalls(environment_.calls.ingest));
     }
-    StartRead(&request_);
+    StartRead(&bytes_);
   }
 
   void OnReadDone(bool ok) override {
@@ -57,8 +63,10 @@ class IngestCall final : public IngestReactor,
       }
       return Pump();
     }
+    absl::Status status = ReadMessage(bytes_, request_);
+    if (!status.ok()) return End(std::move(status));
     if (job_ == nullptr) return Open();
-    absl::Status status = Take(request_);
+    status = Take(request_);
     if (!status.ok()) return End(std::move(status));
     RequestTaken();
     // The next batch may be decided while this one is committed.
@@ -88,6 +96,7 @@ class IngestCall final : public IngestReactor,
 
   void OnDone() override {
     const auto self = std::move(self_);
+    admission_.GiveBack();
     if (job_ != nullptr) LeaveJob();
     environment_.calls.ingest.Remove(self);
   }
@@ -95,6 +104,13 @@ class IngestCall final : public IngestReactor,
   void Drain() override {
     const auto self = shared_from_this();
     End(Draining());
+  }
+
+  void RolesChanged() override {
+    const auto self = shared_from_this();
+    if (absl::Status status = admission_.Recheck(); !status.ok()) {
+      End(std::move(status));
+    }
   }
 
  private:
@@ -105,9 +121,13 @@ class IngestCall final : public IngestReactor,
       return End(
           InvalidField("message", "another message", "open as the first of a call"));
     }
+    absl::Status admitted = admission_.Name(request_.open().job());
+    if (!admitted.ok()) return End(std::move(admitted));
     absl::StatusOr<std::shared_ptr<Job>> job =
         environment_.jobs.Find(request_.open().job());
     if (!job.ok()) return End(job.status());
+    absl::Status status = admission_.Hold((*job)->name());
+    if (!status.ok()) return End(std::move(status));
     stream_ = request_.open().stream();
     job_ = *std::move(job);
     producer_ = job_->AddProducer(
@@ -142,7 +162,7 @@ class IngestCall final : public IngestReactor,
     job_->RemoveProducer(producer_);
   }
 
-  // request_ may be read into again.
+  // bytes_ may be read into again.
   void RequestTaken() {
     MutexLock lock(mutex_);
     if (reading_ == Reading::kYes) reading_ = Reading::kHeldBack;
@@ -212,7 +232,7 @@ class IngestCall final : public IngestReactor,
       // Until the transport knows of the read, it would take a finished call for done.
       ++starting_reads_;
     }
-    StartRead(&request_);
+    StartRead(&bytes_);
     {
       MutexLock lock(mutex_);
       --starting_reads_;
@@ -244,7 +264,7 @@ class IngestCall final : public IngestReactor,
       MutexLock lock(mutex_);
       if (finished_ || writing_ || starting_reads_ > 0) return;
       if (untold_ >= (uncommitted_ == 0 ? 1 : kMaxUntold)) {
-        response_ = committed_;
+        response_ = MessageBytes(committed_);
         untold_ = 0;
         writing_ = true;
         write = true;
@@ -258,21 +278,26 @@ class IngestCall final : public IngestReactor,
     }
     if (write) StartWrite(&response_);
     if (!finish.has_value()) return;
-    environment_.errors.Count(*finish);
-    Finish(ToGrpc(*finish));
+    // The call lives until it is finished.
+    EndWhereLed(environment_, *finish, [this](const absl::Status& status) {
+      environment_.errors.Count(status);
+      Finish(ToGrpc(status));
+    });
   }
 
   const ServiceEnvironment environment_;
+  StreamAdmission admission_;
   // Until the call is done.
   std::shared_ptr<IngestCall> self_;
   // Of the reads, which come one at a time.
+  grpc::ByteBuffer bytes_;
   v1::IngestRequest request_;
   // Set by the first read, constant from then on.
   std::shared_ptr<Job> job_;
   uint64_t producer_ = 0;
   std::string stream_;
   // Of the write under way.
-  v1::IngestResponse response_;
+  grpc::ByteBuffer response_;
 
   Mutex mutex_;
   size_t stream_index_ EVENPACK_GUARDED_BY(mutex_) = 0;
@@ -292,9 +317,9 @@ class IngestCall final : public IngestReactor,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* StartIngestCall(
-    const ServiceEnvironment& environment) {
-  const auto call = std::make_shared<IngestCall>(environment);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartIngestCall(
+    const ServiceEnvironment& environment, const grpc::ServerContextBase& context) {
+  const auto call = std::make_shared<IngestCall>(environment, context);
   call->Start();
   return call.get();
 }

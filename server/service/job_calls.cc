@@ -1,7 +1,11 @@
 #include "server/service/job_calls.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,11 +25,17 @@ namespace {
 
 using JobPointer = std::shared_ptr<Job>;
 
+// Where jobs are led, by name; empty where it is here alone.
+using PlacesByName = std::map<std::string, std::string>;
+
 // The jobs of a page, each described at its own time.
 class JobList : public std::enable_shared_from_this<JobList> {
  public:
-  JobList(v1::ListJobsResponse& response, Answer answer)
-      : response_(response), answer_(std::move(answer)) {}
+  // `elsewhere`: jobs of the page that aren't here.
+  JobList(v1::ListJobsResponse& response, PlacesByName elsewhere, Answer answer)
+      : response_(response),
+        elsewhere_(std::move(elsewhere)),
+        answer_(std::move(answer)) {}
 
   void Fill(const std::vector<JobPointer>& jobs) {
     statuses_.assign(jobs.size(), absl::UnknownError(""));
@@ -52,17 +62,88 @@ class JobList : public std::enable_shared_from_this<JobList> {
         broken.set_name(names_[i]);
         broken.set_error(std::string(statuses_[i].status().message()));
       }
-      // Else it was deleted meanwhile.
+      // Else it was deleted meanwhile, or has moved, or is about to.
+    }
+    for (const auto& [name, address] : elsewhere_) {
+      v1::JobPlace& place = *response_.add_led_elsewhere();
+      place.set_name(name);
+      place.set_address(address);
     }
     answer_(absl::OkStatus());
   }
 
   v1::ListJobsResponse& response_;
+  const PlacesByName elsewhere_;
   const Answer answer_;
   std::vector<std::string> names_;
   std::vector<absl::StatusOr<JobStatus>> statuses_;
   std::atomic<size_t> left_ = 0;
 };
+
+// At most `most` jobs after a name, of those that may be shown.
+std::vector<JobPointer> ListShown(const JobRegistry& registry, std::string after,
+                                  size_t most, const JobFilter& shown) {
+  if (shown == nullptr) return registry.List(after, most);
+  std::vector<JobPointer> jobs;
+  while (jobs.size() < most) {
+    std::vector<JobPointer> next = registry.List(after, most);
+    if (next.empty()) break;
+    after = next.back()->name();
+    for (JobPointer& job : next) {
+      if (jobs.size() < most && shown(job->name())) jobs.push_back(std::move(job));
+    }
+  }
+  return jobs;
+}
+
+// Likewise of those that the database has, together with what was `found`.
+void PlacesShown(Directory& directory, const std::string& after, size_t most,
+                 const JobFilter& shown, std::vector<JobPlace> found,
+                 const std::function<void(const Directory::Places&)>& done) {
+  directory.List(after, most,
+                 [&directory, most, shown, found = std::move(found),
+                  done](const Directory::Places& places) mutable {
+                   if (!places.ok()) return done(places);
+                   for (const JobPlace& place : *places) {
+                     if (shown == nullptr || shown(place.job)) found.push_back(place);
+                   }
+                   if (places->size() < most || found.size() >= most) {
+                     return done(std::move(found));
+                   }
+                   PlacesShown(directory, places->back().job, most, shown,
+                               std::move(found), done);
+                 });
+}
+
+// `places`: the page and one more at least, as the database has them.
+void ListPage(const JobRegistry& registry, const v1::ListJobsRequest& request,
+              size_t size, const JobFilter& shown, const std::vector<JobPlace>& places,
+              v1::ListJobsResponse& response, const Answer& answer) {
+  // A page token is the last name of the page before.
+  std::vector<JobPointer> jobs =
+      ListShown(registry, request.page_token(), size + 1, shown);
+  PlacesByName elsewhere;
+  for (const JobPlace& place : places) {
+    // One that should be here is still being read.
+    elsewhere[place.job] = place.here ? "" : place.address;
+  }
+  for (const JobPointer& job : jobs) elsewhere.erase(job->name());
+  std::string last;
+  while (jobs.size() + elsewhere.size() > size) {
+    const bool here =
+        elsewhere.empty() ||
+        (!jobs.empty() && jobs.back()->name() > elsewhere.rbegin()->first);
+    if (here) {
+      jobs.pop_back();
+    } else {
+      elsewhere.erase(std::prev(elsewhere.end()));
+    }
+    last = elsewhere.empty() ? "" : elsewhere.rbegin()->first;
+    if (!jobs.empty()) last = std::max(last, jobs.back()->name());
+  }
+  response.set_next_page_token(last);
+  std::make_shared<JobList>(response, std::move(elsewhere), answer)->Fill(jobs);
+}
 
 }  // namespace
 
@@ -89,16 +170,21 @@ void Handle(const ServiceEnvironment& environment, const v1::GetJobRequest& requ
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::ListJobsRequest& request,
-            v1::ListJobsResponse& response, const Answer& answer) {
+            v1::ListJobsResponse& response, const JobFilter& shown,
+            const Answer& answer) {
   const absl::StatusOr<size_t> size = PageSize(request.page_size());
   if (!size.ok()) return answer(size.status());
-  // A page token is the last name of the page before.
-  std::vector<JobPointer> jobs = environment.jobs.List(request.page_token(), *size + 1);
-  if (jobs.size() > *size) {
-    jobs.pop_back();
-    response.set_next_page_token(jobs.back()->name());
+  if (environment.directory == nullptr) {
+    return ListPage(environment.jobs, request, *size, shown, {}, response, answer);
   }
-  std::make_shared<JobList>(response, answer)->Fill(jobs);
+  // Asked before the jobs that are here are listed: one that comes here meanwhile is
+  // there twice, and one that goes is not missed.
+  PlacesShown(*environment.directory, request.page_token(), *size + 1, shown, {},
+              [&jobs = environment.jobs, &request, size = *size, shown, &response,
+               answer](const Directory::Places& places) {
+                if (!places.ok()) return answer(places.status());
+                ListPage(jobs, request, size, shown, *places, response, answer);
+              });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& request,

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "server/service/admission.h"
 #include "server/service/job_calls.h"
 #include "server/service/json_request.h"
 #include "server/service/json_response.h"
@@ -34,19 +35,19 @@ struct ResponseTo<v1::ObserveMicroBatchRequest> {
 // By the Handle() that answers the same call over gRPC.
 template <typename Request>
 void AnswerCall(const ServiceEnvironment& environment, WorkerPool& pool,
-                Request request, const HttpAnswer& answer) {
+                const Caller& caller, Request request, const HttpAnswer& answer) {
   struct Call {
     Request request;
     typename ResponseTo<Request>::Type response;
   };
   const auto call = std::make_shared<Call>();
   call->request = std::move(request);
-  Handle(environment, call->request, call->response,
-         [call, &pool, answer](const absl::Status& status) {
-           pool.Run([call, answer, status] {
-             answer(status.ok() ? JsonOf(call->response) : JsonOf(status));
-           });
-         });
+  HandleAdmitted(environment, caller, call->request, call->response,
+                 [call, &pool, answer](const absl::Status& status) {
+                   pool.Run([call, answer, status] {
+                     answer(status.ok() ? JsonOf(call->response) : JsonOf(status));
+                   });
+                 });
 }
 
 class JsonFolder {
@@ -67,8 +68,9 @@ class JsonFolder {
       answer(std::move(response));
     };
     std::visit(
-        [this, &counted](auto& call) {
-          AnswerCall(environment_, pool_, std::move(call), counted);
+        [this, &request, &counted](auto& call) {
+          AnswerCall(environment_, pool_, CallerOf(request.authorization),
+                     std::move(call), counted);
         },
         *read);
   }

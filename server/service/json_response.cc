@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "server/runtime/lead_reason.h"
+#include "server/runtime/status_detail.h"
 #include "server/service/status_conversion.h"
 
 namespace evenpack {
@@ -15,6 +17,10 @@ int HttpStatusOf(absl::StatusCode code) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kFailedPrecondition:
       return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kOutOfRange:
       return 404;
@@ -52,7 +58,11 @@ HttpResponse JsonOf(const google::protobuf::Message& message) {
 }
 
 HttpResponse JsonOf(const absl::Status& status) {
-  return Printed(HttpStatusOf(status.code()), ToRpcStatus(status));
+  const bool misdirected = DetailOf(status).reason == kLedElsewhere;
+  HttpResponse response =
+      Printed(misdirected ? 421 : HttpStatusOf(status.code()), ToRpcStatus(status));
+  if (response.status == 401) response.headers = {{"WWW-Authenticate", "Bearer"}};
+  return response;
 }
 
 }  // namespace evenpack

@@ -17,7 +17,8 @@ HttpResponse JsonOf(const google::protobuf::Message& message);
 
 // google.rpc.Status with the details that a call over gRPC ends with. 400: what was
 // asked is wrong; 404: there is no such thing, or a step was let go or is not decided
-// yet; 503: try again; and others as google.rpc.Code maps them.
+// yet; 421: another server leads the job; 503: try again; and others as google.rpc.Code
+// maps them.
 HttpResponse JsonOf(const absl::Status& status);
 
 }  // namespace evenpack

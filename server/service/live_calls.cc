@@ -39,6 +39,15 @@ void LiveCalls::Drain() {
   for (const std::shared_ptr<DrainableCall>& call : calls) call->Drain();
 }
 
+void LiveCalls::RolesChanged() {
+  std::vector<std::shared_ptr<DrainableCall>> calls;
+  {
+    MutexLock lock(mutex_);
+    calls.assign(calls_.begin(), calls_.end());
+  }
+  for (const std::shared_ptr<DrainableCall>& call : calls) call->RolesChanged();
+}
+
 size_t LiveCalls::size() const {
   MutexLock lock(mutex_);
   return calls_.size();

@@ -18,6 +18,8 @@ class DrainableCall {
   virtual ~DrainableCall() = default;
   // Ends the call as soon as what it has begun is done: UNAVAILABLE.
   virtual void Drain() = 0;
+  // Ends the call where those who may make it are others now.
+  virtual void RolesChanged() {}
 };
 
 // Thread-safe.
@@ -32,6 +34,8 @@ class LiveCalls {
   void Remove(const std::shared_ptr<DrainableCall>& call);
   // Drains every call, now and from now on.
   void Drain();
+  // Tells every call that there is.
+  void RolesChanged();
   // Returns when there is no call any more, or after that time.
   void WaitUntilNone(std::chrono::nanoseconds time);
 

@@ -17,10 +17,11 @@ namespace {
 
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
-// StreamSteps takes and gives bytes (steps_call.h); everything else messages.
+// Streams take and give bytes (message_bytes.h); everything else messages.
 using Rpc = v1::PackingService;
-using Streams = Rpc::WithCallbackMethod_Ingest<Rpc::WithRawCallbackMethod_StreamSteps<
-    Rpc::WithCallbackMethod_JoinGroup<Rpc::Service>>>;
+using Streams =
+    Rpc::WithRawCallbackMethod_Ingest<Rpc::WithRawCallbackMethod_StreamSteps<
+        Rpc::WithRawCallbackMethod_JoinGroup<Rpc::Service>>>;
 using Steps = Rpc::WithCallbackMethod_GetStep<
     Rpc::WithCallbackMethod_Acknowledge<Rpc::WithCallbackMethod_ReportLatency<
         Rpc::WithCallbackMethod_GetLatency<Streams>>>>;
@@ -104,17 +105,17 @@ class PackingService final : public Base {
                            v1::ObserveMicroBatchResponse* response) override {
     return Answered(environment_, context, *request, *response);
   }
-  grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Ingest(
-      Context*) override {
-    return StartIngestCall(environment_);
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Ingest(
+      Context* context) override {
+    return StartIngestCall(environment_, *context);
   }
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StreamSteps(
-      Context*) override {
-    return StartStepsCall(environment_);
+      Context* context) override {
+    return StartStepsCall(environment_, *context);
   }
-  grpc::ServerBidiReactor<v1::JoinGroupRequest, v1::JoinGroupResponse>* JoinGroup(
-      Context*) override {
-    return StartGroupCall(environment_);
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* JoinGroup(
+      Context* context) override {
+    return StartGroupCall(environment_, *context);
   }
 
  private:

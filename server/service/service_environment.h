@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "server/control/cost_profile_registry.h"
+#include "server/control/directory.h"
 #include "server/control/job_registry.h"
+#include "server/service/call_quota.h"
 #include "server/service/cost_profile_conversion.h"
 #include "server/service/live_calls.h"
 #include "server/service/step_messages.h"
@@ -33,6 +35,8 @@ class ErrorCounts {
   std::array<std::atomic<uint64_t>, 17> by_code_{};
 };
 
+class AccessControl;
+
 // All of it outlives the service's calls.
 struct ServiceEnvironment {
   JobRegistry& jobs;
@@ -40,6 +44,11 @@ struct ServiceEnvironment {
   StepMessages& messages;
   ErrorCounts& errors;
   CostProfileRegistry& profiles;
+  CallQuotas& quotas;
+  // Null: everyone may do everything.
+  AccessControl* access = nullptr;
+  // Null where no other server has the store.
+  Directory* directory = nullptr;
 };
 
 // Looks in the server's profiles, which must outlive it.

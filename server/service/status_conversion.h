@@ -15,7 +15,8 @@ namespace evenpack {
 
 // Code and message as they are. Details: ErrorInfo always (the status' detail, or else
 // a reason that says no more than the code); BadRequest where a field was refused;
-// RetryInfo for UNAVAILABLE; QuotaFailure for RESOURCE_EXHAUSTED.
+// RetryInfo for UNAVAILABLE, but for LED_ELSEWHERE: not here again; QuotaFailure for
+// RESOURCE_EXHAUSTED.
 grpc::Status ToGrpc(const absl::Status& status);
 // The same as the message; `status` is not OK.
 google::rpc::Status ToRpcStatus(const absl::Status& status);

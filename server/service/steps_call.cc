@@ -1,7 +1,6 @@
 #include "server/service/steps_call.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <memory>
 #include <optional>
@@ -15,10 +14,13 @@
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/status_detail.h"
+#include "server/service/admission.h"
 #include "server/service/field_path.h"
+#include "server/service/message_bytes.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/status_conversion.h"
 #include "server/service/subscribe_conversion.h"
+#include "server/service/where_led.h"
 
 namespace evenpack {
 namespace {
@@ -33,13 +35,6 @@ void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
   to.set_durable_steps(subscribed.durable_steps);
 }
 
-grpc::ByteBuffer Encode(const v1::StreamStepsResponse& response) {
-  grpc::ByteBuffer bytes;
-  bool own = false;
-  grpc::SerializationTraits<v1::StreamStepsResponse>::Serialize(response, &bytes, &own);
-  return bytes;
-}
-
 absl::Status Misplaced(absl::string_view what, absl::string_view where) {
   return InvalidField("message", what, where);
 }
@@ -51,11 +46,14 @@ class StepsCall final : public StepsReactor,
                         public DrainableCall,
                         public std::enable_shared_from_this<StepsCall> {
  public:
-  explicit StepsCall(const ServiceEnvironment& environment)
-      : environment_(environment) {}
+  StepsCall(const ServiceEnvironment& environment,
+            const grpc::ServerContextBase& context)
+      : environment_(environment), admission_(environment, context, kStepStream) {}
 
   void Start() {
     self_ = shared_from_this();
+    absl::Status status = admission_.Open();
+    if (!status.ok()) return End(std::move(status));
     if (!environment_.calls.steps.Add(self_)) {
       return End(TooManyCalls(environment_.calls.steps));
     }
@@ -73,15 +71,9 @@ class StepsCall final : public StepsReactor,
       return Pump();
     }
     v1::StreamStepsRequest request;
-    grpc::Status parsed =
-        grpc::SerializationTraits<v1::StreamStepsRequest>::Deserialize(&request_,
-                                                                       &request);
-    absl::Status status = parsed.ok()
-                              ? Take(request)
-                              : InvalidField("message", "bytes that can't be read",
-                                             "an evenpack.v1.StreamStepsRequest");
+    absl::Status status = ReadMessage(request_, request);
+    if (status.ok()) status = Take(request);
     if (!status.ok()) return End(std::move(status));
-    request_.Clear();
     StartRead(&request_);
   }
 
@@ -105,6 +97,7 @@ class StepsCall final : public StepsReactor,
 
   void OnDone() override {
     const auto self = std::move(self_);
+    admission_.GiveBack();
     if (const auto held = subscription(); held != nullptr) job_->Unsubscribe(*held);
     environment_.calls.steps.Remove(self);
   }
@@ -117,6 +110,13 @@ class StepsCall final : public StepsReactor,
   void Drain() override {
     const auto self = shared_from_this();
     End(Draining());
+  }
+
+  void RolesChanged() override {
+    const auto self = shared_from_this();
+    if (absl::Status status = admission_.Recheck(); !status.ok()) {
+      End(std::move(status));
+    }
   }
 
  private:
@@ -145,10 +145,14 @@ class StepsCall final : public StepsReactor,
   }
 
   absl::Status Subscribe(const v1::Subscribe& from) {
+    absl::Status admitted = admission_.Name(from.job());
+    if (!admitted.ok()) return admitted;
     absl::StatusOr<std::shared_ptr<Job>> job = environment_.jobs.Find(from.job());
     if (!job.ok()) return job.status();
     const absl::StatusOr<SubscribeRequest> request = FromProto(from);
     if (!request.ok()) return Under("subscribe", request.status());
+    absl::Status status = admission_.Hold((*job)->name());
+    if (!status.ok()) return status;
     const absl::StatusOr<Subscribed> subscribed =
         (*job)->Subscribe(*request, shared_from_this());
     if (!subscribed.ok()) return Under("subscribe", subscribed.status());
@@ -158,7 +162,7 @@ class StepsCall final : public StepsReactor,
     ToProto(*subscribed, *response.mutable_subscribed());
     {
       MutexLock lock(mutex_);
-      first_ = Encode(response);
+      first_ = MessageBytes(response);
       subscription_ = subscribed->subscription;
     }
     Pump();
@@ -192,8 +196,11 @@ class StepsCall final : public StepsReactor,
     }
     if (write) StartWrite(&response_, options_);
     if (!finish.has_value()) return;
-    environment_.errors.Count(*finish);
-    Finish(ToGrpc(*finish));
+    // The call lives until it is finished.
+    EndWhereLed(environment_, *finish, [this](const absl::Status& status) {
+      environment_.errors.Count(status);
+      Finish(ToGrpc(status));
+    });
   }
 
   // True where response_ is to be written.
@@ -228,11 +235,12 @@ class StepsCall final : public StepsReactor,
       response.mutable_drained()->set_steps(drained.steps);
       response.mutable_drained()->set_digest(DigestBytes(drained.digest));
     }
-    response_ = Encode(response);
+    response_ = MessageBytes(response);
     return true;
   }
 
   const ServiceEnvironment environment_;
+  StreamAdmission admission_;
   // Until the call is done.
   std::shared_ptr<StepsCall> self_;
   // Of the reads, which come one at a time.
@@ -259,8 +267,8 @@ class StepsCall final : public StepsReactor,
 }  // namespace
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStepsCall(
-    const ServiceEnvironment& environment) {
-  const auto call = std::make_shared<StepsCall>(environment);
+    const ServiceEnvironment& environment, const grpc::ServerContextBase& context) {
+  const auto call = std::make_shared<StepsCall>(environment, context);
   call->Start();
   return call.get();
 }

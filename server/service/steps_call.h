@@ -12,7 +12,7 @@ namespace evenpack {
 // Lives until the call is done. Messages are bytes, so that a step is encoded once for
 // many subscribers.
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStepsCall(
-    const ServiceEnvironment& environment);
+    const ServiceEnvironment& environment, const grpc::ServerContextBase& context);
 
 }  // namespace evenpack
 

@@ -61,13 +61,17 @@ class PostgresqlRows {
 };
 
 // Not thread-safe. Errors: RESOURCE_EXHAUSTED the database's disk is full; DATA_LOSS it
-// finds its data damaged; ABORTED another server leads (kFenced); FAILED_PRECONDITION
-// it refuses for good: no such table, no permission; UNAVAILABLE anything else. No
-// error holds a password.
+// finds its data damaged; ABORTED kFenced; NOT_FOUND kForgotten; ALREADY_EXISTS
+// kNameTaken; FAILED_PRECONDITION it refuses for good: no such table, no permission;
+// UNAVAILABLE anything else. No error holds a password.
 class PostgresqlConnection {
  public:
-  // SQLSTATE by which the functions of postgresql_schema.h refuse who leads no more.
+  // SQLSTATEs by which the functions of postgresql_schema.h refuse a server: another
+  // leads a job that it would write; it has no row, or a newer connection; a job of the
+  // name, which is the message, is there.
   static constexpr std::string_view kFenced = "EV001";
+  static constexpr std::string_view kForgotten = "EV002";
+  static constexpr std::string_view kNameTaken = "EV003";
 
   // `target` as PostgresqlTarget has it. `patience`: without a sign of the database for
   // so long the connection counts as broken.

@@ -28,6 +28,13 @@ absl::Status PostgresqlError(std::string_view sqlstate, std::string_view message
   if (sqlstate == PostgresqlConnection::kFenced) {
     return absl::AbortedError("store: another server leads");
   }
+  if (sqlstate == PostgresqlConnection::kForgotten) {
+    return absl::NotFoundError("store: the database has forgotten this server");
+  }
+  if (sqlstate == PostgresqlConnection::kNameTaken) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("job: '", std::string(message), "' is in the store"));
+  }
   const std::string text = absl::StrCat("store: ", std::string(message), " (SQLSTATE ",
                                         std::string(sqlstate), ")");
   if (sqlstate == kDiskFull) return absl::ResourceExhaustedError(text);

@@ -9,9 +9,9 @@
 namespace evenpack {
 
 // By its SQLSTATE (PostgreSQL's documentation, appendix A). RESOURCE_EXHAUSTED: the
-// disk is full. DATA_LOSS: data is damaged. ABORTED: another server leads
-// (PostgresqlConnection::kFenced). FAILED_PRECONDITION: the database will refuse it
-// again. UNAVAILABLE anything else: trying again may help.
+// disk is full. DATA_LOSS: data is damaged. Of PostgresqlConnection: ABORTED kFenced,
+// NOT_FOUND kForgotten, ALREADY_EXISTS kNameTaken. FAILED_PRECONDITION: the database
+// will refuse it again. UNAVAILABLE anything else: trying again may help.
 absl::Status PostgresqlError(std::string_view sqlstate, std::string_view message);
 
 }  // namespace evenpack

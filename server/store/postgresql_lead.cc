@@ -1,100 +1,125 @@
 #include "server/store/postgresql_lead.h"
 
+#include <span>
 #include <vector>
 
 namespace evenpack {
-namespace {
 
-// How long a server may be silent before others take what it leads. Renewals come three
-// times as often (postgresql_store.cc), and a server that has died is followed by
-// another within five seconds.
-constexpr int64_t kLeaseMilliseconds = 3000;
-
-}  // namespace
-
-absl::StatusOr<bool> PostgresqlLead::TryTake(PostgresqlConnection& connection) {
-  const absl::StatusOr<PostgresqlRows> taken =
-      connection.Ask("SELECT evenpack_take($1::text, $2::bigint)",
-                     PostgresqlValues().Add(server_).Add(kLeaseMilliseconds));
-  if (!taken.ok()) return taken.status();
-  if (absl::Status status = ReadEpochs(connection); !status.ok()) return status;
-  return epochs_.contains(kRoot);
-}
-
-absl::StatusOr<bool> PostgresqlLead::Rejoin(PostgresqlConnection& connection) {
-  // The name is this process's alone: who has it still was never replaced.
-  if (absl::Status status = ReadEpochs(connection); !status.ok()) return status;
-  if (!epochs_.contains(kRoot)) return false;
-  const absl::StatusOr<PostgresqlRows> joined = connection.Ask(
-      "SELECT evenpack_rejoin($1::text, $2::bigint, $3::bigint)",
-      PostgresqlValues().Add(server_).Add(kLeaseMilliseconds).Add(epochs_.at(kRoot)));
-  if (!joined.ok()) return joined.status();
-  const int64_t before = epochs_.at(kRoot);
-  if (absl::Status status = ReadEpochs(connection); !status.ok()) return status;
-  if (!epochs_.contains(kRoot)) return false;
-  if (epochs_.at(kRoot) == before + 1) return true;
-  return absl::UnavailableError("store: an earlier attempt to connect came between");
-}
-
-absl::Status PostgresqlLead::Renew(PostgresqlConnection& connection) {
-  connection.Queue("BEGIN");
-  // A renewal that a crash of the database takes back only lets the lease expire
-  // sooner.
-  connection.Queue("SET LOCAL synchronous_commit = off");
-  QueueFence(0, {kRoot}, connection);
-  connection.Queue("COMMIT");
-  absl::Status status = connection.Exchange().status();
-  if (!status.ok() && !connection.broken()) connection.Run("ROLLBACK").IgnoreError();
+absl::Status PostgresqlLead::Join(const std::string& address,
+                                  PostgresqlConnection& connection) {
+  const absl::Status status =
+      connection
+          .Ask(
+              "INSERT INTO evenpack_servers (server, expires, commits, session, "
+              "address, takes) VALUES ($1::text, clock_timestamp() + $2::bigint * "
+              "interval '1 millisecond', 0, $3::bigint, $4::text, true) "
+              "ON CONFLICT (server) DO UPDATE SET expires = excluded.expires, "
+              "session = excluded.session "
+              "WHERE evenpack_servers.session < excluded.session",
+              PostgresqlValues()
+                  .Add(server_)
+                  .Add(milliseconds_)
+                  .Add(++session_)
+                  .Add(address))
+          .status();
+  joined_ = status.ok();
   return status;
 }
 
-absl::Status PostgresqlLead::Release(PostgresqlConnection& connection) {
-  epochs_.clear();
+absl::Status PostgresqlLead::Rejoin(PostgresqlConnection& connection) {
   connection.Queue("BEGIN");
-  connection.Queue("DELETE FROM evenpack_servers WHERE server = $1::text",
+  connection.Queue(
+      "UPDATE evenpack_servers SET session = $2::bigint, takes = $3::bigint = 1, "
+      "heard_since = clock_timestamp(), "
+      "expires = clock_timestamp() + $4::bigint * interval '1 millisecond' "
+      "WHERE server = $1::text AND session < $2::bigint RETURNING session",
+      PostgresqlValues()
+          .Add(server_)
+          .Add(++session_)
+          .Add(int64_t{takes_ ? 1 : 0})
+          .Add(milliseconds_));
+  QueueCommit(connection);
+  const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection.Exchange();
+  if (!rows.ok()) return rows.status();
+  if ((*rows)[1].size() == 1) return absl::OkStatus();
+  return absl::NotFoundError("store: the database has forgotten this server");
+}
+
+absl::Status PostgresqlLead::Leave(PostgresqlConnection& connection) {
+  takes_ = false;
+  connection.Queue("BEGIN");
+  // A lock that those wait for who are about to give it a job.
+  connection.Queue("SELECT 1 FROM evenpack_servers WHERE server = $1::text FOR UPDATE",
+                   PostgresqlValues().Add(server_));
+  connection.Queue("UPDATE evenpack_servers SET takes = false WHERE server = $1::text",
+                   PostgresqlValues().Add(server_));
+  QueueCommit(connection);
+  return connection.Exchange().status();
+}
+
+absl::Status PostgresqlLead::Release(PostgresqlConnection& connection) {
+  joined_ = false;
+  connection.Queue("BEGIN");
+  // Whoever gives it a job has done so by then, or finds it gone.
+  connection.Queue("SELECT 1 FROM evenpack_servers WHERE server = $1::text FOR UPDATE",
                    PostgresqlValues().Add(server_));
   connection.Queue("UPDATE evenpack_leases SET server = '' WHERE server = $1::text",
+                   PostgresqlValues().Add(server_));
+  connection.Queue("DELETE FROM evenpack_servers WHERE server = $1::text",
                    PostgresqlValues().Add(server_));
   connection.Queue("COMMIT");
   return connection.Exchange().status();
 }
 
-int64_t PostgresqlLead::QueueFence(const std::set<int64_t>& jobs,
+void PostgresqlLead::QueueRenewal(PostgresqlConnection& connection) const {
+  // One that a crash of the database takes back only lets the lease expire sooner.
+  connection.Queue("SELECT set_config('synchronous_commit', 'off', true)");
+  QueueEnter(0, {}, connection);
+}
+
+void PostgresqlLead::QueueClaim(int64_t most, PostgresqlConnection& connection) const {
+  connection.Queue("BEGIN");
+  connection.Queue(
+      "SELECT evenpack_claim($1::text, $2::bigint, $3::bigint, $4::bigint)",
+      PostgresqlValues().Add(server_).Add(session_).Add(milliseconds_).Add(most));
+  QueueCommit(connection);
+}
+
+int64_t PostgresqlLead::QueueEnter(const std::map<int64_t, int64_t>& epochs,
                                    PostgresqlConnection& connection) {
-  QueueFence(++last_number_, jobs, connection);
+  QueueEnter(++last_number_, epochs, connection);
   return last_number_;
 }
 
-void PostgresqlLead::QueueFence(int64_t number, const std::set<int64_t>& jobs,
+void PostgresqlLead::QueueEnter(int64_t number,
+                                const std::map<int64_t, int64_t>& epochs,
                                 PostgresqlConnection& connection) const {
   std::vector<int64_t> wanted;
-  std::vector<int64_t> epochs;
-  for (const int64_t job : jobs) {
-    const auto found = epochs_.find(job);
+  std::vector<int64_t> wanted_epochs;
+  for (const auto& [job, epoch] : epochs) {
     wanted.push_back(job);
-    // No lease has an epoch below 0: what this server doesn't lead is refused.
-    epochs.push_back(found == epochs_.end() ? -1 : found->second);
+    wanted_epochs.push_back(epoch);
   }
   connection.Queue(
-      "SELECT evenpack_fence($1::text, $2::bigint, $3::bigint, $4::bigint[], "
-      "$5::bigint[])",
+      "SELECT evenpack_enter($1::text, $2::bigint, $3::bigint, $4::bigint, "
+      "$5::bigint[], $6::bigint[])",
       PostgresqlValues()
           .Add(server_)
+          .Add(session_)
           .Add(number)
-          .Add(kLeaseMilliseconds)
+          .Add(milliseconds_)
           .Add(std::span<const int64_t>(wanted))
-          .Add(std::span<const int64_t>(epochs)));
+          .Add(std::span<const int64_t>(wanted_epochs)));
 }
 
-void PostgresqlLead::QueueAdd(int64_t job, PostgresqlConnection& connection) {
-  connection.Queue(
-      "INSERT INTO evenpack_leases VALUES ($1::bigint, $2::text, $3::bigint)",
-      PostgresqlValues().Add(job).Add(server_).Add(kFirstEpoch));
+void PostgresqlLead::QueueGive(int64_t job, PostgresqlConnection& connection) const {
+  connection.Queue("SELECT evenpack_give($1::text, $2::bigint)",
+                   PostgresqlValues().Add(server_).Add(job));
 }
 
-void PostgresqlLead::QueueRemove(int64_t job, PostgresqlConnection& connection) {
-  connection.Queue("DELETE FROM evenpack_leases WHERE job = $1::bigint",
-                   PostgresqlValues().Add(job));
+void PostgresqlLead::QueueCommit(PostgresqlConnection& connection) {
+  connection.Queue("SET LOCAL statement_timeout = 0");
+  connection.Queue("COMMIT");
 }
 
 absl::StatusOr<bool> PostgresqlLead::IsCommitted(int64_t number,
@@ -104,18 +129,6 @@ absl::StatusOr<bool> PostgresqlLead::IsCommitted(int64_t number,
                      PostgresqlValues().Add(server_));
   if (!row.ok()) return row.status();
   return row->size() == 1 && row->Integer(0, 0) >= number;
-}
-
-absl::Status PostgresqlLead::ReadEpochs(PostgresqlConnection& connection) {
-  const absl::StatusOr<PostgresqlRows> rows =
-      connection.Ask("SELECT job, epoch FROM evenpack_leases WHERE server = $1::text",
-                     PostgresqlValues().Add(server_));
-  if (!rows.ok()) return rows.status();
-  epochs_.clear();
-  for (int row = 0; row < rows->size(); ++row) {
-    epochs_[rows->Integer(row, 0)] = rows->Integer(row, 1);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace evenpack

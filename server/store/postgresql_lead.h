@@ -1,11 +1,11 @@
-// What a server leads of a store in PostgreSQL: postgresql_schema.h says by which
-// rules.
+// A server among those that share a store in PostgreSQL: postgresql_schema.h says by
+// which rules.
 #ifndef EVENPACK_SERVER_STORE_POSTGRESQL_LEAD_H_
 #define EVENPACK_SERVER_STORE_POSTGRESQL_LEAD_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -15,47 +15,59 @@
 
 namespace evenpack {
 
-// Not thread-safe. Errors as PostgresqlConnection's; ABORTED once another server leads.
+// Not thread-safe. Errors as PostgresqlConnection's.
 class PostgresqlLead {
  public:
-  // What each server leads that leads the list of jobs and the cost profiles.
-  static constexpr int64_t kRoot = 0;
+  // `server`: a name that no other process has or has had. `lease`: how long it may be
+  // silent before others take what it leads.
+  PostgresqlLead(std::string server, std::chrono::milliseconds lease)
+      : server_(std::move(server)), milliseconds_(lease.count()) {}
 
-  // `server`: a name that no other process has or has had.
-  explicit PostgresqlLead(std::string server) : server_(std::move(server)) {}
+  const std::string& server() const { return server_; }
+  bool joined() const { return joined_; }
 
-  // Takes what nobody leads. False where another leads the root.
-  absl::StatusOr<bool> TryTake(PostgresqlConnection& connection);
-  // On a new connection of one that leads: from here on nothing of the old one can be
-  // committed. False where another leads by now.
-  absl::StatusOr<bool> Rejoin(PostgresqlConnection& connection);
-  // Not to be taken for dead.
-  absl::Status Renew(PostgresqlConnection& connection);
-  // Others need not wait until it expires.
+  // On the first connection: from here on this server lives, and takes jobs.
+  absl::Status Join(const std::string& address, PostgresqlConnection& connection);
+  // On a new connection of one that has joined: waits for what the old one had under
+  // way, and lets nothing of it come later. NOT_FOUND: it was forgotten.
+  absl::Status Rejoin(PostgresqlConnection& connection);
+  // It takes no jobs any more, nor is given any: once the database knows, or from the
+  // next Rejoin on.
+  absl::Status Leave(PostgresqlConnection& connection);
+  void LeaveLater() { takes_ = false; }
+  // It leads nothing any more, for which others need not wait until its lease expires.
   absl::Status Release(PostgresqlConnection& connection);
 
-  // To be queued first in a transaction that writes these jobs; returns its number.
-  int64_t QueueFence(const std::set<int64_t>& jobs, PostgresqlConnection& connection);
-  // To be queued in a transaction that makes or removes a job, which fences the root.
-  void QueueAdd(int64_t job, PostgresqlConnection& connection);
-  static void QueueRemove(int64_t job, PostgresqlConnection& connection);
-  // When such a transaction stands.
-  void Added(int64_t job) { epochs_[job] = kFirstEpoch; }
-  void Removed(int64_t job) { epochs_.erase(job); }
-  // Whether the transaction of that number, the last that was fenced, stands. After
-  // Rejoin, or once another leads.
+  // Alone: not to be taken for dead.
+  void QueueRenewal(PostgresqlConnection& connection) const;
+  // Alone: takes at most so many jobs that nobody leads.
+  void QueueClaim(int64_t most, PostgresqlConnection& connection) const;
+  // First in a transaction that writes the jobs of these numbers in these epochs;
+  // returns the transaction's number.
+  int64_t QueueEnter(const std::map<int64_t, int64_t>& epochs,
+                     PostgresqlConnection& connection);
+  // Behind that, of a job that it names: gives it to the server that leads the fewest.
+  // A row with its address, or none where there is no other server.
+  void QueueGive(int64_t job, PostgresqlConnection& connection) const;
+  // Last. What was committed is told: its answer must not be cut off by a time limit,
+  // since PostgreSQL then says that it stands when no standby has it yet.
+  static void QueueCommit(PostgresqlConnection& connection);
+
+  // Whether the transaction of that number, the last that entered, stands. After
+  // Rejoin.
   absl::StatusOr<bool> IsCommitted(int64_t number, PostgresqlConnection& connection);
 
  private:
-  static constexpr int64_t kFirstEpoch = 1;
-
-  void QueueFence(int64_t number, const std::set<int64_t>& jobs,
+  void QueueEnter(int64_t number, const std::map<int64_t, int64_t>& epochs,
                   PostgresqlConnection& connection) const;
-  absl::Status ReadEpochs(PostgresqlConnection& connection);
 
   const std::string server_;
-  // Of what this server leads.
-  std::map<int64_t, int64_t> epochs_;
+  const int64_t milliseconds_;
+  bool joined_ = false;
+  bool takes_ = true;
+  // Of connections, each attempt's above those before: one that comes late changes
+  // nothing.
+  int64_t session_ = 0;
   int64_t last_number_ = 0;
 };
 

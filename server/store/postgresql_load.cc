@@ -54,59 +54,90 @@ absl::Status TakeTokens(const PostgresqlRows& rows, int64_t job, StoredJob& stor
   return absl::OkStatus();
 }
 
+// Three statements about the job of a number, at the end of a transaction.
+void QueueJob(int64_t id, PostgresqlConnection& connection) {
+  connection.Queue(
+      "SELECT records, bytes, checksum FROM evenpack_snapshots WHERE job = $1::bigint",
+      PostgresqlValues().Add(id));
+  connection.Queue(
+      "SELECT place, bytes, checksum FROM evenpack_records "
+      "WHERE place >= $1::bigint AND place < $2::bigint ORDER BY place",
+      PostgresqlValues().Add(RecordPlace(id, 0)).Add(RecordPlace(id + 1, 0)));
+  connection.Queue(
+      "SELECT stream, first, bytes, checksum FROM evenpack_tokens "
+      "WHERE job = $1::bigint ORDER BY stream, first",
+      PostgresqlValues().Add(id));
+  connection.Queue("COMMIT");
+}
+
+absl::StatusOr<StoredJob> TakeJob(std::span<const PostgresqlRows> rows, int64_t id,
+                                  const std::string& name) {
+  StoredJob stored;
+  absl::Status status = TakeSnapshot(rows[0], id, stored);
+  if (status.ok()) status = TakeRecords(rows[1], id, stored);
+  if (status.ok()) status = TakeTokens(rows[2], id, stored);
+  if (status.ok()) return stored;
+  return absl::DataLossError(
+      absl::StrCat(status.message(), ", reading job '", name, "'"));
+}
+
+absl::Status CheckJobRow(std::string_view name, int64_t id, std::string_view checksum) {
+  if (checksum == RowChecksum(kJobsTable, id, 0, name)) return absl::OkStatus();
+  return DamagedRow(
+      absl::StrCat("the row of job '", std::string(name), "' is damaged"));
+}
+
 }  // namespace
 
-absl::StatusOr<PostgresqlJobs> LoadJobs(PostgresqlConnection& connection) {
+absl::StatusOr<PostgresqlJobs> LoadJobs(const std::string& server,
+                                        std::span<const int64_t> ids,
+                                        PostgresqlConnection& connection) {
   // A job's records are within 2^40 places (stored_row.h).
   const absl::StatusOr<PostgresqlRows> rows = connection.Ask(
-      "SELECT id, name, checksum, "
+      "SELECT id, epoch, name, checksum, "
       "coalesce((SELECT records FROM evenpack_snapshots WHERE job = id), 0), "
       "coalesce((SELECT max(place) + 1 FROM evenpack_records "
       "WHERE place >= id << 40 AND place < (id + 1) << 40), 0) "
-      "FROM evenpack_jobs ORDER BY id");
+      "FROM evenpack_leases JOIN evenpack_jobs ON id = job "
+      "WHERE job = ANY($2::bigint[]) AND server = $1::text",
+      PostgresqlValues().Add(server).Add(ids));
   if (!rows.ok()) return rows.status();
   PostgresqlJobs jobs;
   for (int row = 0; row < rows->size(); ++row) {
-    const std::string name(rows->Bytes(row, 1));
+    const std::string name(rows->Bytes(row, 2));
     PostgresqlJob& job = jobs[name];
     job.id = rows->Integer(row, 0);
+    job.epoch = rows->Integer(row, 1);
     job.records = static_cast<uint64_t>(std::max(
-        rows->Integer(row, 3), rows->Integer(row, 4) - RecordPlace(job.id, 0)));
-    if (rows->Bytes(row, 2) != RowChecksum(kJobsTable, job.id, 0, name)) {
-      job.damage = DamagedRow(absl::StrCat("the row of job '", name, "' is damaged"));
-    }
+        rows->Integer(row, 4), rows->Integer(row, 5) - RecordPlace(job.id, 0)));
+    job.damage = CheckJobRow(name, job.id, rows->Bytes(row, 3));
   }
   return jobs;
 }
 
-absl::StatusOr<StoredJob> LoadJob(const std::string& name, const PostgresqlJob& job,
+absl::StatusOr<LoadedJob> LoadJob(const std::string& server, const std::string& name,
                                   PostgresqlConnection& connection) {
-  if (!job.damage.ok()) return job.damage;
+  // One state of the database, also while this server commits to the job.
+  connection.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   connection.Queue(
-      "SELECT records, bytes, checksum FROM evenpack_snapshots WHERE job = $1::bigint",
-      PostgresqlValues().Add(job.id));
-  connection.Queue(
-      "SELECT place, bytes, checksum FROM evenpack_records "
-      "WHERE place >= $1::bigint AND place < $2::bigint ORDER BY place",
-      PostgresqlValues().Add(RecordPlace(job.id, 0)).Add(RecordPlace(job.id + 1, 0)));
-  connection.Queue(
-      "SELECT stream, first, bytes, checksum FROM evenpack_tokens "
-      "WHERE job = $1::bigint ORDER BY stream, first",
-      PostgresqlValues().Add(job.id));
+      "SELECT id, checksum, epoch, (server = $2::text)::integer::bigint "
+      "FROM evenpack_jobs JOIN evenpack_leases ON job = id WHERE name = $1::text",
+      PostgresqlValues().Add(name).Add(server));
+  const absl::StatusOr<std::vector<PostgresqlRows>> found = connection.Exchange();
+  if (!found.ok()) return found.status();
+  const PostgresqlRows& row = (*found)[1];
+  if (row.size() == 0) {
+    return absl::NotFoundError(absl::StrCat("job: '", name, "' is not in the store"));
+  }
+  if (row.Integer(0, 3) == 0) return absl::AbortedError("store: another server leads");
+  LoadedJob loaded{row.Integer(0, 0), row.Integer(0, 2), StoredJob()};
+  QueueJob(loaded.id, connection);
   const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection.Exchange();
   if (!rows.ok()) return rows.status();
-  StoredJob stored;
-  absl::Status status = TakeSnapshot((*rows)[0], job.id, stored);
-  if (status.ok()) status = TakeRecords((*rows)[1], job.id, stored);
-  if (status.ok()) status = TakeTokens((*rows)[2], job.id, stored);
-  if (!status.ok()) {
-    return absl::DataLossError(
-        absl::StrCat(status.message(), ", reading job '", name, "'"));
-  }
-  const uint64_t records = stored.snapshot_records + stored.records.size();
-  if (records == job.records) return stored;
-  return DamagedRow(absl::StrCat("the records of job '", name, "' from ", records,
-                                 " on are missing"));
+  const absl::Status status = CheckJobRow(name, loaded.id, row.Bytes(0, 1));
+  loaded.job =
+      status.ok() ? TakeJob(*rows, loaded.id, name) : absl::StatusOr<StoredJob>(status);
+  return loaded;
 }
 
 absl::StatusOr<StoredProfiles> LoadProfiles(PostgresqlConnection& connection) {

@@ -10,23 +10,29 @@
 //
 // and who may write it:
 //
-//   evenpack_servers    server -> until when it lives, and its last commit's number
-//   evenpack_leases     job -> the server that leads it, and in which epoch; job 0 is
-//   the
-//                       list of jobs and the cost profiles
+//   evenpack_servers          server -> until when it lives, where clients reach it,
+//                             whether it takes jobs, its connection's number and its
+//                             last commit's
+//   evenpack_leases           job -> the server that leads it ('': none), and in which
+//                             epoch
+//   evenpack_profile_changes  how often cost profiles were changed
+//   evenpack_places           a view: job's name -> who leads it, and where that is
 //
-// Every row but those of the last two has a checksum over itself: stored_row.h.
+// Every row of jobs and profiles has a checksum over itself: stored_row.h.
 //
-// A server leads a job while the lease names it; it may be replaced once it has not
-// been heard of until its row of evenpack_servers expires, by the database's clock.
-// Whoever takes a lease raises its epoch. Each transaction that writes calls
-// evenpack_fence first, which locks the server's row and the leases until the
-// transaction ends, and refuses it where one of the epochs is another: a server that
-// slept can write nothing, and a lease is not taken from under a transaction that has
-// passed.
+// A server leads a job while the lease names it; others may take it once the server has
+// not been heard of until its row of evenpack_servers expires, by the database's clock.
+// Whoever takes or gives a lease raises its epoch. Each transaction that writes calls
+// evenpack_enter first, which locks the server's row and the leases until the
+// transaction ends. It refuses the transaction where one of the epochs is another
+// (EV001): a server that slept can't write what it leads no more, and a lease is not
+// taken from under a transaction that has passed. It refuses it also where the server's
+// connection is not its newest, or its row is gone (EV002): what an old connection left
+// under way can't come late.
 #ifndef EVENPACK_SERVER_STORE_POSTGRESQL_SCHEMA_H_
 #define EVENPACK_SERVER_STORE_POSTGRESQL_SCHEMA_H_
 
+#include <chrono>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -34,12 +40,19 @@
 
 namespace evenpack {
 
-// Of the newest format that this program writes and reads.
-inline constexpr int64_t kPostgresqlFormatVersion = 1;
+// Without a sign of the database for so long a connection counts as lost; above the
+// time that the session lets a statement take.
+inline constexpr std::chrono::milliseconds kPostgresqlPatience{8000};
 
-// Makes commits of the connection durable and its statements bounded in time, and
-// creates the tables. FAILED_PRECONDITION: the tables are another program's, or of a
-// newer format.
+// Of the newest format that this program writes and reads.
+inline constexpr int64_t kPostgresqlFormatVersion = 2;
+
+// Makes commits of the connection durable and its statements bounded in time.
+absl::Status SetUpPostgresqlSession(PostgresqlConnection& connection);
+
+// Besides, creates the tables, or brings those of an older format to this one: servers
+// of that can write nothing from then on. FAILED_PRECONDITION: the tables are another
+// program's, or of a newer format.
 absl::Status PreparePostgresql(PostgresqlConnection& connection);
 
 }  // namespace evenpack

@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <random>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
 #include "server/store/postgresql_load.h"
+#include "server/store/postgresql_places.h"
 #include "server/store/postgresql_schema.h"
+#include "server/store/postgresql_transaction.h"
+#include "server/store/stored_row.h"
 #include "server/store/write_check.h"
 
 namespace evenpack {
@@ -19,12 +24,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Without a sign of the database; above the time that it may take for a statement.
-constexpr milliseconds kPatience{8000};
-// Between renewals: a third of what a lease lasts (postgresql_lead.cc).
-constexpr milliseconds kRenewal{1000};
-// Between looks of one that waits to lead.
-constexpr milliseconds kLook{250};
 // Between attempts to connect: doubled from the first to the last.
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{900};
@@ -43,16 +42,13 @@ std::string NewServerName() {
                       absl::Hex(random(), absl::kZeroPad8));
 }
 
-absl::Status AnotherLeads() {
-  return absl::AbortedError("store: another server leads");
-}
-
 absl::Status NotConnected() {
   return absl::UnavailableError("store: the database can't be reached");
 }
 
-milliseconds NextRetry(milliseconds last) {
-  return last >= kRenewal ? kFirstRetry : std::min(2 * last, kLastRetry);
+absl::Status NotHandedOver(const std::string& job, std::string_view why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("job: '", job, "' is not handed over: ", std::string(why)));
 }
 
 uint64_t BytesWritten(std::span<const StoreWrite> writes) {
@@ -69,14 +65,17 @@ uint64_t BytesWritten(std::span<const StoreWrite> writes) {
 
 }  // namespace
 
-PostgresqlStore::PostgresqlStore(std::string target)
-    : target_(std::move(target)), lead_(NewServerName()) {}
+PostgresqlStore::PostgresqlStore(const std::string& target, const LeaseTiming& timing)
+    : timing_(timing),
+      server_(NewServerName()),
+      reader_(target, kPostgresqlPatience),
+      member_(server_, target, timing) {}
 
 PostgresqlStore::~PostgresqlStore() { StepDown(); }
 
 absl::StatusOr<std::unique_ptr<PostgresqlStore>> PostgresqlStore::Open(
-    const std::string& target) {
-  std::unique_ptr<PostgresqlStore> store(new PostgresqlStore(target));
+    const std::string& target, const LeaseTiming& timing) {
+  std::unique_ptr<PostgresqlStore> store(new PostgresqlStore(target, timing));
   MutexLock lock(store->mutex_);
   absl::Status status = store->Connect();
   if (!status.ok()) return status;
@@ -84,61 +83,43 @@ absl::StatusOr<std::unique_ptr<PostgresqlStore>> PostgresqlStore::Open(
 }
 
 absl::Status PostgresqlStore::Connect() {
-  connection_.reset();
-  absl::StatusOr<PostgresqlConnection> connection =
-      PostgresqlConnection::Open(target_, kPatience);
-  if (!connection.ok()) return connection.status();
-  absl::Status status = PreparePostgresql(*connection);
-  if (!status.ok()) return status;
-  if (leads_) {
-    const absl::StatusOr<bool> joined = lead_.Rejoin(*connection);
-    if (!joined.ok()) return joined.status();
-    if (!*joined) lost_ = AnotherLeads();
-  }
-  connection_ = *std::move(connection);
-  if (!leads_) return absl::OkStatus();
-  if (!lost_.ok()) return lost_;
-  status = FindJobs();
-  if (!status.ok()) {
-    connection_.reset();
-    return status;
-  }
+  absl::Status status = member_.Connect();
+  if (!member_.lost().ok()) return Noted(std::move(status));
+  if (!status.ok() || !member_.lead().joined()) return status;
+  reader_.Renew();
+  ++reconnections_;
   down_ = false;
+  LookSoon();
   return absl::OkStatus();
 }
 
-absl::Status PostgresqlStore::Lead(const LeadTerms& terms) {
-  bool waits = false;
-  while (true) {
-    const absl::StatusOr<bool> leads = TryLead();
-    if (leads.ok() && *leads) break;
-    if (!leads.ok() && !absl::IsUnavailable(leads.status())) return leads.status();
-    if (!waits) {
-      Log(LogLevel::kInfo, "waiting to lead",
-          {{"because", leads.ok() ? "another server leads"
-                                  : std::string(leads.status().message())}});
+absl::Status PostgresqlStore::Join(const std::string& address, LeadListener& listener) {
+  listener_ = &listener;
+  {
+    MutexLock lock(mutex_);
+    if (!member_.connected()) {
+      if (absl::Status status = Connect(); !status.ok()) return status;
     }
-    waits = true;
-    if (!terms.pause(kLook)) return absl::CancelledError("store: not led");
+    if (absl::Status status = member_.Join(address); !status.ok()) {
+      return Failed(std::move(status));
+    }
+    down_ = false;
+    look_soon_ = true;
+    // Where it fails the size is told once more is written.
+    Measure().IgnoreError();
   }
-  keeper_ = std::thread([this, terms] { Keep(terms); });
+  keeper_ = std::thread([this] { Keep(); });
+  MutexLock lock(mutex_);
+  while (!looked_ && !released_) changed_.Wait(mutex_);
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> PostgresqlStore::TryLead() {
+absl::Status PostgresqlStore::Leave() {
   MutexLock lock(mutex_);
-  if (!connection_.has_value()) {
-    if (absl::Status status = Connect(); !status.ok()) return status;
-  }
-  const absl::StatusOr<bool> taken = lead_.TryTake(*connection_);
-  if (!taken.ok()) return Failed(taken.status());
-  if (!*taken) return false;
-  absl::Status status = FindJobs();
-  if (status.ok()) status = Measure();
-  if (!status.ok()) return Failed(std::move(status));
-  leads_ = true;
-  down_ = false;
-  return true;
+  member_.LeaveLater();
+  if (absl::Status status = CheckJoined(); !status.ok()) return status;
+  absl::Status status = member_.Leave();
+  return status.ok() ? status : Failed(std::move(status));
 }
 
 void PostgresqlStore::StepDown() {
@@ -149,73 +130,90 @@ void PostgresqlStore::StepDown() {
   }
   changed_.SignalAll();
   if (keeper_.joinable()) keeper_.join();
+  reader_.Close();
   MutexLock lock(mutex_);
-  if (connection_.has_value() && !connection_->broken() && lost_.ok()) {
-    lead_.Release(*connection_).IgnoreError();
-  }
-  leads_ = false;
-  connection_.reset();
+  member_.Release();
 }
 
-void PostgresqlStore::Keep(const LeadTerms& terms) {
-  milliseconds pause = kRenewal;
+void PostgresqlStore::Keep() {
+  milliseconds pause{0};
+  milliseconds retry = kFirstRetry;
   while (true) {
-    MutexLock lock(mutex_);
-    if (!released_ && lost_.ok()) changed_.WaitFor(mutex_, pause);
-    if (released_) return;
-    if (lost_.ok()) {
-      const bool was_down = down_;
-      const absl::Status status = KeepOnce();
-      pause = status.ok() ? kRenewal : NextRetry(pause);
-      if (status.ok() && was_down) Log(LogLevel::kInfo, "database reached again");
+    LeadNews news;
+    absl::Status lost;
+    {
+      MutexLock lock(mutex_);
+      if (!released_ && !look_soon_) changed_.WaitFor(mutex_, pause);
+      if (released_) return;
+      const absl::Status status = KeepOnce(news);
+      pause = status.ok() ? timing_.look : retry;
+      retry = status.ok() ? kFirstRetry : std::min(2 * retry, kLastRetry);
+      look_soon_ = false;
+      lost = member_.lost();
     }
-    if (lost_.ok()) continue;
-    Log(LogLevel::kError, "lead lost", {{"because", std::string(lost_.message())}});
-    break;
+    Tell(news);
+    if (!lost.ok()) {
+      Log(LogLevel::kError, "lead lost", {{"because", std::string(lost.message())}});
+      listener_->OnLostAll(lost);
+    }
+    MutexLock lock(mutex_);
+    looked_ = true;
+    changed_.SignalAll();
+    if (!lost.ok()) return;
   }
-  if (terms.lost != nullptr) terms.lost();
 }
 
-absl::Status PostgresqlStore::KeepOnce() {
-  if (!connection_.has_value() || down_) return Connect();
-  absl::Status status = lead_.Renew(*connection_);
-  return status.ok() ? status : Failed(std::move(status));
+absl::Status PostgresqlStore::KeepOnce(LeadNews& news) {
+  if (!member_.lost().ok()) return member_.lost();
+  if (!member_.connected()) {
+    if (absl::Status status = Connect(); !status.ok()) return status;
+    Log(LogLevel::kInfo, "database reached again");
+  }
+  absl::Status status = member_.Look(news);
+  return status.ok() ? status : Noted(std::move(status));
 }
 
-absl::Status PostgresqlStore::CheckLead() const {
-  if (!lost_.ok()) return lost_;
-  if (!leads_ || down_ || !connection_.has_value()) return NotConnected();
+void PostgresqlStore::Tell(const LeadNews& news) {
+  if (!news.lost.empty() || !news.taken.empty()) {
+    Log(LogLevel::kInfo, "jobs moved",
+        {{"lost", absl::StrCat(news.lost.size())},
+         {"taken", absl::StrCat(news.taken.size())}});
+  }
+  for (const std::string& job : news.lost) listener_->OnLost(job);
+  for (const std::string& job : news.taken) listener_->OnTaken(job);
+  for (const std::string& job : news.to_give) listener_->OnAskedToGive(job);
+  if (news.profiles) listener_->OnProfilesChanged();
+}
+
+absl::Status PostgresqlStore::CheckJoined() const {
+  if (!member_.lost().ok()) return member_.lost();
+  if (!member_.connected() || !member_.lead().joined() || released_) {
+    return NotConnected();
+  }
   return absl::OkStatus();
 }
 
 absl::Status PostgresqlStore::Failed(absl::Status status) {
-  if (absl::IsAborted(status)) {
-    lost_ = status;
-    down_ = true;
-    changed_.SignalAll();
-  } else if (connection_.has_value() && connection_->broken()) {
-    Log(LogLevel::kWarning, "database lost",
-        {{"error", std::string(status.message())}});
-    connection_.reset();
-    down_ = true;
-    changed_.SignalAll();
-  }
+  return Noted(member_.Failed(std::move(status)));
+}
+
+absl::Status PostgresqlStore::Noted(absl::Status status) {
+  if (!member_.connected() || !member_.lost().ok()) down_ = true;
+  if (down_ || absl::IsAborted(status)) LookSoon();
   return status;
 }
 
-absl::Status PostgresqlStore::FindJobs() {
-  absl::StatusOr<PostgresqlJobs> jobs = LoadJobs(*connection_);
-  if (!jobs.ok()) return jobs.status();
-  jobs_ = *std::move(jobs);
-  return absl::OkStatus();
+void PostgresqlStore::LookSoon() {
+  look_soon_ = true;
+  changed_.SignalAll();
 }
 
 absl::Status PostgresqlStore::Measure() {
-  const absl::StatusOr<PostgresqlRows> size = connection_->Ask(
+  const absl::StatusOr<PostgresqlRows> size = member_.connection().Ask(
       "SELECT sum(pg_total_relation_size(each))::bigint FROM unnest(ARRAY["
       "'evenpack_jobs', 'evenpack_snapshots', 'evenpack_records', "
       "'evenpack_profiles', 'evenpack_tokens']::regclass[]) AS each");
-  if (!size.ok()) return size.status();
+  if (!size.ok()) return Failed(size.status());
   size_ = static_cast<uint64_t>(size->Integer(0, 0));
   unmeasured_bytes_ = 0;
   return absl::OkStatus();
@@ -224,52 +222,64 @@ absl::Status PostgresqlStore::Measure() {
 absl::StatusOr<std::vector<int64_t>> PostgresqlStore::NewIds(size_t count) {
   std::vector<int64_t> ids;
   if (count == 0) return ids;
-  const absl::StatusOr<PostgresqlRows> rows = connection_->Ask(
+  const absl::StatusOr<PostgresqlRows> rows = member_.connection().Ask(
       "SELECT nextval('evenpack_job_ids') FROM generate_series(1, $1::bigint)",
       PostgresqlValues().Add(static_cast<int64_t>(count)));
-  if (!rows.ok()) return rows.status();
+  if (!rows.ok()) return Failed(rows.status());
   for (int row = 0; row < rows->size(); ++row) ids.push_back(rows->Integer(row, 0));
   // Taken from the back.
   std::reverse(ids.begin(), ids.end());
   return ids;
 }
 
+absl::Status PostgresqlStore::CheckLedWrites(std::span<const StoreWrite> writes) {
+  std::string unknown;
+  // The lock is held while the function below runs, which the compiler can't see.
+  const LedJobs* const led = &member_.led();
+  absl::Status status = CheckWrites(
+      writes, [led, &unknown](const std::string& name) -> std::optional<uint64_t> {
+        const PostgresqlJob* const job = led->Writable(name);
+        if (job != nullptr) return job->records;
+        unknown = name;
+        return std::nullopt;
+      });
+  if (!absl::IsNotFound(status)) return status;
+  const absl::StatusOr<JobPlace> place =
+      FindPlace(server_, unknown, member_.connection());
+  if (absl::IsNotFound(place.status())) return status;
+  if (!place.ok()) return Failed(place.status());
+  return absl::AbortedError("store: another server leads");
+}
+
 absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   if (writes.empty()) return absl::OkStatus();
   MutexLock lock(mutex_);
-  absl::Status status = CheckLead();
-  if (!status.ok()) return status;
-  // The lock is held while the function below runs, which the compiler can't see.
-  const PostgresqlJobs* const jobs = &jobs_;
-  status =
-      CheckWrites(writes, [jobs](const std::string& name) -> std::optional<uint64_t> {
-        const auto found = jobs->find(name);
-        if (found == jobs->end()) return std::nullopt;
-        return found->second.records;
-      });
+  absl::Status status = CheckJoined();
+  if (status.ok()) status = CheckLedWrites(writes);
   if (!status.ok()) return status;
   absl::StatusOr<std::vector<int64_t>> ids =
       NewIds(PostgresqlTransaction::JobsMade(writes));
-  if (!ids.ok()) return Failed(ids.status());
-  PostgresqlTransaction transaction(jobs_, *std::move(ids));
+  if (!ids.ok()) return ids.status();
+  PostgresqlTransaction transaction(server_, member_.led(), *std::move(ids));
   status = transaction.Add(writes);
   if (!status.ok()) return status;
-  const int64_t number = transaction.Queue(lead_, *connection_);
-  status = connection_->Exchange().status();
-  if (!status.ok() && connection_->broken()) {
+  const int64_t number = transaction.Queue(member_.lead(), member_.connection());
+  status = member_.connection().Exchange().status();
+  if (status.ok()) {
+    transaction.Apply(member_.led());
+  } else if (member_.connection().broken()) {
     const absl::StatusOr<bool> stands = Resolve(number, status);
     if (!stands.ok()) return stands.status();
+    if (!*stands) return status;
     // The jobs were read anew with the connection.
-    return *stands ? absl::OkStatus() : status;
-  }
-  if (!status.ok()) {
-    connection_->Run("ROLLBACK").IgnoreError();
+    transaction.Settle(member_.led());
+  } else {
     return Failed(std::move(status));
   }
-  transaction.Apply(lead_, jobs_);
+  if (transaction.changes_profiles()) member_.ChangedProfiles();
   unmeasured_bytes_ += BytesWritten(writes);
   // The commit stands, whatever becomes of this.
-  if (unmeasured_bytes_ >= kBytesBetweenMeasures) Failed(Measure()).IgnoreError();
+  if (unmeasured_bytes_ >= kBytesBetweenMeasures) Measure().IgnoreError();
   return absl::OkStatus();
 }
 
@@ -280,13 +290,15 @@ absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number, absl::Status lost)
   milliseconds pause = kFirstRetry;
   while (true) {
     absl::Status status = Connect();
-    if (connection_.has_value()) {
-      const absl::StatusOr<bool> stands = lead_.IsCommitted(number, *connection_);
+    if (!member_.lost().ok()) return member_.lost();
+    if (member_.connected()) {
+      const absl::StatusOr<bool> stands =
+          member_.lead().IsCommitted(number, member_.connection());
       if (stands.ok()) return stands;
       status = Failed(stands.status());
     }
     if (clock.Now() >= end) {
-      return Failed(absl::AbortedError(
+      return Noted(member_.Lose(
           absl::StrCat("store: whether the last commit stands is not known: ",
                        std::string(status.message()))));
     }
@@ -296,33 +308,126 @@ absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number, absl::Status lost)
   }
 }
 
+absl::StatusOr<std::string> PostgresqlStore::HandOver(const std::string& job) {
+  MutexLock lock(mutex_);
+  // Whatever becomes of it, it may be asked for again.
+  member_.led().Keep(job);
+  if (absl::Status status = CheckJoined(); !status.ok()) return status;
+  const auto found = member_.led().jobs().find(job);
+  if (found == member_.led().jobs().end()) {
+    return NotHandedOver(job, "this server doesn't lead it");
+  }
+  const auto [id, epoch] = std::pair(found->second.id, found->second.epoch);
+  PostgresqlConnection& connection = member_.connection();
+  connection.Queue("BEGIN");
+  const int64_t number = member_.lead().QueueEnter({{id, epoch}}, connection);
+  member_.lead().QueueGive(id, connection);
+  PostgresqlLead::QueueCommit(connection);
+  const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection.Exchange();
+  if (!rows.ok() && connection.broken()) {
+    return ResolveHandOver(job, number, rows.status());
+  }
+  if (!rows.ok()) {
+    absl::Status status = Failed(rows.status());
+    if (!absl::IsAborted(status) || !member_.lost().ok()) return status;
+    return NotHandedOver(job, "this server doesn't lead it");
+  }
+  const PostgresqlRows& taker = (*rows)[2];
+  if (taker.size() == 0) return NotHandedOver(job, "no other server takes jobs");
+  member_.led().Remove(job);
+  if (member_.led().asked() == 0) LookSoon();
+  return std::string(taker.Bytes(0, 0));
+}
+
+absl::StatusOr<std::string> PostgresqlStore::ResolveHandOver(const std::string& name,
+                                                             int64_t number,
+                                                             absl::Status lost) {
+  const absl::StatusOr<bool> stands = Resolve(number, lost);
+  if (!stands.ok()) return stands.status();
+  if (!*stands) return lost;
+  // What this server leads was read anew.
+  if (member_.led().jobs().contains(name)) {
+    return NotHandedOver(name, "no other server takes jobs");
+  }
+  member_.led().Settle(name, std::nullopt);
+  const absl::StatusOr<JobPlace> place = FindPlace(server_, name, member_.connection());
+  if (!place.ok() && !absl::IsNotFound(place.status())) {
+    Failed(place.status()).IgnoreError();
+  }
+  return place.ok() ? place->address : "";
+}
+
+absl::Status PostgresqlStore::Read(
+    absl::FunctionRef<absl::Status(PostgresqlConnection&)> read) {
+  if (down_) return NotConnected();
+  return reader_.Read(read);
+}
+
+absl::StatusOr<JobPlace> PostgresqlStore::Locate(const std::string& job) {
+  absl::StatusOr<JobPlace> place;
+  absl::Status status = Read([&](PostgresqlConnection& connection) {
+    place = FindPlace(server_, job, connection);
+    return place.status();
+  });
+  if (!status.ok()) return status;
+  return place;
+}
+
+absl::StatusOr<std::vector<JobPlace>> PostgresqlStore::Places(const std::string& after,
+                                                              size_t most) {
+  absl::StatusOr<std::vector<JobPlace>> places;
+  absl::Status status = Read([&](PostgresqlConnection& connection) {
+    places = FindPlaces(server_, after, most, connection);
+    return places.status();
+  });
+  if (!status.ok()) return status;
+  return places;
+}
+
 absl::StatusOr<std::vector<std::string>> PostgresqlStore::Jobs() {
   MutexLock lock(mutex_);
-  if (absl::Status status = CheckLead(); !status.ok()) return status;
+  if (absl::Status status = CheckJoined(); !status.ok()) return status;
   std::vector<std::string> names;
-  for (const auto& [name, job] : jobs_) names.push_back(name);
+  for (const auto& [name, job] : member_.led().jobs()) names.push_back(name);
   return names;
 }
 
-absl::StatusOr<StoredJob> PostgresqlStore::Load(const std::string& job) {
-  // Without waiting for a commit that waits for the database.
-  if (down_) return NotConnected();
+std::pair<int, uint64_t> PostgresqlStore::BeforeRead(const std::string& job) {
   MutexLock lock(mutex_);
-  if (absl::Status status = CheckLead(); !status.ok()) return status;
-  const auto found = jobs_.find(job);
-  if (found == jobs_.end()) {
-    return absl::NotFoundError(absl::StrCat("job: '", job, "' is not in the store"));
+  const auto found = member_.led().jobs().find(job);
+  const bool leads = found != member_.led().jobs().end();
+  return {reconnections_, leads ? found->second.records : 0};
+}
+
+absl::StatusOr<StoredJob> PostgresqlStore::Load(const std::string& job) {
+  if (down_) return NotConnected();
+  const auto [reconnections, least] = BeforeRead(job);
+  absl::StatusOr<LoadedJob> loaded;
+  absl::Status status = Read([&](PostgresqlConnection& connection) {
+    loaded = LoadJob(server_, job, connection);
+    return loaded.status();
+  });
+  if (!status.ok()) return status;
+  MutexLock lock(mutex_);
+  // It may have been read from a database that another has replaced.
+  if (reconnections != reconnections_) return NotConnected();
+  if (!member_.led().SetLoaded(job, loaded->id, loaded->epoch)) {
+    return absl::AbortedError("store: another server leads");
   }
-  absl::StatusOr<StoredJob> stored = LoadJob(job, found->second, *connection_);
-  if (!stored.ok()) return Failed(stored.status());
-  return stored;
+  if (!loaded->job.ok()) return loaded->job.status();
+  const uint64_t records = loaded->job->snapshot_records + loaded->job->records.size();
+  if (records >= least) return std::move(loaded->job);
+  return DamagedRow(
+      absl::StrCat("the records of job '", job, "' from ", records, " on are missing"));
 }
 
 absl::StatusOr<StoredProfiles> PostgresqlStore::Profiles() {
-  MutexLock lock(mutex_);
-  if (absl::Status status = CheckLead(); !status.ok()) return status;
-  absl::StatusOr<StoredProfiles> profiles = LoadProfiles(*connection_);
-  if (!profiles.ok()) return Failed(profiles.status());
+  absl::StatusOr<StoredProfiles> profiles;
+  absl::Status status = Read([&](PostgresqlConnection& connection) {
+    profiles = LoadProfiles(connection);
+    return profiles.status();
+  });
+  if (!status.ok()) return status;
   return profiles;
 }
 

@@ -1,54 +1,62 @@
-// Jobs and cost profiles in a PostgreSQL database that several servers may share: one
-// of them leads, and another does when it is gone. What Commit returned OK for survives
-// a crash of the server and what the database itself survives. docs/reliability.md says
-// against what else.
+// Jobs and cost profiles in a PostgreSQL database that several servers may share, each
+// of which leads some of the jobs. What Commit returned OK for survives a crash of the
+// server and what the database itself survives. docs/reliability.md says against what
+// else.
 //
 //   auto store = PostgresqlStore::Open("host=db dbname=evenpack");
-//   (*store)->Lead(terms);  // returns once no other server leads
+//   (*store)->Join("packing-0:7070", listener);  // told of the first jobs by now
 //
-// A thread of its own renews the lease and connects again when the connection is lost;
-// until then everything is refused at once. A commit whose answer was lost with the
-// connection waits for the next one, and asks; a server that can't learn it leads no
-// more, as if another did, since what it holds of its jobs may be behind the database.
+// A thread of its own, the keeper, renews the lease, looks whether jobs have moved or
+// should, and connects again when the connection is lost; until then everything is
+// refused at once. A commit whose answer was lost with the connection waits for the
+// next one, and asks; a server that can't learn it leads nothing more, since what it
+// holds of its jobs may be behind the database.
 #ifndef EVENPACK_SERVER_STORE_POSTGRESQL_STORE_H_
 #define EVENPACK_SERVER_STORE_POSTGRESQL_STORE_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/runtime/mutex.h"
+#include "server/store/led_jobs.h"
 #include "server/store/postgresql_connection.h"
-#include "server/store/postgresql_lead.h"
-#include "server/store/postgresql_transaction.h"
-#include "server/store/state_store.h"
+#include "server/store/postgresql_member.h"
+#include "server/store/postgresql_reader.h"
+#include "server/store/shared_store.h"
 
 namespace evenpack {
 
-// Thread-safe; one connection.
-class PostgresqlStore final : public StateStore {
+// Thread-safe; a connection for what is written, and one for what is read.
+class PostgresqlStore final : public SharedStore {
  public:
   // `target`: as PostgresqlTarget gives it. Creates the tables where there are none.
   // UNAVAILABLE: the database can't be reached. FAILED_PRECONDITION: its tables are of
   // another program or a newer format.
   static absl::StatusOr<std::unique_ptr<PostgresqlStore>> Open(
-      const std::string& target);
+      const std::string& target, const LeaseTiming& timing = {});
   // Releases.
   ~PostgresqlStore() override;
 
-  absl::Status Lead(const LeadTerms& terms) override;
+  SharedStore* Shared() override { return this; }
+  absl::Status Join(const std::string& address, LeadListener& listener) override;
+  absl::Status Leave() override;
+  absl::StatusOr<std::string> HandOver(const std::string& job) override;
+  absl::StatusOr<JobPlace> Locate(const std::string& job) override;
+  absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
+                                               size_t most) override;
   void StepDown() override;
 
   // RESOURCE_EXHAUSTED: the database's disk is full. UNAVAILABLE: it can't be reached,
-  // or whether the writes are stored can't be learned. ABORTED: another server leads.
+  // or whether the writes are stored can't be learned.
   absl::Status Commit(std::span<const StoreWrite> writes) override;
   bool CommitWaits() const override { return true; }
   absl::StatusOr<std::vector<std::string>> Jobs() override;
@@ -59,44 +67,58 @@ class PostgresqlStore final : public StateStore {
   uint64_t SizeBytes() const override { return size_; }
 
  private:
-  explicit PostgresqlStore(std::string target);
+  PostgresqlStore(const std::string& target, const LeaseTiming& timing);
 
-  // False: another leads.
-  absl::StatusOr<bool> TryLead();
-  // A connection that is set up, and of one that leads the lease taken anew.
+  // OK where there is a connection of one that has joined.
+  absl::Status CheckJoined() const EVENPACK_REQUIRES(mutex_);
   absl::Status Connect() EVENPACK_REQUIRES(mutex_);
-  // OK where there is a connection of one that leads.
-  absl::Status CheckLead() const EVENPACK_REQUIRES(mutex_);
-  // Notes what a failed call means for all that follow.
+  // As PostgresqlMember's, and Noted.
   absl::Status Failed(absl::Status status) EVENPACK_REQUIRES(mutex_);
-  absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
+  // After a failure that member_ knows of: lets the keeper see to it.
+  absl::Status Noted(absl::Status status) EVENPACK_REQUIRES(mutex_);
+  void LookSoon() EVENPACK_REQUIRES(mutex_);
   absl::Status Measure() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<std::vector<int64_t>> NewIds(size_t count) EVENPACK_REQUIRES(mutex_);
+  // The rules of all stores, and that this server leads what is written.
+  absl::Status CheckLedWrites(std::span<const StoreWrite> writes)
+      EVENPACK_REQUIRES(mutex_);
   // Whether a transaction stands whose answer was `lost`.
   absl::StatusOr<bool> Resolve(int64_t number, absl::Status lost)
       EVENPACK_REQUIRES(mutex_);
+  // HandOver's answer where its own was lost.
+  absl::StatusOr<std::string> ResolveHandOver(const std::string& name, int64_t number,
+                                              absl::Status lost)
+      EVENPACK_REQUIRES(mutex_);
+  // On the connection for reads, unless the database is known to be away.
+  absl::Status Read(absl::FunctionRef<absl::Status(PostgresqlConnection&)> read);
+  // How often the store has connected anew, and the records that the job then had.
+  std::pair<int, uint64_t> BeforeRead(const std::string& job);
   // The keeper's thread.
-  void Keep(const LeadTerms& terms);
-  absl::Status KeepOnce() EVENPACK_REQUIRES(mutex_);
+  void Keep();
+  absl::Status KeepOnce(LeadNews& news) EVENPACK_REQUIRES(mutex_);
+  void Tell(const LeadNews& news);
 
-  const std::string target_;
-
+  const LeaseTiming timing_;
+  // This server's name among those that share the store.
+  const std::string server_;
   // Known without the lock, which a commit may hold for long: the connection is lost,
-  // or there is no lead.
+  // or nothing is led.
   std::atomic<bool> down_ = true;
   std::atomic<uint64_t> size_ = 0;
+  PostgresqlReader reader_;
+  // From Join on.
+  LeadListener* listener_ = nullptr;
 
   Mutex mutex_;
   CondVar changed_;
-  std::optional<PostgresqlConnection> connection_ EVENPACK_GUARDED_BY(mutex_);
-  PostgresqlLead lead_ EVENPACK_GUARDED_BY(mutex_);
-  PostgresqlJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
-  bool leads_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // Why this server can't lead any more, for good; OK: it can.
-  absl::Status lost_ EVENPACK_GUARDED_BY(mutex_);
+  PostgresqlMember member_ EVENPACK_GUARDED_BY(mutex_);
+  int reconnections_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool released_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Written since the tables were measured.
   uint64_t unmeasured_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // The keeper doesn't wait for the next look; and has finished its first.
+  bool look_soon_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool looked_ EVENPACK_GUARDED_BY(mutex_) = false;
 
   std::thread keeper_;  // last, since it uses the others
 };

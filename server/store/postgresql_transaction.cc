@@ -10,6 +10,8 @@ namespace {
 
 // Of records in one statement, at most about so many.
 constexpr size_t kMostBytes = 8 << 20;
+// That evenpack_make gives a job (postgresql_schema.cc).
+constexpr int64_t kFirstEpoch = 1;
 
 }  // namespace
 
@@ -34,38 +36,43 @@ absl::Status PostgresqlTransaction::Add(std::span<const StoreWrite> writes) {
 int64_t PostgresqlTransaction::Queue(PostgresqlLead& lead,
                                      PostgresqlConnection& connection) {
   connection.Queue("BEGIN");
-  const int64_t number = lead.QueueFence(led_, connection);
-  for (const int64_t job : removed_) PostgresqlLead::QueueRemove(job, connection);
-  for (const int64_t job : made_) lead.QueueAdd(job, connection);
+  const int64_t number = lead.QueueEnter(led_, connection);
   for (Statement& statement : statements_) {
     connection.Queue(statement.text, std::move(statement.values));
   }
-  connection.Queue("COMMIT");
+  PostgresqlLead::QueueCommit(connection);
   return number;
 }
 
-void PostgresqlTransaction::Apply(PostgresqlLead& lead, PostgresqlJobs& jobs) const {
-  for (const int64_t job : made_) lead.Added(job);
-  for (const int64_t job : removed_) lead.Removed(job);
+void PostgresqlTransaction::Apply(LedJobs& jobs) const {
   for (const auto& [name, job] : written_) {
     if (job.has_value()) {
-      jobs[name] = *job;
+      jobs.Set(name, *job);
     } else {
-      jobs.erase(name);
+      jobs.Remove(name);
     }
   }
+}
+
+void PostgresqlTransaction::Settle(LedJobs& jobs) const {
+  for (const auto& [name, job] : written_) jobs.Settle(name, job);
 }
 
 std::optional<PostgresqlJob>& PostgresqlTransaction::ToWrite(const std::string& job) {
   const auto found = written_.find(job);
   if (found != written_.end()) return found->second;
   std::optional<PostgresqlJob>& written = written_[job];
-  const auto known = jobs_.find(job);
-  if (known != jobs_.end()) {
-    written = known->second;
-    led_.insert(known->second.id);
+  if (const PostgresqlJob* const known = jobs_.Writable(job); known != nullptr) {
+    written = *known;
+    led_[known->id] = known->epoch;
   }
   return written;
+}
+
+void PostgresqlTransaction::ChangeProfiles() {
+  if (changes_profiles_) return;
+  changes_profiles_ = true;
+  AddStatement("UPDATE evenpack_profile_changes SET version = version + 1", {});
 }
 
 void PostgresqlTransaction::AddStatement(std::string_view text,
@@ -95,10 +102,9 @@ absl::Status PostgresqlTransaction::Write(const AppendRecord& write) {
     const int64_t id = ids_.back();
     ids_.pop_back();
     job.emplace().id = id;
-    led_.insert(PostgresqlLead::kRoot);
-    made_.push_back(id);
-    AddStatement("INSERT INTO evenpack_jobs VALUES ($1::bigint, $2::text, $3::bytea)",
-                 PostgresqlValues().Add(id).Add(write.job).Add(
+    job->epoch = kFirstEpoch;
+    AddStatement("SELECT evenpack_make($1::text, $2::bigint, $3::text, $4::bytea)",
+                 PostgresqlValues().Add(server_).Add(id).Add(write.job).Add(
                      RowChecksum(kJobsTable, id, 0, write.job)));
   }
   if (!job->damage.ok()) return job->damage;
@@ -137,7 +143,6 @@ absl::Status PostgresqlTransaction::Write(const WriteSnapshot& write) {
 // Also of a damaged job: then its name is free again.
 absl::Status PostgresqlTransaction::Write(const RemoveJob& write) {
   std::optional<PostgresqlJob>& job = ToWrite(write.job);
-  led_.insert(PostgresqlLead::kRoot);
   const int64_t id = job->id;
   AddStatement("DELETE FROM evenpack_jobs WHERE id = $1::bigint",
                PostgresqlValues().Add(id));
@@ -148,13 +153,8 @@ absl::Status PostgresqlTransaction::Write(const RemoveJob& write) {
       PostgresqlValues().Add(RecordPlace(id, 0)).Add(RecordPlace(id + 1, 0)));
   AddStatement("DELETE FROM evenpack_tokens WHERE job = $1::bigint",
                PostgresqlValues().Add(id));
-  // One that this very commit makes has no lease yet.
-  const auto made = std::find(made_.begin(), made_.end(), id);
-  if (made == made_.end()) {
-    removed_.push_back(id);
-  } else {
-    made_.erase(made);
-  }
+  AddStatement("DELETE FROM evenpack_leases WHERE job = $1::bigint",
+               PostgresqlValues().Add(id));
   job.reset();
   return absl::OkStatus();
 }
@@ -191,7 +191,7 @@ absl::Status PostgresqlTransaction::Write(const DropTokens& write) {
 }
 
 absl::Status PostgresqlTransaction::Write(const WriteProfile& write) {
-  led_.insert(PostgresqlLead::kRoot);
+  ChangeProfiles();
   AddStatement(
       "INSERT INTO evenpack_profiles VALUES ($1::text, $2::bytea, $3::bytea) "
       "ON CONFLICT (name) "
@@ -204,7 +204,7 @@ absl::Status PostgresqlTransaction::Write(const WriteProfile& write) {
 }
 
 absl::Status PostgresqlTransaction::Write(const RemoveProfile& write) {
-  led_.insert(PostgresqlLead::kRoot);
+  ChangeProfiles();
   AddStatement("DELETE FROM evenpack_profiles WHERE name = $1::text",
                PostgresqlValues().Add(write.profile));
   return absl::OkStatus();

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,27 +13,21 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/store/led_jobs.h"
 #include "server/store/postgresql_connection.h"
 #include "server/store/postgresql_lead.h"
 #include "server/store/state_store.h"
 
 namespace evenpack {
 
-// A job of the store.
-struct PostgresqlJob {
-  int64_t id = 0;
-  uint64_t records = 0;
-  // Why nothing of it can be read or written.
-  absl::Status damage;
-};
-using PostgresqlJobs = std::map<std::string, PostgresqlJob>;
-
 // Not thread-safe. Add all writes, then Queue.
 class PostgresqlTransaction {
  public:
-  // `jobs`, which outlives it: as the store has them. `ids`: for jobs that are made.
-  PostgresqlTransaction(const PostgresqlJobs& jobs, std::vector<int64_t> ids)
-      : jobs_(jobs), ids_(std::move(ids)) {}
+  // `server`: who makes jobs. `jobs`, which outlives it: those that it leads. `ids`:
+  // for jobs that are made.
+  PostgresqlTransaction(std::string server, const LedJobs& jobs,
+                        std::vector<int64_t> ids)
+      : server_(std::move(server)), jobs_(jobs), ids_(std::move(ids)) {}
 
   // How many jobs the writes make.
   static size_t JobsMade(std::span<const StoreWrite> writes);
@@ -43,9 +36,15 @@ class PostgresqlTransaction {
   // job's damage where it is damaged.
   absl::Status Add(std::span<const StoreWrite> writes);
   // From BEGIN to COMMIT; returns the transaction's number, as PostgresqlLead has it.
+  // ABORTED then: another server leads one of the jobs. ALREADY_EXISTS: a job that is
+  // made is there.
   int64_t Queue(PostgresqlLead& lead, PostgresqlConnection& connection);
   // Once it stands.
-  void Apply(PostgresqlLead& lead, PostgresqlJobs& jobs) const;
+  void Apply(LedJobs& jobs) const;
+  // Where that was learned from the database, as which the jobs are.
+  void Settle(LedJobs& jobs) const;
+  // It changes cost profiles.
+  bool changes_profiles() const { return changes_profiles_; }
 
  private:
   struct Statement {
@@ -69,18 +68,20 @@ class PostgresqlTransaction {
   absl::Status Write(const RemoveProfile& write);
   // As the writes so far leave it; none where they removed it.
   std::optional<PostgresqlJob>& ToWrite(const std::string& job);
+  // A statement that tells other servers of it, before the first one.
+  void ChangeProfiles();
   void AddStatement(std::string_view text, PostgresqlValues values);
   void AddRecords();
 
-  const PostgresqlJobs& jobs_;
+  const std::string server_;
+  const LedJobs& jobs_;
   std::vector<int64_t> ids_;
   std::map<std::string, std::optional<PostgresqlJob>> written_;
   Records records_;
   std::vector<Statement> statements_;
-  // To be fenced.
-  std::set<int64_t> led_;
-  std::vector<int64_t> made_;
-  std::vector<int64_t> removed_;
+  // Epochs of the jobs that must be led.
+  std::map<int64_t, int64_t> led_;
+  bool changes_profiles_ = false;
 };
 
 }  // namespace evenpack

@@ -3,9 +3,7 @@
 #ifndef EVENPACK_SERVER_STORE_STATE_STORE_H_
 #define EVENPACK_SERVER_STORE_STATE_STORE_H_
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -86,23 +84,17 @@ struct StoredJob {
 // By name: the bytes, or DATA_LOSS where they are damaged.
 using StoredProfiles = std::map<std::string, absl::StatusOr<std::string>>;
 
-// How a process comes to lead a store that several may share, and no longer does.
-struct LeadTerms {
-  // Called while another process leads, to let that time pass. False: give up.
-  std::function<bool(std::chrono::milliseconds)> pause;
-  // Another process leads from now on. Once, from a thread of the store; may be null.
-  std::function<void()> lost;
-};
+class SharedStore;
 
 // Thread-safe.
 class StateStore {
  public:
   virtual ~StateStore() = default;
 
-  // Before anything else: returns once this process alone may write. At once where a
-  // store belongs to its process. CANCELLED: `terms` gave up.
-  virtual absl::Status Lead(const LeadTerms&) { return absl::OkStatus(); }
-  // After everything else: lets another process lead without waiting. What was
+  // This store, where several servers may share it; else null.
+  virtual SharedStore* Shared() { return nullptr; }
+
+  // After everything else: lets other processes lead without waiting. What was
   // committed stands.
   virtual void StepDown() {}
 

@@ -25,6 +25,8 @@ class FileDescriptor {
 
   bool valid() const { return fd_ >= 0; }
   int get() const { return fd_; }
+  // What it was, which is the caller's to close.
+  int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;

@@ -51,7 +51,8 @@ struct Exchanged {
 thread_local Exchanged* current_exchange = nullptr;
 
 HttpRequest Converted(const httplib::Request& request) {
-  return {request.path, request.params, request.get_header_value("If-None-Match")};
+  return {request.path, request.params, request.get_header_value("If-None-Match"),
+          request.get_header_value("Authorization")};
 }
 
 }  // namespace

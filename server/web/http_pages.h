@@ -21,6 +21,8 @@ struct HttpRequest {
   std::multimap<std::string, std::string> query = {};
   // That field of the header; empty where there is none.
   std::string if_none_match = {};
+  // Likewise; of several the first.
+  std::string authorization = {};
 };
 
 struct HttpResponse {

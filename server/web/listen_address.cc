@@ -48,6 +48,13 @@ absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
                       "HOST:PORT or [IPV6]:PORT, with a port of 0 (any) to 65535");
 }
 
+bool IsLoopback(std::string_view host) {
+  if (host == "localhost" || host == "::1") return true;
+  // A name may begin like a number.
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 std::string FormatAddress(const ListenAddress& address) {
   const bool bracketed = address.host.find(':') != std::string::npos;
   return absl::StrCat(bracketed ? "[" : "", address.host, bracketed ? "]" : "", ":",

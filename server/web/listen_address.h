@@ -19,6 +19,9 @@ struct ListenAddress {
 // names http-listen and the text.
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 
+// Whether none but this machine reaches the host: "localhost", ::1, 127.0.0.0/8.
+bool IsLoopback(std::string_view host);
+
 // The other way round.
 std::string FormatAddress(const ListenAddress& address);
 

@@ -80,6 +80,20 @@ absl::StatusOr<ListenAddress> AddressOf(const FileDescriptor& socket) {
   return result;
 }
 
+absl::Status CannotListen(const ListenAddress& wanted) {
+  const std::string reason = std::generic_category().message(errno);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "http-listen: can't listen on ", FormatAddress(wanted), ": ", reason));
+}
+
+void SetPort(const addrinfo& at, uint16_t port) {
+  if (at.ai_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6*>(at.ai_addr)->sin6_port = htons(port);
+  } else {
+    reinterpret_cast<sockaddr_in*>(at.ai_addr)->sin_port = htons(port);
+  }
+}
+
 }  // namespace
 
 Listener::Listener(FileDescriptor socket, ListenAddress address)
@@ -93,14 +107,31 @@ absl::StatusOr<Listener> Listener::Open(const ListenAddress& wanted) {
        at = at->ai_next) {
     socket = ListenAt(*at);
   }
-  if (!socket.valid()) {
-    const std::string reason = std::generic_category().message(errno);
-    return absl::FailedPreconditionError(absl::StrCat(
-        "http-listen: can't listen on ", FormatAddress(wanted), ": ", reason));
-  }
+  if (!socket.valid()) return CannotListen(wanted);
   absl::StatusOr<ListenAddress> address = AddressOf(socket);
   if (!address.ok()) return address.status();
   return Listener(std::move(socket), *std::move(address));
+}
+
+absl::StatusOr<std::vector<Listener>> Listener::OpenAll(const ListenAddress& wanted) {
+  absl::StatusOr<AddressList> addresses = Resolve(wanted);
+  if (!addresses.ok()) return addresses.status();
+  std::vector<Listener> listeners;
+  int error = 0;
+  for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {
+    if (!listeners.empty()) SetPort(*at, listeners.front().address().port);
+    FileDescriptor socket = ListenAt(*at);
+    if (!socket.valid()) {
+      error = errno;
+      continue;
+    }
+    absl::StatusOr<ListenAddress> address = AddressOf(socket);
+    if (!address.ok()) return address.status();
+    listeners.push_back(Listener(std::move(socket), *std::move(address)));
+  }
+  errno = error;
+  if (listeners.empty()) return CannotListen(wanted);
+  return listeners;
 }
 
 FileDescriptor Listener::Accept() {

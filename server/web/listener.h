@@ -2,6 +2,8 @@
 #ifndef EVENPACK_SERVER_WEB_LISTENER_H_
 #define EVENPACK_SERVER_WEB_LISTENER_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "server/web/file_descriptor.h"
 #include "server/web/listen_address.h"
@@ -14,6 +16,9 @@ class Listener {
   // is unknown. FAILED_PRECONDITION: none can be had, such as where the port is taken.
   // The message names http-listen and the address.
   static absl::StatusOr<Listener> Open(const ListenAddress& wanted);
+  // All of the host's addresses that can be had, at least one, with one port; errors as
+  // Open.
+  static absl::StatusOr<std::vector<Listener>> OpenAll(const ListenAddress& wanted);
 
   // What it listens on: the host as a number, and the port chosen where 0 was wanted.
   const ListenAddress& address() const { return address_; }

@@ -21,6 +21,7 @@
 #include "server/core/cost/cost_spec.h"
 #include "server/runtime/worker_pool.h"
 #include "server/store/open_store.h"
+#include "server/store/shared_store.h"
 #include "tests/testing/given_lengths.h"
 
 namespace evenpack {
@@ -143,15 +144,23 @@ void BM_Commit(benchmark::State& state) {
   Measure(state, *OpenStore("sqlite:" + file.path()).value());
 }
 
+// The bench is alone, and all jobs are its own.
+class OnlyLead final : public LeadListener {
+ public:
+  void OnTaken(const std::string&) override {}
+  void OnLost(const std::string&) override {}
+  void OnAskedToGive(const std::string&) override {}
+  void OnProfilesChanged() override {}
+  void OnLostAll(const absl::Status& why) override { Check(why); }
+};
+
 void BM_CommitPostgresql(benchmark::State& state, const std::string& name) {
+  OnlyLead lead;
   const auto store = OpenStore(name).value();
-  Check(store->Lead({[](std::chrono::milliseconds time) {
-                       std::this_thread::sleep_for(time);
-                       return true;
-                     },
-                     nullptr}));
+  Check(store->Shared()->Join("bench:0", lead));
   const std::vector<std::string> jobs = store->Jobs().value();
   for (const std::string& job : jobs) {
+    Check(store->Load(job).status());
     Check(store->Commit(std::vector<StoreWrite>{RemoveJob{job}}));
   }
   Measure(state, *store);

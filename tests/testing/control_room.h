@@ -23,6 +23,8 @@ class ControlRoom {
  public:
   // `commit_waits`: as StateStore::CommitWaits.
   explicit ControlRoom(bool commit_waits = true) : store_(memory_, commit_waits) {}
+  // Over a store that is not this room's alone, and outlives it.
+  explicit ControlRoom(StateStore& shared) : store_(shared) {}
   // A store that stands still goes on then.
   ~ControlRoom() { store_.Release(); }
 

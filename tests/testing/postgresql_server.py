@@ -7,6 +7,7 @@ As a program it runs one for all tests of a ctest run:
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -26,7 +27,16 @@ SECRET_USER = "secretive"
 PASSWORD = "open-sesame"
 # PostgreSQL refuses to run as root.
 _UNPRIVILEGED = "postgres"
+_UNPRIVILEGED_ENTER = (
+    "setpriv",
+    f"--reuid={_UNPRIVILEGED}",
+    f"--regid={_UNPRIVILEGED}",
+    "--clear-groups",
+    "--",
+)
 _START_SECONDS = 60
+# Where data lie that nobody has used yet, once there are some.
+_template: list[Path] = []
 
 
 def _programs() -> Path:
@@ -51,11 +61,14 @@ def _free_port() -> int:
 class PostgresqlServer:
     """A database cluster; `start` runs it. Leaving the context removes it."""
 
-    def __init__(self, *, durable: bool, preload: Path | None = None) -> None:
+    def __init__(
+        self, *, durable: bool, preload: Path | None = None, network: str | None = None
+    ) -> None:
         """Makes it; one that is not durable never waits for the disk.
 
         `preload`: a library that fills the disk while the file `full` of its folder
-        is there (tests/fault/full_disk.cc).
+        is there (tests/fault/full_disk.cc). `network`: whose addresses may connect
+        besides loopback's, ADDRESS/BITS; it listens on all of its own then.
         """
         if preload is not None and not preload.exists():
             raise AssertionError(f"{preload} is not built; accepted: target full_disk")
@@ -72,11 +85,10 @@ class PostgresqlServer:
                 "EVENPACK_FULL_DISK": str(self._folder / "full"),
             }
         self.port = _free_port()
-        flags = ("--no-sync", "--locale=C", "-E", "UTF8", "-A", "trust", "-U", USER)
-        self._run("initdb", *flags, "-D", str(self._data))
+        self._make_data()
         settings = {
             "port": f"{self.port}",
-            "listen_addresses": "'127.0.0.1'",
+            "listen_addresses": "'127.0.0.1'" if network is None else "'*'",
             "unix_socket_directories": "''",
             "shared_buffers": "'16MB'",
             "max_connections": "60",
@@ -91,6 +103,8 @@ class PostgresqlServer:
         hosts.write_text(
             f"host all {SECRET_USER} 127.0.0.1/32 scram-sha-256\n"
             f"host all all 127.0.0.1/32 trust\n"
+            f"host replication all 127.0.0.1/32 trust\n"
+            + ("" if network is None else f"host all all {network} trust\n")
         )
 
     def __enter__(self) -> Self:
@@ -115,15 +129,27 @@ class PostgresqlServer:
         """What libpq takes."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 
+    def _make_data(self) -> None:
+        """Its data, once it has a folder and a port: made once, then copied."""
+        if not _template:
+            folder = Path(tempfile.mkdtemp(prefix="evenpack_postgresql_"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            if os.geteuid() == 0:
+                shutil.chown(folder, _UNPRIVILEGED)
+            flags = ("--no-sync", "--locale=C", "-E", "UTF8", "-A", "trust", "-U", USER)
+            self._run("initdb", *flags, "-D", str(folder / "data"))
+            _template.append(folder / "data")
+        # Who owns the files stays.
+        subprocess.run(["cp", "-a", str(_template[0]), str(self._data)], check=True)
+
     def _run(
         self, program: str, *arguments: str, variables: Mapping[str, str] | None = None
     ) -> str:
-        unprivileged = _UNPRIVILEGED if os.geteuid() == 0 else None
+        # Not by the parameters of subprocess, which then forks: a child of a process
+        # with threads of gRPC may crash before it has become the program.
+        enter = _UNPRIVILEGED_ENTER if os.geteuid() == 0 else ()
         finished = subprocess.run(
-            [str(_programs() / program), *arguments],
-            user=unprivileged,
-            group=unprivileged,
-            extra_groups=[] if unprivileged else None,
+            [*enter, str(_programs() / program), *arguments],
             cwd=self._folder,
             env={**os.environ, **(variables or {})},
             stdin=subprocess.DEVNULL,
@@ -134,7 +160,8 @@ class PostgresqlServer:
         )
         if finished.returncode != 0:
             log = self.log()
-            raise AssertionError(f"{program} failed: {finished.stdout}\n{log}")
+            status = finished.returncode
+            raise AssertionError(f"{program}: {status}: {finished.stdout}\n{log}")
         return finished.stdout
 
     def log(self) -> str:

@@ -1,5 +1,7 @@
 // The server's JSON.
 
+import { keptToken } from "./token.js";
+
 // No answer within this many milliseconds counts as none.
 const TIMEOUT = 8000;
 
@@ -8,6 +10,11 @@ export class ApiError extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
+  }
+
+  // A token is needed, or another one.
+  get asksForToken() {
+    return this.status === 401;
   }
 
   get isAbsence() {
@@ -39,7 +46,9 @@ async function get(path, query, signal) {
   }
   let response;
   try {
-    response = await fetch(url, { signal: combined(signal), cache: "no-store" });
+    const token = keptToken();
+    const headers = token ? { Authorization: `Bearer ${token}` } : {};
+    response = await fetch(url, { headers, signal: combined(signal), cache: "no-store" });
   } catch (error) {
     if (signal?.aborted) throw error;
     const late = error.name === "TimeoutError";

@@ -47,7 +47,8 @@ export class JobsView {
     const answer = await listJobs({ pageSize: PAGE }, signal);
     const { jobs, nextPageToken } = readJobs(answer);
     await this.askTotals(jobs, signal);
-    this.show(jobs, nextPageToken !== "", answer.brokenJobs ?? []);
+    this.show(jobs, nextPageToken !== "", answer.brokenJobs ?? [],
+      answer.ledElsewhere ?? []);
   }
 
   // A few jobs' figures in turn, so that many jobs cost the server no more than a few.
@@ -70,15 +71,16 @@ export class JobsView {
     }));
   }
 
-  show(jobs, more, broken) {
-    this.empty.hidden = jobs.length + broken.length > 0;
+  show(jobs, more, broken, elsewhere) {
+    this.empty.hidden = jobs.length + broken.length + elsewhere.length > 0;
     this.box.hidden = !this.empty.hidden;
     setText(this.note, more ? `The first ${jobs.length} jobs by name.`
       : jobs.length ? counted(jobs.length, "job") : "");
     const focused = this.box.contains(document.activeElement)
       ? document.activeElement.getAttribute("href") : undefined;
     this.box.replaceChildren(table(COLUMNS,
-      [...jobs.map((job) => this.row(job)), ...broken.map((job) => this.brokenRow(job))],
+      [...jobs.map((job) => this.row(job)), ...broken.map((job) => this.brokenRow(job)),
+        ...elsewhere.map((place) => this.elsewhereRow(place))],
       { class: "cards jobs" }));
     if (focused) {
       [...this.box.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)
@@ -100,5 +102,11 @@ export class JobsView {
   brokenRow({ name, error }) {
     return [name ?? "", html("span", { class: "badge bad", title: error ?? "" }, "Broken"),
       "–", "–", "–", "–", "–", "–", "–"];
+  }
+
+  elsewhereRow({ name, address }) {
+    const about = address ? `Led by the server at ${address}` : "No server leads it just now";
+    return [name, html("span", { class: "badge", title: about },
+      address ? `At ${address}` : "Nobody"), "–", "–", "–", "–", "–", "–", "–"];
   }
 }

@@ -6,6 +6,7 @@ import { JobView } from "./job_view.js";
 import { JobsView } from "./jobs_view.js";
 import { Poller } from "./poller.js";
 import { formatRoute, parseRoute } from "./routes.js";
+import { TokenForm } from "./token.js";
 
 // Milliseconds without an answer after which figures are old.
 const STALE = 5000;
@@ -17,6 +18,8 @@ const status = document.getElementById("status");
 const age = document.getElementById("age");
 const pause = document.getElementById("pause");
 const banner = document.getElementById("banner");
+
+const tokenForm = new TokenForm(document.getElementById("token"), () => poller.hasten());
 
 let view;
 let poller;
@@ -48,6 +51,7 @@ function open(route) {
 function condition(quiet) {
   if (poller.paused) return { mark: "paused", text: "Paused" };
   if (poller.error?.isAbsence) return { mark: "warning", text: "Not found" };
+  if (poller.error?.asksForToken) return { mark: "warning", text: "Token needed" };
   if (poller.error) return { mark: "bad", text: "No connection" };
   if (poller.answeredAt === undefined) return { mark: "waiting", text: "Loading" };
   return quiet > STALE ? { mark: "warning", text: "Late" } : { mark: "live", text: "Live" };
@@ -55,6 +59,7 @@ function condition(quiet) {
 
 function bannerText(quiet) {
   if (!poller.error || poller.error.isAbsence || poller.paused) return "";
+  if (poller.error.asksForToken) return `A token is needed: ${poller.error.message}.`;
   const old = poller.answeredAt === undefined ? "" : ` What you see is ${
     elapsed(quiet / 1000)} old.`;
   return `The server can't be asked: ${poller.error.message}.${old} Trying again.`;
@@ -67,6 +72,7 @@ function showStatus() {
   setText(status, text);
   setText(age, poller.answeredAt !== undefined && quiet > 2 * view.interval
     ? `as of ${elapsed(quiet / 1000)} ago` : "");
+  tokenForm.show(Boolean(poller.error?.asksForToken));
   const trouble = bannerText(quiet);
   banner.hidden = trouble === "";
   // Not the age: a reader would hear it each second.

@@ -50,8 +50,9 @@ struct PackingServer::Rooms {
                     LiveCalls(kManyCalls)};
   StepMessages messages{16 << 20};
   ErrorCounts errors;
+  CallQuotas quotas{QuotaLimits{}, [](const std::string&) { return true; }};
   std::unique_ptr<grpc::Service> service =
-      MakePackingService({jobs, calls, messages, errors, *profiles});
+      MakePackingService({jobs, calls, messages, errors, *profiles, quotas});
   std::unique_ptr<grpc::Server> server;
   int port = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
+#include "tests/testing/shared_server.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_job.h"
 
@@ -20,6 +21,8 @@ using testing::ControlRoom;
 using testing::DoIngest;
 using testing::IsOk;
 using testing::MakeSpec;
+using testing::SharedMemory;
+using testing::SharedServer;
 
 class SilentCall final : public DrainableCall {
  public:
@@ -31,7 +34,10 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   JobRegistry jobs(room.environment(), 10);
   StreamCalls calls{LiveCalls(5), LiveCalls(5), LiveCalls(5)};
   ErrorCounts errors;
-  const Figures figures(jobs, room.committer(), room.store(), calls, errors);
+  AccessControl access{Roles()};
+  CallQuotas quotas(QuotaLimits{}, [](const std::string&) { return true; });
+  const Figures figures(jobs, room.committer(), room.store(), calls, errors,
+                        quotas.held, &access);
   EXPECT_TRUE(figures.Jobs().empty());
   EXPECT_EQ(figures.Server().store_commits, 0U);
 
@@ -50,6 +56,8 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   ASSERT_TRUE(calls.steps.Add(std::make_shared<SilentCall>()));
   ASSERT_TRUE(calls.groups.Add(std::make_shared<SilentCall>()));
   errors.Count(absl::AbortedError("x"));
+  EXPECT_FALSE(access.Decide({}, "GetJob", {"a"}).ok());
+  quotas.held.CountRefusal(Quota::kJobStepStreams);
   room.committer().Stop();
 
   const std::vector<JobFigures> of_jobs = figures.Jobs();
@@ -64,10 +72,40 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   EXPECT_EQ(server.group_streams, 1U);
   EXPECT_EQ(server.group_streams_opened, 1U);
   EXPECT_EQ(server.errors_by_code[10], 1U);
+  EXPECT_EQ(server.denied_calls[0], 1U);
+  ASSERT_EQ(server.quota_refusals.size(), kQuotas);
+  for (const auto& [quota, refusals] : server.quota_refusals) {
+    EXPECT_EQ(refusals, quota == "max-job-step-streams" ? 1U : 0U) << quota;
+  }
   EXPECT_EQ(server.store_commits, 3U);
   EXPECT_EQ(server.store_commit_failures, 2U);
   EXPECT_EQ(server.store_records, 3U);
   EXPECT_GT(server.store_bytes, 0U);
+}
+
+TEST(FiguresTest, MovesAreThoseOfAStoreThatServersShare) {
+  SharedMemory memory;
+  SharedServer one(memory, "one:1");
+  SharedServer two(memory, "two:2");
+  for (const char* name : {"a", "b"}) ASSERT_THAT(one.Create(name), IsOk());
+  memory.Move("a", &two.store());
+  memory.AskToGive("b");
+  one.Settle();
+  two.Settle();
+  memory.Move("a", nullptr);
+  EXPECT_FALSE(one.WhereIs("a").ok());
+  StreamCalls calls{LiveCalls(5), LiveCalls(5), LiveCalls(5)};
+  ErrorCounts errors;
+  const CallQuotas quotas(QuotaLimits{}, [](const std::string&) { return true; });
+  const auto of = [&](SharedServer& server) {
+    return Figures(server.jobs(), server.room().committer(), server.store(), calls,
+                   errors, quotas.held, nullptr, &server.moves(), &server.directory())
+        .Server();
+  };
+  EXPECT_EQ(of(one).jobs_lost, 1U);
+  EXPECT_EQ(of(one).jobs_handed_over, 1U);
+  EXPECT_EQ(of(one).leaderless_answers, 1U);
+  EXPECT_EQ(of(two).jobs_taken, 2U);
 }
 
 }  // namespace

@@ -41,11 +41,22 @@ const std::vector<Flag>& Flags() {
   const auto text = [](std::string ServerOptions::*member) {
     return [member](const ServerOptions& o) { return o.*member; };
   };
+  const auto quota = [](Quota which) {
+    return [which](const ServerOptions& o) {
+      return std::to_string(o.quotas[static_cast<size_t>(which)]);
+    };
+  };
   using O = ServerOptions;
   static const std::vector<Flag> flags = {
       {"listen", "0.0.0.0:1", text(&O::listen)},
       {"http-listen", "[::1]:2", text(&O::http_listen)},
+      {"advertise", "node-3:4", text(&O::advertise)},
       {"health-listen", "0.0.0.0:3", text(&O::health_listen)},
+      {"tls-certificate", "chain", text(&O::tls_certificate)},
+      {"tls-key", "key", text(&O::tls_key)},
+      {"tls-client-ca", "ca", text(&O::tls_client_ca)},
+      {"tls-client-certificates", "request", text(&O::tls_client_certificates)},
+      {"roles", "roles", text(&O::roles)},
       {"store", "memory", text(&O::store)},
       {"payload-root", "/", text(&O::payload_root)},
       {"channelz", "off", text(&O::channelz)},
@@ -53,7 +64,18 @@ const std::vector<Flag>& Flags() {
       {"max-step-streams", "4", number(&O::max_step_streams)},
       {"max-group-streams", "6", number(&O::max_group_streams)},
       {"max-ingest-streams", "5", number(&O::max_ingest_streams)},
+      {"max-peer-calls", "20", quota(Quota::kPeerCalls)},
+      {"max-peer-ingest-streams", "21", quota(Quota::kPeerIngestStreams)},
+      {"max-peer-step-streams", "22", quota(Quota::kPeerStepStreams)},
+      {"max-peer-group-streams", "23", quota(Quota::kPeerGroupStreams)},
+      {"max-peer-jobs", "24", quota(Quota::kPeerJobs)},
+      {"max-job-ingest-streams", "25", quota(Quota::kJobIngestStreams)},
+      {"max-job-step-streams", "26", quota(Quota::kJobStepStreams)},
+      {"max-job-group-streams", "27", quota(Quota::kJobGroupStreams)},
       {"max-message-bytes", "6000", number(&O::max_message_bytes)},
+      {"max-metadata-bytes", "6001", number(&O::max_metadata_bytes)},
+      {"max-connection-streams", "28", number(&O::max_connection_streams)},
+      {"max-transport-bytes", "29", number(&O::max_transport_bytes)},
       {"step-cache-bytes", "7", number(&O::step_cache_bytes)},
       {"keepalive-seconds", "8", number(&O::keepalive_seconds)},
       {"keepalive-timeout-seconds", "9", number(&O::keepalive_timeout_seconds)},
@@ -88,6 +110,14 @@ TEST(ServerOptionsTest, WithoutFlagsAreTheDefaults) {
   EXPECT_EQ(given.max_message_bytes, 16U << 20);
   EXPECT_EQ(given.drain_seconds, 20U);
   EXPECT_EQ(given.log_level, LogLevel::kInfo);
+}
+
+TEST(ServerOptionsTest, InsecureIsAFlagThatNeedsNoValue) {
+  EXPECT_FALSE(Options({}).insecure);
+  EXPECT_TRUE(Options({"--insecure"}).insecure);
+  EXPECT_TRUE(Options({"--insecure=true"}).insecure);
+  EXPECT_FALSE(Options({"--insecure=false"}).insecure);
+  EXPECT_TRUE(Options({"--config=" + ConfigOf("insecure: true\n")}).insecure);
 }
 
 TEST(ServerOptionsTest, EveryFlagIsTakenInBothForms) {
@@ -150,6 +180,11 @@ TEST(ServerOptionsTest, WrongFlagsAreRefusedByName) {
       {{"--max-ingest-streams", "0"}, "--max-ingest-streams"},
       {{"--max-message-bytes", "1023"}, "--max-message-bytes"},
       {{"--max-message-bytes", "2147483648"}, "--max-message-bytes"},
+      {{"--max-peer-calls", "-1"}, "--max-peer-calls"},
+      {{"--max-job-step-streams", "1000001"}, "--max-job-step-streams"},
+      {{"--max-metadata-bytes", "1023"}, "--max-metadata-bytes"},
+      {{"--max-connection-streams", "0"}, "--max-connection-streams"},
+      {{"--max-transport-bytes", "1099511627777"}, "--max-transport-bytes"},
       {{"--keepalive-seconds", "0"}, "--keepalive-seconds"},
       {{"--keepalive-timeout-seconds", "0"}, "--keepalive-timeout-seconds"},
       {{"--drain-seconds", "31536001"}, "--drain-seconds"},

@@ -244,6 +244,78 @@ TEST(JobRecoveryTest, AJobGoesOnAfterAnyNumberOfRestarts) {
   }
 }
 
+// From here on the store has a job as it was once.
+void PutBack(MemoryStore& store, const std::string& name, StoredJob earlier) {
+  std::vector<StoreWrite> writes = {RemoveJob{name}};
+  for (std::string& record : earlier.records) {
+    writes.emplace_back(AppendRecord{name, writes.size() - 1, std::move(record)});
+  }
+  ASSERT_THAT(store.Commit(writes), IsOk());
+}
+
+TEST(JobRecoveryTest, AJobWhoseStoreWentBackIsWhatTheStoreHas) {
+  for (uint64_t seed = 31; seed <= 35; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomJob random(seed);
+    for (int i = 0; i < 40; ++i) random.DoSomething();
+    MemoryStore& store = random.room().memory();
+    const StoredJob earlier = store.Load("job").value();
+    for (int i = 0; i < 20; ++i) random.DoSomething();
+    ASSERT_NO_FATAL_FAILURE(PutBack(store, "job", earlier));
+    // What comes next is refused; a full buffer takes nothing, but an end always comes.
+    EXPECT_THAT(Do(random.job(), EndOfStream{"a", Open(random.job())->next_sequence}),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+    const auto recovered = random.room().RecoverJob();
+    ASSERT_NO_FATAL_FAILURE(ExpectSame(random.job(), *recovered));
+    random.Finish();
+    ASSERT_NO_FATAL_FAILURE(ExpectSame(random.job(), *random.room().RecoverJob()));
+  }
+}
+
+TEST(JobRecoveryTest, NobodyFollowsAnotherHistoryOfAStoreThatWentBack) {
+  ControlRoom room;
+  const auto job = room.MakeJob(SmallJob());
+  ASSERT_THAT(DoIngest(*job, 0, StepsOfDocuments(2)), IsOk());
+  const StoredJob earlier = room.memory().Load("job").value();
+  ASSERT_THAT(DoIngest(*job, 16, StepsOfDocuments(2)), IsOk());
+  Follower ahead(job);
+  SubscribeRequest of_ahead;
+  for (of_ahead.from_step = 0; of_ahead.from_step < 3U; ++*of_ahead.from_step) {
+    of_ahead.last_digest = ahead.TakeStep()->step.digest;
+  }
+  SubscribeRequest of_behind;
+  of_behind.dp_rank = 1;
+  Follower behind(job, of_behind);
+  of_behind.from_step = 1;
+  of_behind.last_digest = behind.TakeStep()->step.digest;
+
+  ASSERT_NO_FATAL_FAILURE(PutBack(room.memory(), "job", earlier));
+  EXPECT_THAT(DoIngest(*job, 32, {50}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not stored")));
+  for (Follower* const follower : {&ahead, &behind}) {
+    EXPECT_THAT(follower->TakeEnd(), StatusIs(absl::StatusCode::kUnavailable,
+                                              HasSubstr("its next step is 2")));
+  }
+  EXPECT_EQ(Open(*job)->next_sequence, 16U);
+  // Before and after other documents took the place of those that are gone.
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status refused = Follower(job, of_ahead).status();
+    EXPECT_THAT(refused, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("history")));
+    EXPECT_EQ(DetailOf(refused).reason, "HISTORY_DIFFERS");
+    const uint64_t next = Open(*job)->next_sequence;
+    ASSERT_THAT(DoIngest(*job, next, std::vector<uint32_t>(20, 40)), IsOk());
+  }
+  Follower back(job, of_behind);
+  ASSERT_THAT(back.status(), IsOk());
+  Digest128 last = *of_behind.last_digest;
+  for (uint64_t index = 1; index < 5; ++index) {
+    const auto step = back.TakeStep();
+    EXPECT_EQ(step->step.index, index);
+    EXPECT_EQ(step->previous, last);
+    last = step->step.digest;
+  }
+}
+
 TEST(JobRecoveryTest, FollowersGoOnWhereTheyWere) {
   ControlRoom room;
   std::vector<std::shared_ptr<const PublishedStep>> steps;

@@ -129,14 +129,14 @@ TEST(StepForecastTest, OfAJobWithoutAModelNothingIsCounted) {
   const StepPointer step = MakeStep(PipelinedSpec());
   JobRecorder recorder("job");
   EXPECT_FALSE(recorder.Figures().prediction.possible) << "without a shape";
-  recorder.Reshape(step->spec);
+  recorder.Reshape(step->spec, 0);
   EXPECT_FALSE(recorder.Figures().prediction.possible);
 }
 
 TEST(StepForecastTest, IsCountedWithTheStep) {
   JobRecorder recorder("job", Terms());
   const StepPointer step = MakeStep(PipelinedSpec());
-  recorder.Reshape(step->spec);
+  recorder.Reshape(step->spec, 0);
   EXPECT_TRUE(recorder.Figures().prediction.possible);
   EXPECT_EQ(recorder.Figures().prediction.steps, 0U);
   for (int i = 0; i < 2; ++i) {

@@ -83,9 +83,15 @@ ServerFigures FilledServer() {
   server.store_records = 7;
   server.store_bytes = 8;
   server.store_size_bytes = 9;
+  server.jobs_taken = 15;
+  server.jobs_handed_over = 16;
+  server.jobs_lost = 17;
+  server.leaderless_answers = 18;
   for (size_t code = 0; code < server.errors_by_code.size(); ++code) {
     server.errors_by_code[code] = 20 + code;
   }
+  server.denied_calls = {11, 12, 13};
+  server.quota_refusals = {{"max-peer-calls", 40}, {"max-job-step-streams", 41}};
   return server;
 }
 

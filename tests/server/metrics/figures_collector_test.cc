@@ -35,6 +35,7 @@ TEST(FiguresCollectorTest, TheTextOfFilledFiguresIsAsWrittenDown) {
 TEST(FiguresCollectorTest, EveryMetricHasASeries) {
   FakeFigures figures;
   figures.jobs = {FilledJob("j")};
+  figures.server = testing::FilledServer();
   const std::vector<prometheus::MetricFamily> families =
       FiguresCollector(figures, FilledOptions()).Collect();
   ASSERT_EQ(families.size(), kMetrics.size() + kProcessMetrics.size());

@@ -31,7 +31,7 @@ TEST(MetricFamiliesTest, KeepsTheOrderOfTheDefinitionsNotOfTheCalls) {
   families.AddValue(Metric::kStoreSize, {}, 2);
   families.AddCount(Metric::kJobs, {}, 1);
   EXPECT_EQ(TextOf(std::move(families)),
-            "# HELP evenpack_jobs Jobs that exist.\n"
+            "# HELP evenpack_jobs Jobs that the server leads.\n"
             "# TYPE evenpack_jobs gauge\n"
             "evenpack_jobs 1\n"
             "# HELP evenpack_store_size_bytes Size of the store's file and its log; 0 "

@@ -195,5 +195,26 @@ TEST(GroupCallLimitTest, AServerTakesSoManyMembers) {
               GrpcStatusIs(StatusCode::RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", _));
 }
 
+TEST(GroupCallLimitTest, APeerAndAJobHaveSoManyMembers) {
+  for (const Quota quota : {Quota::kPeerGroupStreams, Quota::kJobGroupStreams}) {
+    QuotaLimits limits = {};
+    limits[static_cast<size_t>(quota)] = 2;
+    TestServer server(true, 10, limits);
+    ASSERT_THAT(server.Create("job", ServiceSpec()), IsGrpcOk());
+    {
+      GroupClient a(server, 0, "a");
+      GroupClient b(server, 1, "b");
+      ASSERT_THAT(a.Read(), HasSubstr("connect"));
+      GroupClient late(server);
+      late.Write(Seat(0, "c"));
+      EXPECT_THAT(late.Finish(),
+                  GrpcStatusIs(StatusCode::RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED",
+                               HasSubstr(std::string(NameOf(quota).flag))));
+    }
+    server.WaitUntilNoCalls();
+    EXPECT_EQ(server.quotas().held.size(), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace evenpack

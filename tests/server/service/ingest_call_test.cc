@@ -413,6 +413,27 @@ TEST(IngestCallLimitTest, ThereAreAsManyCallsAsTheServerHolds) {
   EXPECT_TRUE(IngestClient(server, "job").Send(0, kStep));
 }
 
+TEST(IngestCallLimitTest, APeerAndAJobHaveSoManyProducers) {
+  for (const Quota quota : {Quota::kPeerIngestStreams, Quota::kJobIngestStreams}) {
+    QuotaLimits limits = {};
+    limits[static_cast<size_t>(quota)] = 2;
+    TestServer server(true, 10, limits);
+    ASSERT_THAT(server.Create("job", ServiceSpec()), IsGrpcOk());
+    {
+      const IngestClient first(server, "job");
+      const IngestClient second(server, "job");
+      IngestClient one_more(server);
+      one_more.Open("job");
+      EXPECT_THAT(one_more.Finish(),
+                  GrpcStatusIs(StatusCode::RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED",
+                               HasSubstr(std::string(NameOf(quota).flag))));
+    }
+    server.WaitUntilNoCalls();
+    EXPECT_EQ(server.quotas().held.size(), 0U);
+    EXPECT_TRUE(IngestClient(server, "job").Send(0, kStep));
+  }
+}
+
 TEST_F(IngestCallTest, ProducersOfOneStreamMaySendTheSameAtOnce) {
   std::vector<std::thread> producers;
   for (int t = 0; t < 3; ++t) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "server/access/access_control.h"
 #include "server/runtime/worker_pool.h"
 #include "tests/server/service/service_spec.h"
 #include "tests/server/service/status_details.h"
@@ -123,6 +124,32 @@ TEST_F(JsonApiTest, RequestsThatWaitForTheStoreAreBounded) {
   for (const auto& answered : waiting) EXPECT_EQ(answered.Get().status, 200);
   EXPECT_EQ(Ask("/api/v1/jobs/job").Get().status, 200);
   EXPECT_THAT(marked.Get(), IsOk());
+}
+
+TEST_F(JsonApiTest, WithRolesATokenForTheJobIsNeeded) {
+  MakeJob("mine");
+  MakeJob("other");
+  AccessControl access({{{Role::kConsumer, {"mine"}, {}, {{"a", HashOfToken("t")}}}}});
+  ServiceEnvironment environment = server_.environment();
+  environment.access = &access;
+  HttpPages pages;
+  AddJsonApi(environment, pool_, pages);
+  const auto ask = [&pages](const std::string& path, const std::string& authorization) {
+    const Awaited<HttpResponse> answered;
+    pages.FindFolder(path)->handler({path, {}, "", authorization}, answered);
+    return answered.Get();
+  };
+  for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/mine", "/api/v1/jobs/none"}) {
+    EXPECT_EQ(ask(path, "").status, 401);
+    EXPECT_EQ(ask(path, "Bearer wrong").status, 401);
+  }
+  EXPECT_EQ(ask("/api/v1/jobs/mine", "Bearer t").status, 200);
+  for (const char* job : {"other", "none"}) {
+    EXPECT_EQ(ask(std::string("/api/v1/jobs/") + job, "Bearer t").status, 403);
+  }
+  const auto listed = Parsed<v1::ListJobsResponse>(ask("/api/v1/jobs", "Bearer t"));
+  ASSERT_EQ(listed.jobs_size(), 1);
+  EXPECT_EQ(listed.jobs(0).name(), "mine");
 }
 
 }  // namespace

@@ -38,12 +38,21 @@ TEST(JsonResponseTest, AnErrorIsAStatusWithTheDetailsOfTheCall) {
                  "metadata": {"job": "x"}}]})"));
 }
 
+TEST(JsonResponseTest, AJobThatAnotherServerLeadsWasAskedOfTheWrongOne) {
+  const HttpResponse response =
+      JsonOf(WithDetail(absl::UnavailableError("job: there"),
+                        {"LED_ELSEWHERE", {{"job", "x"}, {"address", "host:1"}}}));
+  EXPECT_EQ(response.status, 421);
+  EXPECT_EQ(Json::parse(response.body)["details"][0]["metadata"]["address"], "host:1");
+}
+
 TEST(JsonResponseTest, CodesHaveTheirHttpStatus) {
   using Code = absl::StatusCode;
   const std::pair<Code, int> cases[] = {
       {Code::kInvalidArgument, 400},   {Code::kFailedPrecondition, 400},
       {Code::kNotFound, 404},          {Code::kOutOfRange, 404},
       {Code::kAborted, 409},           {Code::kAlreadyExists, 409},
+      {Code::kUnauthenticated, 401},   {Code::kPermissionDenied, 403},
       {Code::kResourceExhausted, 429}, {Code::kUnavailable, 503},
       {Code::kInternal, 500},          {Code::kDataLoss, 500}};
   for (const auto& [code, status] : cases) {
@@ -51,6 +60,13 @@ TEST(JsonResponseTest, CodesHaveTheirHttpStatus) {
     EXPECT_EQ(response.status, status);
     EXPECT_EQ(Json::parse(response.body)["code"], static_cast<int>(code));
   }
+}
+
+TEST(JsonResponseTest, WhoIsUnknownIsToldWhatToShow) {
+  const HttpResponse unknown = JsonOf(absl::UnauthenticatedError("no token"));
+  EXPECT_EQ(unknown.headers,
+            (decltype(unknown.headers){{"WWW-Authenticate", "Bearer"}}));
+  EXPECT_TRUE(JsonOf(absl::PermissionDeniedError("no role")).headers.empty());
 }
 
 }  // namespace

@@ -15,10 +15,13 @@ using std::chrono::nanoseconds;
 class CountingCall final : public DrainableCall {
  public:
   void Drain() override { ++drains_; }
+  void RolesChanged() override { ++changes_; }
   int drains() const { return drains_; }
+  int changes() const { return changes_; }
 
  private:
   int drains_ = 0;
+  int changes_ = 0;
 };
 
 TEST(LiveCallsTest, HoldsAsManyAsItsLimitAndCountsThoseItTook) {
@@ -38,6 +41,19 @@ TEST(LiveCallsTest, HoldsAsManyAsItsLimitAndCountsThoseItTook) {
   EXPECT_EQ(calls.size(), 2U);
   EXPECT_EQ(calls.opened(), 3U);
   EXPECT_EQ(calls.limit(), 2U);
+}
+
+TEST(LiveCallsTest, TellsThoseThatThereAreOfOtherRoles) {
+  LiveCalls calls(2);
+  const auto gone = std::make_shared<CountingCall>();
+  const auto there = std::make_shared<CountingCall>();
+  ASSERT_TRUE(calls.Add(gone));
+  ASSERT_TRUE(calls.Add(there));
+  calls.Remove(gone);
+  calls.RolesChanged();
+  EXPECT_EQ(gone->changes(), 0);
+  EXPECT_EQ(there->changes(), 1);
+  EXPECT_EQ(there->drains(), 0);
 }
 
 TEST(LiveCallsTest, KeepsACallUntilItIsRemoved) {

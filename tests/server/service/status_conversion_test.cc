@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/service/status_details.h"
@@ -15,7 +18,10 @@ using google::rpc::ErrorInfo;
 using google::rpc::QuotaFailure;
 using google::rpc::RetryInfo;
 using testing::DetailIn;
+using ::testing::EndsWith;
 using testing::FieldIn;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(StatusConversionTest, OkHasNoDetails) {
   const grpc::Status status = ToGrpc(absl::OkStatus());
@@ -68,12 +74,46 @@ TEST(StatusConversionTest, ARefusedFieldIsABadRequest) {
   EXPECT_EQ(FieldIn(ToGrpc(absl::OutOfRangeError("step: 3"))), "");
 }
 
+// A client takes 8 KiB of trailers, with the text percent-encoded and the details in
+// base64, and tells nothing of those that are longer.
+TEST(StatusConversionTest, AnErrorIsShortWhateverWasSent) {
+  const std::string name = std::string(100'000, 'x') + "\xf0\x9f\x94\xa5";
+  std::string fire;
+  for (int i = 0; i < 1000; ++i) fire += "\xf0\x9f\x94\xa5";
+  for (const std::string& sent : {name, fire}) {
+    const absl::Status refused =
+        WithDetail(InvalidField("name", absl::StrCat("'", sent, "'"), "1 to 256 bytes"),
+                   {"JOB_NOT_FOUND", {{"job", sent}}});
+    const grpc::Status status = ToGrpc(refused);
+    EXPECT_LT(3 * status.error_message().size() + 4 * status.error_details().size() / 3,
+              7000U);
+    EXPECT_THAT(status.error_message(), HasSubstr(" bytes left out]"));
+    EXPECT_THAT(status.error_message(), StartsWith("name: '"));
+    EXPECT_THAT(status.error_message(), EndsWith("accepted: 1 to 256 bytes"));
+    google::rpc::Status details;
+    // It fails for a text that is not UTF-8.
+    ASSERT_TRUE(details.ParseFromString(status.error_details()));
+    EXPECT_EQ(details.message(), status.error_message());
+    EXPECT_EQ(FieldIn(status), "name");
+    EXPECT_LT(DetailIn<ErrorInfo>(status)->metadata().at("job").size(), 300U);
+  }
+}
+
 TEST(StatusConversionTest, UnavailableSaysWhenToTryAgain) {
   const grpc::Status status = ToGrpc(absl::UnavailableError("server: it drains"));
   const auto retry = DetailIn<RetryInfo>(status).value();
   EXPECT_EQ(retry.retry_delay().seconds(), 0);
   EXPECT_EQ(retry.retry_delay().nanos(), 500'000'000);
   EXPECT_FALSE(DetailIn<RetryInfo>(ToGrpc(absl::AbortedError("x"))).has_value());
+}
+
+TEST(StatusConversionTest, AJobIsToBeAskedForWhereItIsLed) {
+  const absl::Status unavailable = absl::UnavailableError("job: it is not here");
+  const auto retry_of = [&unavailable](const char* reason) {
+    return DetailIn<RetryInfo>(ToGrpc(WithDetail(unavailable, {reason, {}})));
+  };
+  EXPECT_FALSE(retry_of("LED_ELSEWHERE").has_value());
+  EXPECT_EQ(retry_of("NO_LEADER")->retry_delay().nanos(), 200'000'000);
 }
 
 TEST(StatusConversionTest, ResourceExhaustedSaysWhichBound) {

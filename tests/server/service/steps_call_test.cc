@@ -382,6 +382,35 @@ TEST(StepsCallLimitTest, ThereAreAsManyCallsAsTheServerHolds) {
   next.ReadSubscribed();
 }
 
+TEST(StepsCallLimitTest, APeerAndAJobHaveSoManySubscriptions) {
+  for (const Quota quota : {Quota::kPeerStepStreams, Quota::kJobStepStreams}) {
+    QuotaLimits limits = {};
+    limits[static_cast<size_t>(quota)] = 2;
+    TestServer server(true, 10, limits);
+    for (const char* job : {"job", "other"}) {
+      ASSERT_THAT(server.Create(job, ServiceSpec()), IsGrpcOk());
+    }
+    {
+      StepsClient first(server, SubscribeTo("job", 0));
+      first.ReadSubscribed();
+      StepsClient second(server, SubscribeTo("job", 1));
+      second.ReadSubscribed();
+      StepsClient one_more(server);
+      one_more.Subscribe(SubscribeTo("job"));
+      EXPECT_THAT(one_more.Finish(),
+                  GrpcStatusIs(StatusCode::RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED",
+                               HasSubstr(std::string(NameOf(quota).flag))));
+      StepsClient of_another_job(server);
+      of_another_job.Subscribe(SubscribeTo("other"));
+      EXPECT_EQ(of_another_job.Read().has_value(), quota == Quota::kJobStepStreams);
+    }
+    server.WaitUntilNoCalls();
+    EXPECT_EQ(server.quotas().held.size(), 0U);
+    StepsClient next(server, SubscribeTo("job"));
+    next.ReadSubscribed();
+  }
+}
+
 TEST_F(StepsCallTest, DeliveriesAreCounted) {
   MakeSteps(3);
   StepsClient client(server_, SubscribeTo("job"));

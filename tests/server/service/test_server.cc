@@ -7,9 +7,21 @@
 
 namespace evenpack::testing {
 
-TestServer::TestServer(bool commit_waits, size_t max_calls)
-    : room_(commit_waits),
+TestServer::TestServer(bool commit_waits, size_t max_calls, const QuotaLimits& quotas)
+    : TestServer(nullptr, commit_waits, max_calls, quotas) {}
+
+TestServer::TestServer(SharedServer& shared)
+    : TestServer(&shared, true, 1000, kDefaultQuotaLimits) {}
+
+TestServer::TestServer(SharedServer* shared, bool commit_waits, size_t max_calls,
+                       const QuotaLimits& quotas)
+    : shared_(shared),
+      room_(commit_waits),
       calls_{LiveCalls(max_calls), LiveCalls(max_calls), LiveCalls(max_calls)},
+      quotas_(quotas,
+              [this](const std::string& job) {
+                return !absl::IsNotFound(jobs().Find(job).status());
+              }),
       service_(MakePackingService(environment())),
       profile_service_(MakeCostProfileService(environment())) {
   grpc::ServerBuilder builder;
@@ -22,7 +34,8 @@ TestServer::TestServer(bool commit_waits, size_t max_calls)
 }
 
 TestServer::~TestServer() {
-  room_.store().Release();
+  room().store().Release();
+  if (shared_ != nullptr) shared_->directory().Close();
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
 }

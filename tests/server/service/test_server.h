@@ -16,6 +16,7 @@
 #include "server/service/calibration_conversion.h"
 #include "server/service/service_environment.h"
 #include "tests/testing/control_room.h"
+#include "tests/testing/shared_server.h"
 
 namespace evenpack::testing {
 
@@ -25,19 +26,27 @@ class TestServer {
 
   // `max_calls`: streaming calls of each kind that it holds. One that has ended for its
   // client may be there a moment longer.
-  explicit TestServer(bool commit_waits = true, size_t max_calls = 1000);
+  explicit TestServer(bool commit_waits = true, size_t max_calls = 1000,
+                      const QuotaLimits& quotas = kDefaultQuotaLimits);
+  // One of several over a shared store.
+  explicit TestServer(SharedServer& shared);
   // Calls that are still open are cancelled.
   ~TestServer();
 
   v1::PackingService::Stub& stub() { return *stub_; }
   v1::CostProfileService::Stub& profile_stub() { return *profile_stub_; }
-  ControlRoom& room() { return room_; }
-  JobRegistry& jobs() { return jobs_; }
+  ControlRoom& room() { return shared_ == nullptr ? room_ : shared_->room(); }
+  JobRegistry& jobs() { return shared_ == nullptr ? jobs_ : shared_->jobs(); }
   StreamCalls& calls() { return calls_; }
-  CostProfileRegistry& profiles() { return *profiles_; }
+  CostProfileRegistry& profiles() {
+    return shared_ == nullptr ? *profiles_ : shared_->profiles();
+  }
   const ErrorCounts& errors() const { return errors_; }
+  const CallQuotas& quotas() const { return quotas_; }
   ServiceEnvironment environment() {
-    return {jobs_, calls_, messages_, errors_, *profiles_};
+    Directory* const directory = shared_ == nullptr ? nullptr : &shared_->directory();
+    return {jobs(),     calls_,  messages_, errors_,
+            profiles(), quotas_, nullptr,   directory};
   }
 
   // The unary calls; `response` may be left out.
@@ -52,12 +61,17 @@ class TestServer {
   void WaitUntilNoCalls();
 
  private:
+  TestServer(SharedServer* shared, bool commit_waits, size_t max_calls,
+             const QuotaLimits& quotas);
+
   // As the server has it.
   ControlEnvironment job_environment() {
     room_.SetCalibration({CostScalesOf, IsSelfCalibrating, DescribeWith});
     return room_.environment();
   }
 
+  // Null where it has a store of its own.
+  SharedServer* const shared_;
   ControlRoom room_;
   const std::shared_ptr<CostProfileRegistry> profiles_ =
       std::make_shared<CostProfileRegistry>(room_.committer(), room_.store(),
@@ -66,6 +80,7 @@ class TestServer {
   StreamCalls calls_;
   StepMessages messages_{1 << 20};
   ErrorCounts errors_;
+  CallQuotas quotas_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Service> profile_service_;
   std::unique_ptr<grpc::Server> server_;

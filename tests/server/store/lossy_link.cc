@@ -120,6 +120,7 @@ LossyLink::Loss LossyLink::LossOf(const std::string& chunk) {
 bool LossyLink::PassRequest(int client, int server) {
   const std::string chunk = Receive(client);
   if (chunk.empty()) return false;
+  ++requests_;
   const Loss loss = LossOf(chunk);
   if (loss == Loss::kNone) return SendAll(server, chunk);
   if (loss == Loss::kAnswer) {

@@ -33,6 +33,8 @@ class LossyLink {
   LossyLink& operator=(const LossyLink&) = delete;
 
   int port() const { return port_; }
+  // Chunks that came from clients so far.
+  int requests() const { return requests_; }
   // What becomes of the next chunk to the server that holds `mark`, and its connection.
   void Lose(Loss loss, std::string mark);
   // Lets what was delayed arrive; returns once the server has answered or hung up.
@@ -50,6 +52,7 @@ class LossyLink {
   int listener_ = -1;
   int port_ = 0;
   std::atomic<bool> ending_ = false;
+  std::atomic<int> requests_ = 0;
   Mutex mutex_;
   CondVar changed_;
   Loss loss_ EVENPACK_GUARDED_BY(mutex_) = Loss::kNone;

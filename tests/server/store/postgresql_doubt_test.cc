@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "server/store/postgresql_store.h"
 #include "tests/server/store/lossy_link.h"
+#include "tests/server/store/recorded_lead.h"
 #include "tests/server/store/scratch_postgresql.h"
 #include "tests/testing/status_matchers.h"
 
@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Loss = LossyLink::Loss;
 using Writes = std::vector<StoreWrite>;
 
@@ -28,8 +29,7 @@ class PostgresqlDoubtTest : public ::testing::Test {
  protected:
   void SetUp() override {
     store_ = PostgresqlStore::Open(schema_.TargetAt(link_.port())).value();
-    const LeadTerms terms = {[](std::chrono::milliseconds) { return false; }, nullptr};
-    ASSERT_THAT(store_->Lead(terms), IsOk());
+    ASSERT_THAT(store_->Join("here:1", lead_), IsOk());
     ASSERT_THAT(Commit({AppendRecord{"a", 0, "first"}}), IsOk());
   }
 
@@ -40,6 +40,7 @@ class PostgresqlDoubtTest : public ::testing::Test {
 
   ScratchPostgresql schema_;
   LossyLink link_{schema_.port()};
+  RecordedLead lead_;
   std::unique_ptr<PostgresqlStore> store_;
 };
 
@@ -49,6 +50,8 @@ TEST_F(PostgresqlDoubtTest, ACommitThatStandsIsToldAsOne) {
               IsOk());
   EXPECT_THAT(store_->Load("a")->records, ElementsAre("first", kMark));
   EXPECT_THAT(store_->Jobs().value(), ElementsAre("a", "b"));
+  // It is no news that this server leads what it has made.
+  EXPECT_THAT(lead_.Take(), IsEmpty());
   // The store knows where it is.
   EXPECT_THAT(Commit({AppendRecord{"a", 2, "x"}, AppendRecord{"b", 1, "x"}}), IsOk());
   EXPECT_EQ(RecordsInTable(), 5);
@@ -85,6 +88,47 @@ TEST_F(PostgresqlDoubtTest, AfterAnotherLedItIsToldThatAnotherLeads) {
   EXPECT_EQ(RecordsInTable(), 1);
   EXPECT_THAT(Commit({AppendRecord{"a", 1, "again"}}),
               StatusIs(absl::StatusCode::kAborted, HasSubstr("another server leads")));
+}
+
+TEST_F(PostgresqlDoubtTest, ARemovalThatStandsIsNoNews) {
+  ASSERT_THAT(Commit({AppendRecord{"b", 0, "first"}}), IsOk());
+  link_.Lose(Loss::kAnswer, kMark);
+  EXPECT_THAT(Commit({RemoveJob{"a"}, AppendRecord{"b", 1, kMark}}), IsOk());
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("b"));
+  EXPECT_THAT(Commit({AppendRecord{"b", 2, "x"}}), IsOk());
+  EXPECT_THAT(lead_.Take(), IsEmpty());
+}
+
+TEST_F(PostgresqlDoubtTest, AHandOverThatStandsIsToldAsOne) {
+  const auto other = PostgresqlStore::Open(schema_.target()).value();
+  RecordedLead others;
+  ASSERT_THAT(other->Join("other:1", others), IsOk());
+  // In the statement when it is first prepared.
+  link_.Lose(Loss::kAnswer, "evenpack_give");
+  EXPECT_EQ(store_->HandOver("a").value(), "other:1");
+  EXPECT_TRUE(others.Await("taken a"));
+  EXPECT_THAT(store_->Jobs().value(), IsEmpty());
+  EXPECT_EQ(Commit({AppendRecord{"a", 1, "late"}}).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(lead_.Take(), IsEmpty());
+}
+
+TEST_F(PostgresqlDoubtTest, AHandOverThatDoesNotStandChangesNothing) {
+  const auto other = PostgresqlStore::Open(schema_.target()).value();
+  RecordedLead others;
+  ASSERT_THAT(other->Join("other:1", others), IsOk());
+  link_.Lose(Loss::kDelay, "evenpack_give");
+  EXPECT_EQ(store_->HandOver("a").status().code(), absl::StatusCode::kUnavailable);
+  link_.Deliver();
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, "kept"}}), IsOk());
+  EXPECT_THAT(lead_.Take(), IsEmpty());
+  EXPECT_EQ(store_->HandOver("a").value(), "other:1");
+}
+
+TEST_F(PostgresqlDoubtTest, AHandOverToNobodyIsToldAsNone) {
+  link_.Lose(Loss::kAnswer, "evenpack_give");
+  EXPECT_EQ(store_->HandOver("a").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, "kept"}}), IsOk());
 }
 
 }  // namespace

@@ -40,6 +40,11 @@ TEST(PostgresqlErrorTest, TellsWhatHelps) {
   }
   EXPECT_THAT(PostgresqlError("EV001", "of no matter"),
               StatusIs(absl::StatusCode::kAborted, "store: another server leads"));
+  EXPECT_THAT(PostgresqlError("EV002", "of no matter"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       "store: the database has forgotten this server"));
+  EXPECT_THAT(PostgresqlError("EV003", "a"),
+              StatusIs(absl::StatusCode::kAlreadyExists, "job: 'a' is in the store"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/server/store/recorded_lead.h"
 #include "tests/server/store/scratch_postgresql.h"
 #include "tests/server/store/state_store_parity.h"
 #include "tests/testing/awaited.h"
@@ -22,16 +23,14 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
-// One who doesn't wait to lead.
-LeadTerms AtOnce(std::function<void()> lost = nullptr) {
-  return {[](milliseconds) { return false; }, std::move(lost)};
-}
-
-std::unique_ptr<PostgresqlStore> OpenLeading(const std::string& target) {
+// A store that leads what there is, and has read it, so that it may write it.
+std::unique_ptr<PostgresqlStore> OpenLeading(const std::string& target,
+                                             RecordedLead& lead) {
   std::unique_ptr<PostgresqlStore> store = PostgresqlStore::Open(target).value();
-  EXPECT_THAT(store->Lead(AtOnce()), IsOk());
+  EXPECT_THAT(store->Join("here:1", lead), IsOk());
+  const std::vector<std::string> jobs = store->Jobs().value();
+  for (const std::string& job : jobs) store->Load(job).status().IgnoreError();
   return store;
 }
 
@@ -51,7 +50,8 @@ class ScratchPostgresqlStore final : public StateStore {
 
  private:
   ScratchPostgresql schema_;
-  std::unique_ptr<PostgresqlStore> store_ = OpenLeading(schema_.target());
+  RecordedLead lead_;
+  std::unique_ptr<PostgresqlStore> store_ = OpenLeading(schema_.target(), lead_);
 };
 
 INSTANTIATE_TEST_SUITE_P(Postgresql, StateStoreParityTest, ::testing::Values([] {
@@ -60,7 +60,9 @@ INSTANTIATE_TEST_SUITE_P(Postgresql, StateStoreParityTest, ::testing::Values([] 
 
 class PostgresqlStoreTest : public ::testing::Test {
  protected:
-  std::unique_ptr<PostgresqlStore> Open() { return OpenLeading(schema_.target()); }
+  std::unique_ptr<PostgresqlStore> Open() {
+    return OpenLeading(schema_.target(), lead_);
+  }
   absl::Status OpenStatus() { return PostgresqlStore::Open(schema_.target()).status(); }
   static absl::Status Commit(StateStore& store, const std::vector<StoreWrite>& writes) {
     return store.Commit(writes);
@@ -84,6 +86,7 @@ class PostgresqlStoreTest : public ::testing::Test {
   }
 
   ScratchPostgresql schema_;
+  RecordedLead lead_;
 };
 
 TEST_F(PostgresqlStoreTest, WhatWasCommittedIsThereWhenItIsOpenedAgain) {
@@ -131,7 +134,7 @@ TEST_F(PostgresqlStoreTest, ARowThatChangedStopsItsJobAlone) {
     const ScratchPostgresql schema;
     const std::string change = each.change;
     {
-      const auto store = OpenLeading(schema.target());
+      const auto store = OpenLeading(schema.target(), lead_);
       ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
       ASSERT_THAT(Commit(*store, {PutTokens{"a", 2, 5, "tokens"}}), IsOk());
       if (change.find("snapshots") != std::string::npos) {
@@ -139,7 +142,7 @@ TEST_F(PostgresqlStoreTest, ARowThatChangedStopsItsJobAlone) {
       }
     }
     schema.Run(change);
-    const auto store = OpenLeading(schema.target());
+    const auto store = OpenLeading(schema.target(), lead_);
     ASSERT_THAT(store->Commit(Records("b", 3)), IsOk());
     const std::string name = change.find("name") == std::string::npos ? "a" : "c";
     EXPECT_THAT(store->Load(name),
@@ -149,6 +152,15 @@ TEST_F(PostgresqlStoreTest, ARowThatChangedStopsItsJobAlone) {
     EXPECT_THAT(Commit(*store, {RemoveJob{name}}), IsOk());
     EXPECT_THAT(store->Jobs().value(), ElementsAre("b"));
   }
+}
+
+TEST_F(PostgresqlStoreTest, RecordsThatVanishAreMissed) {
+  const auto store = Open();
+  ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
+  schema_.Run("DELETE FROM evenpack_records WHERE place & 1023 >= 1");
+  EXPECT_THAT(store->Load("a"),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("the records of job 'a' from 1 on are missing")));
 }
 
 TEST_F(PostgresqlStoreTest, AProfileThatChangedIsToldAndCanBeReplaced) {
@@ -166,11 +178,11 @@ TEST_F(PostgresqlStoreTest, AProfileThatChangedIsToldAndCanBeReplaced) {
 
 TEST_F(PostgresqlStoreTest, ANewerFormatIsRefused) {
   Open();
-  schema_.Run("UPDATE evenpack_format SET version = 2");
+  schema_.Run("UPDATE evenpack_format SET version = 3");
   EXPECT_THAT(OpenStatus(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "store: format version 2 is newer than this program; accepted: "
-                       "up to 1"));
+                       "store: format version 3 is newer than this program; accepted: "
+                       "up to 2"));
 }
 
 TEST_F(PostgresqlStoreTest, TablesOfAnotherProgramAreRefusedAndLeftAlone) {
@@ -227,64 +239,22 @@ TEST_F(PostgresqlStoreTest, ALostConnectionIsMadeAnewAndNothingIsStoredTwice) {
   EXPECT_EQ(job.records.back(), "11");
 }
 
-TEST_F(PostgresqlStoreTest, OneServerLeadsAndTheNextDoesOnceItHasLeft) {
-  auto first = Open();
-  ASSERT_THAT(first->Commit(Records("a", 2)), IsOk());
-  const auto second = PostgresqlStore::Open(schema_.target()).value();
-  EXPECT_EQ(second->Lead(AtOnce()).code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(Commit(*second, {AppendRecord{"a", 2, ""}}).code(),
-            absl::StatusCode::kUnavailable);
-  // It looks again and again while the first one drains.
-  int looks = 0;
-  const LeadTerms terms = {[&first, &looks](milliseconds) {
-                             if (++looks == 3) first->StepDown();
-                             return true;
-                           },
-                           nullptr};
-  ASSERT_THAT(second->Lead(terms), IsOk());
-  EXPECT_EQ(looks, 3);
-  EXPECT_THAT(Commit(*second, {AppendRecord{"a", 2, ""}}), IsOk());
-  EXPECT_EQ(Commit(*first, {AppendRecord{"a", 3, ""}}).code(),
-            absl::StatusCode::kUnavailable);
-}
-
-TEST_F(PostgresqlStoreTest, OneThatWasSilentWritesNothingMore) {
-  const Awaited<bool> lost;
-  const auto first = PostgresqlStore::Open(schema_.target()).value();
-  ASSERT_THAT(first->Lead(AtOnce([lost] { lost(true); })), IsOk());
-  ASSERT_THAT(first->Commit(Records("a", 2)), IsOk());
-  const auto second = PostgresqlStore::Open(schema_.target()).value();
-  const LeadTerms until_expired = {[this](milliseconds) {
-                                     Expire();
-                                     return true;
-                                   },
-                                   nullptr};
-  ASSERT_THAT(second->Lead(until_expired), IsOk());
-  const std::vector<std::vector<StoreWrite>> refused = {
-      {AppendRecord{"a", 2, "late"}},
-      {AppendRecord{"new", 0, "late"}},
-      {RemoveJob{"a"}},
-      {WriteProfile{"p", "late"}},
-  };
-  for (const std::vector<StoreWrite>& writes : refused) {
-    EXPECT_THAT(first->Commit(writes),
-                StatusIs(absl::StatusCode::kAborted, "store: another server leads"));
+TEST_F(PostgresqlStoreTest, BeforeItJoinsAndAfterItStepsDownItDoesNothing) {
+  const auto store = PostgresqlStore::Open(schema_.target()).value();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Commit(*store, {AppendRecord{"a", 0, ""}}).code(),
+              absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->Jobs().status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->Load("a").status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->Profiles().status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->Leave().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->HandOver("a").status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->Locate("a").status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(store->Places("", 1).status().code(), absl::StatusCode::kUnavailable);
+    if (i > 0) break;
+    ASSERT_THAT(store->Join("here:1", lead_), IsOk());
+    store->StepDown();
   }
-  EXPECT_THAT(first->Load("a"), Not(IsOk()));
-  EXPECT_THAT(second->Jobs().value(), ElementsAre("a"));
-  EXPECT_EQ(second->Load("a")->records.size(), 2U);
-  EXPECT_EQ(schema_.Number("SELECT count(*) FROM evenpack_jobs"), 1);
-  EXPECT_EQ(schema_.Number("SELECT count(*) FROM evenpack_profiles"), 0);
-  EXPECT_THAT(Commit(*second, {AppendRecord{"a", 2, "in time"}}), IsOk());
-  EXPECT_TRUE(lost.Get());
-}
-
-TEST_F(PostgresqlStoreTest, ASilentOneLearnsByItselfThatAnotherLeads) {
-  const Awaited<bool> lost;
-  const auto first = PostgresqlStore::Open(schema_.target()).value();
-  ASSERT_THAT(first->Lead(AtOnce([lost] { lost(true); })), IsOk());
-  schema_.Run("UPDATE evenpack_leases SET server = 'another', epoch = epoch + 1");
-  EXPECT_TRUE(lost.Get());
 }
 
 TEST_F(PostgresqlStoreTest, ALeaseIsRenewedWhileNothingIsWritten) {

@@ -32,8 +32,9 @@ std::string ServerTarget() {
 ScratchPostgresql::ScratchPostgresql() : server_(ServerTarget()) {
   static std::atomic<int> made = 0;
   schema_ = absl::StrCat("test_", getpid(), "_", ++made);
+  // A machine that runs many tests at once may be slow to take a connection.
   target_ = absl::StrCat(server_, "?options=-csearch_path%3D", schema_,
-                         "&application_name=", schema_);
+                         "&application_name=", schema_, "&connect_timeout=30");
   Run(absl::StrCat("DROP SCHEMA IF EXISTS ", schema_, " CASCADE; CREATE SCHEMA ",
                    schema_));
 }

@@ -127,11 +127,13 @@ TEST(HttpExchangeTest, AFolderIsToldPathAndQueryDecodedAndTheTagThatTheClientHas
                      told = request;
                    }});
   AnswerOf(HttpExchange(std::move(pages)),
-           "GET /f/a%20b?x=1&y=%26&x=2&z HTTP/1.1\r\nIf-None-Match: \"t\"\r\n\r\n");
+           "GET /f/a%20b?x=1&y=%26&x=2&z HTTP/1.1\r\nIf-None-Match: \"t\"\r\n"
+           "authorization: Bearer x\r\n\r\n");
   EXPECT_EQ(told.path, "/f/a b");
   EXPECT_THAT(told.query, ElementsAre(Pair("x", "1"), Pair("x", "2"), Pair("y", "&"),
                                       Pair("z", "")));
   EXPECT_EQ(told.if_none_match, "\"t\"");
+  EXPECT_EQ(told.authorization, "Bearer x");
 }
 
 TEST(HttpExchangeTest, AFolderAnswersLaterFromAnyThread) {

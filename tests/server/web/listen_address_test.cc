@@ -65,5 +65,17 @@ TEST(ListenAddressTest, RefusesTheRestAndNamesIt) {
   }
 }
 
+TEST(ListenAddressTest, LoopbackIsWhatNoOtherMachineReaches) {
+  for (const char* host :
+       {"localhost", "127.0.0.1", "127.1", "127.255.255.254", "::1"}) {
+    EXPECT_TRUE(IsLoopback(host)) << host;
+  }
+  for (const char* host :
+       {"", "0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "127", "packer", "127.example",
+        "localhost.example", "::ffff:127.0.0.1"}) {
+    EXPECT_FALSE(IsLoopback(host)) << host;
+  }
+}
+
 }  // namespace
 }  // namespace evenpack

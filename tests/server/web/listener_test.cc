@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "tests/server/web/raw_client.h"
 #include "tests/testing/status_matchers.h"
@@ -39,6 +40,21 @@ TEST(ListenerTest, AcceptsConnectionsAndNeverWaitsForOne) {
   pollfd polled{listener->fd(), POLLIN, 0};
   ASSERT_EQ(poll(&polled, 1, -1), 1);
   EXPECT_TRUE(listener->Accept().valid());
+}
+
+TEST(ListenerTest, AllOfAHostsAddressesHaveOnePort) {
+  const absl::StatusOr<std::vector<Listener>> all = Listener::OpenAll({"localhost", 0});
+  ASSERT_THAT(all, IsOk());
+  ASSERT_FALSE(all->empty());
+  for (const Listener& listener : *all) {
+    EXPECT_EQ(listener.address().port, all->front().address().port);
+  }
+  EXPECT_TRUE(RawClient(all->front().address().port).connected());
+  EXPECT_THAT(Listener::OpenAll({"127.0.0.1", all->front().address().port}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("http-listen: can't listen on 127.0.0.1:")));
+  EXPECT_THAT(Listener::OpenAll({"no.such.host.invalid", 0}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("http-listen")));
 }
 
 TEST(ListenerTest, APortThatIsTakenIsNamed) {

@@ -17,6 +17,13 @@ RawClient::RawClient(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
   }
 }
 
+uint16_t RawClient::local_port() const {
+  sockaddr_in address{};
+  socklen_t size = sizeof(address);
+  getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
 void RawClient::Send(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t count = send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -17,6 +17,8 @@ class RawClient {
   explicit RawClient(uint16_t port);
 
   bool connected() const { return socket_.valid(); }
+  // Its own.
+  uint16_t local_port() const;
   void Send(std::string_view bytes) const;
   // At least one byte, at most `most`; none once the server has closed or reset.
   std::string Receive(size_t most) const;

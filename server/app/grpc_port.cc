@@ -1,0 +1,198 @@
+#include "server/app/grpc_port.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/log.h"
+
+namespace evenpack {
+namespace {
+
+// Connections of a listener that are taken before the others have their turn.
+constexpr int kAtOnce = 64;
+// After the system had no descriptor.
+constexpr int kPauseMilliseconds = 100;
+constexpr std::chrono::seconds kBetweenLines{10};
+
+// Descriptors are numbered from the lowest that is free: one of this number says that
+// all below are taken.
+int FirstReserved(uint64_t reserved) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1 << 30;
+  const uint64_t most = std::min<uint64_t>(limit.rlim_cur, 1 << 30);
+  return static_cast<int>(most - std::min(reserved, most / 8));
+}
+
+// What gRPC gives to connections that it accepts itself.
+void SetOptions(int fd, std::chrono::milliseconds peer_timeout) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  const auto timeout = static_cast<unsigned int>(peer_timeout.count());
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
+}
+
+// As gRPC names the peer, but for the brackets, which it writes as %5B and %5D. Empty
+// where the socket has none any more.
+std::string PeerOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof(text));
+    return absl::StrCat("ipv4:", text, ":", ntohs(v4.sin_port));
+  }
+  if (address.ss_family != AF_INET6) return "";
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text, sizeof(text));
+    return absl::StrCat("ipv4:", text, ":", ntohs(v6.sin6_port));
+  }
+  inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof(text));
+  return absl::StrCat("ipv6:[", text, "]:", ntohs(v6.sin6_port));
+}
+
+absl::StatusOr<std::vector<Listener>> Listen(const ListenAddress& wanted) {
+  if (wanted.host == "0.0.0.0") {
+    // As gRPC does it; not all machines have IPv6.
+    auto both = Listener::OpenAll({"::", wanted.port});
+    if (both.ok()) return both;
+  }
+  return Listener::OpenAll(wanted);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcPort>> GrpcPort::Open(
+    const ListenAddress& wanted, const GrpcPortOptions& options) {
+  absl::StatusOr<std::vector<Listener>> listeners = Listen(wanted);
+  if (!listeners.ok()) return listeners.status();
+  FileDescriptor wakeup(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!wakeup.valid()) return absl::ErrnoToStatus(errno, "listen: eventfd");
+  return std::unique_ptr<GrpcPort>(
+      new GrpcPort(*std::move(listeners), std::move(wakeup), options));
+}
+
+GrpcPort::GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
+                   const GrpcPortOptions& options)
+    : options_(options),
+      listeners_(std::move(listeners)),
+      wakeup_(std::move(wakeup)),
+      refusals_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}) {}
+
+GrpcPort::~GrpcPort() { Stop(); }
+
+void GrpcPort::AddTo(grpc::ServerBuilder& builder,
+                     std::shared_ptr<grpc::ServerCredentials> credentials) {
+  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      Type::FROM_FD, std::move(credentials));
+}
+
+void GrpcPort::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void GrpcPort::Stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  // It can't be full: this is the one place that writes to it.
+  [[maybe_unused]] const ssize_t written = write(wakeup_.get(), &one, sizeof(one));
+  thread_.join();
+  listeners_.clear();
+}
+
+void GrpcPort::Run() {
+  std::vector<pollfd> polled(listeners_.size() + 1, {wakeup_.get(), POLLIN, 0});
+  bool paused = false;
+  for (;;) {
+    for (size_t i = 0; i < listeners_.size(); ++i) {
+      // poll passes over a negative descriptor.
+      polled[i + 1] = {paused ? -1 : listeners_[i].fd(), POLLIN, 0};
+    }
+    if (poll(polled.data(), polled.size(), paused ? kPauseMilliseconds : -1) < 0) {
+      continue;
+    }
+    if (polled[0].revents != 0) return;
+    paused = false;
+    for (size_t i = 0; i < listeners_.size(); ++i) {
+      if (polled[i + 1].revents != 0 && !AcceptSome(listeners_[i])) paused = true;
+    }
+  }
+}
+
+// False where the system had no descriptor.
+bool GrpcPort::AcceptSome(Listener& listener) {
+  for (int i = 0; i < kAtOnce; ++i) {
+    FileDescriptor connection = listener.Accept();
+    if (connection.valid()) {
+      if (!HandOver(std::move(connection))) Refused("few descriptors are left");
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+    Refused("no descriptor is left");
+    return false;
+  }
+  return true;
+}
+
+bool GrpcPort::HandOver(FileDescriptor connection) {
+  if (connection.get() >= FirstReserved(options_.reserved_descriptors)) return false;
+  SetOptions(connection.get(), options_.peer_timeout);
+  Remember(connection.get());
+  Acceptor::NewConnectionParameters parameters;
+  parameters.fd = connection.Release();
+  acceptor_->HandleNewConnection(&parameters);
+  return true;
+}
+
+void GrpcPort::Remember(int fd) {
+  const std::string peer = PeerOf(fd);
+  MutexLock lock(mutex_);
+  std::string& held = peers_[fd];
+  const auto before = connections_.find(held);
+  // A peer's port may come again too, under another number.
+  if (before != connections_.end() && before->second == fd) connections_.erase(before);
+  held = peer;
+  connections_[peer] = fd;
+}
+
+void GrpcPort::Cut(const std::string& peer) {
+  const std::string name = absl::StrReplaceAll(peer, {{"%5B", "["}, {"%5D", "]"}});
+  MutexLock lock(mutex_);
+  const auto found = connections_.find(name);
+  // gRPC closes the sockets, and numbers come again.
+  if (found == connections_.end() || PeerOf(found->second) != name) return;
+  shutdown(found->second, SHUT_RDWR);
+  Log(LogLevel::kWarning, "connection cut",
+      {{"because", "it cancels calls faster than is of use"}, {"peer", name}});
+  peers_.erase(found->second);
+  connections_.erase(found);
+}
+
+void GrpcPort::Refused(const char* why) {
+  const std::optional<uint64_t> left_out = refusals_.Take("");
+  if (!left_out.has_value()) return;
+  Log(LogLevel::kError, "connections refused",
+      {{"because", why}, {"connections", std::to_string(*left_out + 1)}});
+}
+
+}  // namespace evenpack

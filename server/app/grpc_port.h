@@ -1,0 +1,90 @@
+// The port of gRPC: accepts its connections in its place.
+//
+// gRPC 1.51 stops listening for good when it is once refused a descriptor
+// (CVE-2023-4785). Here a connection that takes one of the last is closed at once: what
+// is served goes on, the HTTP port and the store have those that are left, and clients
+// that try again get in when others have gone (docs/adr/0060).
+#ifndef EVENPACK_SERVER_APP_GRPC_PORT_H_
+#define EVENPACK_SERVER_APP_GRPC_PORT_H_
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/app/log_budget.h"
+#include "server/runtime/mutex.h"
+#include "server/web/file_descriptor.h"
+#include "server/web/listen_address.h"
+#include "server/web/listener.h"
+
+namespace evenpack {
+
+struct GrpcPortOptions {
+  // Descriptors that connections leave to all else, at most; an eighth of the process'
+  // limit where that is less.
+  uint64_t reserved_descriptors = 128;
+  // What a peer may leave unacknowledged before its connection counts as broken.
+  std::chrono::milliseconds peer_timeout{20'000};
+};
+
+// Not thread-safe, but for Cut.
+class GrpcPort {
+ public:
+  // Listens at all of the host's addresses that can be had; a wildcard is that of IPv6
+  // too. Nothing is accepted yet. Errors as Listener::OpenAll.
+  static absl::StatusOr<std::unique_ptr<GrpcPort>> Open(const ListenAddress& wanted,
+                                                        const GrpcPortOptions& options);
+  ~GrpcPort();
+
+  uint16_t port() const { return listeners_.front().address().port; }
+
+  // Before the server is built: it will take the connections.
+  void AddTo(grpc::ServerBuilder& builder,
+             std::shared_ptr<grpc::ServerCredentials> credentials);
+  // After that: accepts connections.
+  void Start();
+  // Accepts none any more, and closes the port. Before the server shuts down. May be
+  // called again.
+  void Stop();
+
+  // Ends the connection of a peer, as grpc::ServerContextBase::peer names it; none
+  // where it is gone.
+  void Cut(const std::string& peer);
+
+ private:
+  using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+
+  GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
+           const GrpcPortOptions& options);
+  void Run();
+  bool AcceptSome(Listener& listener);
+  bool HandOver(FileDescriptor connection);
+  void Remember(int fd);
+  void Refused(const char* why);
+
+  const GrpcPortOptions options_;
+  std::vector<Listener> listeners_;
+  const FileDescriptor wakeup_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::thread thread_;
+  // Of lines about connections that are refused.
+  LogBudget refusals_;
+
+  Mutex mutex_;
+  // What was handed over, by peer: also what is closed since, until its number comes
+  // again.
+  std::map<std::string, int> connections_ EVENPACK_GUARDED_BY(mutex_);
+  std::map<int, std::string> peers_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_APP_GRPC_PORT_H_

@@ -1,0 +1,88 @@
+// How a Job comes from the store, at first and after a commit that failed.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/control/job.h"
+#include "server/control/store_failure.h"
+#include "server/core/engine/replay.h"
+#include "server/runtime/log.h"
+
+namespace evenpack {
+
+void Job::OnCommitFailed(const absl::Status& status) {
+  // Another server leads it: the store has told, or is about to. Or made it.
+  if (absl::IsAborted(status) || absl::IsAlreadyExists(status)) return Abandon();
+  MutexLock lock(mutex_);
+  ++incarnation_;
+  removing_ = false;
+  stale_ = !Reload().ok();
+  if (!stale_ && !abandoned_ && state_.created) ReleaseProducers();
+}
+
+absl::Status Job::Recover() { return RecoverFrom(environment_.store.Load(name_)); }
+
+absl::Status Job::RecoverFrom(const absl::StatusOr<StoredJob>& stored) {
+  MutexLock lock(mutex_);
+  absl::Status status = LoadFrom(stored);
+  if (status.ok() && state_.created) status = RestoreShown();
+  broken_ = status.ok() ? status : StoreFailure("the job can't be recovered", status);
+  shown_records_ = records_;
+  return broken_;
+}
+
+absl::Status Job::Reload() {
+  if (absl::Status status = Load(); !status.ok()) return status;
+  const uint64_t shown = shown_records_;
+  if (abandoned_ || records_ >= shown) return absl::OkStatus();
+  Log(LogLevel::kError, "store went back",
+      {{"job", name_},
+       {"records", absl::StrCat(records_)},
+       {"were", absl::StrCat(shown)}});
+  shown_records_ = records_;
+  absl::Status status = RestoreShown();
+  if (!status.ok()) broken_ = std::move(status);
+  environment_.pool.Run([self = shared_from_this()] { self->AfterCommit(); });
+  return absl::OkStatus();
+}
+
+absl::Status Job::Load() { return LoadFrom(environment_.store.Load(name_)); }
+
+absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
+  if (absl::IsAborted(stored.status()) ||
+      (absl::IsNotFound(stored.status()) && shown_.IsShown())) {
+    // Another server leads it, or has removed it.
+    Abandon();
+    return absl::OkStatus();
+  }
+  if (!stored.ok() && !absl::IsNotFound(stored.status())) return stored.status();
+  const StoredJob none;
+  const StoredJob& held = stored.ok() ? *stored : none;
+  absl::StatusOr<JobState> state =
+      Replay(held.snapshot, held.snapshot_records, held.records);
+  if (!state.ok()) return state.status();
+  state_ = *std::move(state);
+  records_ = held.snapshot_records + held.records.size();
+  snapshot_bytes_ = held.snapshot.size();
+  bytes_since_snapshot_ = 0;
+  for (const std::string& record : held.records) {
+    bytes_since_snapshot_ += record.size();
+  }
+  if (!state_.created) return absl::OkStatus();
+  spec_ = std::make_shared<const JobSpec>(state_.spec);
+  return tokens_.Load(*spec_, held.tokens, environment_.payload_root);
+}
+
+absl::Status Job::RestoreShown() {
+  if (absl::Status status =
+          shown_.Restore(state_, spec_, tokens_, environment_.clock.Now());
+      !status.ok()) {
+    return status;
+  }
+  recorder_.Reshape(spec_, state_.position.next_step);
+  latency_.Withdraw(state_.position.next_step);
+  calibration_.Begin(state_.epoch);
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack

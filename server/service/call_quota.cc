@@ -1,0 +1,23 @@
+#include "server/service/call_quota.h"
+
+namespace evenpack {
+
+absl::StatusOr<std::shared_ptr<CallQuota>> CallQuota::Take(
+    CallQuotas& quotas, const std::string& peer, const std::string* made_job) {
+  auto taken = std::make_shared<CallQuota>(quotas, peer);
+  absl::Status status = quotas.held.Take(Quota::kPeerCalls, peer, taken->place_);
+  if (!status.ok()) return status;
+  if (made_job != nullptr && !quotas.makers.Begin(peer)) {
+    quotas.held.CountRefusal(Quota::kPeerJobs);
+    return QuotaExceeded(Quota::kPeerJobs, quotas.makers.limit(), peer);
+  }
+  if (made_job != nullptr) taken->made_job_ = *made_job;
+  return taken;
+}
+
+void CallQuota::Answered(const absl::Status& status) {
+  if (made_job_.has_value()) quotas_.makers.End(peer_, *made_job_, status.ok());
+  place_.GiveBack();
+}
+
+}  // namespace evenpack

@@ -1,0 +1,47 @@
+// What a unary call takes of its peer's quotas while it is answered.
+#ifndef EVENPACK_SERVER_SERVICE_CALL_QUOTA_H_
+#define EVENPACK_SERVER_SERVICE_CALL_QUOTA_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/service/job_makers.h"
+#include "server/service/quota.h"
+
+namespace evenpack {
+
+// What is counted of a server. Thread-safe; outlives its calls.
+struct CallQuotas {
+  CallQuotas(const QuotaLimits& limits, JobMakers::Exists exists)
+      : held(limits), makers(held.limit(Quota::kPeerJobs), std::move(exists)) {}
+
+  Quotas held;
+  JobMakers makers;
+};
+
+class CallQuota {
+ public:
+  // `made_job`: the name of the job that the call makes, or null. QUOTA_EXCEEDED.
+  static absl::StatusOr<std::shared_ptr<CallQuota>> Take(CallQuotas& quotas,
+                                                         const std::string& peer,
+                                                         const std::string* made_job);
+  CallQuota(CallQuotas& quotas, std::string peer)
+      : quotas_(quotas), peer_(std::move(peer)) {}
+
+  // Gives all back, once, before the peer can know the answer.
+  void Answered(const absl::Status& status);
+
+ private:
+  CallQuotas& quotas_;
+  const std::string peer_;
+  QuotaPlace place_;
+  std::optional<std::string> made_job_;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_SERVICE_CALL_QUOTA_H_

@@ -1,0 +1,129 @@
+#include "server/store/postgresql_member.h"
+
+#include <utility>
+#include <vector>
+
+#include "server/runtime/log.h"
+#include "server/store/postgresql_schema.h"
+
+namespace evenpack {
+namespace {
+
+// With one such look after the other, for a second, the others have not taken their
+// share of jobs that nobody leads.
+constexpr int kLooksForOthers = 4;
+
+}  // namespace
+
+absl::Status PostgresqlMember::Connect() {
+  connection_.reset();
+  absl::StatusOr<PostgresqlConnection> connection =
+      PostgresqlConnection::Open(target_, kPostgresqlPatience);
+  if (!connection.ok()) return connection.status();
+  absl::Status status = PreparePostgresql(*connection);
+  if (!status.ok()) return status;
+  if (lead_.joined()) {
+    status = lead_.Rejoin(*connection);
+    if (absl::IsNotFound(status)) return Lose(std::string(status.message()));
+    if (!status.ok()) return status;
+    absl::StatusOr<PostgresqlJobs> jobs = FindLedJobs(lead_.server(), {}, *connection);
+    if (!jobs.ok()) return jobs.status();
+    led_.Replace(*std::move(jobs));
+    renewed_ = Clock::Steady().Now();
+  }
+  connection_ = *std::move(connection);
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlMember::Failed(absl::Status status) {
+  if (connection_->broken()) {
+    Log(LogLevel::kWarning, "database lost",
+        {{"error", std::string(status.message())}});
+    connection_.reset();
+    return status;
+  }
+  connection_->Run("ROLLBACK").IgnoreError();
+  if (absl::IsNotFound(status)) return Lose(std::string(status.message()));
+  if (absl::IsAborted(status)) fingerprint_.reset();
+  return status;
+}
+
+absl::Status PostgresqlMember::Lose(const std::string& why) {
+  lost_ = absl::AbortedError(why);
+  return lost_;
+}
+
+absl::Status PostgresqlMember::Join(const std::string& address) {
+  absl::Status status = lead_.Join(address, *connection_);
+  renewed_ = Clock::Steady().Now();
+  return status.ok() ? status : Failed(std::move(status));
+}
+
+absl::Status PostgresqlMember::Leave() {
+  absl::Status status = lead_.Leave(*connection_);
+  return status.ok() ? status : Failed(std::move(status));
+}
+
+void PostgresqlMember::Release() {
+  if (connection_.has_value() && lead_.joined() && lost_.ok()) {
+    lead_.Release(*connection_).IgnoreError();
+  }
+  connection_.reset();
+}
+
+absl::Status PostgresqlMember::Look(LeadNews& news) {
+  const Clock::TimePoint now = Clock::Steady().Now();
+  const bool renews = now - renewed_ >= timing_.renewal;
+  if (renews) lead_.QueueRenewal(*connection_);
+  QueueLook(*connection_);
+  const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection_->Exchange();
+  if (!rows.ok()) return Failed(rows.status());
+  if (renews) renewed_ = now;
+  const PostgresqlLook look = TakeLook(lead_.server(), rows->back());
+  const LeaseMoves moves = MovesNow(look);
+  if (moves.take > 0 || fingerprint_ != look.fingerprint) {
+    absl::Status status = TakeJobs(moves.take, look);
+    if (!status.ok()) return Failed(std::move(status));
+  }
+  news = led_.TakeNews();
+  led_.Ask(moves.give, news);
+  news.profiles = ProfilesAreNews(look.profile_changes);
+  return absl::OkStatus();
+}
+
+LeaseMoves PostgresqlMember::MovesNow(const PostgresqlLook& look) {
+  bool has_free = false;
+  for (const ServerLoad& server : look.servers) {
+    has_free = has_free || (!server.lives && server.jobs > 0);
+  }
+  const bool left_over = looks_with_free_jobs_ >= kLooksForOthers;
+  looks_with_free_jobs_ = has_free ? looks_with_free_jobs_ + 1 : 0;
+  return MovesOf(lead_.server(), look.servers, left_over);
+}
+
+absl::Status PostgresqlMember::TakeJobs(int64_t most, PostgresqlLook look) {
+  if (most > 0) {
+    lead_.QueueClaim(most, *connection_);
+    QueueLook(*connection_);
+    const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection_->Exchange();
+    if (!rows.ok()) return rows.status();
+    look = TakeLook(lead_.server(), rows->back());
+  }
+  absl::StatusOr<PostgresqlJobs> jobs =
+      FindLedJobs(lead_.server(), led_.jobs(), *connection_);
+  if (!jobs.ok()) return jobs.status();
+  led_.Replace(*std::move(jobs));
+  fingerprint_ = look.fingerprint;
+  return absl::OkStatus();
+}
+
+bool PostgresqlMember::ProfilesAreNews(int64_t changes) {
+  // At first they are yet to be read. The database may have gone back.
+  const bool news = profile_changes_.has_value() &&
+                    changes != *profile_changes_ + own_profile_changes_;
+  profile_changes_ = changes;
+  own_profile_changes_ = 0;
+  return news;
+}
+
+}  // namespace evenpack

@@ -1,0 +1,97 @@
+// One of the servers that share a store in PostgreSQL: its connection, and what it
+// leads.
+#ifndef EVENPACK_SERVER_STORE_POSTGRESQL_MEMBER_H_
+#define EVENPACK_SERVER_STORE_POSTGRESQL_MEMBER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/runtime/clock.h"
+#include "server/store/lease_share.h"
+#include "server/store/led_jobs.h"
+#include "server/store/postgresql_connection.h"
+#include "server/store/postgresql_lead.h"
+#include "server/store/postgresql_look.h"
+
+namespace evenpack {
+
+// When servers look at each other. All that share a database have the same.
+struct LeaseTiming {
+  // How long a server may be silent before others take what it leads, so that one that
+  // has died is followed within five seconds.
+  std::chrono::milliseconds lease{3000};
+  // Between signs of life; a third of that at most.
+  std::chrono::milliseconds renewal{1000};
+  // Between looks whether jobs have moved.
+  std::chrono::milliseconds look{250};
+};
+
+// Not thread-safe. Errors as PostgresqlConnection's.
+class PostgresqlMember {
+ public:
+  // `server`: as PostgresqlLead has it; `target`: as PostgresqlTarget gives it.
+  PostgresqlMember(const std::string& server, std::string target,
+                   const LeaseTiming& timing)
+      : target_(std::move(target)), timing_(timing), lead_(server, timing.lease) {}
+
+  // A connection that is set up; and of one that has joined, what it leads, read anew.
+  absl::Status Connect();
+  // Without one, of what follows only Connect, LeaveLater and Release may be called
+  // that use it.
+  bool connected() const { return connection_.has_value(); }
+  PostgresqlConnection& connection() { return *connection_; }
+  // What a failed use of the connection means for all that follow; returns it, or
+  // lost().
+  absl::Status Failed(absl::Status status);
+  // Why this server can lead nothing any more, for good; OK: it can.
+  const absl::Status& lost() const { return lost_; }
+  // The server holds what the database may not have.
+  absl::Status Lose(const std::string& why);
+
+  absl::Status Join(const std::string& address);
+  absl::Status Leave();
+  void LeaveLater() { lead_.LeaveLater(); }
+  // Others need not wait for what it leads. Closes the connection.
+  void Release();
+
+  // Renews where that is due, and takes jobs that are to be taken. What the listener is
+  // to be told since the last time.
+  absl::Status Look(LeadNews& news);
+  // This server changed cost profiles, which is no news.
+  void ChangedProfiles() { ++own_profile_changes_; }
+
+  PostgresqlLead& lead() { return lead_; }
+  const PostgresqlLead& lead() const { return lead_; }
+  LedJobs& led() { return led_; }
+  const LedJobs& led() const { return led_; }
+
+ private:
+  // What this server is to take and to give, as it sees the others.
+  LeaseMoves MovesNow(const PostgresqlLook& look);
+  // Takes so many jobs, and reads what this server leads by then.
+  absl::Status TakeJobs(int64_t most, PostgresqlLook look);
+  bool ProfilesAreNews(int64_t changes);
+
+  const std::string target_;
+  const LeaseTiming timing_;
+  std::optional<PostgresqlConnection> connection_;
+  PostgresqlLead lead_;
+  LedJobs led_;
+  absl::Status lost_;
+  Clock::TimePoint renewed_;
+  // PostgresqlLook's when led_ was read; none: it is to be read.
+  std::optional<int64_t> fingerprint_;
+  // In a row in which nobody led some job.
+  int looks_with_free_jobs_ = 0;
+  // PostgresqlLook's when it was last told of; and this server's own since.
+  std::optional<int64_t> profile_changes_;
+  int64_t own_profile_changes_ = 0;
+};
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_STORE_POSTGRESQL_MEMBER_H_

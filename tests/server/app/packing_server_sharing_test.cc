@@ -1,0 +1,156 @@
+// Several servers over one store.
+#include <gmock/gmock.h>
+#include <google/rpc/error_details.pb.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/app/packing_server.h"
+#include "tests/server/service/service_spec.h"
+#include "tests/server/service/status_details.h"
+#include "tests/testing/shared_memory_store.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using google::rpc::ErrorInfo;
+using testing::DetailIn;
+using testing::GrpcStatusIs;
+using testing::IsGrpcOk;
+using testing::IsOk;
+using testing::ServiceSpec;
+using testing::SharedMemory;
+using testing::SharedMemoryStore;
+
+// A server and a client of it.
+class Sharing {
+ public:
+  explicit Sharing(SharedMemory& memory) {
+    auto store = std::make_unique<SharedMemoryStore>(memory);
+    store_ = store.get();
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.http_listen = "";
+    options.drain_seconds = 60;
+    auto server = PackingServer::StartOver(std::move(store), options);
+    EXPECT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    stub_ = v1::PackingService::NewStub(grpc::CreateChannel(
+        server_->grpc_address(), grpc::InsecureChannelCredentials()));
+  }
+
+  PackingServer& server() { return *server_; }
+  SharedMemoryStore& store() { return *store_; }
+  v1::PackingService::Stub& stub() { return *stub_; }
+  const std::string& address() const { return server_->grpc_address(); }
+
+  grpc::Status Create(const std::string& name) {
+    grpc::ClientContext context;
+    v1::CreateJobRequest request;
+    request.set_name(name);
+    *request.mutable_spec() = ServiceSpec();
+    v1::CreateJobResponse response;
+    return stub_->CreateJob(&context, request, &response);
+  }
+  grpc::Status Get(const std::string& name, v1::Job* job = nullptr) {
+    grpc::ClientContext context;
+    v1::GetJobRequest request;
+    request.set_name(name);
+    v1::GetJobResponse response;
+    grpc::Status status = stub_->GetJob(&context, request, &response);
+    if (job != nullptr) *job = response.job();
+    return status;
+  }
+  // Once the server that it was given has read it.
+  v1::Job GetOnceLed(const std::string& name) {
+    v1::Job job;
+    grpc::Status status = Get(name, &job);
+    while (testing::ReasonIn(status) == "NO_LEADER") status = Get(name, &job);
+    EXPECT_THAT(status, IsGrpcOk());
+    return job;
+  }
+
+ private:
+  std::unique_ptr<PackingServer> server_;
+  SharedMemoryStore* store_ = nullptr;
+  std::unique_ptr<v1::PackingService::Stub> stub_;
+};
+
+std::string AddressIn(const grpc::Status& status) {
+  return DetailIn<ErrorInfo>(status).value_or(ErrorInfo()).metadata().at("address");
+}
+
+TEST(PackingServerSharingTest, EachServesAndSaysWhoLeadsTheRest) {
+  SharedMemory memory;
+  Sharing one(memory);
+  Sharing two(memory);
+  ASSERT_THAT(one.Create("job"), IsGrpcOk());
+  EXPECT_THAT(one.Get("job"), IsGrpcOk());
+  EXPECT_EQ(AddressIn(two.Get("job")), one.address());
+}
+
+TEST(PackingServerSharingTest, ADrainHandsOverWhatWasCommittedAndSaysToWhom) {
+  SharedMemory memory;
+  Sharing one(memory);
+  Sharing two(memory);
+  ASSERT_THAT(one.Create("job"), IsGrpcOk());
+  grpc::ClientContext context;
+  const auto ingest = one.stub().Ingest(&context);
+  v1::IngestRequest request;
+  request.mutable_open()->set_job("job");
+  request.mutable_open()->set_stream("a");
+  ASSERT_TRUE(ingest->Write(request));
+  request.mutable_batch()->set_first_sequence(0);
+  for (int i = 0; i < 16; ++i) request.mutable_batch()->add_length(50);
+  ASSERT_TRUE(ingest->Write(request));
+  v1::IngestResponse told;
+  while (told.next_sequence() < 16 && ingest->Read(&told)) {
+  }
+  v1::Job before;
+  ASSERT_THAT(one.Get("job", &before), IsGrpcOk());
+  EXPECT_TRUE(one.server().Drain());
+  EXPECT_FALSE(ingest->Read(&told));
+  EXPECT_EQ(AddressIn(ingest->Finish()), two.address());
+  const v1::Job after = two.GetOnceLed("job");
+  EXPECT_EQ(after.digest(), before.digest());
+  EXPECT_EQ(after.next_step(), 2U);
+}
+
+TEST(PackingServerSharingTest, WithNoOtherServerADrainEndsAsOfOneAlone) {
+  SharedMemory memory;
+  {
+    Sharing one(memory);
+    ASSERT_THAT(one.Create("job"), IsGrpcOk());
+    EXPECT_TRUE(one.server().Drain());
+  }
+  Sharing two(memory);
+  EXPECT_EQ(two.GetOnceLed("job").next_step(), 0U);
+}
+
+TEST(PackingServerSharingTest, AJobMovesWhileTheServerServes) {
+  SharedMemory memory;
+  Sharing one(memory);
+  Sharing two(memory);
+  ASSERT_THAT(one.Create("job"), IsGrpcOk());
+  memory.Move("job", &two.store());
+  EXPECT_EQ(two.GetOnceLed("job").name(), "job");
+  EXPECT_EQ(AddressIn(one.Get("job")), two.address());
+  memory.Move("job", &one.store());
+  EXPECT_EQ(one.GetOnceLed("job").name(), "job");
+}
+
+TEST(PackingServerSharingTest, ACallThatComesWhileItDrainsIsNotKeptWaiting) {
+  SharedMemory memory;
+  Sharing one(memory);
+  EXPECT_TRUE(one.server().Drain());
+  EXPECT_THAT(one.Get("job"),
+              GrpcStatusIs(grpc::StatusCode::UNAVAILABLE, "", ::testing::_));
+}
+
+}  // namespace
+}  // namespace evenpack

@@ -1,0 +1,232 @@
+#include "server/control/job_moves.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/runtime/lead_reason.h"
+#include "server/runtime/status_detail.h"
+#include "tests/server/control/small_job.h"
+#include "tests/testing/awaited.h"
+#include "tests/testing/follower.h"
+#include "tests/testing/shared_server.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using testing::Awaited;
+using testing::Describe;
+using testing::Do;
+using testing::DoIngest;
+using testing::Follower;
+using testing::IsOk;
+using testing::SharedMemory;
+using testing::SharedServer;
+using testing::StatusIs;
+using testing::StepsOfDocuments;
+
+std::string ReasonOf(const absl::Status& status) { return DetailOf(status).reason; }
+
+Ingest StepsFrom(uint64_t first_sequence, size_t steps) {
+  Ingest ingest;
+  ingest.stream = "a";
+  ingest.first_sequence = first_sequence;
+  ingest.lengths = StepsOfDocuments(steps);
+  return ingest;
+}
+
+class JobMovesTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_THAT(one_.Create("job"), IsOk()); }
+
+  static std::shared_ptr<Job> JobOf(SharedServer& server) {
+    return server.jobs().Find("job").value();
+  }
+  static uint64_t AcceptedBy(SharedServer& server) {
+    return Describe(*JobOf(server))->streams[0].next_sequence;
+  }
+  void Move(SharedServer& to) {
+    memory_.Move("job", &to.store());
+    one_.Settle();
+    two_.Settle();
+  }
+
+  SharedMemory memory_;
+  SharedServer one_{memory_, "one:1"};
+  SharedServer two_{memory_, "two:2"};
+};
+
+TEST_F(JobMovesTest, AJobThatIsTakenIsAsItWasCommitted) {
+  ASSERT_THAT(Do(*JobOf(one_), StepsFrom(0, 3)), IsOk());
+  const Digest128 digest = Describe(*JobOf(one_))->digest;
+  Move(two_);
+  EXPECT_FALSE(one_.jobs().Find("job").ok());
+  EXPECT_EQ(AcceptedBy(two_), 24U);
+  EXPECT_EQ(Describe(*JobOf(two_))->digest, digest);
+  EXPECT_THAT(Do(*JobOf(two_), StepsFrom(24, 1)), IsOk());
+  EXPECT_EQ(one_.moves().Figures().lost, 1U);
+  EXPECT_EQ(two_.moves().Figures().taken, 1U);
+}
+
+TEST_F(JobMovesTest, ALostJobsCallsEndAndNothingOfItIsDecidedAnyMore) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  Follower follower(job);
+  bool producer_ended = false;
+  job->AddProducer([&producer_ended] { producer_ended = true; });
+  Move(two_);
+  EXPECT_EQ(ReasonOf(follower.TakeEnd()), "JOB_NOT_FOUND");
+  EXPECT_TRUE(producer_ended);
+  EXPECT_EQ(ReasonOf(DoIngest(*job, 0, {10})), "JOB_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(Describe(*job).status()), "JOB_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(one_.WhereIs("job")), kLedElsewhere);
+}
+
+TEST_F(JobMovesTest, WhatWasUnderWayWhenAJobWasLostIsNeverCommitted) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  one_.room().store().Block();
+  const Awaited<absl::Status> under_way;
+  job->Submit(StepsFrom(0, 1), under_way);
+  one_.room().store().WaitUntilBlocked();
+  const Awaited<absl::Status> queued;
+  job->Submit(StepsFrom(8, 1), queued);
+  memory_.Move("job", &two_.store());
+  // And comes back under the same name, before the store goes on.
+  memory_.Move("job", &one_.store());
+  one_.room().store().Release();
+  // That under way may have been in time.
+  const bool in_time = under_way.Get().ok();
+  EXPECT_EQ(ReasonOf(queued.Get()), "JOB_NOT_FOUND");
+  one_.Settle();
+  EXPECT_NE(JobOf(one_), job);
+  EXPECT_EQ(AcceptedBy(one_), in_time ? 8U : 0U);
+  EXPECT_THAT(Do(*JobOf(one_), StepsFrom(in_time ? 8 : 0, 2)), IsOk());
+}
+
+TEST_F(JobMovesTest, ACommitThatTheFenceRefusesIsOfAJobThatIsNotHere) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  one_.room().store().Block();
+  const Awaited<absl::Status> done;
+  job->Submit(StepsFrom(0, 1), done);
+  one_.room().store().WaitUntilBlocked();
+  memory_.Move("job", &two_.store());
+  one_.room().store().Release();
+  EXPECT_EQ(ReasonOf(done.Get()), "JOB_NOT_FOUND");
+  one_.Settle();
+  two_.Settle();
+  EXPECT_EQ(AcceptedBy(two_), 0U);
+}
+
+TEST_F(JobMovesTest, AHandOverLosesNothing) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  one_.room().store().Block();
+  const Awaited<absl::Status> under_way;
+  job->Submit(StepsFrom(0, 2), under_way);
+  one_.room().store().WaitUntilBlocked();
+  memory_.AskToGive("job");
+  one_.room().store().Release();
+  EXPECT_THAT(under_way.Get(), IsOk());
+  one_.Settle();
+  two_.Settle();
+  EXPECT_EQ(AcceptedBy(two_), 16U);
+  EXPECT_EQ(ReasonOf(one_.WhereIs("job")), kLedElsewhere);
+  EXPECT_EQ(one_.moves().Figures().handed_over, 1U);
+  EXPECT_EQ(one_.moves().Figures().lost, 0U);
+}
+
+TEST_F(JobMovesTest, AJobThatCannotBeHandedOverGoesOn) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  Follower follower(job);
+  ASSERT_THAT(two_.store().Leave(), IsOk());
+  memory_.AskToGive("job");
+  one_.Settle();
+  EXPECT_EQ(JobOf(one_), job);
+  EXPECT_THAT(Do(*job, StepsFrom(0, 1)), IsOk());
+  EXPECT_EQ(follower.TakeStep()->step.index, 0U);
+  EXPECT_EQ(one_.moves().Figures().handed_over, 0U);
+}
+
+TEST_F(JobMovesTest, AJobThatCouldNotBeReadIsGivenAllTheSame) {
+  two_.room().store().FailLoads(1);
+  Move(two_);
+  memory_.AskToGive("job");
+  two_.Settle();
+  one_.Settle();
+  EXPECT_THAT(Describe(*JobOf(one_)), IsOk());
+}
+
+TEST_F(JobMovesTest, AllAreGivenToThoseThatStay) {
+  for (const char* name : {"a", "b", "c"}) ASSERT_THAT(one_.Create(name), IsOk());
+  SharedServer three(memory_, "three:3");
+  ASSERT_THAT(one_.store().Leave(), IsOk());
+  one_.moves().GiveAll(std::chrono::minutes(4));
+  two_.Settle();
+  three.Settle();
+  EXPECT_TRUE(one_.jobs().ByAge().empty());
+  EXPECT_EQ(two_.jobs().ByAge().size(), 2U);
+  EXPECT_EQ(three.jobs().ByAge().size(), 2U);
+}
+
+TEST_F(JobMovesTest, AJobIsReadAgainWhenItIsAskedForAndCouldNotBeRead) {
+  two_.room().store().FailLoads(1);
+  Move(two_);
+  EXPECT_FALSE(two_.jobs().Find("job").ok());
+  EXPECT_EQ(ReasonOf(two_.WhereIs("job")), kNoLeader);
+  two_.Settle();
+  EXPECT_THAT(Describe(*JobOf(two_)), IsOk());
+}
+
+TEST_F(JobMovesTest, AServerThatJoinsTakesWhatNobodyLeads) {
+  memory_.Move("job", nullptr);
+  SharedServer three(memory_, "three:3");
+  three.Settle();
+  EXPECT_THAT(Describe(*JobOf(three)), IsOk());
+}
+
+TEST_F(JobMovesTest, ANameThatAnotherServerGaveAJobIsTaken) {
+  const absl::Status taken = two_.Create("job");
+  EXPECT_THAT(taken,
+              StatusIs(absl::StatusCode::kAlreadyExists, "name: 'job' is taken"));
+  EXPECT_EQ(DetailOf(taken), (StatusDetail{"JOB_EXISTS", {{"job", "job"}}}));
+  EXPECT_FALSE(two_.jobs().Find("job").ok());
+  EXPECT_THAT(DoIngest(*JobOf(one_), 0, {10}), IsOk());
+}
+
+TEST_F(JobMovesTest, JobsThatStayGoOnWhileAnotherIsHandedOver) {
+  ASSERT_THAT(one_.Create("stays"), IsOk());
+  memory_.AskToGive("job");
+  for (uint64_t i = 0; i < 50; ++i) {
+    EXPECT_THAT(DoIngest(*one_.jobs().Find("stays").value(), i, {10}), IsOk());
+  }
+  one_.Settle();
+  EXPECT_FALSE(one_.jobs().Find("job").ok());
+}
+
+TEST_F(JobMovesTest, OtherServersProfilesAreReadWhenTheStoreTells) {
+  const Awaited<absl::Status> put;
+  one_.profiles().Put("p", "bytes", put);
+  ASSERT_THAT(put.Get(), IsOk());
+  memory_.TellProfilesChanged(one_.store());
+  // In turn after it.
+  two_.WhereIs("none").IgnoreError();
+  two_.WhereIs("none").IgnoreError();
+  EXPECT_EQ(two_.profiles().Find("p").value(), "bytes");
+}
+
+TEST_F(JobMovesTest, AServerThatCanLeadNothingSaysSo) {
+  one_.moves().OnLostAll(absl::AbortedError("store: its name is gone"));
+  EXPECT_TRUE(one_.lost_all());
+}
+
+TEST_F(JobMovesTest, NothingMovesOnceItHasStopped) {
+  two_.moves().Stop();
+  memory_.Move("job", &two_.store());
+  two_.Settle();
+  EXPECT_FALSE(two_.jobs().Find("job").ok());
+}
+
+}  // namespace
+}  // namespace evenpack
