@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "client/agent/hidden_leaders.h"
 #include "client/agent/status_relay.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/digest/digest_bytes.h"
@@ -212,7 +213,7 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
       if (finished_) finish = ending_;
     }
     if (write) StartWrite(&response_, options_);
-    if (finish.has_value()) Finish(Relayed(*finish));
+    if (finish.has_value()) Finish(Relayed(WithoutLeader(*finish)));
   }
 
   // True where response_ is to be written.

@@ -1,7 +1,6 @@
 #include "client/agent/plan_agent.h"
 
 #include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <sys/stat.h>
@@ -18,7 +17,8 @@
 #include "client/agent/agent_metrics.h"
 #include "client/agent/agent_steps_call.h"
 #include "client/agent/forwarded_call.h"
-#include "client/cpp/grpc_stub.h"
+#include "client/agent/upstream.h"
+#include "client/cpp/server_addresses.h"
 #include "server/runtime/mutex.h"
 #include "server/web/http_server.h"
 #include "server/web/operator_pages.h"
@@ -46,29 +46,35 @@ constexpr milliseconds kConnectionsEnd{1000};
 // Both outlive it.
 class AgentService final : public grpc::CallbackGenericService {
  public:
-  AgentService(const StepsCallEnvironment& environment, grpc::GenericStub& stub)
-      : environment_(environment), stub_(stub) {}
+  AgentService(const StepsCallEnvironment& environment, Upstream& upstream)
+      : environment_(environment), upstream_(upstream) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     if (context->method() == kStreamSteps) return StartAgentStepsCall(environment_);
-    return StartForwardedCall(stub_, *context);
+    return StartForwardedCall(upstream_, *context);
   }
 
  private:
   const StepsCallEnvironment environment_;
-  grpc::GenericStub& stub_;
+  Upstream& upstream_;
 };
 
 client::ClientOptions UpstreamOptions(const PlanAgentOptions& options) {
   client::ClientOptions upstream;
   upstream.address = options.server;
+  upstream.security = options.security;
   upstream.random = [mutex = std::make_shared<Mutex>(),
                      generator = std::mt19937_64(std::random_device()())]() mutable {
     MutexLock lock(*mutex);
     return std::uniform_real_distribution<double>()(generator);
   };
   return upstream;
+}
+
+absl::Status CheckSecurity(const PlanAgentOptions& options) {
+  absl::Status status = client::Validate(options.security, options.server);
+  return status.ok() ? client::CheckFiles(options.security) : status;
 }
 
 void SetTransport(grpc::ServerBuilder& builder) {
@@ -90,12 +96,10 @@ class PlanAgent::Rooms {
   explicit Rooms(const PlanAgentOptions& options)
       : options_(options),
         upstream_(UpstreamOptions(options)),
-        channel_(client::MakeGrpcChannel(upstream_)),
-        generic_(channel_),
         calls_(kMostLocalSubscriptions),
-        feeds_({client::MakeGrpcStub(channel_), upstream_, options.name, &pool_},
+        feeds_({upstream_.stub(), UpstreamOptions(options), options.name, &pool_},
                options.steps),
-        service_({feeds_, calls_}, generic_) {}
+        service_({feeds_, calls_}, upstream_) {}
 
   ~Rooms() {
     if (closer_.joinable()) closer_.join();
@@ -130,9 +134,15 @@ class PlanAgent::Rooms {
   const std::string& http_address() const { return http_address_; }
 
  private:
+  absl::Status CheckListen() const {
+    absl::Status status = CheckAgentAddress(options_.listen);
+    if (options_.insecure || !status.ok()) return status;
+    return CheckReachedLocally(options_.listen);
+  }
+
   absl::Status StartGrpc() {
     const std::string& listen = options_.listen;
-    if (absl::Status status = CheckAgentAddress(listen); !status.ok()) return status;
+    if (absl::Status status = CheckListen(); !status.ok()) return status;
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetTransport(builder);
@@ -151,9 +161,10 @@ class PlanAgent::Rooms {
     grpc_address_ = path.empty()
                         ? absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)
                         : listen;
-    // As anyone may connect to a port: who may not is kept out of the folder.
-    constexpr mode_t kAnyone = 0666;
-    if (!path.empty() && chmod(path.c_str(), kAnyone) != 0) {
+    constexpr mode_t kEveryone = 0666;
+    constexpr mode_t kUserAndGroup = 0660;
+    const mode_t mode = options_.insecure ? kEveryone : kUserAndGroup;
+    if (!path.empty() && chmod(path.c_str(), mode) != 0) {
       return absl::ErrnoToStatus(errno, absl::StrCat("listen: ", path));
     }
     return absl::OkStatus();
@@ -180,9 +191,7 @@ class PlanAgent::Rooms {
   }
 
   const PlanAgentOptions options_;
-  const client::ClientOptions upstream_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  grpc::GenericStub generic_;
+  Upstream upstream_;
   LiveCalls calls_;
   StepFeeds feeds_;
   // Ends before the feeds, which its tasks use.
@@ -202,6 +211,9 @@ PlanAgent::~PlanAgent() { Drain(); }
 
 absl::StatusOr<std::unique_ptr<PlanAgent>> PlanAgent::Start(
     const PlanAgentOptions& options) {
+  const auto servers = client::ServerAddresses("server", options.server);
+  if (!servers.ok()) return servers.status();
+  if (absl::Status status = CheckSecurity(options); !status.ok()) return status;
   auto rooms = std::make_unique<Rooms>(options);
   absl::Status status = rooms->Start();
   std::unique_ptr<PlanAgent> agent(new PlanAgent(std::move(rooms)));

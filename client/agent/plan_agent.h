@@ -11,10 +11,17 @@
 namespace evenpack::agent {
 
 struct PlanAgentOptions {
-  // The packing server, as ClientOptions.address.
+  // The packing server, or several, as ClientOptions.address.
   std::string server;
+  // How it is reached, and who the agent is to it, also for the calls that it passes
+  // on.
+  client::Security security = {};
   // HOST:PORT, of which port 0 is any that is free, or unix:PATH.
   std::string listen;
+  // Whoever reaches the agent may use it: `listen` may be a port that other machines
+  // reach, and everyone on this one may open a socket. Otherwise that is refused, and a
+  // socket is for the agent's user and group.
+  bool insecure = false;
   // HOST:PORT of /metrics, /healthz and /readyz; empty: none.
   std::string http_listen = {};
   // Names the agent at the server, at most 256 bytes: one of the same name takes over
@@ -25,7 +32,8 @@ struct PlanAgentOptions {
 };
 
 // StreamSteps is answered from subscriptions that local ones share (step_fan.h); every
-// other call, of whatever service, is passed on.
+// other call, of whatever service, is passed on, to the server that leads its job.
+// Clients need not reach any server: they are told of none.
 class PlanAgent {
  public:
   // Serves when it returns, whether the server is there or not. Errors name the flag.

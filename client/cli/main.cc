@@ -20,6 +20,7 @@
 #include "client/cpp/client.h"
 #include "client/cpp/grpc_stub.h"
 #include "client/cpp/retrying_connection.h"
+#include "client/cpp/security_flags.h"
 
 namespace evenpack {
 namespace {
@@ -59,6 +60,7 @@ int Run(const std::vector<std::string>& arguments) {
       TerminalOrNull(),
       interrupt,
       DefaultServer(),
+      client::SecurityVariables(),
       [&sleeper](const ServerFlags& server) { return Connect(server, sleeper); }};
   return Finish(RunProgram(arguments, context), out, err);
 }

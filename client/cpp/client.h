@@ -38,7 +38,7 @@ namespace evenpack::client {
 class Client {
  public:
   // Returns at once: whether there is a server shows with the first call.
-  // INVALID_ARGUMENT: see Validate(ClientOptions).
+  // INVALID_ARGUMENT: see Validate(ClientOptions), CheckFiles(Security).
   static absl::StatusOr<Client> Connect(const ClientOptions& options);
   // For mocks.
   explicit Client(std::shared_ptr<Connection> connection)
@@ -49,7 +49,9 @@ class Client {
   // and ALREADY_EXISTS if it differs.
   absl::StatusOr<v1::Job> CreateJob(const std::string& name, const v1::JobSpec& spec);
   absl::StatusOr<v1::Job> GetJob(const std::string& name);
-  // All jobs by name, and those that the server could not recover from its store.
+  // All jobs by name, of whichever server of a database, and those that a server could
+  // not recover from its store. A job whose server can't be asked is among those, with
+  // why, and in led_elsewhere.
   absl::StatusOr<v1::ListJobsResponse> ListJobs();
   // Retried where expected_epoch is set, since otherwise a repetition would reconfigure
   // the job twice. If a retry is told ABORTED and the job is one epoch further with

@@ -1,6 +1,7 @@
 #include "client/cpp/client_options.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/server_addresses.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::client {
@@ -18,9 +19,11 @@ absl::Status CheckAtLeast(absl::string_view field, std::chrono::milliseconds val
 }  // namespace
 
 absl::Status Validate(const ClientOptions& options) {
-  if (options.address.empty()) return InvalidField("address", "''", "HOST:PORT");
+  absl::Status addresses = ServerAddresses("address", options.address).status();
+  if (!addresses.ok()) return addresses;
   const std::chrono::milliseconds least{1};
-  absl::Status status = CheckAtLeast("call_timeout", options.call_timeout, least);
+  absl::Status status = Validate(options.security, options.address);
+  status.Update(CheckAtLeast("call_timeout", options.call_timeout, least));
   status.Update(Validate(options.backoff));
   status.Update(CheckAtLeast("keepalive_interval", options.keepalive_interval,
                              kShortestKeepalive));

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_CLIENT_CPP_CLIENT_OPTIONS_H_
 #define EVENPACK_CLIENT_CPP_CLIENT_OPTIONS_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -9,14 +10,19 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/backoff.h"
+#include "client/cpp/security.h"
 #include "client/cpp/sleeper.h"
 #include "server/runtime/clock.h"
 
 namespace evenpack::client {
 
 struct ClientOptions {
-  // "HOST:PORT", or any other name that gRPC resolves ("unix:/run/evenpack.sock").
+  // "HOST:PORT", or any other name that gRPC resolves ("unix:/run/evenpack.sock"). Of
+  // servers that share a database any will do, or several with commas between them: the
+  // next is asked where one is gone, and which of them leads a job they say themselves.
   std::string address = {};
+  // TLS, and who the client is; nothing of it by default.
+  Security security = Security();
   // Deadline of each attempt of a unary call; above 0. Streams have none.
   std::chrono::milliseconds call_timeout{10'000};
   // Waits between attempts of a unary call, and before a lost stream is opened again. A
@@ -29,6 +35,13 @@ struct ClientOptions {
   std::chrono::milliseconds keepalive_timeout{10'000};
   // Of a message, either way. 1 to 2^31 - 1.
   int max_message_bytes = 64 << 20;
+
+  // Whether a server has answered a client of these options, or of copies of them.
+  // Until then a server's certificate that is refused is a mistake of whoever wrote the
+  // options, and calls fail with UNAUTHENTICATED at once; afterwards it may be one that
+  // is about to be renewed: UNAVAILABLE, and tried again.
+  std::shared_ptr<std::atomic<bool>> was_answered =
+      std::make_shared<std::atomic<bool>>(false);
 
   // What follows is for tests; the defaults are the real ones.
   //

@@ -2,8 +2,6 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/channel.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
@@ -11,6 +9,9 @@
 
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/grpc_stream.h"
+#include "client/cpp/routed_stub.h"
+#include "client/cpp/secured_channel.h"
+#include "client/cpp/server_addresses.h"
 #include "evenpack/v1/cost_profile.grpc.pb.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
 
@@ -41,6 +42,9 @@ grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
       GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
       std::min(milliseconds(options.backoff.initial), kMaxConnectBackoffMs));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxConnectBackoffMs);
+  // After which another server is asked, where there is one.
+  constexpr int kConnectTimeoutMs = 5000;
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   return arguments;
 }
 
@@ -189,8 +193,7 @@ std::shared_ptr<grpc::Channel> MakeGrpcChannel(const ClientOptions& options) {
   // channel: that can wait 10 seconds for one of its pollers.
   static const bool kInitialised = (grpc_init(), true);
   static_cast<void>(kInitialised);
-  return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(),
-                                   ArgumentsOf(options));
+  return MakeSecuredChannel(options, ArgumentsOf(options));
 }
 
 std::shared_ptr<Stub> MakeGrpcStub(const std::shared_ptr<grpc::Channel>& channel) {
@@ -198,7 +201,12 @@ std::shared_ptr<Stub> MakeGrpcStub(const std::shared_ptr<grpc::Channel>& channel
 }
 
 std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options) {
-  return MakeGrpcStub(MakeGrpcChannel(options));
+  return MakeRoutedStub(*ServerAddresses("address", options.address),
+                        [options](const std::string& address) {
+                          ClientOptions of = options;
+                          of.address = address;
+                          return MakeGrpcStub(MakeGrpcChannel(of));
+                        });
 }
 
 }  // namespace evenpack::client

@@ -13,12 +13,13 @@ class Channel;
 
 namespace evenpack::client {
 
-// To options.address, plaintext; connects when first used. `options` are valid. The
-// channel's own retries are off: Connection has them.
+// To options.address, which is one, with options.security; connects when first used.
+// `options` are valid. The channel's own retries are off: Connection has them.
 std::shared_ptr<grpc::Channel> MakeGrpcChannel(const ClientOptions& options);
 
 std::shared_ptr<Stub> MakeGrpcStub(const std::shared_ptr<grpc::Channel>& channel);
-// Over a channel of its own.
+// Over channels of its own, to the addresses of the options and to those that servers
+// name (routed_stub.h).
 std::shared_ptr<Stub> MakeGrpcStub(const ClientOptions& options);
 
 }  // namespace evenpack::client

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/error_details.h"
+#include "client/cpp/route.h"
 
 namespace evenpack::client {
 
@@ -41,8 +42,12 @@ absl::Status Annotated(const absl::Status& status, const std::string& text) {
 
 bool WaitToRetry(const absl::Status& status, Backoff& backoff, Sleeper& sleeper,
                  const std::stop_token& stop) {
+  const bool is_first = backoff.failures() == 0;
   const std::optional<std::chrono::nanoseconds> delay =
       backoff.NextDelay(RequestedDelay(status));
+  if (delay.has_value() && is_first && IsRedirect(status)) {
+    return !stop.stop_requested();
+  }
   return delay.has_value() && sleeper.Sleep(*delay, stop);
 }
 

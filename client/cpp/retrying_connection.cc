@@ -9,6 +9,7 @@
 #include "client/cpp/backoff.h"
 #include "client/cpp/consumer_session.h"
 #include "client/cpp/group_session.h"
+#include "client/cpp/job_list.h"
 #include "client/cpp/producer_session.h"
 #include "client/cpp/retry.h"
 #include "evenpack/v1/cost_profile.pb.h"
@@ -181,7 +182,9 @@ absl::StatusOr<v1::Job> RetryingConnection::GetJob(const std::string& name) {
 }
 
 absl::StatusOr<v1::ListJobsResponse> RetryingConnection::ListJobs() {
-  return AllPages(&Stub::ListJobs);
+  absl::StatusOr<v1::ListJobsResponse> listed = AllPages(&Stub::ListJobs);
+  if (listed.ok()) AddJobsLedElsewhere(*stub_, attempt_, *listed);
+  return listed;
 }
 
 absl::StatusOr<v1::Job> RetryingConnection::UpdateJob(

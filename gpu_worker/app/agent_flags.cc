@@ -26,6 +26,12 @@ void AddAgentFlags(CLI::App& app, AgentFlags& flags) {
       ->type_name("HOST:PORT|unix:PATH")
       ->group(kAgentGroup)
       ->needs(agent);
+  app.add_flag("--insecure", flags.insecure,
+               "let whoever reaches --listen use the agent, which speaks for them to "
+               "the server: ports beyond this machine, and a socket for every user "
+               "rather than this one and its group")
+      ->group(kAgentGroup)
+      ->needs(agent);
   AddNumber(app, "--max-steps-ahead", flags.max_steps_ahead, 1, kMostStepsAhead,
             "steps kept and under way for each job and DP rank, within --memory")
       ->group(kAgentGroup)

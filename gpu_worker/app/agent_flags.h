@@ -24,6 +24,8 @@ struct AgentFlags {
   bool agent = false;
   // HOST:PORT or unix:PATH.
   std::string listen;
+  // Whoever reaches the agent may use it.
+  bool insecure = false;
   uint64_t max_steps_ahead = 1024;
 };
 

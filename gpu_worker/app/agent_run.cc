@@ -39,7 +39,9 @@ absl::Status RunAgent(const WorkerOptions& options) {
   StartLog(options.serve.log_level, options.serve.log_format);
   agent::PlanAgentOptions of;
   of.server = options.serve.server;
+  of.security = options.security;
   of.listen = options.agent.listen;
+  of.insecure = options.agent.insecure;
   of.http_listen = options.serve.http_listen;
   of.name = AgentName();
   of.version = EVENPACK_VERSION;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/security_flags.h"
 #include "gpu_worker/app/agent_run.h"
 #include "gpu_worker/app/profile_run.h"
 #include "gpu_worker/app/profile_upload.h"
@@ -76,12 +77,15 @@ int Selftest(const WorkerOptions& options) {
 }
 
 int Profile(const WorkerOptions& options) {
-  const absl::Status status = RunProfile(options, evenpack::Clock::Steady(),
-                                         {[](const std::string& text) {
-                                            std::fputs(text.c_str(), stdout);
-                                            std::fflush(stdout);
-                                          },
-                                          UploadProfile});
+  const absl::Status status =
+      RunProfile(options, evenpack::Clock::Steady(),
+                 {[](const std::string& text) {
+                    std::fputs(text.c_str(), stdout);
+                    std::fflush(stdout);
+                  },
+                  [&](const auto& address, const auto& json) {
+                    return UploadProfile(address, options.security, json);
+                  }});
   return status.ok() ? 0 : Fail(status);
 }
 
@@ -90,7 +94,8 @@ int Profile(const WorkerOptions& options) {
 int main(int argc, char** argv) {
   try {
     const auto command =
-        ReadWorkerCommand(std::vector<std::string>(argv + 1, argv + argc));
+        ReadWorkerCommand(std::vector<std::string>(argv + 1, argv + argc),
+                          evenpack::client::SecurityVariables());
     if (!command.ok()) return Fail(command.status());
     if (!command->text.empty()) {
       std::fputs(command->text.c_str(), stdout);

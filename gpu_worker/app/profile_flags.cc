@@ -49,7 +49,8 @@ void AddProfileFlags(CLI::App& app, ProfileFlags& flags) {
   number("--head-size", options.shape.head_size, 64, 256,
          "elements of a head: 64, 128, 192 or 256");
   app.add_option("--element-type", options.shape.type, "what tensors hold")
-      ->transform(CLI::CheckedTransformer(ElementTypes()))
+      // CLI11 would describe the values by their numbers, of which one ends a C string.
+      ->transform(CLI::CheckedTransformer(ElementTypes()).description(""))
       ->type_name("float32|bfloat16|float16")
       ->group(kGroup);
   number("--repetitions", options.repetitions.counted, 1, 1000,
@@ -62,7 +63,7 @@ void AddProfileFlags(CLI::App& app, ProfileFlags& flags) {
           "what the profile says of the machine (its processor's name)");
   AddText(app, "--output", flags.output, "FILE",
           "write the CostProfile as JSON, which evenpackctl profiles put reads");
-  AddText(app, "--upload", flags.upload, "HOST:PORT",
+  AddText(app, "--upload", flags.upload, "HOST:PORT[,HOST:PORT...]",
           "give it to this evenpack-server, in place of the one of its name");
   AddText(app, "--name", flags.name, "NAME", "the profile's name");
 }

@@ -13,7 +13,7 @@ namespace evenpack::worker {
 
 struct ProfileOutlets {
   std::function<void(const std::string& text)> print;
-  // As UploadProfile.
+  // UploadProfile, with the security of the options.
   std::function<absl::Status(const std::string& address, const std::string& json)>
       upload;
 };

@@ -7,11 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/client.h"
+#include "client/cpp/server_addresses.h"
 #include "evenpack/v1/cost_profile.pb.h"
 
 namespace evenpack::worker {
 
-absl::Status UploadProfile(const std::string& address, const std::string& json) {
+absl::Status UploadProfile(const std::string& address, const client::Security& security,
+                           const std::string& json) {
   v1::CostProfile profile;
   const auto read = google::protobuf::util::JsonStringToMessage(json, &profile);
   if (!read.ok()) {
@@ -19,7 +21,9 @@ absl::Status UploadProfile(const std::string& address, const std::string& json) 
         absl::StrCat("the profile is no CostProfile: ",
                      absl::string_view(read.message().data(), read.message().size())));
   }
-  client::ClientOptions options{.address = address};
+  const auto addresses = client::ServerAddresses("--upload", address);
+  if (!addresses.ok()) return addresses.status();
+  client::ClientOptions options{.address = address, .security = security};
   options.backoff.total = std::chrono::seconds(30);
   absl::StatusOr<client::Client> client = client::Client::Connect(options);
   if (!client.ok()) return client.status();

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "client/cpp/security.h"
 
 namespace evenpack::worker {
 
 // `json`: evenpack.v1.CostProfile. The server's error; UNAVAILABLE where it can't be
 // reached for half a minute.
-absl::Status UploadProfile(const std::string& address, const std::string& json);
+absl::Status UploadProfile(const std::string& address, const client::Security& security,
+                           const std::string& json);
 
 }  // namespace evenpack::worker
 

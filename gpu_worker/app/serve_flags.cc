@@ -22,8 +22,9 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
       "--serve", options.serve,
       "be a rank for a trainer's process, which attaches through --socket-folder; "
       "docs/worker.md");
-  app.add_option("--server", options.server, "the packing server")
-      ->type_name("HOST:PORT");
+  app.add_option("--server", options.server,
+                 "the packing server, or any of those that share its jobs")
+      ->type_name("HOST:PORT[,HOST:PORT...]");
   app.add_option("--http-listen", options.http_listen,
                  "HOST:PORT of /metrics, /healthz and /readyz; default: no HTTP port")
       ->type_name("HOST:PORT");

@@ -18,7 +18,7 @@ namespace evenpack::worker {
 // Documented by --help, which has their bounds too. --agent has some of them in common.
 struct ServeOptions {
   bool serve = false;
-  // HOST:PORT of the packing server.
+  // HOST:PORT of the packing server, or of several that share its jobs.
   std::string server;
   std::string socket_folder;
   // A user's number.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/client.h"
+#include "client/cpp/server_addresses.h"
 #include "gpu_worker/app/end_signal.h"
 #include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
@@ -64,8 +65,10 @@ absl::Status Serve(const WorkerOptions& options) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (absl::Status status = EndSignal::Expect(); !status.ok()) return status;
   StartLog(options.serve.log_level, options.serve.log_format);
-  const absl::StatusOr<client::Client> client =
-      client::Client::Connect({.address = options.serve.server});
+  const auto addresses = client::ServerAddresses("--server", options.serve.server);
+  if (!addresses.ok()) return addresses.status();
+  const absl::StatusOr<client::Client> client = client::Client::Connect(
+      {.address = options.serve.server, .security = options.security});
   if (!client.ok()) return client.status();
   const absl::StatusOr<std::unique_ptr<WorkerServer>> server =
       WorkerServer::Start(*client, OptionsOf(options));

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/security_flags.h"
+#include "gpu_worker/app/security_options.h"
 #include "server/runtime/program_flags.h"
 
 namespace evenpack::worker {
@@ -92,10 +94,36 @@ absl::Status CheckShared(const CLI::App& app, const WorkerOptions& options) {
   return absl::OkStatus();
 }
 
+// The packing server; empty where none is reached.
+const std::string& ServerOf(const WorkerOptions& options) {
+  return options.profile.profile ? options.profile.upload : options.serve.server;
+}
+
+// What the environment says is for whatever reaches a server; a flag is a mistake where
+// nothing does.
+absl::Status SetSecurity(const CLI::App& app,
+                         const std::map<std::string, std::string>& variables,
+                         WorkerOptions& options) {
+  if (ServerOf(options).empty()) {
+    for (const client::SecurityFlag& flag : client::SecurityFlags()) {
+      if (app.get_option(flag.name)->count() == 0) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag.name, ": requires --serve, --agent or --upload"));
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<client::Security> security =
+      GivenSecurity(app, variables, ServerOf(options));
+  if (!security.ok()) return security.status();
+  options.security = *std::move(security);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<WorkerCommand> ReadWorkerCommand(
-    const std::vector<std::string>& arguments) {
+    const std::vector<std::string>& arguments,
+    const std::map<std::string, std::string>& variables) {
   WorkerCommand command;
   CLI::App app(
       "Executes the attention of a context-parallel group, as a rank beside its "
@@ -111,6 +139,7 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   AddGroupFlags(app, flags);
   AddServeFlags(app, command.options.serve);
   AddAgentFlags(app, command.options.agent);
+  AddSecurityFlags(app);
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -125,6 +154,7 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   if (!command.text.empty()) return command;
   absl::Status status = CheckModes(command.options);
   if (status.ok()) status = CheckShared(app, command.options);
+  if (status.ok()) status = SetSecurity(app, variables, command.options);
   if (!status.ok()) return status;
   if (command.options.agent.agent && app.get_option("--memory")->count() == 0) {
     command.options.serve.memory_bytes = kAgentMemoryBytes;

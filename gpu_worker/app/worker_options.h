@@ -3,11 +3,13 @@
 #define EVENPACK_GPU_WORKER_APP_WORKER_OPTIONS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/cpp/security.h"
 #include "gpu_worker/app/agent_flags.h"
 #include "gpu_worker/app/profile_flags.h"
 #include "gpu_worker/app/serve_flags.h"
@@ -29,6 +31,8 @@ struct WorkerOptions {
   ServeOptions serve;
   AgentFlags agent;
   ProfileFlags profile;
+  // Of the packing server, where one is reached.
+  client::Security security;
   // The group of processes that this one is a rank of; none: all ranks are its threads.
   std::optional<GlooFolder> group;
 };
@@ -39,10 +43,11 @@ struct WorkerCommand {
   WorkerOptions options;
 };
 
-// `arguments`: without the program's name. INVALID_ARGUMENT naming flag, value and what
-// is accepted.
+// `arguments`: without the program's name. `variables`: client::SecurityVariables().
+// INVALID_ARGUMENT naming flag, value and what is accepted.
 absl::StatusOr<WorkerCommand> ReadWorkerCommand(
-    const std::vector<std::string>& arguments);
+    const std::vector<std::string>& arguments,
+    const std::map<std::string, std::string>& variables = {});
 
 }  // namespace evenpack::worker
 

@@ -1,4 +1,4 @@
-"""A server over PostgreSQL whose database crashes, hangs, is full, or is not there."""
+"""Servers that share a PostgreSQL that crashes, hangs, is slow, full, or not there."""
 
 from __future__ import annotations
 
@@ -6,36 +6,97 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 import unittest.mock
-from collections.abc import Callable
 from pathlib import Path
 
 import documents
 import grpc
 import job_specs
-import kill_history
 import local_client
-import step_checks
 from call_error import error_of
 from child_process import wait_until
+from evenpack.v1 import job_pb2
 from evenpack.v1 import packing_service_pb2 as api
+from evenpack.v1 import packing_service_pb2_grpc as rpc
+from leader_channel import LeaderChannel
 from listening_process import ANY_PORT
-from mortal_server import RECONNECT, Position
 from postgresql_server import PASSWORD, SECRET_USER, PostgresqlServer
-from producer import Stream
 from server_process import PROGRAM, ServerProcess
-from worker_process import ProducerProcess, RankProcess, subscription
+from sharing_case import FLAGS, SharingCase
 
 LIBRARY = Path(os.environ["EVENPACK_FULL_DISK_LIBRARY"])
-RANKS = 2
-STEPS_AHEAD = 8
-DOCUMENTS_A_STEP = 40
+SERVERS = 3
 CRASHES = 4
-STEPS_BETWEEN = 10
 # Microseconds.
 SLOW_COMMIT = 100_000
+
+
+class SharedDatabaseTest(SharingCase):
+    """What becomes of jobs of three servers."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        database = PostgresqlServer(durable=True, preload=LIBRARY)
+        self.database = self.enterContext(database)
+        self.database.start()
+        for _ in range(SERVERS):
+            flags = ("--store", self.database.target(), *FLAGS)
+            server = ServerProcess(*flags, http_listen="")
+            self.servers.append(self.enterContext(server))
+        self.create_jobs()
+
+    def crash(self) -> None:
+        """The database dies, and is started again."""
+        self.database.stop("immediate")
+        self.database.start()
+
+    def restart(self) -> None:
+        """The database ends in order, and is started again once all miss it."""
+        before = self.losses()
+        self.database.stop("fast")
+        self.await_noticed(before)
+        self.database.start()
+
+    def hang(self) -> None:
+        """The database stands still until all have noticed, which is beyond a lease."""
+        before = self.losses()
+        self.database.signal(signal.SIGSTOP)
+        try:
+            self.await_noticed(before)
+        finally:
+            self.database.signal(signal.SIGCONT)
+
+    def slow_down(self) -> None:
+        """From now on each commit takes SLOW_COMMIT at least."""
+        self.database.sql("ALTER SYSTEM SET commit_siblings = 0")
+        self.database.sql(f"ALTER SYSTEM SET commit_delay = {SLOW_COMMIT}")
+        self.database.sql("SELECT pg_reload_conf()")
+
+    def losses(self) -> list[int]:
+        """How often each server missed its database."""
+        return [each.stderr().count("database lost") for each in self.servers]
+
+    def await_noticed(self, before: list[int]) -> None:
+        """Waits until each misses it once more."""
+
+        def have_noticed() -> bool:
+            pairs = zip(self.losses(), before, strict=True)
+            return all(now > then for now, then in pairs)
+
+        wait_until(have_noticed, "notices")
+
+    def test_there_is_one_history_whatever_becomes_of_it(self) -> None:
+        events = [*[self.crash] * CRASHES, self.restart, self.hang, self.slow_down]
+        self.begin(len(events) + 1)
+        for event in events:
+            self.make_progress()
+            event()
+            self.places()
+        self.make_progress()
+        self.finish()
+        for server in self.servers:
+            self.assertEqual(server.terminate(), 0, server.stderr())
 
 
 class DatabaseTest(unittest.TestCase):
@@ -43,101 +104,20 @@ class DatabaseTest(unittest.TestCase):
         database = PostgresqlServer(durable=True, preload=LIBRARY)
         self.database = self.enterContext(database)
         self.database.start()
-        self.positions: list[Position] = []
 
     def start_server(self) -> ServerProcess:
         flags = ("--store", self.database.target())
         return self.enterContext(ServerProcess(*flags))
 
-    def note_position(self, server: ServerProcess) -> None:
-        """What the server knows of the job, once it can read it."""
-
-        def answer() -> Position | None:
-            at = time.monotonic_ns()
-            try:
-                return Position(at, local_client.get_job(server, "job"))
-            except grpc.RpcError as error:
-                if error.code() != grpc.StatusCode.UNAVAILABLE:
-                    raise
-                self.assertTrue(server.runs(), server.stderr())
-                return None
-
-        self.positions.append(wait_until(answer, "the job"))
-
-    def check_history(self, events: list[Callable[[ServerProcess], None]]) -> None:
-        """Each comes after some progress; all documents are in exactly one step."""
-        steps = STEPS_BETWEEN * len(events)
-        count = DOCUMENTS_A_STEP * (steps + 2 * STEPS_AHEAD)
-        server = self.start_server()
-        address = server.grpc_address
-        spec = job_specs.small_spec(steps_ahead=STEPS_AHEAD)
-        local_client.create(server, "job", spec)
-        asked = [
-            subscription(
-                f"{rank}",
-                api.Subscribe(job="job", dp_rank=rank),
-                reconnects=True,
-                paced=True,
-            )
-            for rank in range(RANKS)
-        ]
-        ranks = self.enterContext(RankProcess(address, asked, RECONNECT))
-        streams = [
-            Stream(name, "job", name, seed, count, batch=64, reconnects=True)
-            for seed, name in enumerate(job_specs.STREAMS)
-        ]
-        producers = self.enterContext(ProducerProcess(address, streams, RECONNECT))
-        for number, event in enumerate(events):
-            first = STEPS_BETWEEN * number
-            ranks.allow(first + STEPS_BETWEEN)
-            ranks.await_steps("0", first + STEPS_BETWEEN // 2)
-            event(server)
-            self.note_position(server)
-        ranks.allow(None)
-        for each in producers.await_all().values():
-            self.assertEqual((each.next_sequence, each.ended), (count, True))
-        followed = ranks.await_all()
-        kill_history.check([*producers.history, *ranks.history], self.positions)
-        every = [step for rank in followed.values() for step in rank.steps]
-        sent = [(seed, count) for seed in range(len(job_specs.STREAMS))]
-        step_checks.check_exactly_once(every, sent)
-        step_checks.check_ranks_agree([each.steps for each in followed.values()])
-        self.assertEqual(server.terminate(), 0)
-
-    def crash(self, _: ServerProcess) -> None:
-        """The database dies, and is started again."""
-        self.database.stop("immediate")
-        self.database.start()
-
-    def hang(self, server: ServerProcess) -> None:
-        """The database stands still until the server has noticed."""
-        before = server.stderr().count("database lost")
-        self.database.signal(signal.SIGSTOP)
-        try:
-            wait_until(
-                lambda: server.stderr().count("database lost") > before, "a notice"
-            )
-        finally:
-            self.database.signal(signal.SIGCONT)
-
-    def slow_down(self, _: ServerProcess) -> None:
-        """From now on each commit takes SLOW_COMMIT at least."""
-        self.database.sql("ALTER SYSTEM SET commit_siblings = 0")
-        self.database.sql(f"ALTER SYSTEM SET commit_delay = {SLOW_COMMIT}")
-        self.database.sql("SELECT pg_reload_conf()")
-
-    def test_a_database_that_crashes_loses_nothing(self) -> None:
-        self.check_history([self.crash] * CRASHES)
-
-    def test_a_database_that_hangs_is_waited_for(self) -> None:
-        self.check_history([self.hang])
-
-    def test_a_database_that_is_slow_is_waited_for(self) -> None:
-        self.check_history([self.slow_down])
+    def job(self, channel: grpc.Channel) -> job_pb2.Job:
+        """What its leader holds of it."""
+        stub: rpc.PackingServiceStub = rpc.PackingServiceStub(channel)
+        return stub.GetJob(api.GetJobRequest(name="job")).job
 
     def test_a_full_disk_refuses_and_goes_on_when_there_is_room(self) -> None:
         server = self.start_server()
         local_client.create(server, "job", job_specs.small_spec(roomy=True))
+        others = [self.start_server() for _ in range(SERVERS - 1)]
         stream = job_specs.STREAMS[0]
         self.database.fill_disk(full=True)
         accepted = 0
@@ -161,10 +141,11 @@ class DatabaseTest(unittest.TestCase):
             server, local_client.opening("job", stream), batch
         )
         self.assertEqual(answers[-1].next_sequence, accepted + 500)
+        # Others could renew their leases meanwhile, and one of them leads it next.
         server.kill()
-        with ServerProcess("--store", self.database.target()) as other:
-            held = local_client.get_job(other, "job")
-            self.assertEqual(held.streams[0].next_sequence, accepted + 500)
+        with LeaderChannel(",".join(each.grpc_address for each in others)) as leader:
+            held = leader.call(self.job)
+        self.assertEqual(held.streams[0].next_sequence, accepted + 500)
 
     def test_while_it_is_away_callers_are_told_at_once(self) -> None:
         server = self.start_server()

@@ -311,6 +311,11 @@ class ProgramTest(unittest.TestCase):
             (["--listen", "a:1"], "--server: missing"),
             (["--server", "a:1", "--listen", "nowhere"], "listen: 'nowhere'"),
             (["--server", "a:1", "--listen", "unix:x"], "listen: 'unix:x'"),
+            (["--server", "a:1", "--listen", "0.0.0.0:0"], "--insecure"),
+            (
+                ["--server", "a:1", "--listen", "127.0.0.1:0", "--tls-ca", "/none"],
+                "--tls-ca: '/none'",
+            ),
             (
                 ["--server", "a:1", "--listen", "unix:/no/folder/socket"],
                 "can't listen on unix:/no/folder/socket",

@@ -42,7 +42,10 @@ def documented() -> dict[str, Row]:
 
 def of_sources() -> set[str]:
     """Every reason that the server attaches."""
-    named = (SOURCE / "server/runtime/status_detail.h").read_text(encoding="utf-8")
+    named = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (SOURCE / "server/runtime").glob("*.h")
+    )
     return {
         reason
         for path in (SOURCE / "server").rglob("*.cc")

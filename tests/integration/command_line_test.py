@@ -19,10 +19,16 @@ from server_process import PROGRAM, ServerProcess
 BAD_INPUT = 2
 FAILED = 1
 FLAGS = """
-    --help --version --listen --http-listen --health-listen --channelz --store
+    --help --version --listen --advertise --http-listen --health-listen --channelz
+    --store --tls-certificate --tls-key --tls-client-ca --tls-client-certificates
+    --roles --insecure
     --payload-root
     --log-level --log-format --config --max-jobs --max-step-streams
     --max-ingest-streams --max-group-streams --max-message-bytes --step-cache-bytes
+    --max-peer-calls --max-peer-ingest-streams --max-peer-step-streams
+    --max-peer-group-streams --max-peer-jobs --max-job-ingest-streams
+    --max-job-step-streams --max-job-group-streams --max-metadata-bytes
+    --max-connection-streams --max-transport-bytes
     --max-metric-jobs --wake-threads --keepalive-seconds --keepalive-timeout-seconds
     --min-ping-seconds --max-connection-age-seconds --connection-age-grace-seconds
     --drain-seconds

@@ -42,7 +42,14 @@ class _DeadlineForAll(
         return continuation(self._limited(client_call_details), request_iterator)
 
 
-def open_channel(address: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
-    """A channel to a server; `options` are channel arguments."""
-    channel = grpc.insecure_channel(address, options=options)
+def open_channel(
+    address: str,
+    options: Sequence[tuple[str, int]] = (),
+    credentials: grpc.ChannelCredentials | None = None,
+) -> grpc.Channel:
+    """A channel to a server; `options` are channel arguments, no credentials no TLS."""
+    if credentials is None:
+        channel = grpc.insecure_channel(address, options=options)
+    else:
+        channel = grpc.secure_channel(address, credentials, options=options)
     return grpc.intercept_channel(channel, _DeadlineForAll())

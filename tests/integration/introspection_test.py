@@ -126,10 +126,12 @@ class ChannelzTest(unittest.TestCase):
             self.assert_absent(server)
 
     def test_it_is_off_where_others_can_reach_it_unless_asked_for(self) -> None:
-        with ServerProcess(listen="0.0.0.0:0") as server:
+        with ServerProcess("--insecure", listen="0.0.0.0:0") as server:
             self.assertTrue(server.grpc_address.startswith("0.0.0.0:"))
             self.assert_absent(server)
-        with ServerProcess("--channelz", "on", listen="0.0.0.0:0") as server:
+        with ServerProcess(
+            "--insecure", "--channelz", "on", listen="0.0.0.0:0"
+        ) as server:
             self.assertEqual(len(self.ask(server).server), 1)
 
 

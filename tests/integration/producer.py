@@ -23,6 +23,7 @@ import grpc
 from call_error import status_of
 from evenpack.v1 import packing_service_pb2 as api
 from evenpack.v1 import packing_service_pb2_grpc as rpc
+from leader_channel import LeaderChannel, is_lost
 from rank import in_base64, print_event
 
 
@@ -42,7 +43,7 @@ class Stream:
     ends: bool = True
     # Give each document an id of ten bytes, so that there is more to send.
     wide: bool = False
-    # Go on when the call ends with UNAVAILABLE.
+    # Go on when the call is lost.
     reconnects: bool = False
 
 
@@ -50,6 +51,7 @@ class Stream:
 class Task:
     """What is sent to whom."""
 
+    # Or several that share jobs: A,B,C.
     server: str
     streams: list[Stream]
     # Channel arguments.
@@ -79,31 +81,34 @@ def messages_of(stream: Stream) -> Iterator[api.IngestRequest]:
         yield api.IngestRequest(end_of_stream=end)
 
 
-def position_of(stream: Stream, stub: rpc.PackingServiceStub) -> int:
+def position_of(stream: Stream, leader: LeaderChannel) -> int:
     """The document that the server expects next."""
     opening = api.OpenIngest(job=stream.job, stream=stream.stream)
     opened = api.IngestRequest(open=opening)
-    (answer,) = stub.Ingest(iter([opened]), wait_for_ready=True)
+    stub: rpc.PackingServiceStub = rpc.PackingServiceStub(leader.channel)
+    (answer,) = stub.Ingest(iter([opened]), wait_for_ready=leader.waits)
     print_event(stream.name, next_sequence=answer.next_sequence, ended=answer.ended)
     return answer.next_sequence
 
 
-def send_once(stream: Stream, stub: rpc.PackingServiceStub) -> None:
+def send_once(stream: Stream, leader: LeaderChannel) -> None:
     """One call of Ingest, to its end."""
     if stream.reconnects:
-        stream = replace(stream, first=position_of(stream, stub))
-    for answer in stub.Ingest(messages_of(stream), wait_for_ready=True):
+        stream = replace(stream, first=position_of(stream, leader))
+    stub: rpc.PackingServiceStub = rpc.PackingServiceStub(leader.channel)
+    for answer in stub.Ingest(messages_of(stream), wait_for_ready=leader.waits):
         print_event(stream.name, next_sequence=answer.next_sequence, ended=answer.ended)
 
 
-def send(stream: Stream, stub: rpc.PackingServiceStub) -> None:
+def send(stream: Stream, leader: LeaderChannel) -> None:
     """All that the stream has."""
     while True:
         try:
-            send_once(stream, stub)
+            send_once(stream, leader)
         except grpc.RpcError as error:
-            if stream.reconnects and error.code() == grpc.StatusCode.UNAVAILABLE:
+            if stream.reconnects and is_lost(error):
                 print_event(stream.name, reconnects=error.code().name)
+                leader.turn(error)
                 continue
             raw = status_of(error).SerializeToString()
             return print_event(stream.name, error=in_base64(raw))
@@ -113,16 +118,20 @@ def send(stream: Stream, stub: rpc.PackingServiceStub) -> None:
 def main() -> None:
     """Reads the task and carries it out."""
     task = read_task(sys.stdin.readline())
-    with grpc.insecure_channel(task.server, options=task.options) as channel:
-        stub: rpc.PackingServiceStub = rpc.PackingServiceStub(channel)
-        threads = [
-            threading.Thread(target=send, args=(stream, stub))
-            for stream in task.streams
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+
+    def send_to_leader(stream: Stream) -> None:
+        # The leader is each job's own; connections are shared all the same.
+        with LeaderChannel(task.server, task.options) as leader:
+            send(stream, leader)
+
+    threads = [
+        threading.Thread(target=send_to_leader, args=(stream,))
+        for stream in task.streams
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -22,11 +23,18 @@ class ServerProcess(ListeningProcess):
     """Serves when it is made. Leaving the context kills it."""
 
     def __init__(
-        self, *flags: str, listen: str = ANY_PORT, http_listen: str | None = ANY_PORT
+        self,
+        *flags: str,
+        listen: str = ANY_PORT,
+        http_listen: str | None = ANY_PORT,
+        enter: Sequence[str] = (),
     ) -> None:
-        """Starts it; without http_listen, the flags may say where."""
+        """Starts it; without http_listen, the flags may say where.
+
+        `enter`: goes before its command.
+        """
         http = [] if http_listen is None else ["--http-listen", http_listen]
-        super().__init__([PROGRAM, "--listen", listen, *http, *flags])
+        super().__init__([*enter, PROGRAM, "--listen", listen, *http, *flags])
         self.agent: AgentProcess | None = None
         self.grpc_address = self.announced("grpc")
         if http_listen:

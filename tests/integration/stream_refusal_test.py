@@ -14,7 +14,6 @@ from call_refusal_test import SHAPE
 from evenpack.v1 import job_pb2
 from evenpack.v1 import packing_service_pb2 as api
 from local_client import batch, end_of_stream, opening, subscribing
-from rank import METHOD
 from refusals import Refusal, RefusalTest, no_such_job, out_of_field
 from server_process import THROUGH_AGENT, ServerProcess
 
@@ -292,11 +291,22 @@ class StreamRefusalTest(RefusalTest):
     def test_bytes_that_are_no_message(self) -> None:
         # Text that is not UTF-8, which no client library would send.
         raw = bytes([0x0A, 4, 0x0A, 2, 0xFF, 0xFF])
-        call: grpc.StreamStreamMultiCallable[bytes, bytes]
-        call = self.server.channel.stream_stream(METHOD)
-        error = self.refused(lambda: list(call(iter([raw]))))
-        expected = out_of_field("message", "bytes that can't be read", "evenpack.v1")
-        self.check(error, expected, api.StreamStepsRequest)
+        seat = api.OpenGroup(job="job", cp_size=2, member="a")
+        for method, request, first in (
+            ("Ingest", api.IngestRequest, OPEN),
+            ("StreamSteps", api.StreamStepsRequest, SUBSCRIBE),
+            ("JoinGroup", api.JoinGroupRequest, api.JoinGroupRequest(open=seat)),
+        ):
+            call: grpc.StreamStreamMultiCallable[bytes, bytes]
+            call = self.server.channel.stream_stream(
+                f"/evenpack.v1.PackingService/{method}"
+            )
+            accepted = request.DESCRIPTOR.full_name
+            expected = out_of_field("message", "bytes that can't be read", accepted)
+            for messages in ([raw], [first.SerializeToString(), raw]):
+                with self.subTest(method, messages=len(messages)):
+                    error = self.refused(lambda: list(call(iter(messages))))  # noqa: B023
+                    self.check(error, expected, request)
 
     def test_a_refused_batch_changes_nothing(self) -> None:
         local_client.create(self.server, "whole", job_specs.small_spec())

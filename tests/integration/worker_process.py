@@ -30,6 +30,7 @@ def subscription(
     pause_after: int | None = None,
     reconnects: bool = False,
     paced: bool = False,
+    interval: float | None = None,
     follows_epochs: bool = False,
 ) -> rank.Subscription:
     """A subscription that sends what its marks need."""
@@ -45,6 +46,7 @@ def subscription(
         pause_after,
         reconnects=reconnects,
         paced=paced,
+        interval=interval,
         follows_epochs=follows_epochs,
     )
 
@@ -112,6 +114,8 @@ class Followed:
     durable_steps: int = 0
     drained: api.Drained | None = None
     reconnects: int = 0
+    # Steps that weren't there when they were due.
+    waits: list[int] = field(default_factory=list)
     ended: bool = False
     error: CallError | None = None
 
@@ -156,6 +160,8 @@ class RankProcess(WorkerProcess):
         elif "reconnects" in event:
             self._note(event, "lost")
             followed.reconnects += 1
+        elif "waits" in event:
+            followed.waits.append(event["waits"])
         else:
             followed.ended = True
             followed.error = _error_in(event)

@@ -3,6 +3,8 @@
 #include <google/protobuf/text_format.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
@@ -75,6 +77,25 @@ std::string SpecText(const v1::JobSpec& spec) {
   return text;
 }
 
+// Where jobs are that the server which was asked doesn't lead, by name.
+using Places = std::map<std::string, std::string>;
+
+Places PlacesOf(const v1::ListJobsResponse& listed) {
+  Places places;
+  for (const v1::JobPlace& place : listed.led_elsewhere()) {
+    places.emplace(place.name(), place.address());
+  }
+  return places;
+}
+
+template <typename Message>
+Json WithAddress(const Message& message, const Places& places) {
+  Json json = MessageJson(message);
+  const auto place = places.find(message.name());
+  if (place != places.end()) json["address"] = place->second;
+  return json;
+}
+
 std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -101,6 +122,7 @@ std::string JobReport(const v1::Job& job, bool as_json) {
 }
 
 std::string JobsText(const v1::ListJobsResponse& listed) {
+  const Places places = PlacesOf(listed);
   TextTable table({{"job", kLeft},
                    {"state", kLeft},
                    {"epoch"},
@@ -108,26 +130,32 @@ std::string JobsText(const v1::ListJobsResponse& listed) {
                    {"durable"},
                    {"streams"},
                    {"waiting documents"},
-                   {"subscriptions"}});
+                   {"subscriptions"},
+                   {places.empty() ? "" : "led elsewhere", kLeft}});
   for (const v1::Job& job : listed.jobs()) {
     table.AddRow({job.name(), StateOf(job), absl::StrCat(job.epoch()),
                   Grouped(job.next_step()), Grouped(job.durable_steps()),
                   absl::StrCat(job.spec().streams_size()),
-                  Grouped(job.waiting_documents()), Grouped(job.subscribers())});
+                  Grouped(job.waiting_documents()), Grouped(job.subscribers()),
+                  places.contains(job.name()) ? places.at(job.name()) : ""});
   }
   std::string text = table.ToString();
   for (const v1::BrokenJob& job : listed.broken_jobs()) {
-    absl::StrAppend(&text, job.name(), " is broken: ", job.error(), "\n");
+    const bool is_elsewhere = places.contains(job.name());
+    absl::StrAppend(&text, job.name(),
+                    is_elsewhere ? " can't be shown: " : " is broken: ", job.error(),
+                    "\n");
   }
   return text;
 }
 
 std::string JobsJson(const v1::ListJobsResponse& listed) {
+  const Places places = PlacesOf(listed);
   Json jobs = Json::array();
-  for (const v1::Job& job : listed.jobs()) jobs.push_back(MessageJson(job));
+  for (const v1::Job& job : listed.jobs()) jobs.push_back(WithAddress(job, places));
   Json broken = Json::array();
   for (const v1::BrokenJob& job : listed.broken_jobs()) {
-    broken.push_back(MessageJson(job));
+    broken.push_back(WithAddress(job, places));
   }
   return Dump({{"jobs", std::move(jobs)}, {"broken_jobs", std::move(broken)}});
 }

@@ -19,9 +19,11 @@ std::string JobJson(const v1::Job& job);
 // JobJson where as_json, else JobText.
 std::string JobReport(const v1::Job& job, bool as_json);
 
-// A table, one row a job; below it what is broken.
+// A table, one row a job; below it what is broken, or can't be shown since its server
+// can't be asked. `listed` as client/cpp/job_list.h leaves it.
 std::string JobsText(const v1::ListJobsResponse& listed);
-// {jobs: [as JobJson], broken_jobs: [{name, error}]}.
+// {jobs: [as JobJson], broken_jobs: [{name, error}]}; each entry has the `address` of
+// its server where another one was asked, empty where none leads the job just now.
 std::string JobsJson(const v1::ListJobsResponse& listed);
 
 }  // namespace evenpack

@@ -3,6 +3,7 @@
 #define EVENPACK_CLIENT_CLI_ONLINE_ONLINE_CONTEXT_H_
 
 #include <functional>
+#include <map>
 #include <ostream>
 #include <string>
 
@@ -25,10 +26,13 @@ struct OnlineContext {
   Interrupt& interrupt;
   // The server where --server isn't given.
   std::string default_server;
+  // What stands for flags of security that aren't given: client/cpp/security_flags.h.
+  std::map<std::string, std::string> security_variables;
   std::function<absl::StatusOr<client::Client>(const ServerFlags&)> connect;
 };
 
-// The client for the server that the flags name. INVALID_ARGUMENT naming the flag.
+// The client for the server that the flags name, with the security that they or the
+// environment say. INVALID_ARGUMENT naming the flag or the variable.
 absl::StatusOr<client::Client> Connect(const FlagValues& values,
                                        const OnlineContext& context,
                                        bool returns_credits = true);

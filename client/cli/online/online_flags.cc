@@ -5,6 +5,7 @@
 
 #include "client/cli/online/spec_flag_table.h"
 #include "client/cli/shared_flags.h"
+#include "client/cpp/security_flags.h"
 
 namespace evenpack {
 namespace {
@@ -25,8 +26,10 @@ constexpr FlagDefinition kExpectedEpoch = {
     "--expected-epoch", kValue, "E",
     "refuse where the job's epoch is another (the one that was read)"};
 constexpr FlagDefinition kServer = {
-    "--server", kValue, "HOST:PORT",
-    "the server ($EVENPACK_SERVER, else 127.0.0.1:7654)", "Server"};
+    "--server", kValue, "HOST:PORT[,HOST:PORT...]",
+    "the server, or any of those that share its jobs ($EVENPACK_SERVER, else "
+    "127.0.0.1:7654)",
+    "Server"};
 constexpr FlagDefinition kTimeout = {
     "--timeout", kValue, "SECONDS",
     "how long to keep trying where the server can't be reached (30)", "Server"};
@@ -37,7 +40,18 @@ Flags Joined(std::initializer_list<Flags> parts) {
   return flags;
 }
 
-Flags ServerFlags() { return {kServer, kTimeout, kJsonFlag}; }
+Flags SecurityFlags() {
+  Flags flags;
+  for (const client::SecurityFlag& flag : client::SecurityFlags()) {
+    flags.push_back({flag.name, flag.value == nullptr ? kSwitch : kValue,
+                     flag.placeholder, flag.help, client::kSecurityGroup});
+  }
+  return flags;
+}
+
+Flags ServerFlags() {
+  return Joined({{kServer, kTimeout, kJsonFlag}, SecurityFlags()});
+}
 
 std::vector<CommandDefinition> JobsCommands() {
   return {

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "client/cli/quoted_value.h"
+#include "client/cpp/server_addresses.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack {
@@ -32,13 +33,16 @@ absl::StatusOr<ServerFlags> ReadServerFlags(const FlagValues& values,
                                             const std::string& default_server) {
   FlagReader reader(values);
   ServerFlags flags;
-  flags.address = reader.Text("--server", "HOST:PORT", default_server);
+  flags.address = reader.Text("--server", "HOST:PORT[,HOST:PORT...]", default_server);
   const double seconds = reader.Real("--timeout", 0, kMostSeconds, kDefaultSeconds);
   if (!reader.status().ok()) return reader.status();
   flags.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
-  if (!IsAddress(flags.address)) {
-    return InvalidField(IsGiven(values, "--server") ? "--server" : "EVENPACK_SERVER",
-                        QuotedValue(flags.address), "HOST:PORT or unix:PATH");
+  const char* const name = IsGiven(values, "--server") ? "--server" : "EVENPACK_SERVER";
+  const auto addresses = client::ServerAddresses(name, flags.address);
+  if (!addresses.ok()) return addresses.status();
+  if (!std::ranges::all_of(*addresses, IsAddress)) {
+    return InvalidField(name, QuotedValue(flags.address),
+                        "HOST:PORT or unix:PATH, or several with commas between them");
   }
   return flags;
 }
@@ -46,6 +50,7 @@ absl::StatusOr<ServerFlags> ReadServerFlags(const FlagValues& values,
 client::ClientOptions ClientOptionsOf(const ServerFlags& flags) {
   client::ClientOptions options;
   options.address = flags.address;
+  options.security = flags.security;
   options.call_timeout = std::clamp(flags.timeout, kShortestCall, kLongestCall);
   options.backoff.total = flags.timeout;
   return options;

@@ -8,14 +8,16 @@
 #include "absl/status/statusor.h"
 #include "client/cli/flag_values.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/security.h"
 
 namespace evenpack {
 
 inline constexpr char kDefaultServer[] = "127.0.0.1:7654";
 
 struct ServerFlags {
-  // HOST:PORT, or unix:PATH.
+  // HOST:PORT or unix:PATH, or several with commas between them.
   std::string address;
+  client::Security security = {};
   // After the first failure in a row no attempt is started later than this.
   std::chrono::milliseconds timeout{30'000};
   // Not of a flag: whether subscriptions give a credit back for each step.

@@ -13,7 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/client.h"
+#include "client/cpp/connection_cause.h"
+#include "client/cpp/local_address.h"
 #include "client/cpp/retrying_connection.h"
+#include "client/cpp/server_addresses.h"
 #include "client/cpp/wire_status.h"
 #include "client/python/bindings/bindings.h"
 #include "client/python/bindings/columns.h"
@@ -202,13 +205,16 @@ nb::bytes Answered(const Call& call) {
   return ToBytes(bytes);
 }
 
-Client Connect(nb::object transport, double backoff_seconds) {
+Client Connect(const std::string& address, const nb::object& transport_at,
+               double backoff_seconds) {
   client::ClientOptions options;
+  const auto given = client::ServerAddresses("address", address);
+  ThrowIfError(given.status());
   options.backoff.total =
       std::chrono::milliseconds(static_cast<int64_t>(backoff_seconds * 1000));
   ThrowIfError(Validate(options.backoff));
   return Client(
-      client::MakeRetryingConnection(MakePythonStub(std::move(transport)), options));
+      client::MakeRetryingConnection(MakePythonStub(*given, transport_at), options));
 }
 
 std::unique_ptr<HeldConsumer> OpenConsumer(
@@ -314,9 +320,17 @@ void BindSessions(nb::class_<Client>& bound) {
            nb::arg("cp_size"), nb::arg("cp_rank"), nb::arg("member"));
 }
 
-}  // namespace
-
-void BindClient(nb::module_& module) {
+// What Python's own transport shares with that over gRPC's C++.
+void BindTransport(nb::module_& module) {
+  module.def(
+      "is_local_address",
+      [](const std::string& addresses) { return client::IsLocalAddress(addresses); },
+      nb::arg("addresses"), "Whether an address is one of this machine.");
+  module.def(
+      "is_handshake_refusal",
+      [](const std::string& message) { return client::IsHandshakeRefusal(message); },
+      nb::arg("message"),
+      "Whether gRPC's message is of ends that don't agree on certificates or TLS.");
   // For calls that Python makes by itself.
   module.def(
       "raise_status",
@@ -326,13 +340,20 @@ void BindClient(nb::module_& module) {
       nb::arg("code"), nb::arg("message"), nb::arg("details"),
       "Raises what a call ended with, if that is an error: the bytes are of a\n"
       "google.rpc.Status.");
+}
+
+}  // namespace
+
+void BindClient(nb::module_& module) {
+  BindTransport(module);
   BindConsumer(module);
   BindProducer(module);
   // Taken by the worker's module, which has no API of the wire.
   nb::class_<HeldMember>(module, "GroupMember").def("end", &HeldMember::End);
   nb::class_<Client> bound(module, "Client");
   bound
-      .def_static("connect", &Connect, nb::arg("transport"), nb::arg("backoff_seconds"))
+      .def_static("connect", &Connect, nb::arg("address"), nb::arg("transport_at"),
+                  nb::arg("backoff_seconds"))
       .def(
           "create_job",
           [](Client& client, const std::string& name, const nb::bytes& spec) {

@@ -5,6 +5,8 @@
 
 #include <exception>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/routed_stub.h"
 #include "client/cpp/wire_status.h"
 #include "client/python/bindings/python_bytes.h"
 #include "evenpack/v1/cost_profile.pb.h"
@@ -44,13 +47,50 @@ absl::Status InPython(const Work& work) {
   }
 }
 
+// An object that is let go of under the interpreter's lock; held and copied without.
+using SharedObject = std::shared_ptr<const nb::object>;
+
+SharedObject Share(const nb::object& object) {
+  return {std::make_unique<const nb::object>(object).release(),
+          [](const nb::object* held) {
+            const nb::gil_scoped_acquire acquire;
+            const std::unique_ptr<const nb::object> last(held);
+          }};
+}
+
+// The transport of a server, which is made when it is first used: a server that another
+// one names is met in a thread that has no Python to raise an error in, and under locks
+// that are not to be held while the interpreter's is waited for.
+class ServerTransport {
+ public:
+  ServerTransport(SharedObject transport_at, std::string address)
+      : transport_at_(std::move(transport_at)), address_(std::move(address)) {}
+  ~ServerTransport() {
+    const nb::gil_scoped_acquire acquire;
+    transport_.reset();
+  }
+  ServerTransport(const ServerTransport&) = delete;
+  ServerTransport& operator=(const ServerTransport&) = delete;
+
+  // Under the interpreter's lock; throws what Python raises.
+  const nb::object& Get() {
+    if (!transport_.is_valid()) transport_ = (*transport_at_)(address_);
+    return transport_;
+  }
+
+ private:
+  const SharedObject transport_at_;
+  const std::string address_;
+  nb::object transport_;
+};
+
 // A call of the transport; its reference is given back under the interpreter's lock.
 class PythonCall {
  public:
   // start(transport) begins it.
   template <typename Start>
-  PythonCall(const nb::object& transport, const Start& start) {
-    status_ = InPython([&] { call_ = start(transport); });
+  PythonCall(ServerTransport& transport, const Start& start) {
+    status_ = InPython([&] { call_ = start(transport.Get()); });
   }
   ~PythonCall() {
     const nb::gil_scoped_acquire acquire;
@@ -87,7 +127,7 @@ class PythonCall {
 template <typename Request, typename Response>
 class PythonStream final : public client::MessageStream<Request, Response> {
  public:
-  PythonStream(const nb::object& transport, const char* method,
+  PythonStream(ServerTransport& transport, const char* method,
                const std::stop_token& stop)
       : call_(transport,
               [&](const nb::object& over) { return over.attr("open")(method); }),
@@ -137,13 +177,11 @@ class PythonStream final : public client::MessageStream<Request, Response> {
 
 class PythonStub final : public client::Stub {
  public:
-  explicit PythonStub(nb::object transport) : transport_(std::move(transport)) {}
-  ~PythonStub() override {
-    const nb::gil_scoped_acquire acquire;
-    transport_.reset();
-  }
-  PythonStub(const PythonStub&) = delete;
-  PythonStub& operator=(const PythonStub&) = delete;
+  PythonStub(SharedObject transport_at, std::string address)
+      : transport_(std::move(transport_at), std::move(address)) {}
+
+  // Makes the transport now, under the interpreter's lock; throws what Python raises.
+  void Begin() { transport_.Get(); }
 
 #define EVENPACK_UNARY(METHOD, SERVICE)                                              \
   absl::StatusOr<v1::METHOD##Response> METHOD(const v1::METHOD##Request& request,    \
@@ -187,7 +225,7 @@ class PythonStub final : public client::Stub {
  private:
   template <typename Response, typename Request>
   absl::StatusOr<Response> Call(const char* path, const Request& request,
-                                const CallOptions& options) const {
+                                const CallOptions& options) {
     const std::string bytes = request.SerializeAsString();
     const double seconds = std::chrono::duration<double>(options.timeout).count();
     const PythonCall call(transport_, [&](const nb::object& transport) {
@@ -213,17 +251,32 @@ class PythonStub final : public client::Stub {
 
   template <typename Request, typename Response>
   std::unique_ptr<client::MessageStream<Request, Response>> Open(
-      const char* method, const std::stop_token& stop) const {
+      const char* method, const std::stop_token& stop) {
     return std::make_unique<PythonStream<Request, Response>>(transport_, method, stop);
   }
 
-  nb::object transport_;
+  ServerTransport transport_;
 };
 
 }  // namespace
 
-std::shared_ptr<client::Stub> MakePythonStub(nb::object transport) {
-  return std::make_shared<PythonStub>(std::move(transport));
+std::shared_ptr<client::Stub> MakePythonStub(const std::vector<std::string>& given,
+                                             const nb::object& transport_at) {
+  const SharedObject shared = Share(transport_at);
+  std::map<std::string, std::shared_ptr<client::Stub>> made;
+  for (const std::string& address : given) {
+    auto stub = std::make_shared<PythonStub>(shared, address);
+    stub->Begin();
+    made[address] = std::move(stub);
+  }
+  return client::MakeRoutedStub(
+      given,
+      [shared, made = std::move(made)](
+          const std::string& address) -> std::shared_ptr<client::Stub> {
+        const auto found = made.find(address);
+        if (found != made.end()) return found->second;
+        return std::make_shared<PythonStub>(shared, address);
+      });
 }
 
 }  // namespace evenpack::python

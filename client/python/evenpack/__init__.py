@@ -18,6 +18,7 @@ from evenpack.dataset import PackedDataset
 from evenpack.document_columns import Documents
 from evenpack.errors import EvenpackError
 from evenpack.producer import Producer, TokenFile
+from evenpack.security import Security
 from evenpack.server_steps import ServerOptions
 from evenpack.spec import job_spec
 from evenpack.steps import StepWait
@@ -43,6 +44,7 @@ __all__ = [
     "MicroBatch",
     "PackedDataset",
     "Producer",
+    "Security",
     "ServerOptions",
     "Slices",
     "Step",

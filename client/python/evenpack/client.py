@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenpack import _native
+from evenpack.errors import UnavailableError
 from evenpack.producer import Producer
+from evenpack.security import Security
 from evenpack.spec import SpecSource, job_spec
-from evenpack.transport import Transport, TransportOptions
+from evenpack.transport import ServerTransports, TransportOptions
 from evenpack.v1.job_pb2 import Job
 from evenpack.v1.packing_service_pb2 import (
     AcknowledgeRequest,
@@ -32,20 +34,25 @@ class Client:
         self,
         address: str,
         *,
+        security: Security | None = None,
         options: TransportOptions | None = None,
         patience_seconds: float = 600.0,
     ) -> None:
         """Connects with the first call.
 
         Args:
-            address: "HOST:PORT", or any other name that gRPC resolves.
-            options: certificates, keepalive, limits.
+            address: "HOST:PORT", or any other name that gRPC resolves; of servers that
+                share a database any will do, or several with commas between them.
+                Which of them leads a job they say themselves, and it is followed.
+            security: TLS, and who this client is; what the environment says where None.
+            options: keepalive, limits.
             patience_seconds: how long a server that is away is waited for.
         """
         self.address = address
         # Of nanoseconds, 64 bits hold little more.
         patience = min(patience_seconds, 1e9)
-        self.native = _native.Client.connect(Transport(address, options), patience)
+        transports = ServerTransports(address, options, security)
+        self.native = _native.Client.connect(address, transports.at, patience)
 
     def create_job(self, name: str, spec: SpecSource) -> Job:
         """A new job. AlreadyExistsError: there is one of that name that differs."""
@@ -57,8 +64,19 @@ class Client:
         return Job.FromString(self.native.get_job(name))
 
     def list_jobs(self) -> list[Job]:
-        """All jobs by name, without those that the server could not recover."""
-        return list(ListJobsResponse.FromString(self.native.list_jobs()).jobs)
+        """All jobs by name, without those that the server could not recover.
+
+        Raises:
+            UnavailableError: the server of a job can't be asked; the message says which
+                jobs are missing.
+        """
+        listed = ListJobsResponse.FromString(self.native.list_jobs())
+        elsewhere = {place.name for place in listed.led_elsewhere}
+        missing = [job for job in listed.broken_jobs if job.name in elsewhere]
+        if missing:
+            why = "; ".join(f"{job.name}: {job.error}" for job in missing)
+            raise UnavailableError(f"jobs whose server can't be asked: {why}")
+        return list(listed.jobs)
 
     def update_job(
         self,

@@ -19,6 +19,7 @@ from evenpack.errors import (
 )
 from evenpack.invalid_argument import invalid_argument
 from evenpack.local_steps import LocalSteps
+from evenpack.security import Security
 from evenpack.server_steps import ServerOptions, ServerSteps
 from evenpack.spec import SpecSource
 from evenpack.steps import Position, Steps, StepWait
@@ -80,13 +81,15 @@ class PackedDataset(IterableDataset[Step]):
         checkpoint: bytes | None = None,
         dp_rank: int = 0,
         cp_rank: int | None = None,
+        security: Security | None = None,
         options: ServerOptions | None = None,
         broadcast_group: ProcessGroup | None = None,
     ) -> None:
         """Says what to follow; nothing is opened yet.
 
         Args:
-            address: the server's, "HOST:PORT"; None: the engine in this process.
+            address: the server's, "HOST:PORT", or several with commas between them, as
+                `Client` takes them; None: the engine in this process.
             job: the job's name, with an address.
             spec: without an address: an evenpack.v1.JobSpec, a mapping of its fields or
                 a file. With a checkpoint: the shape from there on, where it is to
@@ -98,6 +101,8 @@ class PackedDataset(IterableDataset[Step]):
                 `Client.checkpoint_job` or `state_dict()["checkpoint"]` has it.
             dp_rank: whose micro-batches are wanted, 0 to DP - 1.
             cp_rank: whose slices come along, 0 to CP - 1; any rank's can be computed.
+            security: with an address: TLS, and who this client is; what the environment
+                says where None.
             options: how the server's job is followed.
             broadcast_group: with an address: a torch.distributed process group, all of
                 one DP rank, of which one rank subscribes and sends the others each
@@ -108,7 +113,12 @@ class PackedDataset(IterableDataset[Step]):
         """
         super().__init__()
         local = {"spec": spec, "lengths": lengths, "checkpoint": checkpoint}
-        served = {"job": job, "options": options, "broadcast_group": broadcast_group}
+        served = {
+            "job": job,
+            "security": security,
+            "options": options,
+            "broadcast_group": broadcast_group,
+        }
         wrong = served if address is None else local
         for name, value in wrong.items():
             if value is not None:
@@ -126,6 +136,7 @@ class PackedDataset(IterableDataset[Step]):
         self._lengths = lengths
         self._checkpoint = self._first_checkpoint = checkpoint
         self._ranks = (dp_rank, cp_rank)
+        self._security = security
         self._options = options or ServerOptions()
         self._group = broadcast_group
         self._position: Position | None = None
@@ -189,6 +200,7 @@ class PackedDataset(IterableDataset[Step]):
         assert self._address is not None
         return Client(
             self._address,
+            security=self._security,
             options=self._options.transport,
             patience_seconds=self._options.patience_seconds,
         )

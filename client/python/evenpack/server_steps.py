@@ -32,7 +32,7 @@ class ServerOptions:
             that was handed out is withdrawn, rather than raise AbortedError.
         patience_seconds: how long a server that is away is waited for once there is no
             step left.
-        transport: certificates, keepalive, limits.
+        transport: keepalive, limits.
     """
 
     subscriber: str = ""

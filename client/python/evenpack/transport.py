@@ -1,9 +1,8 @@
 """The service over grpcio, as the native client asks for it.
 
 The client's logic (retries, resuming by cursor, digests, prefetch) is native; what goes
-over the wire goes through grpcio, with which trainers configure certificates and
-proxies. Messages are bytes here, and a status is (code, message, bytes of a
-google.rpc.Status).
+over the wire goes through grpcio, with which trainers configure proxies. Messages are
+bytes here, and a status is (code, message, bytes of a google.rpc.Status).
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ from typing import cast
 import grpc
 
 from evenpack.errors import FailedPreconditionError
-
-Status = tuple[int, str, bytes]
+from evenpack.invalid_argument import invalid_argument
+from evenpack.secured_channel import SecuredChannel, Status
+from evenpack.security import Security, security_for
 
 # The process that made the first channel: gRPC's threads are there, and not in one that
 # is forked from it, where calls would hang.
@@ -46,7 +46,7 @@ class TransportOptions:
     """How the server is reached.
 
     Attributes:
-        credentials: for TLS, as grpcio makes them; None: plaintext.
+        credentials: for TLS, as grpcio makes them, in place of a Security.
         keepalive_seconds: a connection that was silent for so long is asked whether it
             is alive; at least 10.
         keepalive_timeout_seconds: given up if it doesn't answer within that.
@@ -74,18 +74,24 @@ def _status(call: grpc.Call) -> Status:
 class UnaryCall:
     """A call of one message, begun."""
 
-    def __init__(self, future: grpc.Future[bytes]) -> None:
-        """Of grpcio's own."""
+    def __init__(
+        self, future: grpc.Future[bytes], over: SecuredChannel, channel: grpc.Channel
+    ) -> None:
+        """Of grpcio's own, which lasts as long as this."""
         self._future = future
+        self._over = over
+        self._channel = channel
 
     def finish(self) -> tuple[Status, bytes]:
         """Blocks until the answer; its bytes are empty where there is none."""
         try:
-            return (0, "", b""), bytes(self._future.result())
+            answer = bytes(self._future.result())
         except grpc.RpcError as error:
-            return _status(cast(grpc.Call, error)), b""
+            return self._over.judged(_status(cast(grpc.Call, error))), b""
         except grpc.FutureCancelledError:
             return (grpc.StatusCode.CANCELLED.value[0], "cancelled", b""), b""
+        self._over.answered()
+        return (0, "", b""), answer
 
     def cancel(self) -> None:
         """finish() returns CANCELLED, if there was no answer yet."""
@@ -95,13 +101,17 @@ class UnaryCall:
 class StreamCall:
     """A bidirectional call, begun. One thread reads; any thread may do the rest."""
 
-    def __init__(self, method: grpc.StreamStreamMultiCallable[bytes, bytes]) -> None:
+    def __init__(self, over: SecuredChannel, path: str) -> None:
         """Begins it."""
+        self._over = over
+        self._channel = over.channel()
         self._changed = threading.Condition()
         self._queued: deque[bytes] = deque()
         self._no_more = False
         self._ended = False
-        self._call = method(self._requests())
+        method: grpc.StreamStreamMultiCallable[bytes, bytes]
+        method = self._channel.stream_stream(path)
+        self._call = method(self._requests(), metadata=over.metadata())
 
     def _requests(self) -> Iterator[bytes]:
         """What grpcio sends; it takes the next message when the last is on its way."""
@@ -147,14 +157,16 @@ class StreamCall:
     def read(self) -> bytes | None:
         """Blocks until a message comes, or the call has ended: None."""
         try:
-            return bytes(next(self._call))
+            message = bytes(next(self._call))
         except (StopIteration, grpc.RpcError, grpc.FutureCancelledError):
             self._end()
             return None
+        self._over.answered()
+        return message
 
     def finish(self) -> Status:
         """After read() returned None: how the call ended."""
-        return _status(self._call)
+        return self._over.judged(_status(self._call))
 
     def cancel(self) -> None:
         """Ends the call, if it has not."""
@@ -165,14 +177,24 @@ class StreamCall:
 class Transport:
     """A channel to a server. Thread-safe."""
 
-    def __init__(self, address: str, options: TransportOptions | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        options: TransportOptions | None = None,
+        security: Security | None = None,
+        was_answered: threading.Event | None = None,
+    ) -> None:
         """Connects when the first call is made.
 
         Args:
-            address: "HOST:PORT", or any other name that gRPC resolves.
+            address: "HOST:PORT", or any other name that gRPC resolves; of one server.
             options: the defaults where None.
+            security: what the environment says where None (evenpack.Security).
+            was_answered: shared with transports to other servers of the database.
 
         Raises:
+            InvalidArgumentError: the security can't work, or there are credentials
+                beside it.
             FailedPreconditionError: in a process forked from one that had a channel.
         """
         _check_process()
@@ -192,20 +214,64 @@ class Transport:
             *given.channel_options,
         ]
         if given.credentials is None:
-            self._channel = grpc.insecure_channel(address, arguments)
+            secured = security_for(address, security)
+        elif security is None:
+            secured = Security()
         else:
-            self._channel = grpc.secure_channel(address, given.credentials, arguments)
+            raise invalid_argument(
+                "security", "one with options.credentials", "one of the two"
+            )
+        self._channel = SecuredChannel(
+            address, secured, arguments, given.credentials, was_answered
+        )
 
     def call(self, path: str, request: bytes, seconds: float) -> UnaryCall:
         """Begins a call of one message, within seconds; `path`: "/service/method"."""
         method: grpc.UnaryUnaryMultiCallable[bytes, bytes]
-        method = self._channel.unary_unary(path)
-        return UnaryCall(method.future(request, seconds))
+        channel = self._channel.channel()
+        method = channel.unary_unary(path)
+        future = method.future(request, seconds, metadata=self._channel.metadata())
+        return UnaryCall(future, self._channel, channel)
 
     def open(self, method: str) -> StreamCall:
         """Begins a bidirectional call of the packing service."""
-        return StreamCall(self._channel.stream_stream(_PACKING_SERVICE + method))
+        return StreamCall(self._channel, _PACKING_SERVICE + method)
 
     def close(self) -> None:
         """Cancels what is under way."""
         self._channel.close()
+
+
+class ServerTransports:
+    """Transports to servers that share a database, each with the same security."""
+
+    def __init__(
+        self,
+        addresses: str,
+        options: TransportOptions | None,
+        security: Security | None,
+    ) -> None:
+        """Makes none.
+
+        Args:
+            addresses: of the servers that are known at first, with commas between them.
+            options: as for Transport.
+            security: likewise. The environment is asked now: servers that others name
+                are met later.
+
+        Raises:
+            InvalidArgumentError: the security can't work for these addresses.
+        """
+        if security is None and (options is None or options.credentials is None):
+            security = security_for(addresses, None)
+        self._options = options
+        self._security = security
+        self._was_answered = threading.Event()
+
+    def at(self, address: str) -> Transport:
+        """Of one server, also of another than those that are known at first.
+
+        Raises:
+            InvalidArgumentError: as Transport: a token for another machine without TLS.
+        """
+        return Transport(address, self._options, self._security, self._was_answered)

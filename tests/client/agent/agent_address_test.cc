@@ -36,5 +36,17 @@ TEST(AgentAddressTest, NothingElseIsAccepted) {
   }
 }
 
+TEST(AgentAddressTest, IsReachedLocallyByLoopbackOrASocket) {
+  for (const char* address : {"127.0.0.1:0", "[::1]:7", "localhost:1", "unix:/a"}) {
+    EXPECT_THAT(CheckReachedLocally(address), IsOk()) << address;
+  }
+  for (const char* address : {"0.0.0.0:0", "[::]:7", "node:1"}) {
+    const absl::Status status = CheckReachedLocally(address);
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--insecure")));
+    EXPECT_EQ(RefusedField(status), "listen");
+  }
+}
+
 }  // namespace
 }  // namespace evenpack::agent

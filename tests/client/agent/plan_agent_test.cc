@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <memory>
 #include <string>
 
+#include "client/agent/agent_address.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/core/document/invalid_field.h"
 #include "tests/testing/status_matchers.h"
@@ -26,6 +28,12 @@ PlanAgentOptions WithoutAServer() {
   options.server = "127.0.0.1:1";
   options.listen = "127.0.0.1:0";
   return options;
+}
+
+mode_t ModeOf(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 0777;
 }
 
 TEST(PlanAgentTest, ServesWithoutAServerAndSaysThatThereIsNone) {
@@ -56,7 +64,28 @@ TEST(PlanAgentTest, ServesAtASocketToo) {
   const auto agent = PlanAgent::Start(options);
   ASSERT_THAT(agent, IsOk());
   EXPECT_EQ((*agent)->grpc_address(), options.listen);
+  EXPECT_EQ(ModeOf(SocketPath(options.listen)), 0660);
   EXPECT_EQ((*agent)->http_address(), "");
+}
+
+TEST(PlanAgentTest, IsForWhoeverReachesItWhereItIsToldSo) {
+  PlanAgentOptions options = WithoutAServer();
+  options.listen = "0.0.0.0:0";
+  EXPECT_EQ(RefusedField(PlanAgent::Start(options).status()), "listen");
+  options.insecure = true;
+  EXPECT_THAT(PlanAgent::Start(options), IsOk());
+  options.listen = "unix:" + ::testing::TempDir() + "plan_agent_test_open.sock";
+  const auto agent = PlanAgent::Start(options);
+  ASSERT_THAT(agent, IsOk());
+  EXPECT_EQ(ModeOf(SocketPath(options.listen)), 0666);
+}
+
+TEST(PlanAgentTest, ChecksHowItIsToReachTheServer) {
+  PlanAgentOptions options = WithoutAServer();
+  options.security.ca_file = "/none";
+  EXPECT_EQ(RefusedField(PlanAgent::Start(options).status()), "security.ca_file");
+  options.security = {.server_name = "packer"};
+  EXPECT_EQ(RefusedField(PlanAgent::Start(options).status()), "security.server_name");
 }
 
 TEST(PlanAgentTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
@@ -66,6 +95,11 @@ TEST(PlanAgentTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
   taken.listen = (*first)->grpc_address();
   EXPECT_THAT(PlanAgent::Start(taken),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr(taken.listen)));
+  for (const char* const server : {"", "a:1,", "a:1,a:1"}) {
+    PlanAgentOptions unknown = WithoutAServer();
+    unknown.server = server;
+    EXPECT_EQ(RefusedField(PlanAgent::Start(unknown).status()), "server");
+  }
   PlanAgentOptions wrong = WithoutAServer();
   wrong.http_listen = "nowhere";
   EXPECT_EQ(RefusedField(PlanAgent::Start(wrong).status()), "http-listen");

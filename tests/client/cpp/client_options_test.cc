@@ -17,6 +17,10 @@ TEST(ClientOptions, AnAddressIsAllThatIsNeeded) {
   EXPECT_THAT(Validate(ClientOptions{.address = "localhost:7777"}), IsOk());
 }
 
+TEST(ClientOptions, AServerMayHaveOthersBesideIt) {
+  EXPECT_THAT(Validate(ClientOptions{.address = "a:7777,b:7777"}), IsOk());
+}
+
 TEST(ClientOptions, RefusesWhatCannotWorkNamingTheField) {
   const auto refused = [](auto change) {
     ClientOptions options{.address = "localhost:7777"};
@@ -26,6 +30,8 @@ TEST(ClientOptions, RefusesWhatCannotWorkNamingTheField) {
   const auto code = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(refused([](auto& o) { o.address = ""; }),
               StatusIs(code, HasSubstr("address: ''")));
+  EXPECT_THAT(refused([](auto& o) { o.address = "a:1,,b:1"; }),
+              StatusIs(code, HasSubstr("address: 'a:1,,b:1'")));
   EXPECT_THAT(refused([](auto& o) { o.call_timeout = milliseconds(0); }),
               StatusIs(code, HasSubstr("call_timeout: 0 ms")));
   EXPECT_THAT(refused([](auto& o) { o.backoff.factor = 0; }),

@@ -73,7 +73,7 @@ class GrpcStubTest : public ::testing::Test {
 
   void Start() {
     server_.Start();
-    stub_ = MakeGrpcStub(options_);
+    stub_ = MakeGrpcStub(MakeGrpcChannel(options_));
   }
 
   ScriptedServer server_;
@@ -198,7 +198,7 @@ TEST_F(GrpcStubTest, ACallEndsWhenItIsStopped) {
 }
 
 TEST_F(GrpcStubTest, WithoutAServerCallsAreUnavailable) {
-  stub_ = MakeGrpcStub(options_);
+  stub_ = MakeGrpcStub(MakeGrpcChannel(options_));
   EXPECT_THAT(stub_->GetJob({}, kUnhurried),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
   const auto stream = stub_->StreamSteps({});
@@ -217,7 +217,7 @@ TEST_F(GrpcStubTest, MessagesAreBoundedByTheOptions) {
   Start();
   EXPECT_EQ(stub_->GetJob({}, kUnhurried)->job().name().size(), kLarge);
   options_.max_message_bytes = 1 << 20;
-  stub_ = MakeGrpcStub(options_);
+  stub_ = MakeGrpcStub(MakeGrpcChannel(options_));
   EXPECT_THAT(stub_->GetJob({}, kUnhurried),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("larger than")));
 }

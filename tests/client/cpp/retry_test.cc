@@ -77,6 +77,21 @@ TEST(Retry, WaitsAsTheBackoffSaysButNotLessThanTheServerAsks) {
               ElementsAre(std::chrono::milliseconds(100), std::chrono::seconds(3)));
 }
 
+TEST(Retry, DoesNotWaitWhereTheFirstFailureNamesTheLeader) {
+  ErrorDetails details;
+  details.reason = "LED_ELSEWHERE";
+  details.metadata = {{"job", "run"}, {"address", "b:1"}};
+  const absl::Status moved = WithDetails(absl::UnavailableError(""), details);
+  FakeClock clock;
+  FakeSleeper sleeper(clock);
+  Backoff backoff({}, clock, kMiddle);
+  EXPECT_TRUE(WaitToRetry(moved, backoff, sleeper, {}));
+  EXPECT_THAT(sleeper.slept(), ElementsAre());
+  // Who is named a second time isn't the leader either.
+  EXPECT_TRUE(WaitToRetry(moved, backoff, sleeper, {}));
+  EXPECT_THAT(sleeper.slept(), ElementsAre(std::chrono::milliseconds(160)));
+}
+
 TEST(Retry, DoesNotWaitOnceStopped) {
   FakeClock clock;
   FakeSleeper sleeper(clock);

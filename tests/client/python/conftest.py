@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from certificates import Certificates
 from server_process import ServerProcess
 
 
@@ -13,3 +14,9 @@ def server() -> Iterator[ServerProcess]:
     """A server of the test's own."""
     with ServerProcess() as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Made once for all tests."""
+    return Certificates(tmp_path_factory.mktemp("certificates"))

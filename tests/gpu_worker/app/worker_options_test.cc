@@ -25,6 +25,8 @@ TEST(WorkerOptionsTest, HelpNamesEveryFlag) {
                     HasSubstr("--first-case"), HasSubstr("--max-ranks"),
                     HasSubstr("--max-length"), HasSubstr("--threads"),
                     HasSubstr("--json"), HasSubstr("--version")));
+  // Or what follows it would not be printed.
+  EXPECT_EQ(command->text.find('\0'), std::string::npos);
   EXPECT_THAT(ReadWorkerCommand({"--version"})->text, StartsWith("evenpack-worker "));
 }
 

@@ -79,6 +79,38 @@ TEST(JobsTextTest, HasARowForEachJob) {
   EXPECT_THAT(JobsText({}), AllOf(HasSubstr("job  state"), Not(HasSubstr("run"))));
 }
 
+// Of a server beside two others, of which one can't be reached.
+v1::ListJobsResponse SpreadJobs() {
+  v1::ListJobsResponse listed;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(jobs { name: "here" } jobs { name: "there" }
+         broken_jobs { name: "away" error: "led by c:1: connection refused" }
+         broken_jobs { name: "bad" error: "damaged" }
+         led_elsewhere { name: "away" address: "c:1" }
+         led_elsewhere { name: "there" address: "b:1" })",
+      &listed));
+  return listed;
+}
+
+TEST(JobsTextTest, SaysWhichServerLeadsAJobAndWhichCannotBeAsked) {
+  const std::string text = JobsText(SpreadJobs());
+  EXPECT_THAT(text, HasSubstr("  led elsewhere\n"));
+  EXPECT_THAT(text, HasSubstr("  b:1\n"));
+  EXPECT_THAT(text, HasSubstr("\naway can't be shown: led by c:1: connection refused\n"
+                              "bad is broken: damaged\n"));
+}
+
+TEST(JobJsonTest, SaysWhichServerLeadsAJobAndWhichCannotBeAsked) {
+  const auto jobs = nlohmann::json::parse(JobsJson(SpreadJobs()));
+  EXPECT_FALSE(jobs["jobs"][0].contains("address"));
+  EXPECT_EQ(jobs["jobs"][1]["address"], "b:1");
+  EXPECT_EQ(jobs["broken_jobs"][0],
+            nlohmann::json({{"name", "away"},
+                            {"error", "led by c:1: connection refused"},
+                            {"address", "c:1"}}));
+  EXPECT_FALSE(jobs["broken_jobs"][1].contains("address"));
+}
+
 TEST(JobJsonTest, HasTheFieldsOfTheApi) {
   const auto job = nlohmann::json::parse(JobJson(TestJob()));
   EXPECT_EQ(job["name"], "run-7");

@@ -21,8 +21,8 @@ TEST(ServerFlagsTest, HaveDefaults) {
 }
 
 TEST(ServerFlagsTest, TakeAddressesOfEachKind) {
-  for (const char* const address :
-       {"packer:1", "10.0.0.1:65535", "[::1]:7654", "unix:/run/evenpack.sock"}) {
+  for (const char* const address : {"packer:1", "10.0.0.1:65535", "[::1]:7654",
+                                    "unix:/run/evenpack.sock", "a:1,b:1,[::1]:1"}) {
     const auto flags = ReadServerFlags({{"--server", address}}, "ignored");
     ASSERT_THAT(flags, IsOk());
     EXPECT_EQ(flags->address, address);
@@ -30,12 +30,20 @@ TEST(ServerFlagsTest, TakeAddressesOfEachKind) {
 }
 
 TEST(ServerFlagsTest, RefuseWhatIsNoAddress) {
-  for (const char* const address : {"packer", ":7654", "packer:", "packer:0",
-                                    "packer:65536", "packer:http", "packer:-1"}) {
+  for (const char* const address :
+       {"packer", ":7654", "packer:", "packer:0", "packer:65536", "packer:http",
+        "packer:-1", "packer:1,other"}) {
     EXPECT_THAT(ReadServerFlags({{"--server", address}}, "h:1"),
                 StatusIs(kInvalid, "--server: '" + std::string(address) +
                                        "' is not accepted; accepted: HOST:PORT or "
-                                       "unix:PATH"));
+                                       "unix:PATH, or several with commas between "
+                                       "them"));
+  }
+  for (const char* const addresses : {"", "a:1,", "a:1,,b:1", "a:1,a:1"}) {
+    EXPECT_THAT(ReadServerFlags({{"--server", addresses}}, "h:1"),
+                StatusIs(kInvalid, HasSubstr("--server: '" + std::string(addresses) +
+                                             "' is not accepted; accepted: HOST:PORT["
+                                             ",HOST:PORT...]")));
   }
   EXPECT_THAT(ReadServerFlags({}, "packer"),
               StatusIs(kInvalid, HasSubstr("EVENPACK_SERVER: 'packer'")));

@@ -13,8 +13,10 @@ OnlineContext TestContext::Get() {
           nullptr,
           interrupt,
           kDefaultServer,
+          security_variables,
           [this](const ServerFlags& server) -> absl::StatusOr<client::Client> {
             servers.push_back(server.address);
+            security = server.security;
             returned_credits = server.returns_credits;
             return client::Client(connection);
           }};

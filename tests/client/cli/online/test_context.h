@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,6 +48,9 @@ struct TestContext {
   std::vector<std::string> servers;
   // Of the latest of these.
   bool returned_credits = true;
+  client::Security security;
+  // The environment's.
+  std::map<std::string, std::string> security_variables;
 };
 
 }  // namespace evenpack::testing
