@@ -100,6 +100,14 @@ check_fuzz() {
   echo "done    fuzz ($((SECONDS - started)) s)"
 }
 
+check_tidy() {
+  if prepare "configure clang-tidy" cmake --preset clang-tidy &&
+    prepare "generate sources" cmake --build build-test-tidy \
+      --target evenpack_generated; then
+    check "clang-tidy" "$root/tests/style/check_clang_tidy.sh" build-test-tidy
+  fi
+}
+
 check_style() {
   local style="$root/tests/style"
   check "clang-format" "$style/check_format.sh"
@@ -110,11 +118,6 @@ check_style() {
   check "protos" "$style/check_protos.sh"
   check "ruff" "$style/check_python_style.sh"
   check "mypy" "$style/check_python_types.sh"
-  if prepare "configure clang-tidy" cmake --preset clang-tidy &&
-    prepare "generate sources" cmake --build build-test-tidy \
-      --target evenpack_generated; then
-    check "clang-tidy" "$style/check_clang_tidy.sh" build-test-tidy
-  fi
   local module=build-test-python/module
   if prepare "configure Python module" cmake -S client/python -B "$module" -G Ninja \
     -DPython_EXECUTABLE="$(tests/client/python/install_libraries.sh)/bin/python" \
@@ -128,7 +131,12 @@ check_style() {
 if prepare "install packages" deploy/install_packages.sh build test &&
   prepare "install packages from PyPI" tests/install_python_packages.sh; then
   test_tree gcc gcc-test build-test-gcc
+  # Beside the Python tests, which leave a processor to it, being one after another.
+  if [[ "$quick" == false ]]; then
+    (renice -n 10 "$BASHPID" >/dev/null && check_tidy) &
+  fi
   test_python
+  wait
   if [[ "$quick" == false ]]; then
     test_tree clang-sanitize clang-sanitize build-test-clang
     test_tree clang-tsan clang-tsan build-test-tsan

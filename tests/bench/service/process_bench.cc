@@ -3,104 +3,44 @@
 //   process_bench load SERVER DOCUMENTS SECONDS  so many documents a second
 //   process_bench age SERVER FILE STEPS          a store's file and restarts as a job
 //                                                grows old
+//   process_bench traffic ADDRESSES JOBS UNDER_WAY SECONDS
+//                                                many jobs, each with so many messages
+//                                                under way, on servers that run:
+//                                                HOST:PORT,HOST:PORT; prints a line
+//                                                when it begins to measure and one at
+//                                                the end
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
 
+#include "absl/strings/str_split.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
+#include "tests/bench/service/bench_job.h"
+#include "tests/bench/service/producer.h"
 #include "tests/bench/service/server_process.h"
 #include "tests/bench/service/subscribers.h"
-#include "tests/testing/given_lengths.h"
+#include "tests/bench/service/traffic.h"
 
 namespace evenpack::bench {
 namespace {
 
-constexpr uint32_t kWindow = 131072;
 constexpr uint32_t kContextParallel = 16;
-
-[[noreturn]] void Fail(const grpc::Status& status) {
-  std::fprintf(stderr, "process_bench: %s\n", status.error_message().c_str());
-  std::exit(1);
-}
+// Two DP ranks, N = 4.
+const BenchJob kSmallJob = {.data_parallel = 2, .micro_batches_per_rank = 2};
 
 double SecondsSince(TimePoint start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
 }
-
-std::unique_ptr<v1::PackingService::Stub> Connect(const std::string& address) {
-  return v1::PackingService::NewStub(
-      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
-}
-
-void CreateJob(v1::PackingService::Stub& stub, uint32_t data_parallel,
-               uint32_t micro_batches_per_rank, uint32_t context_parallel) {
-  v1::CreateJobRequest request;
-  request.set_name("bench");
-  v1::JobSpec& spec = *request.mutable_spec();
-  spec.add_streams()->set_name("a");
-  spec.set_window(kWindow);
-  spec.set_max_length(kWindow + kWindow / 2);
-  spec.set_split_overlong(true);
-  spec.mutable_policy()->mutable_wlb()->add_queue_thresholds(49152);
-  spec.mutable_policy()->mutable_wlb()->add_queue_thresholds(98304);
-  spec.mutable_parallelism()->set_data(data_parallel);
-  spec.mutable_parallelism()->set_micro_batches_per_rank(micro_batches_per_rank);
-  spec.mutable_parallelism()->set_context(context_parallel);
-  grpc::ClientContext context;
-  v1::CreateJobResponse response;
-  const grpc::Status status = stub.CreateJob(&context, request, &response);
-  if (!status.ok()) Fail(status);
-}
-
-// One producer, each of whose batches waits for its answer.
-class Producer {
- public:
-  explicit Producer(v1::PackingService::Stub& stub, uint64_t first = 0)
-      : call_(stub.Ingest(&context_)), sequence_(first) {
-    v1::IngestRequest open;
-    open.mutable_open()->set_job("bench");
-    open.mutable_open()->set_stream("a");
-    Exchange(open);
-  }
-
-  void Send(size_t documents) {
-    const std::vector<uint32_t>& lengths = testing::GivenLengths();
-    v1::IngestRequest request;
-    request.mutable_batch()->set_first_sequence(sequence_);
-    for (size_t i = 0; i < documents; ++i) {
-      request.mutable_batch()->add_length(lengths[sequence_++ % lengths.size()]);
-    }
-    Exchange(request);
-  }
-
-  ~Producer() {
-    call_->WritesDone();
-    v1::IngestResponse response;
-    while (call_->Read(&response)) {
-    }
-    call_->Finish();
-  }
-
- private:
-  void Exchange(const v1::IngestRequest& request) {
-    v1::IngestResponse response;
-    if (!call_->Write(request) || !call_->Read(&response)) Fail(call_->Finish());
-  }
-
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::IngestRequest, v1::IngestResponse>>
-      call_;
-  uint64_t sequence_;
-};
 
 uint64_t StepsOf(v1::PackingService::Stub& stub) {
   grpc::ClientContext context;
@@ -108,7 +48,7 @@ uint64_t StepsOf(v1::PackingService::Stub& stub) {
   request.set_name("bench");
   v1::GetJobResponse response;
   const grpc::Status status = stub.GetJob(&context, request, &response);
-  if (!status.ok()) Fail(status);
+  if (!status.ok()) EndWith(status);
   return response.job().next_step();
 }
 
@@ -118,7 +58,9 @@ void Cold(const std::string& program, size_t count) {
   const uint32_t data_parallel = ranks / context_parallel;
   const ServerProcess server(program);
   const auto stub = Connect(server.address());
-  CreateJob(*stub, data_parallel, 1, context_parallel);
+  CreateJob(*stub, {.data_parallel = data_parallel,
+                    .micro_batches_per_rank = 1,
+                    .context_parallel = context_parallel});
   {
     Producer producer(*stub);
     while (StepsOf(*stub) == 0) producer.Send(4096);
@@ -146,7 +88,7 @@ void Cold(const std::string& program, size_t count) {
 void Load(const std::string& program, size_t documents, int seconds) {
   const ServerProcess server(program);
   const auto stub = Connect(server.address());
-  CreateJob(*stub, 2, 2, 1);
+  CreateJob(*stub, kSmallJob);
   const Subscribers subscribers(
       {.address = server.address(), .count = 2, .data_parallel = 2});
   subscribers.WaitUntilSubscribed();
@@ -190,7 +132,7 @@ void Age(const std::string& program, const std::string& file, uint64_t steps) {
     ServerProcess server(program, store);
     const double restart_seconds = SecondsSince(start);
     const auto stub = Connect(server.address());
-    if (part == 1) CreateJob(*stub, 2, 2, 1);
+    if (part == 1) CreateJob(*stub, kSmallJob);
     const Subscribers subscribers(
         {.address = server.address(), .count = 2, .data_parallel = 2});
     subscribers.WaitUntilSubscribed();
@@ -214,22 +156,59 @@ void Age(const std::string& program, const std::string& file, uint64_t steps) {
   }
 }
 
+int WholeNumber(const char* text) {
+  return static_cast<int>(std::strtol(text, nullptr, 10));
+}
+
+// Of this process, so far.
+double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+void MeasureTraffic(const Traffic::Options& options, int seconds) {
+  constexpr std::chrono::seconds kWarmUp{1};
+  const Traffic traffic(options);
+  std::this_thread::sleep_for(kWarmUp);
+  const uint64_t before = traffic.documents();
+  const double processor_before = ProcessorSeconds();
+  const TimePoint start = std::chrono::steady_clock::now();
+  std::printf("{\"bench\": \"traffic begins\"}\n");
+  std::fflush(stdout);
+  std::this_thread::sleep_until(start + std::chrono::seconds(seconds));
+  const uint64_t after = traffic.documents();
+  const double elapsed = SecondsSince(start);
+  std::printf(
+      "{\"bench\": \"traffic\", \"jobs\": %zu, \"messages_under_way\": %llu, "
+      "\"documents_per_second\": %.0f, \"documents_of_the_slowest\": %llu, "
+      "\"clients_processor_share\": %.3f}\n",
+      options.jobs, static_cast<unsigned long long>(options.under_way),
+      static_cast<double>(after - before) / elapsed,
+      static_cast<unsigned long long>(traffic.documents_of_the_slowest()),
+      (ProcessorSeconds() - processor_before) / elapsed);
+  std::fflush(stdout);
+}
+
 }  // namespace
 }  // namespace evenpack::bench
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
+  using evenpack::bench::WholeNumber;
   if (mode == "cold" && argc == 4) {
     evenpack::bench::Cold(argv[2], std::strtoul(argv[3], nullptr, 10));
   } else if (mode == "load" && argc == 5) {
     evenpack::bench::Load(argv[2], std::strtoul(argv[3], nullptr, 10),
-                          std::atoi(argv[4]));
+                          WholeNumber(argv[4]));
   } else if (mode == "age" && argc == 5) {
     evenpack::bench::Age(argv[2], argv[3], std::strtoul(argv[4], nullptr, 10));
+  } else if (mode == "traffic" && argc == 6) {
+    evenpack::bench::MeasureTraffic({.servers = absl::StrSplit(argv[2], ','),
+                                     .jobs = std::strtoul(argv[3], nullptr, 10),
+                                     .under_way = std::strtoul(argv[4], nullptr, 10)},
+                                    WholeNumber(argv[5]));
   } else {
     std::fprintf(stderr,
                  "process_bench: accepted: cold SERVER SUBSCRIBERS, load SERVER "
-                 "DOCUMENTS SECONDS, or age SERVER FILE STEPS\n");
+                 "DOCUMENTS SECONDS, age SERVER FILE STEPS, or traffic ADDRESSES JOBS "
+                 "UNDER_WAY SECONDS\n");
     return 2;
   }
   return 0;

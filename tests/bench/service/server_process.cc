@@ -25,19 +25,21 @@ namespace {
 
 }  // namespace
 
-ServerProcess::ServerProcess(const std::string& program, const std::string& store) {
+ServerProcess::ServerProcess(const std::string& program, const std::string& store,
+                             const std::vector<std::string>& more_flags) {
   std::array<int, 2> output;
   if (pipe(output.data()) != 0) Fail("no pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   posix_spawn_file_actions_addclose(&actions, output[0]);
-  std::string name = program;
-  std::array<std::string, 4> flags = {"--listen=127.0.0.1:0",
-                                      "--http-listen=", "--log-level=error",
-                                      absl::StrCat("--store=", store)};
-  std::array<char*, 6> arguments = {name.data(),     flags[0].data(), flags[1].data(),
-                                    flags[2].data(), flags[3].data(), nullptr};
+  std::vector<std::string> flags = {program, "--listen=127.0.0.1:0",
+                                    "--http-listen=", "--log-level=error",
+                                    absl::StrCat("--store=", store)};
+  flags.insert(flags.end(), more_flags.begin(), more_flags.end());
+  std::vector<char*> arguments;
+  for (std::string& flag : flags) arguments.push_back(flag.data());
+  arguments.push_back(nullptr);
   if (posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments.data(),
                   environ) != 0) {
     Fail(absl::StrCat("can't start ", program));
@@ -86,6 +88,13 @@ ServerProcess::Usage ServerProcess::Now() const {
   double pages = 0;
   memory >> pages >> pages;
   usage.resident_mib = pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+  std::ifstream status(absl::StrCat("/proc/", process_, "/status"));
+  for (std::string name; status >> name;) {
+    if (name != "VmHWM:") continue;
+    double kibibytes = 0;
+    status >> kibibytes;
+    usage.peak_mib = kibibytes / 1024;
+  }
   return usage;
 }
 

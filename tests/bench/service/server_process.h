@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace evenpack::bench {
 
@@ -14,11 +15,14 @@ class ServerProcess {
   struct Usage {
     double processor_seconds = 0;
     double resident_mib = 0;
+    // The most that it was.
+    double peak_mib = 0;
   };
 
   // Returns when it listens, on loopback. Ends the program where it doesn't come up.
   explicit ServerProcess(const std::string& program,
-                         const std::string& store = "memory");
+                         const std::string& store = "memory",
+                         const std::vector<std::string>& more_flags = {});
   // Ends it with SIGTERM.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

@@ -5,6 +5,7 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 
@@ -122,7 +123,12 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
     StartWrite(&message_);
   }
 
-  void OnDone(const grpc::Status&) override {
+  void OnDone(const grpc::Status& status) override {
+    // Nobody would get what is waited for.
+    if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED) {
+      std::fprintf(stderr, "a subscriber: %s\n", status.error_message().c_str());
+      std::_Exit(1);
+    }
     MutexLock lock(shared_.mutex);
     ++shared_.ended;
     shared_.changed.SignalAll();
@@ -195,7 +201,10 @@ Subscribers::Subscribers(const Options& options) : shared_(std::make_unique<Shar
     // A connection of its own for each channel.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     stubs.push_back(std::make_shared<Stub>(grpc::CreateCustomChannel(
-        options.address, grpc::InsecureChannelCredentials(), arguments)));
+        options.address,
+        options.credentials == nullptr ? grpc::InsecureChannelCredentials()
+                                       : options.credentials,
+        arguments)));
   }
   for (size_t i = 0; i < options.count; ++i) {
     calls_.push_back(

@@ -2,6 +2,8 @@
 #ifndef EVENPACK_TESTS_BENCH_SERVICE_SUBSCRIBERS_H_
 #define EVENPACK_TESTS_BENCH_SERVICE_SUBSCRIBERS_H_
 
+#include <grpcpp/security/credentials.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +32,8 @@ class Subscribers {
     // Decodes what it gets.
     bool decode = false;
     std::string job = "bench";
+    // Of every connection; null: insecure.
+    std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   };
 
   explicit Subscribers(const Options& options);
