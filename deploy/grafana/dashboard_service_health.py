@@ -134,6 +134,45 @@ _SERVER = Row(
     ],
 )
 
+_AMONG_SERVERS = Row(
+    "Several servers, and who may call",
+    [
+        Panel(
+            "Jobs by server",
+            "Jobs that each server leads.",
+            "none",
+            [
+                Query(
+                    f"sum by (instance) ({of_server('evenpack_jobs')})", "{{instance}}"
+                )
+            ],
+            width=12,
+        ),
+        Panel(
+            "Jobs that moved",
+            "Jobs taken by a server, handed over by it, or lost to another that took "
+            "it for dead.",
+            "ops",
+            [Query(server_rate("evenpack_jobs_moved_total", "how"), "{{how}}")],
+            width=12,
+        ),
+        Panel(
+            "Calls that found no leader",
+            "Calls about a job that no server led just then: a few at a move.",
+            "ops",
+            [Query(server_rate("evenpack_leaderless_answers_total"), "calls")],
+            width=12,
+        ),
+        Panel(
+            "Calls denied",
+            "Calls and streams refused for who made them, by the reason told.",
+            "ops",
+            [Query(server_rate("evenpack_denied_calls_total", "reason"), "{{reason}}")],
+            width=12,
+        ),
+    ],
+)
+
 _LATENCIES = Row(
     "Latencies of job $job",
     [
@@ -251,7 +290,7 @@ _SUBSCRIBERS = Row(
 DASHBOARD = Dashboard(
     "evenpack-service-health",
     "Evenpack / Service health",
-    "The server's process and calls, latencies, producers and subscribers.",
-    [_SERVER, _LATENCIES, _PRODUCERS, _SUBSCRIBERS],
+    "The servers' processes, calls and moves, latencies, producers and subscribers.",
+    [_SERVER, _AMONG_SERVERS, _LATENCIES, _PRODUCERS, _SUBSCRIBERS],
     [INSTANCE, JOB],
 )

@@ -97,7 +97,7 @@ class ApiSchemaTest(unittest.TestCase):
             for each in objects
             if each["kind"] == "ConfigMap" and (pod := pod_of(each)) is not None
         ]
-        self.assertEqual(len(pods), 2)
+        self.assertEqual(len(pods), 4)
         for release in RELEASES:
             if tuple(map(int, release.split("."))) < FIRST_WITH_SIDECARS:
                 continue

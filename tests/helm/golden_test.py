@@ -21,6 +21,7 @@ RENDERINGS: dict[str, str | None] = {
     "default": None,
     "memory": "memory",
     "monitoring": "monitoring",
+    "secure": "secure",
     "workers": "workers",
 }
 

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -15,8 +16,9 @@ from typing import Any
 
 import kubernetes_validate
 import yaml
-from chart import CHART, ROOT, Object, render, the
+from chart import CHART, HELM, ROOT, Object, render, the
 
+KUBECTL = HELM.with_name("kubectl")
 PAGE = ROOT / "docs" / "kubernetes.md"
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"\A# ([\w./]+\.yaml)")
@@ -42,7 +44,7 @@ def commands(program: str) -> Iterator[list[str]]:
     """The words of each command of a program in the page's shell blocks."""
     for text in blocks("sh"):
         for command in re.split(r"\n(?= *(?:helm|kubectl|evenpackctl) )", text):
-            words = shlex.split(command)
+            words = shlex.split(command.replace("\\\n", " "))
             if words[:1] == [program]:
                 yield words
 
@@ -52,6 +54,23 @@ def at(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401
     for name in path:
         value = value[name]
     return value
+
+
+def secret_keys(value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    """The keys of Secrets that an object takes by their names."""
+    if isinstance(value, list):
+        for each in value:
+            yield from secret_keys(each)
+    if not isinstance(value, dict):
+        return
+    if reference := value.get("secretKeyRef"):
+        yield reference["name"], reference["key"]
+    secret = value.get("secret")
+    if isinstance(secret, dict):
+        for item in secret.get("items", ()):
+            yield secret.get("name") or secret["secretName"], item["key"]
+    for each in value.values():
+        yield from secret_keys(each)
 
 
 class KubernetesDocTest(unittest.TestCase):
@@ -128,6 +147,36 @@ class KubernetesDocTest(unittest.TestCase):
         for name in names:
             if name != "limits.memory":
                 at(values, tuple(name.split(".")))
+
+    def test_secrets_have_what_the_values_take_of_them(self) -> None:
+        """Made by kubectl, without a cluster, of files as the page names them."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        made: dict[str, set[str]] = {}
+        for command in commands("kubectl"):
+            if command[3:5] != ["create", "secret"]:
+                continue
+            for word in command:
+                if word.startswith("--from-file="):
+                    (folder / word.split("=")[2]).write_text("text", encoding="utf-8")
+            words = [str(KUBECTL), *command[1:], "--dry-run=client", "--output=yaml"]
+            done = subprocess.run(
+                words, cwd=folder, capture_output=True, check=True, timeout=60
+            )
+            secret = yaml.safe_load(done.stdout)
+            made[secret["metadata"]["name"]] = set(secret["data"])
+        texts = [each for each in blocks("yaml") if "kind: postgresql" in each]
+        (folder / "values.yaml").write_text("".join(texts), encoding="utf-8")
+        objects = render(
+            [
+                f"--values={folder / 'values.yaml'}",
+                "--set=tls.certManager.enabled=false,tls.existingSecret=packer-tls",
+            ]
+        )
+        used: dict[str, set[str]] = {"packer-tls": {"tls.crt", "tls.key", "ca.crt"}}
+        for each in objects:
+            for name, key in secret_keys(each):
+                used.setdefault(name, set()).add(key)
+        self.assertEqual(made, used)
 
     def test_the_pod_that_verifies_a_store(self) -> None:
         (command,) = [each for each in commands("kubectl") if "verify" in each]

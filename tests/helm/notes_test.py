@@ -18,15 +18,38 @@ SAYS: dict[str | None, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "agent.enabled=true",
             "sidecar.enabled=true",
         ),
-        ("Jobs are lost", "certificate", "no authorization"),
+        ("Jobs are lost", "certificate", "Who may do what", "spread"),
     ),
     "memory": (
-        ("packer.training.svc:7654\n", "Jobs are lost", "the server has no author"),
+        (
+            *("packer.training.svc:7654\n", "Jobs are lost"),
+            *(
+                "Insecure: neither tls nor roles",
+                "Every pod of the cluster may connect",
+            ),
+        ),
         ("helm test",),
     ),
+    "secure": (
+        (
+            "store: postgresql",
+            "spread over its 3 pods",
+            "  $(POD_NAME).evenpack-headless.training.svc:7654\n",
+            "roles, by certificates and tokens.",
+        ),
+        ("Insecure", "test.identity"),
+    ),
+    "mutual": (
+        (
+            "  $(POD_NAME).packer.example:7654\n",
+            "certificates, which all must show, and tokens",
+        ),
+        ("Insecure", "test.identity"),
+    ),
+    "workers_secure": (("connect to packer-0.infra.example:7654,packer-1",), ()),
     "monitoring": (
         (
-            "does not use the certificate yet",
+            "Insecure: the port has TLS, but there are no roles, so whoever\nreaches",
             "evenpack-agent.training.svc:7654",
             "configmap evenpack-worker-sidecar",
         ),

@@ -11,6 +11,7 @@ import itertools
 import os
 import re
 import socket
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,8 @@ from child_process import DEADLINE, ChildProcess, wait_until
 from deadline_channel import open_channel
 
 ADDRESS = "127.0.0.1"
+# What Secrets hold, by their names and keys.
+Secrets = Mapping[str, Mapping[str, str]]
 
 
 # Below the ports that the kernel gives to whoever asks for any, so that nobody is given
@@ -44,25 +47,55 @@ def free_ports(count: int) -> list[int]:
 class PodFolders:
     """The volumes of a pod as folders, by where a container mounts them."""
 
-    def __init__(self, root: Path, objects: Sequence[Object], pod: Object) -> None:
+    def __init__(
+        self,
+        root: Path,
+        objects: Sequence[Object],
+        pod: Object,
+        secrets: Secrets | None = None,
+    ) -> None:
         """Makes them below `root`; ConfigMaps are looked up in `objects`."""
         self.root = root
+        self.secrets = secrets or {}
         self._paths: list[str] = []
-        maps = {
-            volume["name"]: volume["configMap"]["name"]
-            for volume in pod.get("volumes", ())
-            if "configMap" in volume
-        }
+        self._objects = objects
+        volumes = {volume["name"]: volume for volume in pod.get("volumes", ())}
         containers = (*pod.get("initContainers", ()), *pod["containers"])
         for mount in (each for one in containers for each in one["volumeMounts"]):
             self._paths.append(mount["mountPath"])
             self.at(mount["mountPath"]).mkdir(parents=True, exist_ok=True)
         for mount in (each for one in containers for each in one["volumeMounts"]):
-            if mount["name"] in maps:
-                data = the(objects, "ConfigMap", maps[mount["name"]])["data"]
-                for name, text in data.items():
-                    file = self.at(mount["mountPath"]) / name
-                    file.write_text(self.mapped(text), encoding="utf-8")
+            files = self._files_of(volumes.get(mount["name"], {}))
+            if files:
+                self.write(mount["mountPath"], files)
+
+    def _files_of(self, volume: Object) -> dict[str, str]:
+        """What a volume of ConfigMaps or Secrets has, by name."""
+        if "configMap" in volume:
+            data = the(self._objects, "ConfigMap", volume["configMap"]["name"])["data"]
+            return {name: self.mapped(text) for name, text in data.items()}
+        found: dict[str, str] = {}
+        projected = volume.get("projected", {"sources": []})["sources"]
+        for source in (volume, *projected):
+            if secret := source.get("secret"):
+                data = self.secrets[secret.get("name") or secret["secretName"]]
+                items = secret.get("items") or [{"key": k, "path": k} for k in data]
+                found |= {each["path"]: data[each["key"]] for each in items}
+        return found
+
+    def write(self, path: str, files: Mapping[str, str]) -> None:
+        """Puts files where a container mounts a folder, or others in their place.
+
+        As the kubelet does it: links by way of `..data`, which is replaced at once.
+        """
+        folder = self.at(path)
+        version = Path(tempfile.mkdtemp(prefix="..", dir=folder))
+        for name, text in files.items():
+            (version / name).write_text(text, encoding="utf-8")
+            if not (folder / name).is_symlink():
+                (folder / name).symlink_to(Path("..data", name))
+        (folder / "..data_tmp").symlink_to(version.name)
+        (folder / "..data_tmp").rename(folder / "..data")
 
     def at(self, path: str) -> Path:
         """The folder that is mounted there."""
@@ -78,16 +111,19 @@ class PodFolders:
         )
 
 
-def variables_of(container: Object, fields: Mapping[str, str]) -> dict[str, str]:
+def variables_of(
+    container: Object, fields: Mapping[str, str], secrets: Secrets | None = None
+) -> dict[str, str]:
     """A container's environment variables; `fields` are those of its pod, by path."""
-    return {
-        each["name"]: (
-            each["value"]
-            if "value" in each
-            else fields[each["valueFrom"]["fieldRef"]["fieldPath"]]
-        )
-        for each in container.get("env", ())
-    }
+
+    def value(each: Object) -> str:
+        if "value" in each:
+            return str(each["value"])
+        if secret := each["valueFrom"].get("secretKeyRef"):
+            return (secrets or {})[secret["name"]][secret["key"]]
+        return fields[each["valueFrom"]["fieldRef"]["fieldPath"]]
+
+    return {each["name"]: value(each) for each in container.get("env", ())}
 
 
 def arguments_of(
@@ -116,7 +152,11 @@ class PodProcess(ChildProcess):
         `names` are HOST:PORT of the cluster, and what they lead to here.
         """
         self.container = container
-        variables = variables_of(container, {"status.podIP": ADDRESS})
+        fields = {"status.podIP": ADDRESS, "metadata.name": "evenpack-0"}
+        variables = {
+            name: folders.mapped(value)
+            for name, value in variables_of(container, fields, folders.secrets).items()
+        }
         arguments = arguments_of(container, folders, variables)
         arguments = [(names or {}).get(each, each) for each in arguments]
         super().__init__([program, *arguments], variables)

@@ -10,12 +10,19 @@ from chart import RefusedError, render
 REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "store.kind=postgresql",
-        ("store.kind: 'postgresql'", "accepted: sqlite, memory"),
+        ("store.postgresql.target: ''", "accepted: how libpq reaches"),
+    ),
+    (
+        "store.kind=postgresql,store.postgresql.target=/var/lib/store",
+        ("/store/postgresql/target", "'/var/lib/store'"),
     ),
     ("store.kind=disk", ("/store/kind", "'sqlite', 'memory'")),
     ("store.sqlite.size=large", ("/store/sqlite/size", "'large'")),
     ("store.sqlite.accessModes={ReadWriteMany}", ("accessModes/0", "'ReadWriteOnce'")),
-    ("server.replicas=2", ("/server/replicas", "maximum: got 2, want 1")),
+    ("server.replicas=3", ("server.replicas: 3", "sqlite", "store.kind postgresql")),
+    ("server.replicas=2,store.kind=memory", ("server.replicas: 2", "memory")),
+    ("server.replicas=101", ("/server/replicas", "maximum: got 101, want 100")),
+    ("server.advertise=packer", ("/server/advertise", "'packer'")),
     ("server.ports.grpc=0", ("/server/ports/grpc", "minimum: got 0, want 1")),
     ("server.ports.http=70000", ("/server/ports/http", "maximum")),
     ("server.config.bogus=1", ("/server/config", "'bogus' not allowed")),
@@ -32,8 +39,45 @@ REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("imagePullSecrets={registry}", ("/imagePullSecrets/0", "want object")),
     ("podDisruptionBudget.maxUnavailable=2", ("/podDisruptionBudget", "maximum")),
     ("networkPolicy.clients[0].pods=all", ("/networkPolicy/clients/0", "'pods'")),
-    ("certificate.enabled=true", ("certificate.issuerRef.name: ''", "issuer")),
-    ("certificate.issuerRef.kind=CA", ("/certificate/issuerRef/kind", "'Issuer'")),
+    ("certificate.enabled=true", ("additional properties 'certificate'",)),
+    ("tls.certManager.enabled=true", ("tls.certManager.issuerRef.name: ''", "issuer")),
+    ("tls.certManager.issuerRef.kind=CA", ("/issuerRef/kind", "'Issuer'")),
+    (
+        "tls.certManager.enabled=true,tls.existingSecret=mine",
+        ("tls.existingSecret: 'mine'", "accepted: one of the two"),
+    ),
+    ("tls.existingSecret=My_Secret", ("/tls/existingSecret", "'My_Secret'")),
+    ("tls.clientCertificates=maybe", ("/tls/clientCertificates", "'require'")),
+    (
+        "tls.clientCertificates=require",
+        ("tls.clientCertificates: 'require'", "accepted: none"),
+    ),
+    (
+        "tls.existingSecret=mine,tls.clientCaSecret=ca",
+        ("tls.clientCaSecret: 'ca'", "accepted: with request or require"),
+    ),
+    ("roles.existingSecret=mine", ("roles: not accepted", "tls.existingSecret")),
+    (
+        "tls.existingSecret=mine,roles.existingSecret=a,roles.existingConfigMap=b",
+        ("existingConfigMap and existingSecret together", "accepted: one of"),
+    ),
+    ("roles.grants[0].role=admin", ("/roles/grants/0/role", "'operator'")),
+    ("roles.grants[0].role=operator", ("/roles/grants/0", "'jobs'")),
+    (
+        "roles.grants[0].role=operator,roles.grants[0].tokens[0]=a-token",
+        ("/roles/grants/0/tokens/0",),
+    ),
+    ("client.caSecret=ca", ("client.caSecret: 'ca'", "accepted: with tls")),
+    (
+        "agent.enabled=true,agent.identity.tokenSecret=mine",
+        ("agent.identity: not accepted", "without TLS"),
+    ),
+    ("test.identity.certificateSecret=mine", ("test.identity: not accepted",)),
+    (
+        "sidecar.enabled=true,sidecar.identity.tokenSecret=mine",
+        ("sidecar.identity: not accepted",),
+    ),
+    ("sidecar.identity.tokenKey=a b", ("/sidecar/identity/tokenKey", "'a b'")),
     ("agent.expose=nodePort", ("/agent/expose", "'hostPort'")),
     ("agent.maxStepsAhead=0", ("/agent/maxStepsAhead", "minimum: got 0, want 1")),
     ("agent.memory=much", ("/agent/memory", "'much'")),
@@ -63,6 +107,21 @@ class RejectionTest(unittest.TestCase):
                 render(["--set", values])
             for part in says:
                 self.assertIn(part, str(caught.exception), values)
+
+    def test_a_password_in_a_target_is_refused_and_not_repeated(self) -> None:
+        for target in (
+            "postgresql://evenpack:open-sesame@db.example/evenpack",
+            "postgresql://evenpack@db.example/evenpack?password=open-sesame",
+            "host=db.example password=open-sesame",
+            "password = open-sesame",
+            "host=db.example sslpassword=open-sesame",
+            "host=db.example\tpassword\t= open-sesame",
+        ):
+            values = f"store.kind=postgresql,store.postgresql.target={target}"
+            with self.subTest(target), self.assertRaises(RefusedError) as caught:
+                render(["--set", values])
+            self.assertIn("with a password is not accepted", str(caught.exception))
+            self.assertNotIn("open-sesame", str(caught.exception))
 
     def test_old_releases_of_kubernetes_are_refused(self) -> None:
         with self.assertRaises(RefusedError) as caught:

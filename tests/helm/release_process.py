@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chart import pod_of, render, the, values_flags
-from pod_process import ADDRESS, PodFolders, PodProcess, free_ports, variables_of
+from pod_process import (
+    ADDRESS,
+    PodFolders,
+    PodProcess,
+    Secrets,
+    free_ports,
+    variables_of,
+)
 
 SERVER = os.environ["EVENPACK_SERVER_PROGRAM"]
 EVENPACKCTL = Path(os.environ["EVENPACKCTL"])
@@ -19,7 +26,11 @@ class Release:
     """A rendered chart on ports that are free, and the folders of its server's pod."""
 
     def __init__(
-        self, root: Path, values: str | None = None, flags: Sequence[str] = ()
+        self,
+        root: Path,
+        values: str | None = None,
+        flags: Sequence[str] = (),
+        secrets: Secrets | None = None,
     ) -> None:
         """Renders it with values of MATRIX and flags, and makes them below `root`."""
         ports = dict(zip(("grpc", "http", "health"), free_ports(3), strict=True))
@@ -36,7 +47,7 @@ class Release:
         pod = pod_of(stateful_set)
         assert pod is not None
         self.pod = pod
-        self.folders = PodFolders(root, self.objects, pod)
+        self.folders = PodFolders(root, self.objects, pod, secrets)
         service = the(self.objects, "Service", stateful_set["metadata"]["name"])
         listed = {port["name"]: port["port"] for port in service["spec"]["ports"]}
         namespace = service["metadata"]["namespace"]
@@ -47,19 +58,31 @@ class Release:
             )
         }
 
-    def start(self) -> PodProcess:
-        """Its server."""
-        return PodProcess(SERVER, self.pod["containers"][0], self.folders)
+    def start(self, names: Mapping[str, str] | None = None) -> PodProcess:
+        """Its server; `names` are those of the cluster that lead somewhere here."""
+        return PodProcess(SERVER, self.pod["containers"][0], self.folders, names)
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of its server here."""
+        return f"{ADDRESS}:{self.ports['grpc']}"
 
     def evenpackctl(self, *arguments: str) -> str:
         """What it writes."""
+        done = self.ask(*arguments)
+        if done.returncode != 0:
+            raise AssertionError(done)
+        return done.stdout
+
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What it writes and ends with, also where it fails."""
         return subprocess.run(
-            [EVENPACKCTL, *arguments, "--server", f"{ADDRESS}:{self.ports['grpc']}"],
+            [EVENPACKCTL, *arguments, "--server", self.address],
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             timeout=60,
-        ).stdout
+        )
 
     def run_test_pod(
         self, programs: Path, server: str | None = None
@@ -71,6 +94,9 @@ class Release:
         pod = the(self.objects, "Pod")["spec"]
         (container,) = pod["containers"]
         variables = variables_of(container, {})
+        root = self.folders.root / "test"
+        folders = PodFolders(root, self.objects, pod, self.folders.secrets)
+        variables = {name: folders.mapped(value) for name, value in variables.items()}
         named = self.names[variables["EVENPACK_SERVER"]]
         variables["EVENPACK_SERVER"] = server or named
         path = f"{programs}:{os.environ['PATH']}"

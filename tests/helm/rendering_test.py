@@ -41,6 +41,30 @@ def stable_labels(each: Object) -> dict[str, str]:
     }
 
 
+def secrets_of(pod: Object) -> list[Object]:
+    """The Secrets that its volumes project."""
+    return [
+        source["secret"]
+        for volume in pod.get("volumes", ())
+        for source in volume.get("projected", {"sources": ()})["sources"]
+    ]
+
+
+def security_of(values: str | None, kind: str) -> dict[str, str]:
+    """The variables about TLS and tokens of the first container of a kind's pods."""
+    pods = [
+        pod
+        for each in render(values_flags(values))
+        if each["kind"] == kind and (pod := pod_of(each)) is not None
+    ]
+    container = next(containers_of(pods[0]))
+    return {
+        each["name"]: each["value"]
+        for each in container.get("env", ())
+        if each["name"].startswith(("EVENPACK_TLS", "EVENPACK_TOKEN"))
+    }
+
+
 class ChartTest(unittest.TestCase):
     def test_lint(self) -> None:
         for values in MATRIX:
@@ -213,6 +237,147 @@ class ServerTest(unittest.TestCase):
         self.assertNotIn("StatefulSet", {each["kind"] for each in objects})
 
 
+class SeveralServersTest(unittest.TestCase):
+    def server(self, values: str) -> tuple[list[Object], Object]:
+        objects = render(values_flags(values))
+        return objects, the(objects, "StatefulSet")
+
+    def test_each_is_advertised_by_a_name_that_certificates_have(self) -> None:
+        for flags in ([], ["--set=server.advertise="]):
+            objects = render([*values_flags("mutual"), *flags])
+            pod = pod_of(the(objects, "StatefulSet"))
+            assert pod is not None
+            arguments = pod["containers"][0]["args"]
+            address = arguments[arguments.index("--advertise") + 1]
+            host, _, port = address.partition(":")
+            self.assertEqual(port, "7654")
+            names = the(objects, "Certificate")["spec"]["dnsNames"]
+            self.assertIn(host.replace("$(POD_NAME)", "*"), names)
+            self.assertIn("evenpack.training.svc", names)
+
+    def test_they_are_updated_and_evicted_one_by_one(self) -> None:
+        objects, stateful_set = self.server("secure")
+        spec = stateful_set["spec"]
+        self.assertEqual(spec["replicas"], 3)
+        self.assertEqual(spec["updateStrategy"], {"type": "RollingUpdate"})
+        self.assertNotIn("volumeClaimTemplates", spec)
+        budget = the(objects, "PodDisruptionBudget")["spec"]
+        self.assertEqual(budget["maxUnavailable"], 1)
+
+    def test_they_are_spread_over_nodes(self) -> None:
+        def spread(*flags: str) -> list[tuple[str, str]]:
+            pod = pod_of(the(render([*values_flags("secure"), *flags]), "StatefulSet"))
+            assert pod is not None
+            return [
+                (each["topologyKey"], each["whenUnsatisfiable"])
+                for each in pod.get("topologySpreadConstraints", [])
+            ]
+
+        node = ("kubernetes.io/hostname", "ScheduleAnyway")
+        self.assertEqual(spread(), [node])
+        self.assertEqual(spread("--set=server.replicas=1"), [])
+        given = {
+            "maxSkew": 1,
+            "topologyKey": "zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+        }
+        text = json.dumps([given])
+        flag = f"--set-json=server.topologySpreadConstraints={text}"
+        self.assertEqual(spread(flag), [("zone", "DoNotSchedule")])
+
+
+class SecurityTest(unittest.TestCase):
+    def config(self, *flags: str) -> Object:
+        config_map = the(render(flags), "ConfigMap", "evenpack")
+        config: Object = yaml.safe_load(config_map["data"]["server.yaml"])
+        return config
+
+    def test_it_is_insecure_unless_it_has_tls_and_roles(self) -> None:
+        tls = "--set=tls.existingSecret=mine"
+        certificates = "--set=tls.clientCertificates=require"
+        roles = "--set=roles.existingConfigMap=roles"
+        for flags, insecure in (
+            ((), True),
+            ((tls,), True),
+            ((tls, certificates), True),
+            ((tls, roles), None),
+            ((tls, certificates, roles), None),
+        ):
+            config = self.config(*flags)
+            self.assertEqual(config.get("insecure"), insecure, flags)
+            self.assertEqual("tls-key" in config, tls in flags)
+            self.assertEqual("tls-client-ca" in config, certificates in flags)
+
+    def test_other_roles_start_nothing_anew(self) -> None:
+        def pod_template(job: str) -> Object:
+            flags = ["--set=tls.existingSecret=mine,roles.grants[0].role=operator"]
+            flags += [f"--set=roles.grants[0].jobs={{{job}}}"]
+            flags += ["--set=roles.grants[0].subjects={CN=ops}"]
+            objects = render(flags)
+            roles = the(objects, "ConfigMap", "evenpack-roles")["data"]["roles.yaml"]
+            self.assertEqual(
+                yaml.safe_load(roles),
+                {
+                    "grants": [
+                        {"role": "operator", "jobs": [job], "subjects": ["CN=ops"]}
+                    ]
+                },
+            )
+            template: Object = the(objects, "StatefulSet")["spec"]["template"]
+            return template
+
+        self.assertEqual(pod_template("a-*"), pod_template("1e3"))
+
+    def test_secrets_are_mounted_as_folders_which_follow_them(self) -> None:
+        for values in MATRIX:
+            for each in render(values_flags(values)):
+                pod = pod_of(each)
+                for container in containers_of(pod) if pod is not None else ():
+                    for mount in container["volumeMounts"]:
+                        self.assertNotIn("subPath", mount)
+
+    def test_no_key_of_the_server_is_in_a_clients_pod(self) -> None:
+        for values in ("secure", "mutual", "monitoring"):
+            for each in render(values_flags(values)):
+                pod = pod_of(each)
+                if pod is None or each["kind"] == "StatefulSet":
+                    continue
+                for secret in secrets_of(pod):
+                    if secret["name"] in ("packer-tls", "evenpack-tls"):
+                        keys = [item["key"] for item in secret["items"]]
+                        self.assertEqual(keys, ["ca.crt"])
+
+    def test_clients_show_who_they_are(self) -> None:
+        mount = "/etc/evenpack-client"
+        ca = {"EVENPACK_TLS_CA": f"{mount}/ca.crt"}
+        certificate = {
+            "EVENPACK_TLS_CERTIFICATE": f"{mount}/tls.crt",
+            "EVENPACK_TLS_KEY": f"{mount}/tls.key",
+        }
+        token = {"EVENPACK_TOKEN_FILE": f"{mount}/token"}
+        name = {"EVENPACK_TLS_SERVER_NAME": "packer.example"}
+        for values, kind, expected in (
+            ("secure", "Pod", ca | token),
+            ("secure", "ConfigMap", ca | certificate),
+            ("mutual", "DaemonSet", ca | certificate),
+            ("monitoring", "DaemonSet", ca),
+            # An agent is between, which says itself who it is.
+            ("monitoring", "ConfigMap", {}),
+            ("workers_secure", "DaemonSet", ca | name | token),
+            (None, "Pod", {}),
+        ):
+            self.assertEqual(security_of(values, kind), expected, (values, kind))
+
+    def test_the_password_is_in_no_object(self) -> None:
+        for values in ("secure", "mutual"):
+            pod = pod_of(the(render(values_flags(values)), "StatefulSet"))
+            assert pod is not None
+            found = [
+                e for e in pod["containers"][0]["env"] if e["name"] == "PGPASSWORD"
+            ]
+            self.assertEqual([set(each) for each in found], [{"name", "valueFrom"}])
+
+
 class NetworkPolicyTest(unittest.TestCase):
     def sources(self, *flags: str) -> dict[str, Any]:
         """Who may connect to each port; None: everybody."""
@@ -226,6 +391,15 @@ class NetworkPolicyTest(unittest.TestCase):
     def test_by_default_the_namespace_may_connect(self) -> None:
         namespace: list[Object] = [{"podSelector": {}}]
         self.assertEqual(self.sources(), {"grpc": namespace, "http": namespace})
+
+    def test_a_server_reaches_its_database(self) -> None:
+        for values, types in (
+            (None, ["Ingress", "Egress"]),
+            ("secure", ["Ingress"]),
+            ("mutual", ["Ingress", "Egress"]),
+        ):
+            policy = the(render(values_flags(values)), "NetworkPolicy", "evenpack")
+            self.assertEqual(policy["spec"]["policyTypes"], types, values)
 
     def test_no_peer_is_everybody(self) -> None:
         sources = self.sources("--set-json", "networkPolicy.clients=[]")

@@ -16,7 +16,9 @@ from chart import CHART
 # Flags of evenpack-server that the chart sets from other values, or that no file has.
 SET_BY_THE_CHART = {
     *("listen", "http-listen", "health-listen", "store", "drain-seconds"),
-    *("config", "help", "version"),
+    *("advertise",),
+    *("roles", "tls-certificate", "tls-key", "tls-client-ca"),
+    *("tls-client-certificates", "config", "help", "version"),
 }
 FLAG = re.compile(r"^  --([\w-]+) (\S+?)(?: in \[(\d+) - (\d+)\])?(?:=(\S+))?(?: |$)")
 CHOICES = re.compile(r"^TEXT:\{(.+)\}$")

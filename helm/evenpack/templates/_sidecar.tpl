@@ -17,6 +17,7 @@ trainer's and end after them: Kubernetes' sidecars, from 1.29 on.
 */}}
 {{- define "evenpack.workerSidecar" -}}
 {{- $sidecar := .Values.sidecar -}}
+{{- $client := include "evenpack.sidecarClient" . | fromYaml -}}
 {{- range $rank := until (int $sidecar.ranksPerPod) -}}
 {{- $port := add $sidecar.httpPort $rank -}}
 {{- if $rank }}
@@ -50,6 +51,9 @@ trainer's and end after them: Kubernetes' sidecars, from 1.29 on.
       valueFrom:
         fieldRef:
           fieldPath: status.podIP
+    {{- with $client.env }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   ports:
     - name: evenpack-{{ $rank }}
       containerPort: {{ $port }}
@@ -63,10 +67,16 @@ trainer's and end after them: Kubernetes' sidecars, from 1.29 on.
   volumeMounts:
     - name: evenpack-{{ $rank }}
       mountPath: /run/evenpack/{{ $rank }}
+    {{- with $client.mounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* The volumes of the pod: a folder for the sockets of each rank. */}}
+{{/*
+The volumes of the pod: a folder for the sockets of each rank, and what workers show the
+server.
+*/}}
 {{- define "evenpack.workerSidecarVolumes" -}}
 {{- range $rank := until (int .Values.sidecar.ranksPerPod) -}}
 {{- if $rank }}
@@ -75,6 +85,22 @@ trainer's and end after them: Kubernetes' sidecars, from 1.29 on.
   emptyDir:
     medium: Memory
     sizeLimit: 1Mi
+{{- end }}
+{{- with (include "evenpack.sidecarClient" . | fromYaml).volumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/*
+Environment, mounts and volumes by which workers reach the server. Nothing where an agent
+of their node is between: it says itself who it is.
+*/}}
+{{- define "evenpack.sidecarClient" -}}
+{{- if not (and .Values.agent.enabled (eq .Values.agent.expose "service")) -}}
+{{- $client := dict "context" . "component" "sidecar" "identity" .Values.sidecar.identity "name" "evenpack-credentials" -}}
+env: {{- include "evenpack.clientEnv" $client | nindent 2 }}
+mounts: {{- include "evenpack.clientMounts" $client | nindent 2 }}
+volumes: {{- include "evenpack.clientVolumes" $client | nindent 2 }}
 {{- end }}
 {{- end }}
 

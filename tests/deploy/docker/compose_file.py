@@ -1,4 +1,4 @@
-"""deploy/docker/compose.yaml, as Docker's own Compose reads it, without an engine."""
+"""The compose files of deploy/docker as Compose reads them, without an engine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from typing import Any
 SOURCE = Path(os.environ["EVENPACK_SOURCE_DIR"])
 COMPOSE_FILE = SOURCE / "deploy/docker/compose.yaml"
 PROGRAM = SOURCE / "build-test-venv/bin/docker-compose"
-# Built here; the others are Prometheus's and Grafana's own.
-NOT_OURS = ("prometheus", "grafana")
+# What makes its one server three, on a database.
+SERVERS_FILE = SOURCE / "deploy/docker/compose.servers.yaml"
+# Others' images; the rest are built here.
+NOT_OURS = ("prometheus", "grafana", "database")
 
 
-def read_compose() -> dict[str, Any]:
-    """Checked against the format, with what is named elsewhere in its place."""
+def read_compose(*files: Path) -> dict[str, Any]:
+    """Checked against the format, with what is named elsewhere in its place.
+
+    The later of several files change the earlier; none: COMPOSE_FILE alone.
+    """
+    named = [word for file in files or (COMPOSE_FILE,) for word in ("--file", file)]
     done = subprocess.run(
-        [PROGRAM, "--file", COMPOSE_FILE, "config", "--format", "json"],
+        [PROGRAM, *named, "config", "--format", "json"],
         capture_output=True,
         text=True,
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},

@@ -7,8 +7,16 @@ import re
 import subprocess
 import unittest
 from pathlib import Path
+from typing import Any
 
-from compose_file import COMPOSE_FILE, NOT_OURS, SOURCE, own_services, read_compose
+from compose_file import (
+    COMPOSE_FILE,
+    NOT_OURS,
+    SERVERS_FILE,
+    SOURCE,
+    own_services,
+    read_compose,
+)
 from dockerfile import chain, read_stages
 
 DOCKERFILE = SOURCE / "deploy/docker/Dockerfile"
@@ -27,6 +35,20 @@ def project_version() -> str:
     found = re.search(r"project\(evenpack VERSION (\S+)", text)
     assert found is not None
     return found.group(1)
+
+
+def servers_of(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The services that are evenpack-server."""
+    return {
+        name: each
+        for name, each in own_services(compose).items()
+        if each["build"]["target"] == "server"
+    }
+
+
+def flags_of(service: dict[str, Any]) -> dict[str, str]:
+    """What a service is started with."""
+    return dict(each.split("=", 1) for each in service["command"])
 
 
 class DockerfileTest(unittest.TestCase):
@@ -94,8 +116,10 @@ class DockerfileTest(unittest.TestCase):
 
 
 class ComposeTest(unittest.TestCase):
+    files: tuple[Path, ...] = (COMPOSE_FILE,)
+
     def setUp(self) -> None:
-        self.compose = read_compose()
+        self.compose = read_compose(*self.files)
         self.services = self.compose["services"]
 
     def test_every_service_has_no_more_rights_than_it_needs(self) -> None:
@@ -120,8 +144,8 @@ class ComposeTest(unittest.TestCase):
                 tagged = f"evenpack-{build['target']}:{project_version()}"
                 self.assertEqual(service["image"], tagged)
                 self.assertIn(build["target"], IMAGES)
-        for name in NOT_OURS:
-            self.assertRegex(self.services[name]["image"], r":v?\d+\.\d+\.\d+$")
+        for name in set(NOT_OURS) & set(self.services):
+            self.assertRegex(self.services[name]["image"], r":v?\d+(\.\d+){1,2}$")
 
     def test_programs_know_the_flags(self) -> None:
         for name, service in own_services(self.compose).items():
@@ -145,10 +169,10 @@ class ComposeTest(unittest.TestCase):
                         self.assertEqual(once, "on-failure")
 
     def test_a_server_has_longer_to_end_than_it_drains(self) -> None:
-        server = self.services["server"]
-        flags = dict(each.split("=", 1) for each in server["command"])
-        grace = int(server["stop_grace_period"].rstrip("s"))
-        self.assertGreater(grace, int(flags["--drain-seconds"]))
+        for server in servers_of(self.compose).values():
+            flags = flags_of(server)
+            grace = int(server["stop_grace_period"].rstrip("s"))
+            self.assertGreater(grace, int(flags["--drain-seconds"]))
 
     def test_mounted_files_are_there(self) -> None:
         for service in self.services.values():
@@ -166,7 +190,48 @@ class ComposeTest(unittest.TestCase):
         self.assertLessEqual(set(scraped), set(self.services))
 
     def test_the_file_is_read_by_people(self) -> None:
-        self.assertLess(len(COMPOSE_FILE.read_text(encoding="utf-8").split("\n")), 200)
+        for file in self.files:
+            self.assertLess(len(file.read_text(encoding="utf-8").split("\n")), 200)
+
+
+class SeveralServersTest(ComposeTest):
+    """The same of three servers on a database, and what they need beside it."""
+
+    files = (COMPOSE_FILE, SERVERS_FILE)
+
+    def test_each_is_advertised_by_its_own_name(self) -> None:
+        servers = servers_of(self.compose)
+        self.assertEqual(set(servers), {"server", "server-1", "server-2"})
+        for name, server in servers.items():
+            self.assertEqual(flags_of(server)["--advertise"], f"{name}:7654")
+
+    def test_they_share_the_database_and_are_alike_but_for_names_and_ports(
+        self,
+    ) -> None:
+        def kept(server: dict[str, Any]) -> dict[str, Any]:
+            flags = {**flags_of(server), "--advertise": ""}
+            return {**server, "command": flags, "ports": len(server["ports"])}
+
+        servers = [kept(each) for each in servers_of(self.compose).values()]
+        self.assertEqual(servers, [servers[0]] * 3)
+        store = servers[0]["command"]["--store"]
+        user = self.services["database"]["environment"]["POSTGRES_USER"]
+        self.assertEqual(store, f"postgresql://{user}@database/{user}")
+        self.assertNotIn("volumes", servers[0])
+        self.assertIn("database", servers[0]["depends_on"])
+
+    def test_prometheus_scrapes_all_of_them(self) -> None:
+        (mount,) = [
+            each
+            for each in self.services["prometheus"]["volumes"]
+            if each["target"] == "/etc/prometheus/servers"
+        ]
+        config = SOURCE / "deploy/prometheus/prometheus.yml"
+        self.assertIn("files: [servers/*.yml]", config.read_text(encoding="utf-8"))
+        (file,) = Path(mount["source"]).glob("*.yml")
+        text = file.read_text(encoding="utf-8")
+        scraped = set(re.findall(r'"([\w-]+):7655"', text))
+        self.assertEqual(scraped | {"server"}, set(servers_of(self.compose)))
 
 
 if __name__ == "__main__":
