@@ -115,6 +115,14 @@ def ping(payload: bytes = MARKER, flags: int = 0) -> bytes:
     return frame(PING, flags, 0, payload)
 
 
+def ends_with_a_frame(sent: bytes) -> bool:
+    """Whether what comes behind a preface and frames is read as a frame of its own."""
+    at = len(PREFACE)
+    while at + 9 <= len(sent):
+        at += 9 + int.from_bytes(sent[at : at + 3], "big")
+    return at == len(sent)
+
+
 def opening(*values: tuple[int, int]) -> bytes:
     """How a client's connection begins."""
     return PREFACE + settings(*values)

@@ -6,6 +6,7 @@ import random
 import unittest
 
 import api_methods
+import http2_frames as h2
 from call_cases import call_case
 from call_error import CallError
 from error_rules import complaint, reasons
@@ -14,7 +15,7 @@ from google.protobuf.message import Message
 from http_cases import http_case
 from message_damage import change, damaged
 from tls_cases import tls_case
-from wire_case import from_json, to_json
+from wire_case import Bytes, from_json, to_json
 
 MAKERS = (call_case, frame_case, http_case, tls_case)
 
@@ -26,6 +27,30 @@ class WireCaseTest(unittest.TestCase):
                 case = make(random.Random(seed))
                 self.assertEqual(case, make(random.Random(seed)))
                 self.assertEqual(case, from_json(to_json(case)))
+
+    def test_a_frame_that_announces_more_than_comes_swallows_what_follows(self) -> None:
+        opened = h2.opening()
+        for raw, alone in (
+            (b"", True),
+            (h2.data(1, bytes(40_000)), True),
+            (h2.data(1, b"x")[:-1], False),
+            (h2.frame(h2.HEADERS, 0, 1)[:8], False),
+            ((1 << 23).to_bytes(3, "big") + bytes(6), False),
+        ):
+            self.assertEqual(h2.ends_with_a_frame(opened + raw), alone, raw[:9])
+
+    def test_every_marker_is_a_frame_of_its_own(self) -> None:
+        swallowed, asked = 0, 0
+        for seed in range(5000):
+            action = frame_case(random.Random(seed)).action
+            assert isinstance(action, Bytes)
+            sent = b"".join(action.pieces)
+            if sent.startswith(h2.PREFACE) and not h2.ends_with_a_frame(sent):
+                swallowed += 1
+                self.assertNotEqual(action.then, "answer", seed)
+            asked += action.then == "answer"
+        self.assertGreater(swallowed, 10)
+        self.assertGreater(asked, 1000)
 
     def test_every_method_is_called_with_messages_of_its_own(self) -> None:
         methods = api_methods.methods()
