@@ -14,11 +14,20 @@
 namespace evenpack {
 namespace {
 
+constexpr std::array kSignals = {SIGINT, SIGTERM};
+
 std::atomic<Interrupt*> signal_interrupt{nullptr};
 
-extern "C" void RequestInterrupt(int) {
+void HandleBy(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+}
+
+extern "C" void RequestInterrupt(int signal) {
   const int error = errno;
-  if (Interrupt* const interrupt = signal_interrupt.load()) interrupt->Request();
+  HandleBy(SIG_DFL);
+  if (Interrupt* const interrupt = signal_interrupt.load()) interrupt->Request(signal);
   errno = error;
 }
 
@@ -33,8 +42,8 @@ Interrupt::Interrupt() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Interrupt::~Interrupt() { static_cast<void>(close(descriptor_)); }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): it changes what others see.
-void Interrupt::Request() {
+void Interrupt::Request(int signal) {
+  signal_ = signal;
   const uint64_t one = 1;
   // It fails only where it was requested 2^64 - 2 times before.
   if (write(descriptor_, &one, sizeof(one)) < 0) return;
@@ -44,16 +53,11 @@ bool Interrupt::IsRequested() const { return IsReadable(descriptor_, 0); }
 
 SignalGuard::SignalGuard(Interrupt& interrupt) {
   signal_interrupt = &interrupt;
-  struct sigaction action {};
-  action.sa_handler = RequestInterrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
+  HandleBy(RequestInterrupt);
 }
 
 SignalGuard::~SignalGuard() {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  sigaction(SIGINT, &action, nullptr);
+  HandleBy(SIG_DFL);
   signal_interrupt = nullptr;
 }
 

@@ -1,7 +1,9 @@
-// A wish to stop (Ctrl-C), as something that blocking work can wait for too.
+// A wish to stop (Ctrl-C, SIGTERM), as something that blocking work can wait for too.
 #ifndef EVENPACK_CLIENT_CLI_INTERRUPT_H_
 #define EVENPACK_CLIENT_CLI_INTERRUPT_H_
 
+#include <atomic>
+#include <csignal>
 #include <functional>
 #include <thread>
 
@@ -15,17 +17,21 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  void Request();
+  // By a signal, of which the last one counts.
+  void Request(int signal = SIGINT);
   bool IsRequested() const;
+  // By which; SIGINT before it is requested.
+  int signal() const { return signal_; }
   // A descriptor for poll(), readable once requested. Not to be read from.
   int descriptor() const { return descriptor_; }
 
  private:
   const int descriptor_;
+  std::atomic<int> signal_ = SIGINT;
 };
 
-// Turns the first SIGINT of its life into interrupt.Request(); the next one ends the
-// process, as it did before. One object at a time.
+// Turns the first SIGINT or SIGTERM of its life into interrupt.Request(); the next one
+// ends the process, as it did before. One object at a time.
 class SignalGuard {
  public:
   // `interrupt` must outlive the guard.

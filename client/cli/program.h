@@ -20,8 +20,8 @@ enum ExitCode : int {
   kExitRefused = 3,
   // The server can't be reached, or said to come back later, until the time was up.
   kExitUnavailable = 4,
-  // Ctrl-C.
-  kExitInterrupted = 130,
+  // And the signal's number: 130 by Ctrl-C, 143 by SIGTERM.
+  kExitBySignal = 128,
 };
 
 // `arguments` without the program's name. Reads files, and standard input where asked

@@ -1,4 +1,4 @@
-// Waits that Ctrl-C ends.
+// Waits that a signal ends.
 #ifndef EVENPACK_CLIENT_CLI_ONLINE_INTERRUPTIBLE_SLEEPER_H_
 #define EVENPACK_CLIENT_CLI_ONLINE_INTERRUPTIBLE_SLEEPER_H_
 

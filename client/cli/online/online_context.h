@@ -22,7 +22,7 @@ struct OnlineContext {
   Output& err;
   // Where a progress bar is drawn; null: nowhere.
   std::ostream* terminal;
-  // Requested by Ctrl-C while a command reads documents or steps.
+  // Requested by a signal while a command reads documents or steps.
   Interrupt& interrupt;
   // The server where --server isn't given.
   std::string default_server;

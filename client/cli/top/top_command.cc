@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -81,7 +82,7 @@ class Look {
   client::Client client_;
 };
 
-// Looks and shows until `show` fails or the interrupt comes.
+// Looks and shows until `show` fails or the interrupt comes. CANCELLED by SIGTERM.
 absl::Status Repeat(Look& look, const TopFlags& flags, const OnlineContext& context,
                     const TerminalSizeNow& size,
                     const std::function<bool(const std::vector<std::string>&)>& show) {
@@ -93,6 +94,7 @@ absl::Status Repeat(Look& look, const TopFlags& flags, const OnlineContext& cont
     if (!lines.ok()) return lines.status();
     if (!show(*lines)) break;
   } while (sleeper.Sleep(flags.interval, {}));
+  if (context.interrupt.signal() == SIGTERM) return absl::CancelledError("SIGTERM");
   return absl::OkStatus();
 }
 

@@ -275,9 +275,9 @@ class IngestTest(ServerTest):
                 self.assertEqual(json.loads(read_line(follower.stdout))["step"], step)
             sender.send_signal(signal.SIGINT)
             self.assertEqual(sender.wait(), 130)
-        follower.send_signal(signal.SIGINT)
+        follower.send_signal(signal.SIGTERM)
         _, errors = follower.communicate()
-        self.assertEqual((follower.returncode, errors), (130, ""))
+        self.assertEqual((follower.returncode, errors), (143, ""))
 
 
 class FollowTest(ServerTest):

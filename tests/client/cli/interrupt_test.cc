@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <csignal>
 #include <future>
 
@@ -17,27 +18,36 @@ TEST(InterruptTest, IsRequestedOnceAndForAll) {
   EXPECT_TRUE(interrupt.IsRequested());
 }
 
+constexpr std::array kSignals = {SIGINT, SIGTERM};
+
 TEST(SignalGuardTest, TurnsASignalIntoARequest) {
-  Interrupt interrupt;
-  {
-    const SignalGuard guard(interrupt);
-    std::raise(SIGINT);
-    EXPECT_TRUE(interrupt.IsRequested());
+  for (const int signal : kSignals) {
+    Interrupt interrupt;
+    {
+      const SignalGuard guard(interrupt);
+      std::raise(signal);
+      EXPECT_TRUE(interrupt.IsRequested());
+      EXPECT_EQ(interrupt.signal(), signal);
+    }
+    struct sigaction action {};
+    ASSERT_EQ(sigaction(signal, nullptr, &action), 0);
+    EXPECT_EQ(action.sa_handler, SIG_DFL);
   }
-  struct sigaction action {};
-  ASSERT_EQ(sigaction(SIGINT, nullptr, &action), 0);
-  EXPECT_EQ(action.sa_handler, SIG_DFL);
 }
 
 TEST(SignalGuardTest, TheSecondSignalEndsTheProcess) {
-  EXPECT_EXIT(
-      {
-        Interrupt interrupt;
-        const SignalGuard guard(interrupt);
-        std::raise(SIGINT);
-        std::raise(SIGINT);
-      },
-      ::testing::KilledBySignal(SIGINT), "");
+  for (const int first : kSignals) {
+    for (const int second : kSignals) {
+      EXPECT_EXIT(
+          {
+            Interrupt interrupt;
+            const SignalGuard guard(interrupt);
+            std::raise(first);
+            std::raise(second);
+          },
+          ::testing::KilledBySignal(second), "");
+    }
+  }
 }
 
 TEST(InterruptWatchTest, CallsOnceRequestedWhetherBeforeOrAfter) {

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/client/cli/online/test_context.h"
@@ -90,12 +92,14 @@ TEST(ProgramTest, TheExitCodeSaysWhatKindOfErrorTheServerGave) {
 }
 
 TEST(ProgramTest, AnInterruptIsNoError) {
-  TestContext context;
-  context.interrupt.Request();
-  EXPECT_CALL(*context.connection, DeleteJob("a"))
-      .WillOnce(Return(absl::CancelledError("cancelled")));
-  EXPECT_EQ(RunProgram({"jobs", "delete", "a"}, context.Get()), kExitInterrupted);
-  EXPECT_EQ(context.err.text(), "");
+  for (const auto& [signal, exit_code] : {std::pair(SIGINT, 130), {SIGTERM, 143}}) {
+    TestContext context;
+    context.interrupt.Request(signal);
+    EXPECT_CALL(*context.connection, DeleteJob("a"))
+        .WillOnce(Return(absl::CancelledError("cancelled")));
+    EXPECT_EQ(RunProgram({"jobs", "delete", "a"}, context.Get()), exit_code);
+    EXPECT_EQ(context.err.text(), "");
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -78,6 +79,17 @@ TEST(TopCommandTest, OnATerminalItGoesOnUntilInterruptedAndRestoresTheScreen) {
               IsOk());
   EXPECT_THAT(context.out.text(), StartsWith("\x1b[?1049h"));
   EXPECT_THAT(context.out.text(), HasSubstr("first"));
+  EXPECT_THAT(context.out.text(), EndsWith("\x1b[?1049l"));
+}
+
+TEST(TopCommandTest, SigtermRestoresTheScreenAndIsNoGoodEnd) {
+  TestContext context;
+  EXPECT_CALL(*context.connection, ObserveJob).WillOnce([&context](const Request&) {
+    context.interrupt.Request(SIGTERM);
+    return Named("run");
+  });
+  EXPECT_THAT(RunTopOn({{"--job", "run"}}, context.Get(), Small),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("SIGTERM")));
   EXPECT_THAT(context.out.text(), EndsWith("\x1b[?1049l"));
 }
 
