@@ -61,9 +61,10 @@ def outcome_of_case(case: ElementTree.Element) -> Outcome:
 
 
 def _output_of(case: ElementTree.Element) -> str:
-    """What CTest caught, or pytest's account of the failure."""
+    """What CTest caught, or pytest's account of the failure and what processes wrote."""
     kinds = ("system-out", "failure", "error")
-    return next((text for text in map(case.findtext, kinds) if text), "")
+    account = next((text for text in map(case.findtext, kinds) if text), "")
+    return "\n".join(filter(None, [account, case.findtext("system-err")]))
 
 
 def results_of_junit(path: Path) -> list[Result]:

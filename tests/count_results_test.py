@@ -25,7 +25,8 @@ NOT_BUILT = (
 )
 OF_PYTEST = (
     '<testcase name="passes"/>'
-    '<testcase name="fails"><failure message="">assert 1 == 2</failure></testcase>'
+    '<testcase name="fails"><failure message="">assert 1 == 2</failure>'
+    "<system-err>Fatal: Aborted</system-err></testcase>"
     '<testcase name="breaks"><error message="">no fixture</error></testcase>'
     '<testcase name="skips"><skipped message="no torch"/></testcase>'
 )
@@ -71,6 +72,7 @@ class CountResultsTest(unittest.TestCase):
             [
                 "FAILED gcc: fails",
                 "    assert 1 == 2",
+                "    Fatal: Aborted",
                 "FAILED gcc: breaks",
                 "    no fixture",
                 "SKIPPED gcc: skips",

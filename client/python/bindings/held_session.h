@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "client/python/bindings/ending_threads.h"
 #include "client/python/bindings/status_error.h"
 
 namespace evenpack::python {
@@ -20,7 +21,14 @@ class HeldSession {
  public:
   explicit HeldSession(std::unique_ptr<Session> session)
       : session_(std::move(session)) {}
-  ~HeldSession() { End(); }
+  // Under the interpreter's lock, in any thread: ends it in another.
+  ~HeldSession() {
+    if (session_ == nullptr) return;
+    Session* session = session_.release();
+    // A fork has none of its threads: there is nothing that could be waited for.
+    if (getpid() != process_) return;
+    EndInThread([session] { const std::unique_ptr<Session> last(session); });
+  }
   HeldSession(const HeldSession&) = delete;
   HeldSession& operator=(const HeldSession&) = delete;
 
@@ -28,7 +36,6 @@ class HeldSession {
   // must not end before. No other thread may be in a call.
   void End() {
     if (getpid() != process_) {
-      // A fork has none of its threads: there is nothing that could be waited for.
       static_cast<void>(session_.release());
       return;
     }

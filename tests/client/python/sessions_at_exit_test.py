@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import example_jobs
 import pytest
@@ -38,7 +39,7 @@ def _start(program: str, address: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
     )
 
 
@@ -72,3 +73,41 @@ def test_a_wait_for_a_step_can_be_interrupted(address: str) -> None:
     program.send_signal(signal.SIGINT)
     _, errors = program.communicate(timeout=60)
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
+
+
+COLLECTED_BY_ITSELF = """
+import gc, sys, threading
+import example_jobs
+from evenpack import Client, PackedDataset, transport
+
+gc.disable()
+let_go, collected = threading.Event(), threading.Event()
+read = transport.StreamCall.read
+
+calls = []
+
+def read_and_collect(call):
+    message = read(call)
+    if not let_go.is_set():
+        calls.append(call)
+    elif call in calls:
+        gc.collect()
+        collected.set()
+    return message
+
+transport.StreamCall.read = read_and_collect
+dataset = PackedDataset(sys.argv[1], job="run")
+next(iter(dataset))
+cycle = [dataset]
+cycle.append(cycle)
+del cycle, dataset
+let_go.set()
+example_jobs.feed(Client(sys.argv[1]), "run", example_jobs.lengths(900))
+print(collected.wait(60))
+"""
+
+
+def test_a_dataset_may_be_let_go_of_in_its_own_thread(address: str) -> None:
+    """The collector runs in any; a session's can't wait for itself."""
+    program = _start(COLLECTED_BY_ITSELF, address)
+    assert (*program.communicate(timeout=120), program.returncode) == ("True\n", "", 0)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import socket
+import faulthandler
+import tempfile
 from collections.abc import Callable
-from contextlib import closing
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+from pathlib import Path
 
 
 def _rank(
     rank: int,
     ranks: int,
-    port: int,
+    meeting: str,
     body: Callable[..., None],
     given: tuple[object, ...],
 ) -> None:
     import torch.distributed as dist
 
+    # A signal that ends it shows where.
+    faulthandler.enable()
     dist.init_process_group(
-        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks
+        "gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks
     )
     try:
         body(*given)
@@ -37,6 +33,9 @@ def run_ranks(ranks: int, body: Callable[..., None], *given: object) -> None:
     """Runs body(*given) on each rank; raises what one of them raised."""
     import torch.multiprocessing
 
-    torch.multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
-        _rank, (ranks, _free_port(), body, given), nprocs=ranks
-    )
+    # In a file, since a port that is free now may be another's when it is needed.
+    with tempfile.TemporaryDirectory() as folder:
+        meeting = str(Path(folder) / "meeting")
+        torch.multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
+            _rank, (ranks, meeting, body, given), nprocs=ranks
+        )

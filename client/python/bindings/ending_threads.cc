@@ -1,0 +1,51 @@
+#include "client/python/bindings/ending_threads.h"
+
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+#include <utility>
+#include <vector>
+
+namespace evenpack::python {
+namespace {
+
+namespace nb = nanobind;
+
+struct EndingThreads {
+  // A fork has none of its parent's.
+  pid_t process = getpid();
+  std::vector<std::future<void>> threads;
+};
+
+// The interpreter's lock guards it. Never destroyed: that would wait for the threads
+// when there is no interpreter any more.
+EndingThreads& OfThisProcess() {
+  static EndingThreads* ending = nullptr;
+  if (ending == nullptr || ending->process != getpid()) ending = new EndingThreads;
+  return *ending;
+}
+
+void AwaitAll() {
+  const std::vector<std::future<void>> threads =
+      std::exchange(OfThisProcess().threads, {});
+  const nb::gil_scoped_release release;
+  for (const std::future<void>& thread : threads) thread.wait();
+}
+
+}  // namespace
+
+void EndInThread(std::function<void()> end) {
+  std::vector<std::future<void>>& threads = OfThisProcess().threads;
+  std::erase_if(threads, [](const std::future<void>& thread) {
+    return thread.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+  threads.push_back(std::async(std::launch::async, std::move(end)));
+}
+
+void AwaitEndingThreadsAtExit() {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&AwaitAll));
+}
+
+}  // namespace evenpack::python
