@@ -61,7 +61,7 @@ def outcome_of_case(case: ElementTree.Element) -> Outcome:
 
 
 def _output_of(case: ElementTree.Element) -> str:
-    """What CTest caught, or pytest's account of the failure and what processes wrote."""
+    """What CTest caught, or pytest's account of the failure, and processes' output."""
     kinds = ("system-out", "failure", "error")
     account = next((text for text in map(case.findtext, kinds) if text), "")
     return "\n".join(filter(None, [account, case.findtext("system-err")]))

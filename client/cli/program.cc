@@ -49,7 +49,8 @@ int OfflineFailure(const absl::Status& status, Output& err) {
 
 int OnlineFailure(const absl::Status& status, const OnlineContext& context) {
   // Whatever it broke.
-  if (context.interrupt.IsRequested()) return kExitBySignal + context.interrupt.signal();
+  if (context.interrupt.IsRequested())
+    return kExitBySignal + context.interrupt.signal();
   WriteError("", status, context.err);
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:

@@ -47,6 +47,18 @@ void SetOptions(int fd, std::chrono::milliseconds peer_timeout) {
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
 }
 
+// For a connection that gRPC has taken over. gRPC waits for an event when the system
+// says that a read left nothing, and a reset that came with the last bytes gives none
+// any more: the connection would be held until keepalive. Without the system's word
+// gRPC reads until it is refused; one that was reset before is woken. gRPC may have
+// closed the socket and the number be another's: none here is harmed by it.
+void LetResetsBeSeen(int fd) {
+  const int off = 0;
+  setsockopt(fd, IPPROTO_TCP, TCP_INQ, &off, sizeof(off));
+  pollfd polled{fd, 0, 0};
+  if (poll(&polled, 1, 0) == 1) shutdown(fd, SHUT_RDWR);
+}
+
 // As gRPC names the peer, but for the brackets, which it writes as %5B and %5D. Empty
 // where the socket has none any more.
 std::string PeerOf(int fd) {
@@ -159,8 +171,9 @@ bool GrpcPort::HandOver(FileDescriptor connection) {
   SetOptions(connection.get(), options_.peer_timeout);
   Remember(connection.get());
   Acceptor::NewConnectionParameters parameters;
-  parameters.fd = connection.Release();
+  const int fd = parameters.fd = connection.Release();
   acceptor_->HandleNewConnection(&parameters);
+  LetResetsBeSeen(fd);
   return true;
 }
 

@@ -305,8 +305,8 @@ def frame_case(rng: random.Random) -> Case:
     if rng.random() < 0.2:
         pieces = _in_pieces(b"".join(pieces), rng)
     then = rng.choice(["answer", "answer", "close", "reset"])
-    # What is no HTTP/2 may be answered by nothing, and a frame may announce so much that
-    # the marker is taken for a part of it.
+    # What is no HTTP/2 may be answered by nothing, and a frame may announce so much
+    # that the marker is taken for a part of it.
     if then == "answer" and (
         kind is wrong_protocol or not h2.ends_with_a_frame(b"".join(pieces))
     ):

@@ -4,9 +4,12 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <deque>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -99,6 +102,55 @@ TEST_F(GrpcPortTest, APeerIsCutByItsNameAndNoOther) {
     }
     TearDown();
   }
+}
+
+// Of HTTP/2.
+std::string Frame(char type, char stream, const std::string& payload) {
+  const size_t size = payload.size();
+  std::string header(9, '\0');
+  header[1] = static_cast<char>(size >> 8);
+  header[2] = static_cast<char>(size & 255);
+  header[3] = type;
+  header[8] = stream;
+  return header + payload;
+}
+
+size_t Descriptors() {
+  using Entries = std::filesystem::directory_iterator;
+  return static_cast<size_t>(std::distance(Entries("/proc/self/fd"), Entries()));
+}
+
+// As of a client that is killed while it sends: the reset may come with the last bytes.
+TEST_F(GrpcPortTest, ConnectionsThatAreResetAreClosedAtOnce) {
+  constexpr char kHeaders = 1;
+  constexpr char kSettings = 4;
+  constexpr char kContinuation = 9;
+  const std::string first = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
+                            Frame(kSettings, 0, "") + Frame(kHeaders, 1, "");
+  // A field of 16,000 bytes named x.
+  const std::string field =
+      std::string("\0\1x\x7f\x81\x7c", 6) + std::string(16000, 'v');
+  const std::string again = Frame(kContinuation, 1, field);
+  Start("127.0.0.1");
+  const size_t before = Descriptors();
+  for (int i = 0; i < 500; ++i) {
+    RawClient client(port_->port());
+    client.Send(first);
+    for (int frame = 0; frame < 400; ++frame) client.Send(again);
+    client.Reset();
+  }
+  {
+    // The last in the listener's queue.
+    const RawClient last(port_->port());
+    last.Send(first);
+    EXPECT_EQ(last.Receive(9).size(), 9U);
+  }
+  bool closed = false;
+  for (int tries = 0; tries < 500 && !closed; ++tries) {
+    closed = Descriptors() <= before;
+    poll(nullptr, 0, 10);
+  }
+  EXPECT_TRUE(closed) << Descriptors() - before << " are held";
 }
 
 TEST_F(GrpcPortTest, NamesAndWildcardsAreAllTheirAddresses) {

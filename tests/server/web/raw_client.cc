@@ -48,6 +48,12 @@ std::string RawClient::ReceiveAll() const {
   }
 }
 
+void RawClient::Reset() {
+  const linger at_once{1, 0};
+  setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  socket_ = FileDescriptor();
+}
+
 std::string RawGet(uint16_t port, std::string_view path) {
   const RawClient client(port);
   client.Send("GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n\r\n");

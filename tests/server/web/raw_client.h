@@ -24,6 +24,8 @@ class RawClient {
   std::string Receive(size_t most) const;
   // All until then.
   std::string ReceiveAll() const;
+  // Ends the connection at once, as a killed process whose answers nobody has read.
+  void Reset();
 
  private:
   FileDescriptor socket_;
