@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -55,16 +56,16 @@ class RawPeer:
         """Any bytes."""
         self._socket.sendall(raw)
 
-    def send_while_taken(self, raw: bytes, most: int) -> int:
-        """The same bytes again and again; how often they were sent whole.
+    def send_while_taken(self, pieces: Iterable[bytes]) -> int:
+        """How many of them were sent whole.
 
         Ends early where the server takes no more for a second, or closes.
         """
         self._socket.settimeout(1.0)
         count = 0
         try:
-            while count < most:
-                self._socket.sendall(raw)
+            for piece in pieces:
+                self._socket.sendall(piece)
                 count += 1
         except OSError:
             return count
