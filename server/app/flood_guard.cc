@@ -1,14 +1,12 @@
 #include "server/app/flood_guard.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/support/server_interceptor.h>
 
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace evenpack {
 namespace {
@@ -16,6 +14,7 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::Interceptor;
 using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerInterceptorFactoryInterface;
 using grpc::experimental::ServerRpcInfo;
 
 // Of one call.
@@ -48,8 +47,7 @@ class CancelInterceptor final : public Interceptor {
   std::atomic<bool> answered_ = false;
 };
 
-class CancelInterceptors final
-    : public grpc::experimental::ServerInterceptorFactoryInterface {
+class CancelInterceptors final : public ServerInterceptorFactoryInterface {
  public:
   explicit CancelInterceptors(FloodGuard& guard) : guard_(guard) {}
 
@@ -68,11 +66,8 @@ FloodGuard::FloodGuard(const Clock& clock,
                        const FloodGuardOptions& options)
     : clock_(clock), cut_(std::move(cut)), options_(options) {}
 
-void FloodGuard::Watch(grpc::ServerBuilder& builder) {
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-      interceptors;
-  interceptors.push_back(std::make_unique<CancelInterceptors>(*this));
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+std::unique_ptr<ServerInterceptorFactoryInterface> FloodGuard::Interceptors() {
+  return std::make_unique<CancelInterceptors>(*this);
 }
 
 void FloodGuard::CallCancelled(const std::string& peer) {

@@ -6,11 +6,12 @@
 #ifndef EVENPACK_SERVER_APP_FLOOD_GUARD_H_
 #define EVENPACK_SERVER_APP_FLOOD_GUARD_H_
 
-#include <grpcpp/server_builder.h>
+#include <grpcpp/support/server_interceptor.h>
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "server/runtime/clock.h"
@@ -32,8 +33,8 @@ class FloodGuard {
   FloodGuard(const Clock& clock, std::function<void(const std::string& peer)> cut,
              const FloodGuardOptions& options = {});
 
-  // Watches the calls of the server that will be built.
-  void Watch(grpc::ServerBuilder& builder);
+  // For the servers that will be built with it, whose calls it watches.
+  std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Interceptors();
 
   // A call of the peer's ended before it was answered.
   void CallCancelled(const std::string& peer);

@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/app/log_budget.h"
+#include "server/app/unclaimed_bytes.h"
 #include "server/runtime/mutex.h"
 #include "server/web/file_descriptor.h"
 #include "server/web/listen_address.h"
@@ -33,9 +34,13 @@ struct GrpcPortOptions {
   uint64_t reserved_descriptors = 128;
   // What a peer may leave unacknowledged before its connection counts as broken.
   std::chrono::milliseconds peer_timeout{20'000};
+  // What a connection may send of which no call comes, and how often those are looked
+  // at that are new or send much; all are every fourth time.
+  UnclaimedBytesOptions unclaimed;
+  std::chrono::milliseconds look_each{250};
 };
 
-// Not thread-safe, but for Cut.
+// Not thread-safe, but for Cut and CallsOf.
 class GrpcPort {
  public:
   // Listens at all of the host's addresses that can be had; a wildcard is that of IPv6
@@ -56,15 +61,28 @@ class GrpcPort {
   void Stop();
 
   // Ends the connection of a peer, as grpc::ServerContextBase::peer names it; none
-  // where it is gone.
-  void Cut(const std::string& peer);
+  // where it is gone. `because` is for the log.
+  void Cut(const std::string& peer, const char* because);
+
+  // Where the connection's calls are to be counted (server/app/call_counting.h); one
+  // that sends without an arrival is cut. Null where the peer is gone.
+  std::shared_ptr<CallCounts> CallsOf(const std::string& peer);
 
  private:
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
   GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
            const GrpcPortOptions& options);
+  struct Connection {
+    int fd;
+    std::shared_ptr<CallCounts> calls;
+    UnclaimedBytes unclaimed;
+    uint64_t received = 0;
+    bool busy = true;
+  };
+
   void Run();
+  void CutSilent(bool all);
   bool AcceptSome(Listener& listener);
   bool HandOver(FileDescriptor connection);
   void Remember(int fd);
@@ -81,7 +99,7 @@ class GrpcPort {
   Mutex mutex_;
   // What was handed over, by peer: also what is closed since, until its number comes
   // again.
-  std::map<std::string, int> connections_ EVENPACK_GUARDED_BY(mutex_);
+  std::map<std::string, Connection> connections_ EVENPACK_GUARDED_BY(mutex_);
   std::map<int, std::string> peers_ EVENPACK_GUARDED_BY(mutex_);
 };
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/app/advertised_address.h"
+#include "server/app/call_counting.h"
 #include "server/app/figures.h"
 #include "server/app/flood_guard.h"
 #include "server/app/grpc_port.h"
@@ -272,12 +273,18 @@ class PackingServer::Rooms {
     grpc::ServerBuilder builder;
     SetLimits(options_, builder);
     absl::StatusOr<std::unique_ptr<GrpcPort>> port = GrpcPort::Open(
-        *address, {.peer_timeout =
-                       milliseconds(Milliseconds(options_.keepalive_timeout_seconds))});
+        *address,
+        {.peer_timeout = milliseconds(Milliseconds(options_.keepalive_timeout_seconds)),
+         .unclaimed = {.each_call = options_.max_message_bytes}});
     if (!port.ok()) return CannotListen();
     grpc_port_ = *std::move(port);
     grpc_port_->AddTo(builder, security_->credentials());
-    flood_guard_.Watch(builder);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(flood_guard_.Interceptors());
+    interceptors.push_back(CountCalls(
+        [this](const std::string& peer) { return grpc_port_->CallsOf(peer); }));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
     builder.RegisterService(service_.get());
     builder.RegisterService(profile_service_.get());
     transport_threads_.AddTo(builder, kTransportThreads);
@@ -357,8 +364,10 @@ class PackingServer::Rooms {
   const FiguresCollector collector_;
   std::atomic<bool> serving_ = false;
   std::unique_ptr<GrpcPort> grpc_port_;
-  FloodGuard flood_guard_{Clock::Steady(),
-                          [this](const std::string& peer) { grpc_port_->Cut(peer); }};
+  FloodGuard flood_guard_{Clock::Steady(), [this](const std::string& peer) {
+                            grpc_port_->Cut(peer,
+                                            "it cancels calls faster than is of use");
+                          }};
   TransportThreads transport_threads_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string grpc_address_;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <iterator>
@@ -41,11 +42,16 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
+// As gRPC names it.
+std::string NameOf(const RawClient& client) {
+  return absl::StrCat("ipv4:127.0.0.1:", client.local_port());
+}
+
 class GrpcPortTest : public ::testing::Test {
  protected:
-  void Start(const std::string& host) {
+  void Start(const std::string& host, const GrpcPortOptions& options = {}) {
     grpc::EnableDefaultHealthCheckService(true);
-    auto port = GrpcPort::Open({host, 0}, {});
+    auto port = GrpcPort::Open({host, 0}, options);
     ASSERT_THAT(port, IsOk());
     port_ = *std::move(port);
     grpc::ServerBuilder builder;
@@ -95,14 +101,21 @@ TEST_F(GrpcPortTest, APeerIsCutByItsNameAndNoOther) {
         // Its first bytes: it was handed over.
         EXPECT_EQ(client->Receive(9).size(), 9U) << host;
       }
-      port_->Cut("ipv4:127.0.0.1:1");
-      port_->Cut(absl::StrCat("ipv4:127.0.0.1:", hostile.local_port()));
+      port_->Cut("ipv4:127.0.0.1:1", "it is no peer");
+      port_->Cut(NameOf(hostile), "it is hostile");
       hostile.ReceiveAll();
       EXPECT_EQ(other.Receive(1).size(), 1U) << host;
     }
     TearDown();
   }
 }
+
+constexpr char kHeaders = 1;
+constexpr char kSettings = 4;
+constexpr char kPing = 6;
+constexpr char kContinuation = 9;
+// Of no type that there is: it is passed over.
+constexpr char kUnknown = 99;
 
 // Of HTTP/2.
 std::string Frame(char type, char stream, const std::string& payload) {
@@ -115,6 +128,12 @@ std::string Frame(char type, char stream, const std::string& payload) {
   return header + payload;
 }
 
+const std::string& Preface() {
+  static const auto* const kPreface =
+      new std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, ""));
+  return *kPreface;
+}
+
 size_t Descriptors() {
   using Entries = std::filesystem::directory_iterator;
   return static_cast<size_t>(std::distance(Entries("/proc/self/fd"), Entries()));
@@ -122,11 +141,7 @@ size_t Descriptors() {
 
 // As of a client that is killed while it sends: the reset may come with the last bytes.
 TEST_F(GrpcPortTest, ConnectionsThatAreResetAreClosedAtOnce) {
-  constexpr char kHeaders = 1;
-  constexpr char kSettings = 4;
-  constexpr char kContinuation = 9;
-  const std::string first = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
-                            Frame(kSettings, 0, "") + Frame(kHeaders, 1, "");
+  const std::string first = Preface() + Frame(kHeaders, 1, "");
   // A field of 16,000 bytes named x.
   const std::string field =
       std::string("\0\1x\x7f\x81\x7c", 6) + std::string(16000, 'v');
@@ -151,6 +166,34 @@ TEST_F(GrpcPortTest, ConnectionsThatAreResetAreClosedAtOnce) {
     poll(nullptr, 0, 10);
   }
   EXPECT_TRUE(closed) << Descriptors() - before << " are held";
+}
+
+TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
+  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 20},
+                      .look_each = std::chrono::milliseconds(10)});
+  const RawClient caller(port_->port());
+  const RawClient silent(port_->port());
+  for (const RawClient* client : {&caller, &silent}) {
+    client->Send(Preface());
+    EXPECT_EQ(client->Receive(9).size(), 9U);
+  }
+  const std::shared_ptr<CallCounts> calls = port_->CallsOf(NameOf(caller));
+  ASSERT_NE(calls, nullptr);
+  calls->open = 1;
+  for (const RawClient* client : {&caller, &silent}) {
+    for (int i = 0; i < 32; ++i) {
+      client->Send(Frame(kUnknown, 0, std::string(16384, 'x')));
+    }
+  }
+  silent.ReceiveAll();
+  EXPECT_EQ(port_->CallsOf(NameOf(silent)), nullptr);
+  caller.Send(Frame(kPing, 0, "answered"));
+  std::string answer;
+  while (!answer.ends_with("answered")) {
+    const std::string more = caller.Receive(1);
+    ASSERT_FALSE(more.empty());
+    answer += more;
+  }
 }
 
 TEST_F(GrpcPortTest, NamesAndWildcardsAreAllTheirAddresses) {
