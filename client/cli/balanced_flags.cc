@@ -16,7 +16,7 @@ constexpr FlagReader::Range kInFlight = {0, uint64_t{1} << 62};
 constexpr double kMostError = 63.0 / 64;
 
 // By the numbers of ReleaseMode.
-constexpr std::array<std::string_view, 2> kReleases = {"workload", "class"};
+constexpr std::array<std::string_view, 3> kReleases = {"workload", "class", "level"};
 
 }  // namespace
 
@@ -34,9 +34,10 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
        "global batch earlier (0.04)"},
       {"--attention-error", kValue, "E",
        "balanced: share by which attention may cost more or less than modelled (0.25)"},
-      {"--release", kValue, "workload|class",
-       "balanced: outliers go by workload and age, or N of a class at a time, with "
-       "thresholds that follow the stream (workload)"},
+      {"--release", kValue, "workload|class|level",
+       "balanced: outliers go by workload and age, with a reserve where a stream wants "
+       "one; or N of a class at a time, with thresholds that follow the stream; or by "
+       "workload without a reserve (workload)"},
       {"--finish", kBoolean, "true|false",
        "balanced: trim micro-batches and swap documents between them at the end "
        "(true)"},

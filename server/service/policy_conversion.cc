@@ -37,10 +37,19 @@ void FillBalanced(v1::BalancedPolicy& balanced) {
 
 absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
   BalancedSpec balanced;
-  if (from.release() != v1::RELEASE_BY_WORKLOAD &&
-      from.release() != v1::RELEASE_BY_CLASS) {
-    return InvalidField("spec.policy.balanced.release", int{from.release()},
-                        "RELEASE_BY_WORKLOAD or RELEASE_BY_CLASS");
+  switch (from.release()) {
+    case v1::RELEASE_BY_WORKLOAD:
+      balanced.release = ReleaseMode::kByWorkload;
+      break;
+    case v1::RELEASE_BY_CLASS:
+      balanced.release = ReleaseMode::kByClass;
+      break;
+    case v1::RELEASE_BY_LEVEL:
+      balanced.release = ReleaseMode::kByLevel;
+      break;
+    default:
+      return InvalidField("spec.policy.balanced.release", int{from.release()},
+                          "RELEASE_BY_WORKLOAD, RELEASE_BY_CLASS or RELEASE_BY_LEVEL");
   }
   absl::Status status = CheckShare("delay_price", from.delay_price(), 0, 1);
   status.Update(CheckShare("attention_error", from.attention_error(), 0, kMostError));
@@ -51,7 +60,6 @@ absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
     status.Update(CheckShare("long_share", from.long_share(), 0, 1));
   }
   if (!status.ok()) return status;
-  if (from.release() == v1::RELEASE_BY_CLASS) balanced.release = ReleaseMode::kByClass;
   balanced.finish = from.finish();
   balanced.place = from.place();
   balanced.virtual_stages = from.virtual_stages();

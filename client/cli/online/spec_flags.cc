@@ -203,6 +203,18 @@ void SetTokens(const std::vector<uint32_t>& tokens,
   field.Assign(tokens.begin(), tokens.end());
 }
 
+v1::Release ToProto(ReleaseMode release) {
+  switch (release) {
+    case ReleaseMode::kByWorkload:
+      return v1::RELEASE_BY_WORKLOAD;
+    case ReleaseMode::kByClass:
+      return v1::RELEASE_BY_CLASS;
+    case ReleaseMode::kByLevel:
+      return v1::RELEASE_BY_LEVEL;
+  }
+  return v1::RELEASE_UNSPECIFIED;
+}
+
 // The fields whose flags are given.
 void ApplyBalanced(const FlagValues& values, const BalancedSpec& given,
                    v1::BalancedPolicy& policy) {
@@ -220,9 +232,7 @@ void ApplyBalanced(const FlagValues& values, const BalancedSpec& given,
     policy.set_attention_error(given.attention_error_64ths / 64.0);
   }
   if (IsGiven(values, "--release")) {
-    policy.set_release(given.release == ReleaseMode::kByClass
-                           ? v1::RELEASE_BY_CLASS
-                           : v1::RELEASE_BY_WORKLOAD);
+    policy.set_release(ToProto(given.release));
   }
   if (IsGiven(values, "--finish")) policy.set_finish(given.finish);
   if (IsGiven(values, "--max-in-flight")) {

@@ -9,6 +9,8 @@
 #include "absl/numeric/int128.h"
 #include "server/core/balance/step_balance.h"
 #include "server/core/engine/job_layout.h"
+#include "server/core/engine/placed_one_by_one.h"
+#include "server/core/engine/reserve.h"
 #include "server/core/engine/waiting.h"
 #include "server/core/outlier/length_classes.h"
 #include "server/core/outlier/queue_thresholds.h"
@@ -64,26 +66,6 @@ int64_t DelayPricePs(const JobSpec& spec, const LengthSketch& sketch) {
   const absl::int128 price = absl::int128(TokenPs(sketch, spec.workload)) *
                              spec.policy.balanced.delay_price_ppm / kMillion;
   return static_cast<int64_t>(price);
-}
-
-// How many documents, the longest ones, are placed one by one: those of lengths of
-// which a batch brings four for each micro-batch. The rest is short, and fills up.
-size_t PlacedOneByOne(const JobSpec& spec, const LengthSketch& sketch,
-                      const WorkList& longest_first) {
-  const absl::uint128 batch = GlobalBatchTokens(spec);
-  const absl::uint128 tokens = sketch.Tokens();
-  const size_t most = size_t{16} * spec.micro_batches + 64;
-  absl::uint128 weight = 0;
-  uint32_t from = 0;
-  for (size_t bucket = sketch.weights().size(); bucket-- > 0;) {
-    weight += sketch.weights()[bucket];
-    if (weight * batch > tokens * 4 * spec.micro_batches) break;
-    from = LengthSketch::LeastOf(bucket);
-  }
-  const auto end = std::partition_point(
-      longest_first.begin(), longest_first.end(),
-      [from](const Document* document) { return document->length >= from; });
-  return std::min(static_cast<size_t>(end - longest_first.begin()), most);
 }
 
 // Tokens that long documents have of a batch of the stream.
@@ -153,6 +135,25 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
   });
 }
 
+// The most tokens of a step that leaves a reserve where the stream wants one: what is
+// due goes all the same, and one document does, however long.
+uint64_t MostBesideReserve(const JobSpec& spec, const LengthSketch& sketch,
+                           const WorkList& others, const ReleaseTerms& terms,
+                           BalancedRelease& result) {
+  const PaddingRule& padding = terms.capacity.padding;
+  const uint64_t batch = GlobalBatchTokens(spec);
+  const uint64_t due = TokensOf(result.due, padding);
+  const uint64_t waiting = due + TokensOf(others, padding);
+  // Enough wait without one.
+  if (waiting >= 2 * batch) return terms.most_tokens;
+  const Reserve reserve = ReserveOf(spec, sketch, terms);
+  result.levels += reserve.levels;
+  if (waiting >= batch + reserve.tokens) return terms.most_tokens;
+  const uint64_t longest =
+      others.empty() ? 0 : PaddedLength(padding, others[0]->length);
+  return std::min(terms.most_tokens, std::max({batch, due, longest}));
+}
+
 void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_tokens,
                 BalancedPool pool, BalancedRelease& result) {
   ReleaseTerms terms = {result.terms};
@@ -161,6 +162,9 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   terms.most_tokens = most_tokens;
   terms.placed_one_by_one = PlacedOneByOne(spec, sketch, pool.others);
   terms.attention_error_64ths = spec.policy.balanced.attention_error_64ths;
+  if (pool.kind == StepKind::kFullBatch) {
+    terms.most_tokens = MostBesideReserve(spec, sketch, pool.others, terms, result);
+  }
   Release release = ReleaseByWorkload(result.due, pool.others, terms, spec.workload);
   if (result.due.empty() && release.goes.empty()) {
     // All are long, and the stream's share of such was less: something goes all the
@@ -170,7 +174,7 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   }
   result.goes = std::move(release.goes);
   result.held = std::move(release.held);
-  result.levels = release.levels;
+  result.levels += release.levels;
   result.pays =
       release.tokens >= GlobalBatchTokens(spec) / 2 &&
       absl::int128(release.excess_ns) * kMillion <=
@@ -268,7 +272,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
 bool WaitingMakesAStep(const JobState& state) {
   const BalancedSpec& balanced = state.spec.policy.balanced;
   if (state.spec.policy.kind != PolicyKind::kBalanced ||
-      balanced.release != ReleaseMode::kByWorkload ||
+      balanced.release == ReleaseMode::kByClass ||
       balanced.token_spread_ppm.has_value() ||
       WaitingTokens(state.waiting) < GlobalBatchTokens(state.spec) / 2) {
     return false;

@@ -42,7 +42,7 @@ struct BalancedRelease {
   // Levels tried.
   uint64_t levels = 0;
   // A step of at least half a global batch, whose micro-batches wait no longer for the
-  // heaviest than it is worth that its documents go a batch earlier. kByWorkload.
+  // heaviest than it is worth that its documents go a batch earlier. Not kByClass.
   bool pays = false;
 };
 

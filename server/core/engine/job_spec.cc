@@ -83,9 +83,9 @@ absl::Status ValidateWorkload(const JobSpec& spec) {
 absl::Status ValidateBalanced(const JobSpec& spec) {
   constexpr uint32_t kMillion = 1000000;
   const BalancedSpec& balanced = spec.policy.balanced;
-  if (balanced.release > ReleaseMode::kByClass) {
+  if (balanced.release > ReleaseMode::kByLevel) {
     return InvalidField("policy.release", static_cast<uint32_t>(balanced.release),
-                        "by_workload or by_class");
+                        "by_workload, by_class or by_level");
   }
   absl::Status status =
       CheckRange("policy.delay_price_ppm", balanced.delay_price_ppm, 0, kMillion);

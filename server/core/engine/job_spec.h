@@ -34,13 +34,14 @@ enum class PolicyKind : uint8_t {
 
 // Which documents of kBalanced wait.
 enum class ReleaseMode : uint8_t {
-  kByWorkload = 0,  // server/core/packing/release_by_workload.h
+  kByWorkload = 0,  // server/core/packing/release_by_workload.h, reserve.h
   kByClass = 1,     // Algorithm 1's queues, with thresholds that follow the stream
+  kByLevel = 2,     // as kByWorkload, without a reserve
 };
 
 // The version of a policy's decisions. It rises when the same documents would be packed
 // differently, so that a journal names the code that wrote it.
-inline constexpr uint32_t kPolicyVersion = 1;
+inline constexpr uint32_t kPolicyVersion = 2;
 
 struct StreamSpec {
   // 1 to 256 bytes, unique in the job.
@@ -65,7 +66,7 @@ struct BalancedSpec {
   std::optional<uint32_t> token_spread_ppm;
   // The share that long documents (server/core/balance/step_balance.h) have of a step's
   // tokens is the stream's, give or take so many millionths of it, as far as there are
-  // such documents: 0 to 1,000,000. None: whatever balance asks for. kByWorkload.
+  // such documents: 0 to 1,000,000. None: whatever balance asks for. Not kByClass.
   std::optional<uint32_t> long_share_spread_ppm;
   // Place micro-batches by the predicted pipeline (place_micro_batches.h), of chunks of
   // layers as pipeline_schedule.h has them, 1 to 1,024, with ranks that meet so.

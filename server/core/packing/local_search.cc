@@ -13,6 +13,8 @@ namespace {
 
 // Light micro-batches that a document of the heaviest one is offered to.
 constexpr size_t kReceivers = 4;
+// The search ends where the heaviest micro-batch is within this part of the bound.
+constexpr int64_t kNearness = 16'384;
 
 class Search {
  public:
@@ -38,7 +40,7 @@ class Search {
       bound_ = std::max(bound_, AttentionOf(longest) + LinearOf(SizeOf(longest)));
     }
     bound_ = std::max(bound_, total / static_cast<int64_t>(micro_batches));
-    bound_ += bound_ / 1024;
+    bound_ += bound_ / kNearness;
   }
 
   uint64_t Run(uint64_t max_operations) {

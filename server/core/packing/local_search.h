@@ -14,7 +14,7 @@ namespace evenpack {
 
 // Takes documents out of the heaviest micro-batch, or swaps one of them for one of a
 // light micro-batch, as long as that makes the heavier of the two lighter; ends where
-// the heaviest is within a 1,024th of what no packing of these documents can fall
+// the heaviest is within a 16,384th of what no packing of these documents can fall
 // below (the mean, or the heaviest document alone), where nothing helps any more, or
 // after `max_operations` pairs of a document and a micro-batch that were looked at. A
 // number and no clock, so that it comes to the same everywhere. Capacity is kept, and

@@ -71,11 +71,24 @@ def pareto(least: float, tail: float) -> Draw:
     return draw
 
 
+_SHORT = lognormal(1_500, 1.0)
+
+
 def bimodal(random: SplitMix64) -> int:
     """49 of 50 have 1K to 4K tokens, the others 60K to 120K."""
     if random.between(1, 50) == 1:
         return random.between(60_000, 120_000)
     return random.between(1_000, 4_000)
+
+
+def _mixed(random: SplitMix64) -> int:
+    if random.between(1, 5) == 1:
+        return random.between(1, WINDOW)
+    return _SHORT(random)
+
+
+def _two_lengths(random: SplitMix64) -> int:
+    return 100_000 if random.between(1, 10) == 1 else 4_096
 
 
 def _even(least: int, most: int) -> Draw:
@@ -144,6 +157,9 @@ FAMILIES = (
         _drawn(lognormal(3_000, 1.3), bimodal),
     ),
     Family("50K to 70K", "uniform", _drawn(_even(50_000, 70_000))),
+    Family("uniform", "uniform from 1 to 128K", _drawn(_even(1, WINDOW))),
+    Family("mixed", "a fifth uniform, else lognormal", _drawn(_mixed)),
+    Family("two lengths", "nine in ten of 4,096, else 100K", _drawn(_two_lengths)),
     Family("bursts", "24M tokens around 2K, 2M of 90K to 130K, in turn", _bursts),
 )
 

@@ -259,6 +259,7 @@ ATTENTION_ERRORS: dict[str, Sequence[str]] = {
 PACK_ABLATIONS: dict[str, Sequence[str]] = {
     "all on": (),
     "`--attention-error 0`": ("--attention-error", "0"),
+    "`--release level`": ("--release", "level"),
     "`--finish false`": ("--finish", "false"),
     "`--release class`": ("--release", "class"),
     "`--release class --finish false`": ("--release", "class", "--finish", "false"),

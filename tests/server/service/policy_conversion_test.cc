@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "tests/testing/status_matchers.h"
 
@@ -66,6 +67,21 @@ TEST(PolicyConversionTest, EveryFieldOfBalancedIsRead) {
   EXPECT_EQ(read->balanced, expected);
 }
 
+TEST(PolicyConversionTest, EveryReleaseIsRead) {
+  const std::pair<v1::Release, ReleaseMode> releases[] = {
+      {v1::RELEASE_UNSPECIFIED, ReleaseMode::kByWorkload},
+      {v1::RELEASE_BY_WORKLOAD, ReleaseMode::kByWorkload},
+      {v1::RELEASE_BY_CLASS, ReleaseMode::kByClass},
+      {v1::RELEASE_BY_LEVEL, ReleaseMode::kByLevel}};
+  for (const auto& [given, expected] : releases) {
+    const auto read = FromProto(Filled([release = given](v1::Policy& policy) {
+      policy.mutable_balanced()->set_release(release);
+    }));
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read->balanced.release, expected);
+  }
+}
+
 TEST(PolicyConversionTest, NamesWhatItRefuses) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   struct Case {
@@ -86,7 +102,7 @@ TEST(PolicyConversionTest, NamesWhatItRefuses) {
        "0.984375"},
       {[](auto& b) { b.set_release(static_cast<v1::Release>(7)); },
        "spec.policy.balanced.release: 7 is not accepted; accepted: "
-       "RELEASE_BY_WORKLOAD or RELEASE_BY_CLASS"},
+       "RELEASE_BY_WORKLOAD, RELEASE_BY_CLASS or RELEASE_BY_LEVEL"},
   };
   for (const Case& test : cases) {
     const v1::Policy policy =

@@ -122,6 +122,7 @@ TEST(SpecFlagsTest, BalancedHasOptions) {
         Case{"--attention-error", "0.5", "attention_error: 0.5"},
         Case{"--release", "class", "release: RELEASE_BY_CLASS"},
         Case{"--release", "workload", "release: RELEASE_BY_WORKLOAD"},
+        Case{"--release", "level", "release: RELEASE_BY_LEVEL"},
         Case{"--finish", "false", "finish: false"},
         Case{"--max-in-flight", "999", "max_in_flight_tokens: 999"}}) {
     EXPECT_THAT(ExpectApplied({{"--policy", "balanced"}, {test.flag, test.value}}, "",

@@ -114,6 +114,8 @@ std::vector<NamedSpec> Specs() {
     spec.policy.balanced.release = ReleaseMode::kByClass;
     spec.policy.balanced.finish = false;
   });
+  add("balanced without a reserve", PolicyKind::kBalanced,
+      [](JobSpec& spec) { spec.policy.balanced.release = ReleaseMode::kByLevel; });
   add("wlb backlog limit 1", PolicyKind::kWlb, [](JobSpec& spec) {
     spec.policy.queue_thresholds = {49152, 98304};
     spec.backlog_limit = 1;

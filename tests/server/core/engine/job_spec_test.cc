@@ -78,8 +78,9 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
       {[](JobSpec& s) { s.policy.kind = static_cast<PolicyKind>(9); },
        "policy.kind: 9 is not accepted; accepted: original, fixed_greedy, wlb "
        "or balanced"},
-      {[](JobSpec& s) { s.policy.balanced.release = static_cast<ReleaseMode>(2); },
-       "policy.release: 2 is not accepted; accepted: by_workload or by_class"},
+      {[](JobSpec& s) { s.policy.balanced.release = static_cast<ReleaseMode>(3); },
+       "policy.release: 3 is not accepted; accepted: by_workload, by_class or "
+       "by_level"},
       {[](JobSpec& s) { s.policy.balanced.delay_price_ppm = 1000001; },
        "policy.delay_price_ppm: 1000001 is not accepted; accepted: 0 to 1000000"},
       {[](JobSpec& s) { s.policy.balanced.token_spread_ppm = 0; },

@@ -99,9 +99,9 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
   const std::vector<std::string> expected = {
       "936c97d102902c3d8e090d4d4b9b2c76", "b1b5bbcacf07a3b2652b27f7effb657c",
       "6291a33a7236895f3964bb71bf714039", "57e473910c21943cc49eaaf36fca38ee",
-      "3b81318866c06a7b586974e3a1cc13c9", "847ac980f044d3e1a1990c2dc77e60bd",
-      "0d3962e62bdf2b08977f2049239bcdaa", "0a4a4a3d7184c12a8a894b2645f0b14e",
-      "c77364c89c684f05a36fd937af64fc03", "e66818146e5164c380fc5da05e27dcfc"};
+      "3b81318866c06a7b586974e3a1cc13c9", "e5ed297a15bf54de7655b09d207c1cf0",
+      "6286af99524c59e7400f4102176e86b0", "1ea47bd3c70cf5af52ac7a48d2212c9e",
+      "41378203047a2545127a0bba954cc28d", "f6ac6045c3bd56e7c9ca6ee1ffb6bcce"};
   const std::vector<JobSpec> specs = Specs();
   ASSERT_EQ(specs.size(), expected.size());
   for (size_t i = 0; i < specs.size(); ++i) {

@@ -1,0 +1,111 @@
+#include "server/core/engine/reserve.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "server/core/balance/step_balance.h"
+#include "server/core/engine/job_layout.h"
+#include "tests/testing/test_documents.h"
+#include "tests/testing/test_job.h"
+
+namespace evenpack {
+namespace {
+
+using testing::MakeSpec;
+using testing::TestJob;
+
+constexpr uint32_t kWindow = 131072;
+
+JobSpec BalancedJob() {
+  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 16, kWindow);
+  spec.max_length = kWindow / 2 * 3;
+  spec.workload = testing::QuadraticWorkload(47'000, spec.max_length);
+  return spec;
+}
+
+// Most tokens are those of long documents, of every length.
+std::vector<uint32_t> UniformLengths(size_t count) {
+  std::mt19937_64 random(5);
+  std::vector<uint32_t> lengths;
+  for (size_t i = 0; i < count; ++i) {
+    lengths.push_back(testing::Draw(random, 1, kWindow));
+  }
+  return lengths;
+}
+
+LengthSketch SketchOf(const std::vector<uint32_t>& lengths) {
+  LengthSketch sketch;
+  for (const uint32_t length : lengths) sketch.Add(length);
+  return sketch;
+}
+
+uint64_t ReserveTokens(const JobSpec& spec, const LengthSketch& sketch) {
+  ReleaseTerms terms;
+  terms.micro_batches = spec.micro_batches;
+  terms.capacity = CapacityOf(spec);
+  terms.least_tokens = GlobalBatchTokens(spec) / 2;
+  terms.most_tokens = uint64_t{spec.max_length} * spec.micro_batches;
+  terms.price = {1, 0};
+  return ReserveOf(spec, sketch, terms).tokens;
+}
+
+TEST(ReserveTest, IsKeptOfALongStreamAndNotOfOneWithAFewLongDocuments) {
+  const JobSpec spec = BalancedJob();
+  EXPECT_EQ(ReserveTokens(spec, SketchOf(UniformLengths(5000))),
+            GlobalBatchTokens(spec) / 4 * 3);
+  EXPECT_EQ(ReserveTokens(spec, SketchOf(testing::SkewedLengths(3, 5000, kWindow))),
+            0U);
+  EXPECT_EQ(ReserveTokens(spec, SketchOf({8192})), 0U);
+  EXPECT_EQ(ReserveTokens(spec, {}), 0U);
+}
+
+TEST(ReserveTest, IsNotKeptWhereTheJobHasOtherRules) {
+  const LengthSketch sketch = SketchOf(UniformLengths(5000));
+  const std::function<void(JobSpec&)> rules[] = {
+      [](JobSpec& spec) { spec.policy.balanced.release = ReleaseMode::kByLevel; },
+      [](JobSpec& spec) { spec.policy.balanced.token_spread_ppm = 50'000; },
+      [](JobSpec& spec) { spec.policy.balanced.long_share_spread_ppm = 50'000; },
+      [](JobSpec& spec) { spec.max_delay = 1; },
+      // The delay would cost more than it saves.
+      [](JobSpec& spec) { spec.policy.balanced.delay_price_ppm = 400'000; }};
+  for (const auto& rule : rules) {
+    JobSpec spec = BalancedJob();
+    rule(spec);
+    EXPECT_EQ(ReserveTokens(spec, sketch), 0U);
+  }
+  JobSpec bounded = BalancedJob();
+  bounded.max_delay = 2;
+  EXPECT_GT(ReserveTokens(bounded, sketch), 0U);
+}
+
+// What micro-batches wait for the heaviest, as a share of the work, over full steps.
+double ExcessOf(const JobSpec& spec, const std::vector<uint32_t>& lengths) {
+  TestJob job(spec);
+  job.Run(lengths, 1);
+  ExpectExactlyOnce(job, {lengths});
+  double heaviest = 0;
+  double mean = 0;
+  for (const TestJob::Emitted& emitted : job.emitted()) {
+    if (emitted.step.kind != StepKind::kFullBatch) continue;
+    const StepBalance balance =
+        MeasureBalance(emitted.step, emitted.spec->workload, kWindow);
+    heaviest += static_cast<double>(balance.max_workload_ns);
+    mean += static_cast<double>(balance.total_workload_ns) /
+            static_cast<double>(balance.micro_batches);
+  }
+  return heaviest / mean - 1;
+}
+
+TEST(ReserveTest, MakesStepsOfALongStreamEven) {
+  const std::vector<uint32_t> lengths = UniformLengths(3000);
+  const JobSpec kept = BalancedJob();
+  JobSpec without = kept;
+  without.policy.balanced.release = ReleaseMode::kByLevel;
+  EXPECT_LT(ExcessOf(kept, lengths), ExcessOf(without, lengths) / 2);
+}
+
+}  // namespace
+}  // namespace evenpack
