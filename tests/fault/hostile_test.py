@@ -74,6 +74,17 @@ def resets_of(method: str, message: Message) -> Callable[[int], bytes]:
     return lambda first: b"".join(of(first + 2 * i) for i in range(100))
 
 
+def flood_of(first: bytes, again: bytes) -> Callable[[RawPeer], Iterator[bytes]]:
+    """An attack that sends the one, then the other without an end."""
+
+    def attack(_: RawPeer) -> Iterator[bytes]:
+        yield first
+        while True:
+            yield again
+
+    return attack
+
+
 class HostileTest(unittest.TestCase):
     connections = 1000
 
@@ -199,21 +210,21 @@ class HostileTest(unittest.TestCase):
 
     def test_floods_of_frames_hold_nobody_up(self) -> None:
         self.serve()
-
-        def flood(first: bytes, again: bytes) -> Callable[[RawPeer], Iterator[bytes]]:
-            def attack(_: RawPeer) -> Iterator[bytes]:
-                yield first
-                while True:
-                    yield again
-
-            return attack
-
-        for name, (first, again) in FLOODS.items():
-            with self.subTest(name), self.attacked(flood(first, again)):
+        for name, frames in FLOODS.items():
+            with self.subTest(name), self.attacked(flood_of(*frames)):
                 self.check_guard()
                 self.check_memory()
         self.check_calm()
-        self.assertIn("it sends much and calls nothing", self.server.stderr())
+
+    def test_who_sends_much_and_calls_nothing_is_cut(self) -> None:
+        self.serve()
+        with self.attacked(flood_of(*FLOODS["continuations"])):
+            wait_until(
+                lambda: "it sends much and calls nothing" in self.server.stderr(),
+                "a connection that is cut",
+            )
+        self.check_memory()
+        self.check_calm()
 
     def test_who_resets_calls_as_fast_as_it_opens_them_is_cut(self) -> None:
         """CVE-2023-44487: else calls would pile up without a bound."""
