@@ -17,6 +17,12 @@
 
 namespace evenpack::testing {
 
+LengthSketch SketchOf(const std::vector<uint32_t>& lengths) {
+  LengthSketch sketch;
+  for (const uint32_t length : lengths) sketch.Add(length);
+  return sketch;
+}
+
 JobSpec MakeSpec(PolicyKind policy, uint32_t micro_batches, uint32_t window) {
   JobSpec spec;
   spec.streams = {{.name = "a"}};

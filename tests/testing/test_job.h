@@ -13,11 +13,14 @@
 #include "server/core/engine/command.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
+#include "server/core/outlier/length_sketch.h"
 
 namespace evenpack::testing {
 
 // N micro-batches of window L and max_length 1.5 L, one stream "a", crossover 47,000.
 JobSpec MakeSpec(PolicyKind policy, uint32_t micro_batches, uint32_t window);
+// Of a stream with each of the lengths, as often as they stand there.
+LengthSketch SketchOf(const std::vector<uint32_t>& lengths);
 // After a change of max_length.
 void ResolveCosts(JobSpec& spec);
 

@@ -34,6 +34,29 @@ uint64_t TokensOf(const WorkList& documents, const PaddingRule& padding) {
   return tokens;
 }
 
+// Of a pool, padding included.
+struct PoolTokens {
+  uint64_t due = 0;
+  uint64_t others = 0;
+  // Of the others' longest document.
+  uint64_t longest = 0;
+};
+
+PoolTokens Measure(const WorkList& due, const WorkList& longest_first,
+                   const PaddingRule& padding) {
+  PoolTokens tokens = {TokensOf(due, padding), TokensOf(longest_first, padding), 0};
+  if (!longest_first.empty()) {
+    tokens.longest = PaddedLength(padding, longest_first[0]->length);
+  }
+  return tokens;
+}
+
+// At most `most` of the pool, within `room`; but what is due goes, and one document
+// does, however long.
+uint64_t MostOf(const PoolTokens& pool, uint64_t most, uint64_t room) {
+  return std::min(std::max({most, pool.due, pool.longest}), room);
+}
+
 // Steps of equal tokens need documents to choose from: a reserve of a global batch is
 // built first, by steps of three quarters, and neither used up nor exceeded for long.
 TokenBounds SteadyBounds(uint64_t batch, uint64_t pool, uint64_t spread_ppm) {
@@ -52,13 +75,9 @@ TokenBounds BoundsOf(const JobSpec& spec, const Capacity& capacity,
   const uint64_t room = uint64_t{capacity.tokens} * spec.micro_batches;
   const auto& spread = spec.policy.balanced.token_spread_ppm;
   if (!spread.has_value()) return {batch / 2, room};
-  const uint64_t due = TokensOf(pool.due, capacity.padding);
-  const uint64_t others = TokensOf(pool.others, capacity.padding);
-  TokenBounds bounds = SteadyBounds(batch, due + others, *spread);
-  // What is due goes; and one document does, however long.
-  const uint64_t longest =
-      pool.others.empty() ? 0 : PaddedLength(capacity.padding, pool.others[0]->length);
-  bounds.most = std::min(std::max({bounds.most, due, longest}), room);
+  const PoolTokens tokens = Measure(pool.due, pool.others, capacity.padding);
+  TokenBounds bounds = SteadyBounds(batch, tokens.due + tokens.others, *spread);
+  bounds.most = MostOf(tokens, bounds.most, room);
   return bounds;
 }
 
@@ -135,23 +154,19 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
   });
 }
 
-// The most tokens of a step that leaves a reserve where the stream wants one: what is
-// due goes all the same, and one document does, however long.
+// The most tokens of a step that leaves a reserve where the stream wants one.
 uint64_t MostBesideReserve(const JobSpec& spec, const LengthSketch& sketch,
                            const WorkList& others, const ReleaseTerms& terms,
                            BalancedRelease& result) {
-  const PaddingRule& padding = terms.capacity.padding;
   const uint64_t batch = GlobalBatchTokens(spec);
-  const uint64_t due = TokensOf(result.due, padding);
-  const uint64_t waiting = due + TokensOf(others, padding);
+  const PoolTokens tokens = Measure(result.due, others, terms.capacity.padding);
+  const uint64_t waiting = tokens.due + tokens.others;
   // Enough wait without one.
   if (waiting >= 2 * batch) return terms.most_tokens;
   const Reserve reserve = ReserveOf(spec, sketch, terms);
   result.levels += reserve.levels;
   if (waiting >= batch + reserve.tokens) return terms.most_tokens;
-  const uint64_t longest =
-      others.empty() ? 0 : PaddedLength(padding, others[0]->length);
-  return std::min(terms.most_tokens, std::max({batch, due, longest}));
+  return MostOf(tokens, batch, terms.most_tokens);
 }
 
 void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_tokens,

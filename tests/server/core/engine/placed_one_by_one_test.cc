@@ -10,14 +10,9 @@
 namespace evenpack {
 namespace {
 
-constexpr uint32_t kWindow = 131072;
+using testing::SketchOf;
 
-// A sketch of `lengths`, as often as they are to come.
-LengthSketch SketchOf(const std::vector<uint32_t>& lengths) {
-  LengthSketch sketch;
-  for (const uint32_t length : lengths) sketch.Add(length);
-  return sketch;
-}
+constexpr uint32_t kWindow = 131072;
 
 TEST(PlacedOneByOneTest, AreThoseOfWhichABatchBringsFewForEachMicroBatch) {
   const JobSpec spec = testing::MakeSpec(PolicyKind::kBalanced, 4, kWindow);

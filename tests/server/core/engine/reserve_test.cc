@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "server/core/balance/step_balance.h"
@@ -15,16 +14,12 @@ namespace evenpack {
 namespace {
 
 using testing::MakeSpec;
+using testing::SketchOf;
 using testing::TestJob;
 
 constexpr uint32_t kWindow = 131072;
 
-JobSpec BalancedJob() {
-  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 16, kWindow);
-  spec.max_length = kWindow / 2 * 3;
-  spec.workload = testing::QuadraticWorkload(47'000, spec.max_length);
-  return spec;
-}
+JobSpec BalancedJob() { return MakeSpec(PolicyKind::kBalanced, 16, kWindow); }
 
 // Most tokens are those of long documents, of every length.
 std::vector<uint32_t> UniformLengths(size_t count) {
@@ -34,12 +29,6 @@ std::vector<uint32_t> UniformLengths(size_t count) {
     lengths.push_back(testing::Draw(random, 1, kWindow));
   }
   return lengths;
-}
-
-LengthSketch SketchOf(const std::vector<uint32_t>& lengths) {
-  LengthSketch sketch;
-  for (const uint32_t length : lengths) sketch.Add(length);
-  return sketch;
 }
 
 uint64_t ReserveTokens(const JobSpec& spec, const LengthSketch& sketch) {

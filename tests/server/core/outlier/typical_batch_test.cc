@@ -46,7 +46,7 @@ TEST(TypicalBatchTest, HasAboutTheTokensLongestFirst) {
       EXPECT_TRUE(std::is_sorted(
           batch.begin(), batch.end(),
           [](const Document& a, const Document& b) { return a.length > b.length; }));
-      // Off by less than half of the longest document, which few tokens have none of.
+      // Off by less than a document of the longest.
       EXPECT_NEAR(static_cast<double>(TokensOf(batch)), static_cast<double>(tokens),
                   131072.0);
     }
