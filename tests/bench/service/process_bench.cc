@@ -18,6 +18,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -133,9 +134,10 @@ void Age(const std::string& program, const std::string& file, uint64_t steps) {
     const double restart_seconds = SecondsSince(start);
     const auto stub = Connect(server.address());
     if (part == 1) CreateJob(*stub, kSmallJob);
-    const Subscribers subscribers(
-        {.address = server.address(), .count = 2, .data_parallel = 2});
-    subscribers.WaitUntilSubscribed();
+    std::optional<Subscribers> subscribers;
+    subscribers.emplace(Subscribers::Options{
+        .address = server.address(), .count = 2, .data_parallel = 2});
+    subscribers->WaitUntilSubscribed();
     Producer producer(*stub, documents);
     const TimePoint running = std::chrono::steady_clock::now();
     const uint64_t before = documents;
@@ -146,6 +148,8 @@ void Age(const std::string& program, const std::string& file, uint64_t steps) {
     const double rate = static_cast<double>(documents - before) / SecondsSince(running);
     const double resident = server.Now().resident_mib;
     const uint64_t decided = StepsOf(*stub);
+    // They take a call that breaks for the benchmark's end.
+    subscribers.reset();
     server.Kill();
     std::printf(
         "{\"bench\": \"age\", \"steps\": %llu, \"restart_seconds\": %.3f, "

@@ -67,6 +67,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
  public:
   Call(const Options& options, size_t index, std::shared_ptr<Stub> stub, Shared& shared)
       : shared_(shared),
+        count_(options.count),
         acknowledge_(options.acknowledge),
         decode_(options.decode),
         stub_(std::move(stub)) {
@@ -149,13 +150,15 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
     }
     const uint64_t size = response_.Length();
     if (decode_ && !Decode(response_, decoded_)) std::abort();
+    bool all = false;
     {
       MutexLock lock(shared_.mutex);
       if (shared_.reached.size() < got + 1) shared_.reached.resize(got + 1);
-      ++shared_.reached[got];
+      all = ++shared_.reached[got] == count_;
       shared_.bytes += size;
     }
-    shared_.changed.SignalAll();
+    // Not at each arrival: the thread that waits would take a core from those measured.
+    if (all) shared_.changed.SignalAll();
     if (acknowledge_) Acknowledge(first_ + got - 1);
   }
 
@@ -178,6 +181,8 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
   }
 
   Shared& shared_;
+  // Subscribers in all.
+  const size_t count_;
   const bool acknowledge_;
   const bool decode_;
   bool sends_durable_ = false;
