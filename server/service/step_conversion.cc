@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -185,8 +186,9 @@ void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to)
                     *to.add_micro_batches());
     }
   }
+  std::string& digests = *to.mutable_micro_batch_digests();
   for (const Digest128& digest : published.micro_batch_digests) {
-    AppendDigest(digest, *to.mutable_micro_batch_digests());
+    AppendDigest(digest, digests);
   }
   to.set_digest(DigestBytes(step.digest));
   to.set_previous_digest(DigestBytes(published.previous));

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_SERVER_CORE_DIGEST_DIGEST_BYTES_H_
 #define EVENPACK_SERVER_CORE_DIGEST_DIGEST_BYTES_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,11 +16,12 @@ namespace evenpack {
 inline constexpr size_t kDigestBytes = 16;
 
 inline void AppendDigest(const Digest128& digest, std::string& bytes) {
-  for (const uint64_t word : {digest.low, digest.high}) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      bytes.push_back(static_cast<char>((word >> shift) & 0xff));
-    }
+  std::array<char, kDigestBytes> digest_bytes;
+  for (size_t i = 0; i < kDigestBytes; ++i) {
+    const uint64_t word = i < 8 ? digest.low : digest.high;
+    digest_bytes[i] = static_cast<char>((word >> (i % 8 * 8)) & 0xff);
   }
+  bytes.append(digest_bytes.data(), digest_bytes.size());
 }
 
 inline std::string DigestBytes(const Digest128& digest) {
