@@ -171,7 +171,9 @@ void JobRecorder::AddToHistory(const NewStep& step, const StepBalance& balance) 
 
 bool JobRecorder::AreForecastsDue() {
   MutexLock lock(mutex_);
-  return forecasts_.size() >= kForecastsDue;
+  const bool due = !forecasts_asked_for_ && forecasts_.size() >= kForecastsDue;
+  forecasts_asked_for_ |= due;
+  return due;
 }
 
 void JobRecorder::AddForecasts() {
@@ -181,6 +183,7 @@ void JobRecorder::AddForecasts() {
   {
     MutexLock lock(mutex_);
     steps.swap(forecasts_);
+    forecasts_asked_for_ = false;
     spec = spec_;
   }
   for (const auto& step : steps) {
@@ -233,8 +236,8 @@ void JobRecorder::Add(const LatencyReport& report,
 }
 
 void JobRecorder::CountDelivery(double seconds) {
-  MutexLock lock(mutex_);
-  figures_.delivery_seconds.Observe(seconds);
+  MutexLock lock(delivery_mutex_);
+  delivery_seconds_.Observe(seconds);
 }
 
 RecordedSteps JobRecorder::Steps(const ObservationRange& range) {
@@ -246,8 +249,13 @@ RecordedSteps JobRecorder::Steps(const ObservationRange& range) {
 JobFigures JobRecorder::Figures() {
   AddQueued();
   AddForecasts();
-  MutexLock lock(mutex_);
-  return figures_;
+  JobFigures figures = [this] {
+    MutexLock lock(mutex_);
+    return figures_;
+  }();
+  MutexLock lock(delivery_mutex_);
+  figures.delivery_seconds = delivery_seconds_;
+  return figures;
 }
 
 }  // namespace evenpack

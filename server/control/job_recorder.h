@@ -36,7 +36,8 @@ class JobRecorder {
   void Queue(JobChange change, double commit_seconds);
   void AddQueued();
   // Whether so many steps wait for AddForecasts() to predict their time that it should,
-  // on a thread that can spare some milliseconds. Figures() predicts those that wait.
+  // on a thread that can spare some milliseconds; once, until it does. Figures()
+  // predicts those that wait.
   bool AreForecastsDue();
   void AddForecasts();
   // `predicted_ns`: one for each of the report's micro-batches.
@@ -83,10 +84,15 @@ class JobRecorder {
   std::shared_ptr<const JobSpec> spec_ EVENPACK_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const PublishedStep>> forecasts_
       EVENPACK_GUARDED_BY(mutex_);
+  bool forecasts_asked_for_ EVENPACK_GUARDED_BY(mutex_) = false;
   // What `original` makes of the same documents, in the present epoch.
   std::optional<OriginalShadow> shadow_ EVENPACK_GUARDED_BY(mutex_);
   StepHistory history_ EVENPACK_GUARDED_BY(mutex_);
   StepTokenSums full_steps_ EVENPACK_GUARDED_BY(mutex_);
+
+  // Those who deliver steps don't wait for what is added up meanwhile. Taken alone.
+  Mutex delivery_mutex_;
+  Histogram delivery_seconds_ EVENPACK_GUARDED_BY(delivery_mutex_){kLatencyBounds};
 };
 
 }  // namespace evenpack

@@ -157,5 +157,29 @@ TEST(StepForecastTest, IsCountedWithTheStep) {
   EXPECT_GT(figures.step_seconds, figures.even_seconds);
 }
 
+TEST(StepForecastTest, ThoseThatAreDueAreAskedForOnceUntilTheyAreMade) {
+  JobRecorder recorder("job", Terms());
+  const StepPointer step = MakeStep(PipelinedSpec());
+  recorder.Reshape(step->spec, 0);
+  const auto add = [&](size_t steps) {
+    NewStep added;
+    added.step = step;
+    added.batches_admitted = 1;
+    JobChange change;
+    change.steps.assign(steps, added);
+    recorder.Queue(std::move(change), 0);
+    recorder.AddQueued();
+  };
+  add(1);
+  EXPECT_FALSE(recorder.AreForecastsDue()) << "few";
+  for (int i = 0; i < 2; ++i) {
+    add(16);
+    EXPECT_TRUE(recorder.AreForecastsDue());
+    EXPECT_FALSE(recorder.AreForecastsDue()) << "asked for";
+    recorder.AddForecasts();
+    EXPECT_FALSE(recorder.AreForecastsDue()) << "made";
+  }
+}
+
 }  // namespace
 }  // namespace evenpack
