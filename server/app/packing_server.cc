@@ -123,7 +123,7 @@ class PackingServer::Rooms {
         store_(std::move(store)),
         shared_(store_->Shared()),
         pool_(WakeThreads(options)),
-        committer_(*store_),
+        committer_(*store_, Committer::kGather),
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
         directory_(MakeDirectory()),

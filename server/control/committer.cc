@@ -59,9 +59,13 @@ void TellListeners(std::vector<CommitEntry> entries) {
 
 }  // namespace
 
-Committer::Committer(StateStore& store)
-    : store_(store), has_thread_(store.CommitWaits()) {
-  if (has_thread_) thread_ = std::thread([this] { Work(); });
+Committer::Committer(StateStore& store, std::chrono::microseconds gather)
+    : store_(store), commits_wait_(store.CommitWaits()), gather_(gather) {
+  if (commits_wait_) {
+    thread_ = std::thread([this] { Work(); });
+  } else if (gather_.count() > 0) {
+    thread_ = std::thread([this] { Gather(); });
+  }
 }
 
 Committer::~Committer() { Stop(); }
@@ -91,11 +95,31 @@ void Committer::Enqueue(CommitEntry entry) {
 }
 
 void Committer::Flush() {
-  if (has_thread_) {
-    changed_.SignalAll();
-  } else {
-    CommitQueued();
+  if (commits_wait_) return changed_.SignalAll();
+  if (gather_.count() > 0) {
+    MutexLock lock(mutex_);
+    urgent_ = true;
   }
+  CommitQueued();
+}
+
+void Committer::FlushSoon() {
+  if (commits_wait_ || gather_.count() == 0) return Flush();
+  {
+    MutexLock lock(mutex_);
+    ++recent_;
+    if (gathering_) return;
+    const Clock::TimePoint now = Clock::Steady().Now();
+    if (now - recent_since_ >= gather_) {
+      recent_since_ = now;
+      recent_ = 1;
+    }
+    if (recent_ >= kBusy) {
+      gathering_ = true;
+      return changed_.SignalAll();
+    }
+  }
+  CommitQueued();
 }
 
 CommitterFigures Committer::Figures() const {
@@ -114,6 +138,35 @@ void Committer::Work() {
   }
 }
 
+void Committer::Gather() {
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      while (!gathering_ && !ending_) changed_.Wait(mutex_);
+      if (ending_) return;
+      recent_ = 0;
+      AwaitMore();
+    }
+    CommitQueued();
+    MutexLock lock(mutex_);
+    // A thread that still commits goes on with what is queued once nothing is gathered.
+    if (recent_ < kBusy && (queue_.empty() || committing_)) gathering_ = false;
+  }
+}
+
+void Committer::AwaitMore() {
+  // A producer that waits for its answers before it sends more waits for one part.
+  constexpr int kParts = 3;
+  for (int part = 0; part < kParts && !ending_; ++part) {
+    const size_t queued = queue_.size();
+    const Clock::TimePoint until = Clock::Steady().Now() + gather_ / kParts;
+    for (Clock::TimePoint now; !ending_ && (now = Clock::Steady().Now()) < until;) {
+      changed_.WaitFor(mutex_, until - now);
+    }
+    if (queue_.size() == queued) return;
+  }
+}
+
 void Committer::CommitQueued() {
   while (true) {
     std::vector<CommitEntry> entries;
@@ -121,6 +174,7 @@ void Committer::CommitQueued() {
       MutexLock lock(mutex_);
       if (committing_ || queue_.empty()) return;
       committing_ = true;
+      urgent_ = false;
       entries.swap(queue_);
     }
     // The stale ones first, which there rarely are.
@@ -133,6 +187,7 @@ void Committer::CommitQueued() {
     MutexLock lock(mutex_);
     committing_ = false;
     if (ending_) changed_.SignalAll();
+    if (gathering_ && !urgent_ && !ending_) return;
   }
 }
 

@@ -1,11 +1,11 @@
-// One thread that makes decisions durable: what many jobs decided meanwhile goes to the
-// store in one commit.
+// Makes decisions durable: what many jobs decided meanwhile goes to the store in one
+// commit.
 //
-//   Job: decide -> apply -> Enqueue ──> thread: StateStore::Commit ──> OnCommitted,
-//   done
+//   Job: decide -> apply -> Enqueue ──> StateStore::Commit ──> OnCommitted, done
 #ifndef EVENPACK_SERVER_CONTROL_COMMITTER_H_
 #define EVENPACK_SERVER_CONTROL_COMMITTER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -62,11 +62,19 @@ struct CommitterFigures {
   uint64_t bytes = 0;
 };
 
-// Thread-safe. Entries are committed in the order in which they came.
+// Thread-safe. Entries are committed in the order in which they came: by a thread of
+// its own where the store's commits wait; else by the thread that flushes, but where so
+// many can wait a little that one commit for all of them saves more than it delays.
 class Committer {
  public:
-  // The store must outlive it.
-  explicit Committer(StateStore& store);
+  // What servers gather for.
+  static constexpr std::chrono::microseconds kGather{300};
+  // So many calls of FlushSoon within that time make it worth while.
+  static constexpr size_t kBusy = 4;
+
+  // The store must outlive it. `gather`: the longest that what can wait is gathered,
+  // where the store's commits don't wait; 0: not at all.
+  explicit Committer(StateStore& store, std::chrono::microseconds gather = {});
   // Stops.
   ~Committer();
   Committer(const Committer&) = delete;
@@ -76,6 +84,9 @@ class Committer {
   void Enqueue(CommitEntry entry);
   // After Enqueue, under no lock: sees to it that what was enqueued is committed.
   void Flush();
+  // The same, of an entry that nobody waits for: its caller sent it before it knew of
+  // the one before.
+  void FlushSoon();
 
   // Returns when what was enqueued before is committed; entries that come later may
   // never be done. May be called again, not at the same time.
@@ -85,7 +96,11 @@ class Committer {
 
  private:
   void Work();
-  // Commits until nothing is queued, unless another thread does.
+  // Commits what was gathered, as long as something is.
+  void Gather();
+  // Returns when no more came for a while, or the time for it is over.
+  void AwaitMore() EVENPACK_REQUIRES(mutex_);
+  // Commits until nothing is queued that isn't gathered, unless another thread does.
   void CommitQueued() EVENPACK_EXCLUDES(mutex_);
   // All of the entries in one commit, or else those of each job in one of their own.
   void Commit(std::span<CommitEntry> entries);
@@ -93,13 +108,20 @@ class Committer {
   absl::Status Store(std::span<const StoreWrite> writes);
 
   StateStore& store_;
-  const bool has_thread_;
+  const bool commits_wait_;
+  const std::chrono::microseconds gather_;
 
   mutable Mutex mutex_;
   CondVar changed_;
   std::vector<CommitEntry> queue_ EVENPACK_GUARDED_BY(mutex_);
   bool committing_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool gathering_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Something queued can't wait.
+  bool urgent_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Calls of FlushSoon since `recent_since_`, or since something was last gathered.
+  size_t recent_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  Clock::TimePoint recent_since_ EVENPACK_GUARDED_BY(mutex_);
   CommitterFigures figures_ EVENPACK_GUARDED_BY(mutex_);
 
   std::thread thread_;  // last, since it uses the others

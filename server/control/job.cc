@@ -163,6 +163,8 @@ absl::Status Job::Enqueue(const Command& command, Done done,
 
 void Job::Flush() { environment_.committer.Flush(); }
 
+void Job::FlushSoon() { environment_.committer.FlushSoon(); }
+
 void Job::AnswerOrFlush(const absl::Status& status, const Done& done) {
   if (!status.ok()) return done(status);
   Flush();

@@ -81,10 +81,12 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // failed.
   void Submit(const Command& command, const Done& done);
   // The same in two halves, between which a caller can get on with what comes next:
-  // refused, or else `done` comes of Flush, and then `listener` is told.
+  // refused, or else `done` comes of Flush or, as Committer has it, FlushSoon, and then
+  // `listener` is told.
   absl::Status Enqueue(const Command& command, Done done,
                        std::shared_ptr<CommitListener> listener);
   void Flush();
+  void FlushSoon();
   // The command for the given next step to be decided, such as an UpdateJob.
   using CommandAt = std::function<Command(uint64_t next_step)>;
   // As Submit. ABORTED where the epoch is another than expected.

@@ -196,13 +196,17 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
             "with sends_durable"),
         {"DURABLE_NOT_CLAIMED", {}}));
   }
-  Submit(Acknowledge{request.dp_rank, step, epoch},
-         [self = shared_from_this(), subscription,
-          refused = std::move(refused)](const absl::Status& status) {
-           if (!status.ok()) return refused(status);
-           const auto woken = self->shown_.TellMarked(*subscription);
-           if (woken != nullptr) woken->Wake();
-         });
+  const Done done = [self = shared_from_this(), subscription,
+                     refused = std::move(refused)](const absl::Status& status) {
+    if (!status.ok()) return refused(status);
+    const auto woken = self->shown_.TellMarked(*subscription);
+    if (woken != nullptr) woken->Wake();
+  };
+  const absl::Status status =
+      Enqueue(Acknowledge{request.dp_rank, step, epoch}, done, nullptr);
+  if (!status.ok()) return done(status);
+  // No rank waits for the answer.
+  FlushSoon();
 }
 
 void Job::Unsubscribe(Subscription& subscription) { shown_.Unsubscribe(subscription); }

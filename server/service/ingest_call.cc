@@ -71,7 +71,11 @@ class IngestCall final : public IngestReactor,
     RequestTaken();
     // The next batch may be decided while this one is committed.
     ReadOn();
-    job_->Flush();
+    if (sent_ahead_) {
+      job_->FlushSoon();
+    } else {
+      job_->Flush();
+    }
   }
 
   void AfterCommit() override {
@@ -191,6 +195,7 @@ class IngestCall final : public IngestReactor,
       MutexLock lock(mutex_);
       // Nobody would be told any more.
       if (ending_.has_value()) return *ending_;
+      sent_ahead_ = uncommitted_ > 0 || untold_ > 0 || writing_;
       ++uncommitted_;
     }
     auto self = shared_from_this();
@@ -292,6 +297,8 @@ class IngestCall final : public IngestReactor,
   // Of the reads, which come one at a time.
   grpc::ByteBuffer bytes_;
   v1::IngestRequest request_;
+  // The last batch came before the producer knew of the one before.
+  bool sent_ahead_ = false;
   // Set by the first read, constant from then on.
   std::shared_ptr<Job> job_;
   uint64_t producer_ = 0;

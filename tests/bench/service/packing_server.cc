@@ -42,7 +42,7 @@ struct PackingServer::Rooms {
 
   const std::unique_ptr<StateStore> store;
   WorkerPool pool{static_cast<int>(std::thread::hardware_concurrency())};
-  Committer committer{*store};
+  Committer committer{*store, Committer::kGather};
   const std::shared_ptr<CostProfileRegistry> profiles =
       std::make_shared<CostProfileRegistry>(committer, *store, Clock::Steady());
   JobRegistry jobs{{committer, *store, pool, Clock::Steady(), TokensTravel}, 10};

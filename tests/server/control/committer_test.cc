@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -371,6 +373,97 @@ TEST_F(CommitterWithoutThreadTest, ACallbackMayEnqueueAndFlush) {
   Enqueue(0, next);
   committer_.Flush();
   EXPECT_EQ(done, 100);
+}
+
+// Likewise, and gathers: for an hour at most, which none of it waits for, or for the
+// time given.
+class GatheringCommitterTest : public ::testing::Test {
+ protected:
+  ~GatheringCommitterTest() override { store_.Release(); }
+
+  // Who commits an entry is told.
+  Awaited<std::thread::id> Enqueue() {
+    CommitEntry entry;
+    entry.participant = a_;
+    entry.incarnation = a_->incarnation();
+    entry.writes = {AppendRecord{"a", next_++, ""}};
+    Awaited<std::thread::id> by;
+    entry.done = [by](const absl::Status& status) {
+      EXPECT_THAT(status, IsOk());
+      by(std::this_thread::get_id());
+    };
+    committer().Enqueue(std::move(entry));
+    return by;
+  }
+  Awaited<std::thread::id> EnqueueAndFlushSoon() {
+    Awaited<std::thread::id> by = Enqueue();
+    committer().FlushSoon();
+    return by;
+  }
+  // So many come that further ones are gathered.
+  void BeBusy() {
+    for (size_t i = 1; i < Committer::kBusy; ++i) {
+      const auto by = EnqueueAndFlushSoon();
+      ASSERT_TRUE(by.IsSet()) << "those before are committed by who flushes";
+      EXPECT_EQ(by.Get(), std::this_thread::get_id());
+    }
+  }
+  void GatherFor(std::chrono::microseconds time) { committer_.emplace(store_, time); }
+  Committer& committer() { return *committer_; }
+
+  MemoryStore memory_;
+  FaultStore store_{memory_, /*commit_waits=*/false};
+  const ParticipantPointer a_ = std::make_shared<Participant>("a");
+  uint64_t next_ = 0;
+  std::optional<Committer> committer_{std::in_place, store_, std::chrono::hours(1)};
+};
+
+TEST_F(GatheringCommitterTest, ManyThatCanWaitAreCommittedTogether) {
+  BeBusy();
+  const std::vector<Awaited<std::thread::id>> gathered = {
+      EnqueueAndFlushSoon(), EnqueueAndFlushSoon(), EnqueueAndFlushSoon()};
+  for (const auto& by : gathered) EXPECT_FALSE(by.IsSet());
+  committer().Stop();
+  for (const auto& by : gathered) EXPECT_TRUE(by.IsSet());
+  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 3U));
+}
+
+TEST_F(GatheringCommitterTest, WhatCannotWaitTakesWhatIsGatheredWithIt) {
+  BeBusy();
+  const auto gathered = EnqueueAndFlushSoon();
+  const auto urgent = Enqueue();
+  committer().Flush();
+  ASSERT_TRUE(urgent.IsSet());
+  EXPECT_EQ(urgent.Get(), std::this_thread::get_id());
+  EXPECT_EQ(gathered.Get(), std::this_thread::get_id());
+  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 2U));
+}
+
+TEST_F(GatheringCommitterTest, WhatCannotWaitIsCommittedByAThreadThatIsAtIt) {
+  BeBusy();
+  store_.Block();
+  const auto first = Enqueue();
+  std::thread other([this] { committer().Flush(); });
+  store_.WaitUntilBlocked();
+  EnqueueAndFlushSoon();
+  const auto urgent = Enqueue();
+  committer().Flush();
+  EXPECT_FALSE(urgent.IsSet());
+  const std::thread::id others_id = other.get_id();
+  store_.Release();
+  EXPECT_EQ(urgent.Get(), others_id);
+  other.join();
+  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 1U, 2U));
+}
+
+TEST_F(GatheringCommitterTest, EndsOnceNoMoreComes) {
+  GatherFor(std::chrono::milliseconds(3));
+  std::thread::id by = std::this_thread::get_id();
+  // Each after the answer to the one before. A slow machine may take longer for some of
+  // them than so many have to come within.
+  while (by == std::this_thread::get_id()) by = EnqueueAndFlushSoon().Get();
+  // Few, so that they are no longer gathered after the next time or two.
+  while (by != std::this_thread::get_id()) by = EnqueueAndFlushSoon().Get();
 }
 
 }  // namespace
