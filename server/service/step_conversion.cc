@@ -186,6 +186,8 @@ void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to)
                     *to.add_micro_batches());
     }
   }
+  // Not reserved: in one size class with messages that wait to be sent, it left the
+  // allocator 4 KiB more for each of 8,192 subscribers.
   std::string& digests = *to.mutable_micro_batch_digests();
   for (const Digest128& digest : published.micro_batch_digests) {
     AppendDigest(digest, digests);
