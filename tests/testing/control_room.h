@@ -2,6 +2,7 @@
 #ifndef EVENPACK_TESTS_TESTING_CONTROL_ROOM_H_
 #define EVENPACK_TESTS_TESTING_CONTROL_ROOM_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,10 +22,11 @@ namespace evenpack::testing {
 
 class ControlRoom {
  public:
-  // `commit_waits`: as StateStore::CommitWaits.
-  explicit ControlRoom(bool commit_waits = true) : store_(memory_, commit_waits) {}
+  // `commit_waits`: as StateStore::CommitWaits. `gather`: as Committer has it.
+  explicit ControlRoom(bool commit_waits = true, std::chrono::microseconds gather = {})
+      : store_(memory_, commit_waits), committer_(store_, gather) {}
   // Over a store that is not this room's alone, and outlives it.
-  explicit ControlRoom(StateStore& shared) : store_(shared) {}
+  explicit ControlRoom(StateStore& shared) : store_(shared), committer_(store_) {}
   // A store that stands still goes on then.
   ~ControlRoom() { store_.Release(); }
 
@@ -64,7 +66,7 @@ class ControlRoom {
   FakeClock clock_;
   // Ends after the committer, whose callbacks use it.
   WorkerPool pool_{2};
-  Committer committer_{store_};
+  Committer committer_;
 };
 
 // Job's requests, as calls that return with the answer.

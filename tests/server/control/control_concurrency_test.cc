@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <random>
@@ -61,6 +62,20 @@ void UntilItIsStored(Request request) {
   }
 }
 
+// As DoIngest, of a producer that may be kept waiting for others.
+absl::Status DoIngestSoon(Job& job, uint64_t first_sequence,
+                          std::vector<uint32_t> lengths, const std::string& stream) {
+  Ingest command;
+  command.stream = stream;
+  command.first_sequence = first_sequence;
+  command.lengths = std::move(lengths);
+  const Awaited<absl::Status> done;
+  absl::Status status = job.Enqueue(command, done, nullptr);
+  if (!status.ok()) return status;
+  job.FlushSoon();
+  return done.Get();
+}
+
 // Sends a whole stream batch by batch, waiting for room and going back to where the job
 // stands after each failure.
 class Producer {
@@ -83,10 +98,10 @@ class Producer {
           std::min<uint64_t>(Draw(random_, 1, kLargestBatch), lengths_.size() - next);
       if (Draw(random_, 0, 9) == 0) room_.store().FailCommits(2);
       const absl::Status sent =
-          DoIngest(*job_, next,
-                   {lengths_.begin() + static_cast<ptrdiff_t>(next),
-                    lengths_.begin() + static_cast<ptrdiff_t>(next + count)},
-                   stream_);
+          DoIngestSoon(*job_, next,
+                       {lengths_.begin() + static_cast<ptrdiff_t>(next),
+                        lengths_.begin() + static_cast<ptrdiff_t>(next + count)},
+                       stream_);
       if (sent.ok()) {
         next += count;
         continue;
@@ -198,11 +213,15 @@ void ComeAndGo(ControlRoom& room, JobRegistry& registry) {
   producer.join();
 }
 
-class ControlConcurrencyTest : public ::testing::TestWithParam<bool> {};
+// Whether the store's commits wait, and for how many microseconds else what can wait is
+// gathered.
+using Committing = std::pair<bool, int>;
+
+class ControlConcurrencyTest : public ::testing::TestWithParam<Committing> {};
 
 TEST_P(ControlConcurrencyTest, EachRankGetsEachDocumentOnceWhateverElseGoesOn) {
   constexpr int kJobs = 3;
-  ControlRoom room(/*commit_waits=*/GetParam());
+  ControlRoom room(GetParam().first, std::chrono::microseconds(GetParam().second));
   JobRegistry registry(room.environment(), 100);
   std::vector<std::vector<std::vector<uint32_t>>> lengths;
   std::vector<std::shared_ptr<Job>> jobs;
@@ -245,7 +264,7 @@ TEST_P(ControlConcurrencyTest, EachRankGetsEachDocumentOnceWhateverElseGoesOn) {
 // Many take the same claim from each other, each going on where the last one was.
 TEST_P(ControlConcurrencyTest, AClaimThatIsTakenAgainAndAgainLosesNoStep) {
   constexpr int kThreads = 4;
-  ControlRoom room(/*commit_waits=*/GetParam());
+  ControlRoom room(GetParam().first, std::chrono::microseconds(GetParam().second));
   const auto job = room.MakeJob(testing::SmallJob());
   const std::vector<uint32_t> lengths = RandomLengths(1, 400);
   std::vector<std::thread> threads;
@@ -288,7 +307,9 @@ TEST_P(ControlConcurrencyTest, AClaimThatIsTakenAgainAndAgainLosesNoStep) {
   EXPECT_EQ(Describe(*job)->subscribers, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(CommitWaits, ControlConcurrencyTest, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(CommitWaits, ControlConcurrencyTest,
+                         ::testing::Values(Committing(true, 0), Committing(false, 0),
+                                           Committing(false, 2000)));
 
 }  // namespace
 }  // namespace evenpack
