@@ -195,7 +195,7 @@ class IngestCall final : public IngestReactor,
       MutexLock lock(mutex_);
       // Nobody would be told any more.
       if (ending_.has_value()) return *ending_;
-      sent_ahead_ = uncommitted_ > 0 || untold_ > 0 || writing_;
+      sent_ahead_ = uncommitted_ > 0 || untold_ > 0;
       ++uncommitted_;
     }
     auto self = shared_from_this();
