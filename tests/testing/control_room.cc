@@ -21,6 +21,19 @@ std::shared_ptr<Job> ControlRoom::RecoverJob(const std::string& name) {
   return job;
 }
 
+namespace {
+
+Ingest MakeIngest(uint64_t first_sequence, const std::vector<uint32_t>& lengths,
+                  const std::string& stream) {
+  Ingest command;
+  command.stream = stream;
+  command.first_sequence = first_sequence;
+  command.lengths = lengths;
+  return command;
+}
+
+}  // namespace
+
 absl::Status Do(Job& job, const Command& command) {
   const Awaited<absl::Status> done;
   job.Submit(command, done);
@@ -29,11 +42,18 @@ absl::Status Do(Job& job, const Command& command) {
 
 absl::Status DoIngest(Job& job, uint64_t first_sequence,
                       const std::vector<uint32_t>& lengths, const std::string& stream) {
-  Ingest command;
-  command.stream = stream;
-  command.first_sequence = first_sequence;
-  command.lengths = lengths;
-  return Do(job, command);
+  return Do(job, MakeIngest(first_sequence, lengths, stream));
+}
+
+absl::Status DoIngestSoon(Job& job, uint64_t first_sequence,
+                          const std::vector<uint32_t>& lengths,
+                          const std::string& stream) {
+  const Awaited<absl::Status> done;
+  absl::Status status =
+      job.Enqueue(MakeIngest(first_sequence, lengths, stream), done, nullptr);
+  if (!status.ok()) return status;
+  job.FlushSoon();
+  return done.Get();
 }
 
 absl::Status DoUpdate(Job& job, const JobSpec& spec, std::optional<uint64_t> from,

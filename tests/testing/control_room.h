@@ -74,6 +74,10 @@ absl::Status Do(Job& job, const Command& command);
 absl::Status DoIngest(Job& job, uint64_t first_sequence,
                       const std::vector<uint32_t>& lengths,
                       const std::string& stream = "a");
+// The same of a batch that may wait for others, as Job::FlushSoon has it.
+absl::Status DoIngestSoon(Job& job, uint64_t first_sequence,
+                          const std::vector<uint32_t>& lengths,
+                          const std::string& stream = "a");
 absl::Status DoUpdate(Job& job, const JobSpec& spec, std::optional<uint64_t> from = {},
                       std::optional<uint64_t> expected_epoch = {});
 absl::Status DoRemove(Job& job);

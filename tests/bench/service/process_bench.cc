@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -26,6 +25,7 @@
 #include "absl/strings/str_split.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "tests/bench/service/bench_job.h"
+#include "tests/bench/service/processor_seconds.h"
 #include "tests/bench/service/producer.h"
 #include "tests/bench/service/server_process.h"
 #include "tests/bench/service/subscribers.h"
@@ -163,9 +163,6 @@ void Age(const std::string& program, const std::string& file, uint64_t steps) {
 int WholeNumber(const char* text) {
   return static_cast<int>(std::strtol(text, nullptr, 10));
 }
-
-// Of this process, so far.
-double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 void MeasureTraffic(const Traffic::Options& options, int seconds) {
   constexpr std::chrono::seconds kWarmUp{1};

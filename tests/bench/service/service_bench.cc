@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/service/step_conversion.h"
 #include "tests/bench/service/bench_server.h"
+#include "tests/bench/service/processor_seconds.h"
 #include "tests/bench/service/subscribers.h"
 #include "tests/testing/given_lengths.h"
 
@@ -57,9 +57,6 @@ std::vector<v1::IngestRequest> MakeBatches(size_t documents, size_t a_message) {
   }
   return batches;
 }
-
-// Of this process, so far.
-double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Documents a second of one producer, until all are accepted.
 double IngestRate(const std::string& address,

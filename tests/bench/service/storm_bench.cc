@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -28,6 +27,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "tests/bench/service/bench_job.h"
+#include "tests/bench/service/processor_seconds.h"
 #include "tests/bench/service/producer.h"
 #include "tests/bench/service/server_process.h"
 #include "tests/bench/service/subscribers.h"
@@ -222,10 +222,9 @@ void Storm(const std::string& program, const std::string& server_program, size_t
       "\"other_gap_ms_before\": %.1f, \"other_steps\": %zu, "
       "\"other_gap_ms\": %.1f}\n",
       folder.empty() ? "false" : "true", count, subscribed, seconds,
-      after.processor_seconds - before.processor_seconds,
-      static_cast<double>(std::clock()) / CLOCKS_PER_SEC, before.resident_mib,
-      after.resident_mib, after.peak_mib, figures.calm_steps, figures.calm_gap_ms,
-      figures.storm_steps, figures.storm_gap_ms);
+      after.processor_seconds - before.processor_seconds, ProcessorSeconds(),
+      before.resident_mib, after.resident_mib, after.peak_mib, figures.calm_steps,
+      figures.calm_gap_ms, figures.storm_steps, figures.storm_gap_ms);
 }
 
 }  // namespace

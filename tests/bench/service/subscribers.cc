@@ -54,6 +54,10 @@ Kind KindOf(const Bytes& message) {
 }  // namespace
 
 struct Subscribers::Shared {
+  explicit Shared(size_t subscribers) : count(subscribers) {}
+
+  // Subscribers in all.
+  const size_t count;
   Mutex mutex;
   CondVar changed;
   size_t subscribed EVENPACK_GUARDED_BY(mutex) = 0;
@@ -67,7 +71,6 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
  public:
   Call(const Options& options, size_t index, std::shared_ptr<Stub> stub, Shared& shared)
       : shared_(shared),
-        count_(options.count),
         acknowledge_(options.acknowledge),
         decode_(options.decode),
         stub_(std::move(stub)) {
@@ -154,7 +157,7 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
     {
       MutexLock lock(shared_.mutex);
       if (shared_.reached.size() < got + 1) shared_.reached.resize(got + 1);
-      all = ++shared_.reached[got] == count_;
+      all = ++shared_.reached[got] == shared_.count;
       shared_.bytes += size;
     }
     // Not at each arrival: the thread that waits would take a core from those measured.
@@ -181,8 +184,6 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
   }
 
   Shared& shared_;
-  // Subscribers in all.
-  const size_t count_;
   const bool acknowledge_;
   const bool decode_;
   bool sends_durable_ = false;
@@ -199,7 +200,8 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
   std::vector<TimePoint> arrivals_ EVENPACK_GUARDED_BY(mutex_);
 };
 
-Subscribers::Subscribers(const Options& options) : shared_(std::make_unique<Shared>()) {
+Subscribers::Subscribers(const Options& options)
+    : shared_(std::make_unique<Shared>(options.count)) {
   std::vector<std::shared_ptr<Stub>> stubs;
   for (size_t i = 0; i < std::min(options.count, options.connections); ++i) {
     grpc::ChannelArguments arguments;

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -297,6 +296,8 @@ TEST_F(CommitterTest, CountsCommitsFailuresRecordsAndBytes) {
 // Over a store whose commits don't wait.
 class CommitterWithoutThreadTest : public ::testing::Test {
  protected:
+  explicit CommitterWithoutThreadTest(std::chrono::microseconds gather = {})
+      : committer_(store_, gather) {}
   ~CommitterWithoutThreadTest() override { store_.Release(); }
 
   void Enqueue(uint64_t number, std::function<void(const absl::Status&)> done) {
@@ -311,7 +312,7 @@ class CommitterWithoutThreadTest : public ::testing::Test {
   MemoryStore memory_;
   FaultStore store_{memory_, /*commit_waits=*/false};
   const ParticipantPointer a_ = std::make_shared<Participant>("a");
-  Committer committer_{store_};
+  Committer committer_;
 };
 
 TEST_F(CommitterWithoutThreadTest, WhoFlushesCommits) {
@@ -375,29 +376,25 @@ TEST_F(CommitterWithoutThreadTest, ACallbackMayEnqueueAndFlush) {
   EXPECT_EQ(done, 100);
 }
 
-// Likewise, and gathers: for an hour at most, which none of it waits for, or for the
-// time given.
-class GatheringCommitterTest : public ::testing::Test {
+// Likewise, and gathers: for an hour at most, which no test waits for.
+class GatheringCommitterTest : public CommitterWithoutThreadTest {
  protected:
-  ~GatheringCommitterTest() override { store_.Release(); }
+  explicit GatheringCommitterTest(
+      std::chrono::microseconds gather = std::chrono::hours(1))
+      : CommitterWithoutThreadTest(gather) {}
 
-  // Who commits an entry is told.
-  Awaited<std::thread::id> Enqueue() {
-    CommitEntry entry;
-    entry.participant = a_;
-    entry.incarnation = a_->incarnation();
-    entry.writes = {AppendRecord{"a", next_++, ""}};
+  // The next record; who commits it is told.
+  Awaited<std::thread::id> EnqueueNext() {
     Awaited<std::thread::id> by;
-    entry.done = [by](const absl::Status& status) {
+    Enqueue(next_++, [by](const absl::Status& status) {
       EXPECT_THAT(status, IsOk());
       by(std::this_thread::get_id());
-    };
-    committer().Enqueue(std::move(entry));
+    });
     return by;
   }
   Awaited<std::thread::id> EnqueueAndFlushSoon() {
-    Awaited<std::thread::id> by = Enqueue();
-    committer().FlushSoon();
+    Awaited<std::thread::id> by = EnqueueNext();
+    committer_.FlushSoon();
     return by;
   }
   // So many come that further ones are gathered.
@@ -408,14 +405,14 @@ class GatheringCommitterTest : public ::testing::Test {
       EXPECT_EQ(by.Get(), std::this_thread::get_id());
     }
   }
-  void GatherFor(std::chrono::microseconds time) { committer_.emplace(store_, time); }
-  Committer& committer() { return *committer_; }
 
-  MemoryStore memory_;
-  FaultStore store_{memory_, /*commit_waits=*/false};
-  const ParticipantPointer a_ = std::make_shared<Participant>("a");
   uint64_t next_ = 0;
-  std::optional<Committer> committer_{std::in_place, store_, std::chrono::hours(1)};
+};
+
+class BrieflyGatheringCommitterTest : public GatheringCommitterTest {
+ protected:
+  BrieflyGatheringCommitterTest()
+      : GatheringCommitterTest(std::chrono::milliseconds(3)) {}
 };
 
 TEST_F(GatheringCommitterTest, ManyThatCanWaitAreCommittedTogether) {
@@ -423,7 +420,7 @@ TEST_F(GatheringCommitterTest, ManyThatCanWaitAreCommittedTogether) {
   const std::vector<Awaited<std::thread::id>> gathered = {
       EnqueueAndFlushSoon(), EnqueueAndFlushSoon(), EnqueueAndFlushSoon()};
   for (const auto& by : gathered) EXPECT_FALSE(by.IsSet());
-  committer().Stop();
+  committer_.Stop();
   for (const auto& by : gathered) EXPECT_TRUE(by.IsSet());
   EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 3U));
 }
@@ -431,8 +428,8 @@ TEST_F(GatheringCommitterTest, ManyThatCanWaitAreCommittedTogether) {
 TEST_F(GatheringCommitterTest, WhatCannotWaitTakesWhatIsGatheredWithIt) {
   BeBusy();
   const auto gathered = EnqueueAndFlushSoon();
-  const auto urgent = Enqueue();
-  committer().Flush();
+  const auto urgent = EnqueueNext();
+  committer_.Flush();
   ASSERT_TRUE(urgent.IsSet());
   EXPECT_EQ(urgent.Get(), std::this_thread::get_id());
   EXPECT_EQ(gathered.Get(), std::this_thread::get_id());
@@ -442,12 +439,12 @@ TEST_F(GatheringCommitterTest, WhatCannotWaitTakesWhatIsGatheredWithIt) {
 TEST_F(GatheringCommitterTest, WhatCannotWaitIsCommittedByAThreadThatIsAtIt) {
   BeBusy();
   store_.Block();
-  const auto first = Enqueue();
-  std::thread other([this] { committer().Flush(); });
+  const auto first = EnqueueNext();
+  std::thread other([this] { committer_.Flush(); });
   store_.WaitUntilBlocked();
   EnqueueAndFlushSoon();
-  const auto urgent = Enqueue();
-  committer().Flush();
+  const auto urgent = EnqueueNext();
+  committer_.Flush();
   EXPECT_FALSE(urgent.IsSet());
   const std::thread::id others_id = other.get_id();
   store_.Release();
@@ -456,8 +453,7 @@ TEST_F(GatheringCommitterTest, WhatCannotWaitIsCommittedByAThreadThatIsAtIt) {
   EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 1U, 2U));
 }
 
-TEST_F(GatheringCommitterTest, EndsOnceNoMoreComes) {
-  GatherFor(std::chrono::milliseconds(3));
+TEST_F(BrieflyGatheringCommitterTest, EndsOnceNoMoreComes) {
   std::thread::id by = std::this_thread::get_id();
   // Each after the answer to the one before. A slow machine may take longer for some of
   // them than so many have to come within.

@@ -31,6 +31,7 @@ using testing::ControlRoom;
 using testing::Describe;
 using testing::Do;
 using testing::DoIngest;
+using testing::DoIngestSoon;
 using testing::Draw;
 using testing::Follower;
 using testing::IsOk;
@@ -60,20 +61,6 @@ void UntilItIsStored(Request request) {
     if (status.ok()) return;
     ASSERT_TRUE(absl::IsUnavailable(status)) << status;
   }
-}
-
-// As DoIngest, of a producer that may be kept waiting for others.
-absl::Status DoIngestSoon(Job& job, uint64_t first_sequence,
-                          std::vector<uint32_t> lengths, const std::string& stream) {
-  Ingest command;
-  command.stream = stream;
-  command.first_sequence = first_sequence;
-  command.lengths = std::move(lengths);
-  const Awaited<absl::Status> done;
-  absl::Status status = job.Enqueue(command, done, nullptr);
-  if (!status.ok()) return status;
-  job.FlushSoon();
-  return done.Get();
 }
 
 // Sends a whole stream batch by batch, waiting for room and going back to where the job
