@@ -1,8 +1,12 @@
 #include "server/app/call_counting.h"
 
+#include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
 #include <utility>
+
+#include "absl/strings/match.h"
 
 namespace evenpack {
 namespace {
@@ -11,6 +15,34 @@ using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerInterceptorFactoryInterface;
 using grpc::experimental::ServerRpcInfo;
+
+// What the library keeps of a header field beside its bytes (RFC 7541, section 4.1).
+constexpr size_t kFieldBytes = 32;
+// Frames around a call's beginning or a message, each perhaps in a TLS record of its
+// own.
+constexpr size_t kFrameBytes = 512;
+
+size_t BytesOfFields(const grpc::ServerContextBase& context) {
+  size_t bytes = kFrameBytes;
+  for (const auto& [name, value] : context.client_metadata()) {
+    bytes += name.size() + value.size() + kFieldBytes;
+  }
+  return bytes;
+}
+
+// At least what the message took of its connection.
+size_t BytesOfMessage(const ServerRpcInfo& call, void* message) {
+  size_t bytes = 0;
+  // The libraries' own services get small ones.
+  if (message != nullptr && absl::StartsWith(call.method(), "/evenpack.")) {
+    // Streams read theirs themselves (server/service/message_bytes.h).
+    bytes = call.type() == ServerRpcInfo::Type::UNARY
+                ? static_cast<google::protobuf::Message*>(message)->ByteSizeLong()
+                : static_cast<grpc::ByteBuffer*>(message)->Length();
+  }
+  // Frames and records are of 8 KiB and more where a message is long.
+  return bytes + bytes / 64 + kFrameBytes;
+}
 
 // Of one call.
 class CountingInterceptor final : public grpc::experimental::Interceptor {
@@ -27,12 +59,12 @@ class CountingInterceptor final : public grpc::experimental::Interceptor {
       counts_ = counts_of_(call_->server_context()->peer());
       if (counts_ != nullptr) {
         ++counts_->open;
-        ++counts_->arrivals;
+        counts_->claimed += BytesOfFields(*call_->server_context());
       }
     }
     if (counts_ != nullptr &&
         methods->QueryInterceptionHookPoint(Point::POST_RECV_MESSAGE)) {
-      ++counts_->arrivals;
+      counts_->claimed += BytesOfMessage(*call_, methods->GetRecvMessage());
     }
     methods->Proceed();
   }

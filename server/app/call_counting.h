@@ -1,4 +1,5 @@
-// Counts the calls and messages of each connection.
+// Counts the calls of each connection, and what of its bytes came to calls and
+// messages.
 #ifndef EVENPACK_SERVER_APP_CALL_COUNTING_H_
 #define EVENPACK_SERVER_APP_CALL_COUNTING_H_
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "server/app/received_bytes.h"
+#include "server/app/connection_bytes.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
 
@@ -30,7 +31,7 @@ constexpr int kAtOnce = 64;
 // After the system had no descriptor.
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::chrono::seconds kBetweenLines{10};
-// Bytes of a connection between two looks.
+// Bytes of a connection between two looks, or unclaimed.
 constexpr uint64_t kMuch = 1 << 20;
 
 // Descriptors are numbered from the lowest that is free: one of this number says that
@@ -142,15 +143,14 @@ void GrpcPort::Run() {
   std::vector<pollfd> polled(listeners_.size() + 1, {wakeup_.get(), POLLIN, 0});
   bool paused = false;
   const Clock& clock = Clock::Steady();
-  Clock::TimePoint look = clock.Now() + options_.look_each;
-  uint64_t looks = 0;
+  LookPace pace(clock.Now(), ResidentBytes(), options_.look);
   for (;;) {
     const Clock::TimePoint now = clock.Now();
-    if (now >= look) {
-      CutSilent(/*all=*/++looks % 4 == 0);
-      look = now + options_.look_each;
+    if (now >= pace.next_glance()) {
+      const Look look = pace.Next(now, ResidentBytes());
+      if (look != Look::kNone) LookAtConnections(look == Look::kAll);
     }
-    auto wait = std::chrono::ceil<std::chrono::milliseconds>(look - now);
+    auto wait = std::chrono::ceil<std::chrono::milliseconds>(pace.next_glance() - now);
     if (paused) wait = std::min(wait, kPause);
     for (size_t i = 0; i < listeners_.size(); ++i) {
       // poll passes over a negative descriptor.
@@ -213,10 +213,17 @@ void GrpcPort::Cut(const std::string& peer, const char* because) {
   const std::string name = NameOf(peer);
   MutexLock lock(mutex_);
   const auto found = connections_.find(name);
+  if (found == connections_.end()) return;
   // gRPC closes the sockets, and numbers come again.
-  if (found == connections_.end() || PeerOf(found->second.fd) != name) return;
-  shutdown(found->second.fd, SHUT_RDWR);
-  Log(LogLevel::kWarning, "connection cut", {{"because", because}, {"peer", name}});
+  if (PeerOf(found->second.fd) == name) {
+    shutdown(found->second.fd, SHUT_RDWR);
+    Log(LogLevel::kWarning, "connection cut", {{"because", because}, {"peer", name}});
+  }
+  Forget(name);
+}
+
+void GrpcPort::Forget(const std::string& peer) {
+  const auto found = connections_.find(peer);
   peers_.erase(found->second.fd);
   connections_.erase(found);
 }
@@ -228,23 +235,56 @@ std::shared_ptr<CallCounts> GrpcPort::CallsOf(const std::string& peer) {
 }
 
 // Where there are ten thousand connections, to ask the system about all takes 16 ms.
-void GrpcPort::CutSilent(bool all) {
-  std::vector<std::string> silent;
+void GrpcPort::LookAtConnections(bool all) {
+  std::vector<std::pair<std::string, const char*>> to_be_cut;
   {
     const Clock::TimePoint now = Clock::Steady().Now();
     MutexLock lock(mutex_);
+    std::vector<std::string> closed;
     for (auto& [peer, connection] : connections_) {
       if (!all && !connection.busy) continue;
-      const uint64_t received = ReceivedBytes(connection.fd).value_or(0);
-      connection.busy = received > connection.received + kMuch;
-      connection.received = received;
-      if (connection.unclaimed.AreTooMany(received, *connection.calls, now,
-                                          options_.unclaimed)) {
-        silent.push_back(peer);
+      // In this order: a call's bytes are claimed before it ends, and after they came.
+      connection.open_calls = connection.calls->open;
+      const uint64_t claimed = connection.calls->claimed;
+      const std::optional<ConnectionBytes> bytes = BytesOf(connection.fd);
+      if (!bytes.has_value()) {
+        closed.push_back(peer);
+        continue;
       }
+      const uint64_t unclaimed =
+          connection.unclaimed.Look(claimed, *bytes, now, options_.unclaimed);
+      // Who has some megabytes may have had a call for them that has ended.
+      connection.busy =
+          bytes->received > connection.received + kMuch || unclaimed > kMuch;
+      connection.received = bytes->received;
+    }
+    for (const std::string& peer : closed) Forget(peer);
+    to_be_cut = ToBeCut();
+  }
+  for (const auto& [peer, because] : to_be_cut) Cut(peer, because);
+}
+
+std::vector<std::pair<std::string, const char*>> GrpcPort::ToBeCut() {
+  std::vector<std::pair<std::string, const char*>> to_be_cut;
+  std::vector<std::pair<uint64_t, std::string>> others;
+  uint64_t together = 0;
+  for (const auto& [peer, connection] : connections_) {
+    if (connection.unclaimed.AreTooMany(connection.open_calls, options_.unclaimed)) {
+      to_be_cut.emplace_back(peer, "it sends much and calls nothing");
+    } else if (connection.unclaimed.count() > 0) {
+      together += connection.unclaimed.count();
+      others.emplace_back(connection.unclaimed.count(), peer);
     }
   }
-  for (const std::string& peer : silent) Cut(peer, "it sends much and calls nothing");
+  if (together <= options_.unclaimed.together) return to_be_cut;
+  std::sort(others.begin(), others.end(), std::greater<>());
+  for (const auto& [count, peer] : others) {
+    if (together <= options_.unclaimed.together) break;
+    together -= count;
+    to_be_cut.emplace_back(peer,
+                           "it has the most bytes without a call or a whole message");
+  }
+  return to_be_cut;
 }
 
 void GrpcPort::Refused(const char* why) {

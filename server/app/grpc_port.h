@@ -16,10 +16,12 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/app/log_budget.h"
+#include "server/app/look_pace.h"
 #include "server/app/unclaimed_bytes.h"
 #include "server/runtime/mutex.h"
 #include "server/web/file_descriptor.h"
@@ -34,10 +36,9 @@ struct GrpcPortOptions {
   uint64_t reserved_descriptors = 128;
   // What a peer may leave unacknowledged before its connection counts as broken.
   std::chrono::milliseconds peer_timeout{20'000};
-  // What a connection may send of which no call comes, and how often those are looked
-  // at that are new or send much; all are every fourth time.
+  // What connections may send of which no call comes, and when they are looked at.
   UnclaimedBytesOptions unclaimed;
-  std::chrono::milliseconds look_each{250};
+  LookPaceOptions look;
 };
 
 // Not thread-safe, but for Cut and CallsOf.
@@ -65,7 +66,7 @@ class GrpcPort {
   void Cut(const std::string& peer, const char* because);
 
   // Where the connection's calls are to be counted (server/app/call_counting.h); one
-  // that sends without an arrival is cut. Null where the peer is gone.
+  // that sends what they don't claim is cut. Null where the peer is gone.
   std::shared_ptr<CallCounts> CallsOf(const std::string& peer);
 
  private:
@@ -77,12 +78,17 @@ class GrpcPort {
     int fd;
     std::shared_ptr<CallCounts> calls;
     UnclaimedBytes unclaimed;
+    // As at the last look.
+    int64_t open_calls = 0;
     uint64_t received = 0;
     bool busy = true;
   };
 
   void Run();
-  void CutSilent(bool all);
+  void LookAtConnections(bool all);
+  // Of those that are remembered, whose calls never come: the heaviest first.
+  std::vector<std::pair<std::string, const char*>> ToBeCut() EVENPACK_REQUIRES(mutex_);
+  void Forget(const std::string& peer) EVENPACK_REQUIRES(mutex_);
   bool AcceptSome(Listener& listener);
   bool HandOver(FileDescriptor connection);
   void Remember(int fd);
@@ -97,8 +103,7 @@ class GrpcPort {
   LogBudget refusals_;
 
   Mutex mutex_;
-  // What was handed over, by peer: also what is closed since, until its number comes
-  // again.
+  // What was handed over, by peer: also what is closed since, until that is seen.
   std::map<std::string, Connection> connections_ EVENPACK_GUARDED_BY(mutex_);
   std::map<int, std::string> peers_ EVENPACK_GUARDED_BY(mutex_);
 };

@@ -275,7 +275,9 @@ class PackingServer::Rooms {
     absl::StatusOr<std::unique_ptr<GrpcPort>> port = GrpcPort::Open(
         *address,
         {.peer_timeout = milliseconds(Milliseconds(options_.keepalive_timeout_seconds)),
-         .unclaimed = {.each_call = options_.max_message_bytes}});
+         .unclaimed = {.each_call = options_.max_message_bytes,
+                       .together = options_.max_unclaimed_bytes},
+         .look = {}});
     if (!port.ok()) return CannotListen();
     grpc_port_ = *std::move(port);
     grpc_port_->AddTo(builder, security_->credentials());

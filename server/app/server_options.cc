@@ -92,6 +92,10 @@ void AddLimits(CLI::App& app, ServerOptions& options) {
             uint64_t{1} << 40,
             "bytes of gRPC's buffers of all connections; where they run out calls end; "
             "0: no bound");
+  AddNumber(app, "--max-unclaimed-bytes", options.max_unclaimed_bytes, 1 << 20,
+            uint64_t{1} << 40,
+            "bytes of all connections of which no call and no whole message came yet; "
+            "beyond, who has the most is cut");
   AddNumber(app, "--step-cache-bytes", options.step_cache_bytes, 0, uint64_t{1} << 40,
             "bytes of encoded steps kept for subscribers of the same view");
   AddNumber(app, "--max-metric-jobs", options.max_metric_jobs, 0, 1'000'000,

@@ -53,6 +53,8 @@ struct ServerOptions {
   uint64_t max_connection_streams = 32'768;
   // Of gRPC's buffers of all connections; 0: no bound.
   uint64_t max_transport_bytes = 0;
+  // That connections sent and of which no call and no whole message came yet, together.
+  uint64_t max_unclaimed_bytes = 512 << 20;
   // Encoded steps kept for subscribers of the same view.
   uint64_t step_cache_bytes = 16 << 20;
   // Silence after which a client is asked whether it is alive, and for how long.

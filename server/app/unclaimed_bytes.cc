@@ -3,20 +3,36 @@
 #include <algorithm>
 
 namespace evenpack {
+namespace {
 
-bool UnclaimedBytes::AreTooMany(uint64_t received, const CallCounts& calls,
-                                Clock::TimePoint now,
-                                const UnclaimedBytesOptions& options) {
-  if (const uint64_t arrivals = calls.arrivals; arrivals != arrivals_) {
-    arrivals_ = arrivals;
-    received_ = received;
-    since_ = now;
-  }
-  const auto open = static_cast<uint64_t>(std::max<int64_t>(calls.open, 0));
-  const auto seconds = static_cast<uint64_t>(SecondsBetween(since_, now));
-  const uint64_t most =
-      options.at_once + open * options.each_call + seconds * options.each_second;
-  return received > received_ && received - received_ > most;
+// Of what is sent to a peer, so much may come back that says how much more it takes: a
+// frame of 13 bytes, perhaps in a TLS record of its own, for each message.
+constexpr uint64_t kSentForEachByteBack = 32;
+
+uint64_t More(uint64_t before, uint64_t now) { return now - std::min(before, now); }
+
+}  // namespace
+
+uint64_t UnclaimedBytes::Look(uint64_t claimed, const ConnectionBytes& bytes,
+                              Clock::TimePoint now,
+                              const UnclaimedBytesOptions& options) {
+  const uint64_t newly = More(claimed_, claimed);
+  const uint64_t rate = newly > 0 ? options.each_lively_second : options.each_second;
+  const auto forgotten =
+      static_cast<uint64_t>(static_cast<double>(rate) * SecondsBetween(looked_, now));
+  count_ += More(bytes_.received, bytes.received);
+  count_ -= std::min(
+      count_, newly + forgotten + More(bytes_.sent, bytes.sent) / kSentForEachByteBack);
+  looked_ = now;
+  bytes_ = bytes;
+  claimed_ = claimed;
+  return count_;
+}
+
+bool UnclaimedBytes::AreTooMany(int64_t open_calls,
+                                const UnclaimedBytesOptions& options) const {
+  const auto open = static_cast<uint64_t>(std::max<int64_t>(open_calls, 0));
+  return count_ > options.at_once + open * options.each_call;
 }
 
 }  // namespace evenpack

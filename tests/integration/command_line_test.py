@@ -28,7 +28,7 @@ FLAGS = """
     --max-peer-calls --max-peer-ingest-streams --max-peer-step-streams
     --max-peer-group-streams --max-peer-jobs --max-job-ingest-streams
     --max-job-step-streams --max-job-group-streams --max-metadata-bytes
-    --max-connection-streams --max-transport-bytes
+    --max-connection-streams --max-transport-bytes --max-unclaimed-bytes
     --max-metric-jobs --wake-threads --keepalive-seconds --keepalive-timeout-seconds
     --min-ping-seconds --max-connection-age-seconds --connection-age-grace-seconds
     --drain-seconds

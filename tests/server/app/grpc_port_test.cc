@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/server/app/raw_grpc_client.h"
@@ -170,7 +171,7 @@ TEST_F(GrpcPortTest, ConnectionsThatAreResetAreClosedAtOnce) {
 
 TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
   Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 20},
-                      .look_each = std::chrono::milliseconds(10)});
+                      .look = {.each = std::chrono::milliseconds(10)}});
   const RawClient caller(port_->port());
   const RawClient silent(port_->port());
   for (const RawClient* client : {&caller, &silent}) {
@@ -194,6 +195,64 @@ TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
     ASSERT_FALSE(more.empty());
     answer += more;
   }
+}
+
+TEST_F(GrpcPortTest, WhatWasClaimedWhenItsCallEndedIsNotTooMuch) {
+  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 22},
+                      .look = {.each = std::chrono::milliseconds(10)}});
+  const RawClient caller(port_->port());
+  caller.Send(Preface());
+  EXPECT_EQ(caller.Receive(9).size(), 9U);
+  const std::shared_ptr<CallCounts> calls = port_->CallsOf(NameOf(caller));
+  ASSERT_NE(calls, nullptr);
+  calls->open = 1;
+  for (int i = 0; i < 128; ++i) {
+    caller.Send(Frame(kUnknown, 0, std::string(16384, 'x')));
+  }
+  // Looked at and found no longer busy, it is looked at all the same.
+  poll(nullptr, 0, 25);
+  calls->claimed = 1 << 22;
+  calls->open = 0;
+  poll(nullptr, 0, 25);
+  EXPECT_NE(port_->CallsOf(NameOf(caller)), nullptr);
+}
+
+TEST_F(GrpcPortTest, WhoHasTheMostOfWhatIsTooMuchTogetherIsCut) {
+  Start("127.0.0.1", {.unclaimed = {.at_once = 1 << 20, .together = 3 << 19},
+                      .look = {.each = std::chrono::milliseconds(10)}});
+  const RawClient light(port_->port());
+  const RawClient heavy(port_->port());
+  for (const RawClient* client : {&light, &heavy}) {
+    client->Send(Preface());
+    EXPECT_EQ(client->Receive(9).size(), 9U);
+  }
+  // Neither sends more than a connection may.
+  const std::string frame = Frame(kUnknown, 0, std::string(16384, 'x'));
+  for (int i = 0; i < 40; ++i) light.Send(frame);
+  for (int i = 0; i < 60; ++i) heavy.Send(frame);
+  heavy.ReceiveAll();
+  EXPECT_EQ(port_->CallsOf(NameOf(heavy)), nullptr);
+  light.Send(Frame(kPing, 0, "answered"));
+  EXPECT_NE(light.Receive(1), "");
+  EXPECT_NE(port_->CallsOf(NameOf(light)), nullptr);
+}
+
+TEST_F(GrpcPortTest, WhatIsSentBeforeALookIsDueIsSeenByTheMemoryThatItTakes) {
+  Start("127.0.0.1", {.unclaimed = {.at_once = 65536},
+                      .look = {.each = std::chrono::hours(1),
+                               .growth = 1 << 20,
+                               .glance_each = std::chrono::milliseconds(1)}});
+  const RawClient silent(port_->port());
+  silent.Send(Preface());
+  EXPECT_EQ(silent.Receive(9).size(), 9U);
+  silent.Send(Frame(kUnknown, 0, std::string(131072, 'x')));
+  std::vector<std::unique_ptr<std::string>> held;
+  while (port_->CallsOf(NameOf(silent)) != nullptr) {
+    ASSERT_LT(held.size(), 2000U);
+    held.push_back(std::make_unique<std::string>(1 << 20, 'x'));
+    poll(nullptr, 0, 2);
+  }
+  silent.ReceiveAll();
 }
 
 TEST_F(GrpcPortTest, NamesAndWildcardsAreAllTheirAddresses) {

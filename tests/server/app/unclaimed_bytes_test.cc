@@ -15,53 +15,73 @@ using testing::FakeClock;
 
 class UnclaimedBytesTest : public ::testing::Test {
  protected:
-  bool AreTooMany(uint64_t received) {
-    return bytes_.AreTooMany(received, calls_, clock_.Now(), options_);
+  uint64_t Look(uint64_t received, uint64_t sent = 0) {
+    return bytes_.Look(claimed_, {received, sent}, clock_.Now(), options_);
   }
 
   const UnclaimedBytesOptions options_ = {
-      .at_once = 100, .each_call = 1000, .each_second = 10};
+      .at_once = 100, .each_call = 1000, .each_second = 10, .each_lively_second = 50};
   FakeClock clock_;
-  CallCounts calls_;
+  uint64_t claimed_ = 0;
   UnclaimedBytes bytes_{clock_.Now()};
 };
 
 TEST_F(UnclaimedBytesTest, SoManyMayComeAtOnce) {
-  EXPECT_FALSE(AreTooMany(100));
-  EXPECT_TRUE(AreTooMany(101));
-}
-
-TEST_F(UnclaimedBytesTest, MoreMayComeEachSecond) {
-  clock_.Advance(seconds(3) + milliseconds(900));
-  EXPECT_FALSE(AreTooMany(130));
-  EXPECT_TRUE(AreTooMany(131));
+  EXPECT_EQ(Look(100), 100U);
+  EXPECT_FALSE(bytes_.AreTooMany(0, options_));
+  EXPECT_EQ(Look(101), 101U);
+  EXPECT_EQ(bytes_.count(), 101U);
+  EXPECT_TRUE(bytes_.AreTooMany(0, options_));
 }
 
 TEST_F(UnclaimedBytesTest, ACallThatGoesOnMayBeInTheMiddleOfAMessage) {
-  calls_.open = 2;
-  EXPECT_FALSE(AreTooMany(2100));
-  EXPECT_TRUE(AreTooMany(2101));
-  calls_.open = 0;
-  EXPECT_TRUE(AreTooMany(2100));
+  EXPECT_EQ(Look(2101), 2101U);
+  EXPECT_TRUE(bytes_.AreTooMany(2, options_));
+  EXPECT_FALSE(bytes_.AreTooMany(3, options_));
+  // An interceptor may count a call's end before its beginning.
+  EXPECT_TRUE(bytes_.AreTooMany(-1, options_));
 }
 
-TEST_F(UnclaimedBytesTest, AnArrivalClaimsWhatCameBeforeIt) {
-  EXPECT_TRUE(AreTooMany(5000));
-  ++calls_.arrivals;
-  EXPECT_FALSE(AreTooMany(5000));
-  EXPECT_FALSE(AreTooMany(5100));
-  EXPECT_TRUE(AreTooMany(5101));
-  // Time before it counts no more.
+TEST_F(UnclaimedBytesTest, WhatIsClaimedIsNoneAndNoMoreThanThat) {
+  EXPECT_EQ(Look(5000), 5000U);
+  claimed_ = 200;
+  EXPECT_EQ(Look(5000), 4800U);
+  claimed_ = 5000;
+  EXPECT_EQ(Look(5300), 300U);
+  // Claims are not saved up for what comes later.
+  claimed_ = 9000;
+  EXPECT_EQ(Look(5300), 0U);
+  EXPECT_EQ(Look(5400), 100U);
+}
+
+TEST_F(UnclaimedBytesTest, SomeAreForgottenEachSecond) {
+  EXPECT_EQ(Look(1000), 1000U);
+  clock_.Advance(seconds(3) + milliseconds(500));
+  EXPECT_EQ(Look(1000), 965U);
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Look(1000), 955U);
   clock_.Advance(seconds(1000));
-  ++calls_.arrivals;
-  EXPECT_FALSE(AreTooMany(6000));
-  EXPECT_TRUE(AreTooMany(6101));
+  EXPECT_EQ(Look(1000), 0U);
 }
 
-TEST_F(UnclaimedBytesTest, ANumberThatCameAgainIsNotTooMuch) {
-  ++calls_.arrivals;
-  EXPECT_FALSE(AreTooMany(5000));
-  EXPECT_FALSE(AreTooMany(10));
+TEST_F(UnclaimedBytesTest, MoreAreForgottenWhereCallsCome) {
+  EXPECT_EQ(Look(1000), 1000U);
+  clock_.Advance(seconds(2));
+  claimed_ = 1;
+  EXPECT_EQ(Look(1000), 899U);
+}
+
+TEST_F(UnclaimedBytesTest, WhatIsSentBringsWordOfHowMuchMoreIsTaken) {
+  EXPECT_EQ(Look(1000, 3200), 900U);
+  EXPECT_EQ(Look(1000, 3200), 900U);
+  EXPECT_EQ(Look(1000, 6400), 800U);
+}
+
+TEST_F(UnclaimedBytesTest, ANumberThatCameAgainHasNoneOfItsOwn) {
+  claimed_ = 5000;
+  EXPECT_EQ(Look(5000, 10), 0U);
+  EXPECT_EQ(Look(10, 5), 0U);
+  EXPECT_EQ(Look(30, 5), 20U);
 }
 
 }  // namespace

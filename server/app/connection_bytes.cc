@@ -1,4 +1,4 @@
-#include "server/app/received_bytes.h"
+#include "server/app/connection_bytes.h"
 
 // Not beside <netinet/tcp.h>, whose tcp_info is shorter.
 #include <linux/tcp.h>
@@ -9,14 +9,15 @@
 
 namespace evenpack {
 
-std::optional<uint64_t> ReceivedBytes(int fd) {
+std::optional<ConnectionBytes> BytesOf(int fd) {
   tcp_info info{};
   socklen_t size = sizeof(info);
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
   constexpr size_t kEnd =
       offsetof(tcp_info, tcpi_bytes_received) + sizeof(info.tcpi_bytes_received);
+  static_assert(offsetof(tcp_info, tcpi_bytes_acked) < kEnd);
   if (size < kEnd) return std::nullopt;
-  return info.tcpi_bytes_received;
+  return ConnectionBytes{info.tcpi_bytes_received, info.tcpi_bytes_acked};
 }
 
 }  // namespace evenpack

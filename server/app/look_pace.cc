@@ -1,0 +1,36 @@
+#include "server/app/look_pace.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace evenpack {
+
+LookPace::LookPace(Clock::TimePoint now, uint64_t resident_bytes,
+                   const LookPaceOptions& options)
+    : options_(options),
+      next_look_(now + options.each),
+      next_glance_(now + std::min(options.glance_each, options.each)),
+      resident_bytes_(resident_bytes) {}
+
+Look LookPace::Next(Clock::TimePoint now, uint64_t resident_bytes) {
+  if (now < next_glance_) return Look::kNone;
+  next_glance_ = now + std::min(options_.glance_each, options_.each);
+  resident_bytes_ = std::min(resident_bytes_, resident_bytes);
+  const bool has_grown = resident_bytes - resident_bytes_ >= options_.growth;
+  if (!has_grown && now < next_look_) return Look::kNone;
+  next_look_ = now + options_.each;
+  if (!has_grown && ++looks_ % 4 != 0) return Look::kBusy;
+  resident_bytes_ = resident_bytes;
+  return Look::kAll;
+}
+
+uint64_t ResidentBytes() {
+  uint64_t virtual_pages = 0;
+  uint64_t resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> virtual_pages >> resident_pages;
+  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace evenpack

@@ -1,0 +1,76 @@
+#include "server/app/look_pace.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include "tests/testing/fake_clock.h"
+
+namespace evenpack {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::FakeClock;
+
+constexpr uint64_t kResident = 10'000;
+
+class LookPaceTest : public ::testing::Test {
+ protected:
+  Look After(milliseconds time, uint64_t resident_bytes = kResident) {
+    clock_.Advance(time);
+    return pace_.Next(clock_.Now(), resident_bytes);
+  }
+
+  FakeClock clock_;
+  LookPace pace_{
+      clock_.Now(),
+      kResident,
+      {.each = milliseconds(40), .growth = 1000, .glance_each = milliseconds(10)}};
+};
+
+TEST_F(LookPaceTest, EachTimeThoseThatAreBusyAndEveryFourthAll) {
+  EXPECT_EQ(After(milliseconds(39)), Look::kNone);
+  EXPECT_EQ(pace_.next_glance(), clock_.Now() + milliseconds(10));
+  EXPECT_EQ(After(milliseconds(10)), Look::kBusy);
+  EXPECT_EQ(After(milliseconds(40)), Look::kBusy);
+  EXPECT_EQ(After(milliseconds(40)), Look::kBusy);
+  EXPECT_EQ(After(milliseconds(40)), Look::kAll);
+  EXPECT_EQ(After(milliseconds(40)), Look::kBusy);
+}
+
+TEST_F(LookPaceTest, AllAtOnceWhereMemoryHasGrown) {
+  EXPECT_EQ(After(milliseconds(10), kResident + 999), Look::kNone);
+  EXPECT_EQ(After(milliseconds(9), kResident + 1000), Look::kNone);
+  EXPECT_EQ(After(milliseconds(1), kResident + 1000), Look::kAll);
+  // Once.
+  EXPECT_EQ(After(milliseconds(10), kResident + 1999), Look::kNone);
+  EXPECT_EQ(After(milliseconds(10), kResident + 2000), Look::kAll);
+}
+
+TEST_F(LookPaceTest, MemoryThatWasGivenBackMayGrowAgain) {
+  EXPECT_EQ(After(milliseconds(10), kResident - 800), Look::kNone);
+  EXPECT_EQ(After(milliseconds(10), kResident + 199), Look::kNone);
+  EXPECT_EQ(After(milliseconds(10), kResident + 200), Look::kAll);
+}
+
+TEST_F(LookPaceTest, ThereIsNoGlanceFartherOffThanALook) {
+  LookPace pace(clock_.Now(), 0, {.each = milliseconds(5)});
+  EXPECT_EQ(pace.next_glance(), clock_.Now() + milliseconds(5));
+  clock_.Advance(milliseconds(5));
+  EXPECT_EQ(pace.Next(clock_.Now(), 0), Look::kBusy);
+  EXPECT_EQ(pace.next_glance(), clock_.Now() + milliseconds(5));
+}
+
+TEST(ResidentBytesTest, WhatIsWrittenToIsResident) {
+  constexpr size_t kMore = 64 << 20;
+  const uint64_t before = ResidentBytes();
+  EXPECT_GT(before, 1U << 20);
+  std::vector<char> more(kMore);
+  std::memset(more.data(), 1, more.size());
+  EXPECT_GT(ResidentBytes(), before + kMore / 2);
+}
+
+}  // namespace
+}  // namespace evenpack
