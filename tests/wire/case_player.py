@@ -30,6 +30,9 @@ _OPTIONS = [
 _LONG_NUMBER = re.compile(rb"[\x80-\xff]{4}[\x10-\xff]")
 # Calls over one connection.
 _CALLS = 100
+# Bytes of which no call comes that make a server cut the connection. Those of calls
+# that end well are none.
+_UNCLAIMED = 8 << 20
 
 
 class _Started(Protocol):
@@ -46,6 +49,8 @@ class CasePlayer:
         self._target = target
         self._channel: grpc.Channel | None = None
         self._calls = 0
+        # Of the calls over this connection that didn't end well.
+        self._failed_bytes = 0
         # Calls that ended well, by method.
         self.accepted: Counter[str] = Counter()
 
@@ -60,6 +65,7 @@ class CasePlayer:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
+            self._failed_bytes = 0
 
     def _connected(self) -> grpc.Channel:
         if self._calls % _CALLS == 0:
@@ -77,11 +83,15 @@ class CasePlayer:
         return grpc.secure_channel(target.grpc, credentials, options=_OPTIONS)
 
     def _play_call(self, call: Call) -> str | None:
+        channel = self._connected()
+        size = sum(map(len, call.messages))
+        # Until it has ended well.
+        self._failed_bytes += size
         try:
             if call.is_stream:
-                self._stream(call)
+                self._stream(channel, call)
             else:
-                self._unary(call)
+                self._unary(channel, call)
         except grpc.FutureCancelledError:
             return None
         except grpc.RpcError as error:
@@ -89,8 +99,15 @@ class CasePlayer:
             if mine and error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
                 # Perhaps while the answer came, whose details it then has.
                 return None
+            if error.code() == grpc.StatusCode.UNAVAILABLE and self._may_be_cut():
+                self.close()
+                return None
             return complaint(error_of(error))
+        self._failed_bytes -= size
         return self._accept(call)
+
+    def _may_be_cut(self) -> bool:
+        return self._failed_bytes > _UNCLAIMED
 
     def _accept(self, call: Call) -> str | None:
         """A call ended well: every message was one, or it was cancelled before."""
@@ -105,9 +122,9 @@ class CasePlayer:
                 return f"{raw[:200]!r} was taken for a {request.DESCRIPTOR.name}"
         return None
 
-    def _unary(self, call: Call) -> None:
+    def _unary(self, channel: grpc.Channel, call: Call) -> None:
         method: grpc.UnaryUnaryMultiCallable[bytes, bytes]
-        method = self._connected().unary_unary(call.method)
+        method = channel.unary_unary(call.method)
         under_way = method.future(
             call.messages[0],
             timeout=UNARY if call.timeout is None else call.timeout,
@@ -118,9 +135,9 @@ class CasePlayer:
             under_way.cancel()
         under_way.result()
 
-    def _stream(self, call: Call) -> None:
+    def _stream(self, channel: grpc.Channel, call: Call) -> None:
         method: grpc.StreamStreamMultiCallable[bytes, bytes]
-        method = self._connected().stream_stream(call.method)
+        method = channel.stream_stream(call.method)
         over = threading.Event()
         under_way = method(
             _sent(call, over),
