@@ -14,12 +14,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "server/app/connection_bytes.h"
+#include "server/metrics/process_figures.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
 
@@ -143,11 +145,11 @@ void GrpcPort::Run() {
   std::vector<pollfd> polled(listeners_.size() + 1, {wakeup_.get(), POLLIN, 0});
   bool paused = false;
   const Clock& clock = Clock::Steady();
-  LookPace pace(clock.Now(), ResidentBytes(), options_.look);
+  LookPace pace(clock.Now(), ResidentBytes().value_or(0), options_.look);
   for (;;) {
     const Clock::TimePoint now = clock.Now();
     if (now >= pace.next_glance()) {
-      const Look look = pace.Next(now, ResidentBytes());
+      const Look look = pace.Next(now, ResidentBytes().value_or(0));
       if (look != Look::kNone) LookAtConnections(look == Look::kAll);
     }
     auto wait = std::chrono::ceil<std::chrono::milliseconds>(pace.next_glance() - now);
@@ -251,12 +253,11 @@ void GrpcPort::LookAtConnections(bool all) {
         closed.push_back(peer);
         continue;
       }
+      const uint64_t before = connection.unclaimed.received();
       const uint64_t unclaimed =
           connection.unclaimed.Look(claimed, *bytes, now, options_.unclaimed);
       // Who has some megabytes may have had a call for them that has ended.
-      connection.busy =
-          bytes->received > connection.received + kMuch || unclaimed > kMuch;
-      connection.received = bytes->received;
+      connection.busy = bytes->received > before + kMuch || unclaimed > kMuch;
     }
     for (const std::string& peer : closed) Forget(peer);
     to_be_cut = ToBeCut();
@@ -266,7 +267,7 @@ void GrpcPort::LookAtConnections(bool all) {
 
 std::vector<std::pair<std::string, const char*>> GrpcPort::ToBeCut() {
   std::vector<std::pair<std::string, const char*>> to_be_cut;
-  std::vector<std::pair<uint64_t, std::string>> others;
+  std::vector<std::pair<uint64_t, std::string_view>> others;
   uint64_t together = 0;
   for (const auto& [peer, connection] : connections_) {
     if (connection.unclaimed.AreTooMany(connection.open_calls, options_.unclaimed)) {

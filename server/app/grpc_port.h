@@ -80,7 +80,6 @@ class GrpcPort {
     UnclaimedBytes unclaimed;
     // As at the last look.
     int64_t open_calls = 0;
-    uint64_t received = 0;
     bool busy = true;
   };
 

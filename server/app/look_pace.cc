@@ -1,9 +1,6 @@
 #include "server/app/look_pace.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 
 namespace evenpack {
 
@@ -24,13 +21,6 @@ Look LookPace::Next(Clock::TimePoint now, uint64_t resident_bytes) {
   if (!has_grown && ++looks_ % 4 != 0) return Look::kBusy;
   resident_bytes_ = resident_bytes;
   return Look::kAll;
-}
-
-uint64_t ResidentBytes() {
-  uint64_t virtual_pages = 0;
-  uint64_t resident_pages = 0;
-  std::ifstream("/proc/self/statm") >> virtual_pages >> resident_pages;
-  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace evenpack

@@ -40,9 +40,6 @@ class LookPace {
   uint64_t resident_bytes_;
 };
 
-// Of this process; 0 where the system doesn't tell.
-uint64_t ResidentBytes();
-
 }  // namespace evenpack
 
 #endif  // EVENPACK_SERVER_APP_LOOK_PACE_H_

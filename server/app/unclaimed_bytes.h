@@ -48,8 +48,9 @@ class UnclaimedBytes {
   // claimed before it is counted would be claimed for nothing.
   uint64_t Look(uint64_t claimed, const ConnectionBytes& bytes, Clock::TimePoint now,
                 const UnclaimedBytesOptions& options);
-  // As at the last look.
+  // As at the last look; and what the connection had received then.
   uint64_t count() const { return count_; }
+  uint64_t received() const { return bytes_.received; }
   // Whether that is more than a connection may have.
   bool AreTooMany(int64_t open_calls, const UnclaimedBytesOptions& options) const;
 

@@ -16,9 +16,8 @@ namespace {
 
 // Those fields of /proc/self/stat that are wanted, numbered as proc(5) does.
 struct ProcessStat {
-  double start_ticks = 0;     // 22: since the system's boot
-  double virtual_bytes = 0;   // 23
-  double resident_pages = 0;  // 24
+  double start_ticks = 0;    // 22: since the system's boot
+  double virtual_bytes = 0;  // 23
 };
 
 std::optional<ProcessStat> ReadProcessStat() {
@@ -31,7 +30,7 @@ std::optional<ProcessStat> ReadProcessStat() {
   std::string skipped;
   for (int field = 3; field < 22; ++field) fields >> skipped;
   ProcessStat stat;
-  fields >> stat.start_ticks >> stat.virtual_bytes >> stat.resident_pages;
+  fields >> stat.start_ticks >> stat.virtual_bytes;
   if (!fields) return std::nullopt;
   return stat;
 }
@@ -66,12 +65,13 @@ ProcessFigures ReadProcessFigures() {
   ProcessFigures figures;
   if (const std::optional<ProcessStat> stat = ReadProcessStat()) {
     figures.virtual_bytes = stat->virtual_bytes;
-    figures.resident_bytes =
-        stat->resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE));
     if (const std::optional<double> boot_time = ReadBootTime()) {
       figures.start_time_seconds =
           *boot_time + stat->start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
     }
+  }
+  if (const std::optional<uint64_t> resident = ResidentBytes()) {
+    figures.resident_bytes = static_cast<double>(*resident);
   }
   timespec cpu{};
   if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0) {
@@ -84,6 +84,14 @@ ProcessFigures ReadProcessFigures() {
   }
   figures.open_fds = CountOpenFds();
   return figures;
+}
+
+std::optional<uint64_t> ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t virtual_pages = 0;
+  uint64_t resident_pages = 0;
+  if (!(file >> virtual_pages >> resident_pages)) return std::nullopt;
+  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace evenpack

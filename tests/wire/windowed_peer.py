@@ -31,9 +31,9 @@ class WindowedPeer(RawPeer):
         Until all were sent, or the server takes no more. `sent` counts them.
         """
         left = {}
+        begin = h2.message(b"", size=size)
         for _ in range(calls):
             call = self.call(method)
-            begin = h2.message(b"", size=size)
             self.send(h2.data(call, begin))
             self._windows[call] = _FIRST - len(begin)
             left[call] = size - 1

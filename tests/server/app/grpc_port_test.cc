@@ -135,6 +135,12 @@ const std::string& Preface() {
   return *kPreface;
 }
 
+// Until the server's first frame is there: the connection was handed over.
+void Open(const RawClient& client) {
+  client.Send(Preface());
+  EXPECT_EQ(client.Receive(9).size(), 9U);
+}
+
 size_t Descriptors() {
   using Entries = std::filesystem::directory_iterator;
   return static_cast<size_t>(std::distance(Entries("/proc/self/fd"), Entries()));
@@ -174,10 +180,8 @@ TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
                       .look = {.each = std::chrono::milliseconds(10)}});
   const RawClient caller(port_->port());
   const RawClient silent(port_->port());
-  for (const RawClient* client : {&caller, &silent}) {
-    client->Send(Preface());
-    EXPECT_EQ(client->Receive(9).size(), 9U);
-  }
+  Open(caller);
+  Open(silent);
   const std::shared_ptr<CallCounts> calls = port_->CallsOf(NameOf(caller));
   ASSERT_NE(calls, nullptr);
   calls->open = 1;
@@ -201,19 +205,26 @@ TEST_F(GrpcPortTest, WhatWasClaimedWhenItsCallEndedIsNotTooMuch) {
   Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 22},
                       .look = {.each = std::chrono::milliseconds(10)}});
   const RawClient caller(port_->port());
-  caller.Send(Preface());
-  EXPECT_EQ(caller.Receive(9).size(), 9U);
+  Open(caller);
   const std::shared_ptr<CallCounts> calls = port_->CallsOf(NameOf(caller));
   ASSERT_NE(calls, nullptr);
   calls->open = 1;
   for (int i = 0; i < 128; ++i) {
     caller.Send(Frame(kUnknown, 0, std::string(16384, 'x')));
   }
-  // Looked at and found no longer busy, it is looked at all the same.
-  poll(nullptr, 0, 25);
+  // Who is cut was looked at, and the caller with it.
+  const auto await_look = [this] {
+    const RawClient silent(port_->port());
+    Open(silent);
+    for (int i = 0; i < 5; ++i) {
+      silent.Send(Frame(kUnknown, 0, std::string(16384, 'x')));
+    }
+    silent.ReceiveAll();
+  };
+  await_look();
   calls->claimed = 1 << 22;
   calls->open = 0;
-  poll(nullptr, 0, 25);
+  await_look();
   EXPECT_NE(port_->CallsOf(NameOf(caller)), nullptr);
 }
 
@@ -222,10 +233,8 @@ TEST_F(GrpcPortTest, WhoHasTheMostOfWhatIsTooMuchTogetherIsCut) {
                       .look = {.each = std::chrono::milliseconds(10)}});
   const RawClient light(port_->port());
   const RawClient heavy(port_->port());
-  for (const RawClient* client : {&light, &heavy}) {
-    client->Send(Preface());
-    EXPECT_EQ(client->Receive(9).size(), 9U);
-  }
+  Open(light);
+  Open(heavy);
   // Neither sends more than a connection may.
   const std::string frame = Frame(kUnknown, 0, std::string(16384, 'x'));
   for (int i = 0; i < 40; ++i) light.Send(frame);
@@ -243,8 +252,7 @@ TEST_F(GrpcPortTest, WhatIsSentBeforeALookIsDueIsSeenByTheMemoryThatItTakes) {
                                .growth = 1 << 20,
                                .glance_each = std::chrono::milliseconds(1)}});
   const RawClient silent(port_->port());
-  silent.Send(Preface());
-  EXPECT_EQ(silent.Receive(9).size(), 9U);
+  Open(silent);
   silent.Send(Frame(kUnknown, 0, std::string(131072, 'x')));
   std::vector<std::unique_ptr<std::string>> held;
   while (port_->CallsOf(NameOf(silent)) != nullptr) {

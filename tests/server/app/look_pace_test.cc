@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstring>
-#include <vector>
 
 #include "tests/testing/fake_clock.h"
 
@@ -61,15 +59,6 @@ TEST_F(LookPaceTest, ThereIsNoGlanceFartherOffThanALook) {
   clock_.Advance(milliseconds(5));
   EXPECT_EQ(pace.Next(clock_.Now(), 0), Look::kBusy);
   EXPECT_EQ(pace.next_glance(), clock_.Now() + milliseconds(5));
-}
-
-TEST(ResidentBytesTest, WhatIsWrittenToIsResident) {
-  constexpr size_t kMore = 64 << 20;
-  const uint64_t before = ResidentBytes();
-  EXPECT_GT(before, 1U << 20);
-  std::vector<char> more(kMore);
-  std::memset(more.data(), 1, more.size());
-  EXPECT_GT(ResidentBytes(), before + kMore / 2);
 }
 
 }  // namespace

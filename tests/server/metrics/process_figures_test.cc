@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <vector>
 
 namespace evenpack {
@@ -69,6 +70,15 @@ TEST(ProcessFiguresTest, TheLimitOfOpenFilesIsTheProcesss) {
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   EXPECT_EQ(ReadProcessFigures().max_fds, static_cast<double>(limit.rlim_cur));
+}
+
+TEST(ResidentBytesTest, WhatIsWrittenToIsResident) {
+  constexpr size_t kMore = 64 << 20;
+  const uint64_t before = ResidentBytes().value_or(0);
+  EXPECT_GT(before, 1U << 20);
+  std::vector<char> more(kMore);
+  std::memset(more.data(), 1, more.size());
+  EXPECT_GT(ResidentBytes().value_or(0), before + kMore / 2);
 }
 
 }  // namespace
