@@ -32,19 +32,25 @@ grpc::ByteBuffer EncodeStep(const PublishedStep& step, const StepView& view) {
 }
 
 struct StepMessages::Cache {
-  using Key = std::pair<const PublishedStep*, StepView>;
-  struct Entry {
-    // Keeps the key's address from being used again.
-    std::shared_ptr<const PublishedStep> step;
-    grpc::ByteBuffer bytes;
+  struct Key {
+    // Weak, since jobs let go of steps, and are removed, long before the cache is full;
+    // and still not taken for another that is made at the same address.
+    std::weak_ptr<const PublishedStep> step;
+    StepView view;
+
+    friend bool operator<(const Key& a, const Key& b) {
+      if (a.step.owner_before(b.step)) return true;
+      return !b.step.owner_before(a.step) && a.view < b.view;
+    }
   };
+  using Entries = std::map<Key, grpc::ByteBuffer>;
 
   explicit Cache(size_t limit) : capacity(limit) {}
 
   const size_t capacity;
   Mutex mutex;
-  std::map<Key, Entry> entries EVENPACK_GUARDED_BY(mutex);
-  std::deque<Key> oldest_first EVENPACK_GUARDED_BY(mutex);
+  Entries entries EVENPACK_GUARDED_BY(mutex);
+  std::deque<Entries::iterator> oldest_first EVENPACK_GUARDED_BY(mutex);
   size_t held EVENPACK_GUARDED_BY(mutex) = 0;
 };
 
@@ -55,23 +61,24 @@ StepMessages::~StepMessages() = default;
 
 grpc::ByteBuffer StepMessages::Get(const std::shared_ptr<const PublishedStep>& step,
                                    const StepView& view) {
-  const Cache::Key key = {step.get(), view};
+  Cache& cache = *cache_;
+  Cache::Key key = {step, view};
   {
-    MutexLock lock(cache_->mutex);
-    const auto found = cache_->entries.find(key);
-    if (found != cache_->entries.end()) return found->second.bytes;
+    MutexLock lock(cache.mutex);
+    const auto found = cache.entries.find(key);
+    if (found != cache.entries.end()) return found->second;
   }
   grpc::ByteBuffer bytes = EncodeStep(*step, view);
-  Cache& cache = *cache_;
   MutexLock lock(cache.mutex);
-  if (!cache.entries.emplace(key, Cache::Entry{step, bytes}).second) return bytes;
-  cache.oldest_first.push_back(key);
-  cache.held += bytes.Length();
+  const auto [entry, is_new] = cache.entries.emplace(std::move(key), bytes);
+  if (!is_new) return bytes;
+  cache.oldest_first.push_back(entry);
+  cache.held += bytes.Length() + kBytesBeside;
   while (cache.held > cache.capacity) {
-    const auto oldest = cache.entries.find(cache.oldest_first.front());
-    cache.held -= oldest->second.bytes.Length();
-    cache.entries.erase(oldest);
+    const auto oldest = cache.oldest_first.front();
     cache.oldest_first.pop_front();
+    cache.held -= oldest->second.Length() + kBytesBeside;
+    cache.entries.erase(oldest);
   }
   return bytes;
 }

@@ -17,9 +17,14 @@ namespace evenpack {
 
 grpc::ByteBuffer EncodeStep(const PublishedStep& step, const StepView& view);
 
-// Encodes once for all who get the same view. Thread-safe. Buffers share their bytes.
+// Encodes once for all who get the same view. Keeps no step from being freed.
+// Thread-safe. Buffers share their bytes.
 class StepMessages {
  public:
+  // What a message counts for beside its own bytes: its buffer, its place, and the
+  // memory of the step itself, which goes with the last message of it.
+  static constexpr size_t kBytesBeside = sizeof(PublishedStep) + 512;
+
   // `capacity`: bytes that are kept for the next who asks.
   explicit StepMessages(size_t capacity);
   ~StepMessages();

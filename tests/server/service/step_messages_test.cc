@@ -68,7 +68,7 @@ TEST(StepMessagesTest, TheOldestGoWhereTheCapacityIsReached) {
   const StepPointer a = MakeStep(1);
   const StepPointer b = MakeStep(2);
   const StepPointer c = MakeStep(3);
-  const size_t size = StepMessages(0).Get(a, {}).Length();
+  const size_t size = StepMessages(0).Get(a, {}).Length() + StepMessages::kBytesBeside;
   StepMessages messages(2 * size);
   const grpc::ByteBuffer of_a = messages.Get(a, {});
   const grpc::ByteBuffer of_b = messages.Get(b, {});
@@ -79,20 +79,29 @@ TEST(StepMessagesTest, TheOldestGoWhereTheCapacityIsReached) {
   EXPECT_NE(PlaceOf(messages.Get(a, {})), PlaceOf(of_a)) << "made anew";
 }
 
-TEST(StepMessagesTest, AStepIsHeldAsLongAsItsBytesAre) {
+TEST(StepMessagesTest, AStepIsFreedAlthoughItsBytesAreKept) {
+  StepMessages messages(1 << 20);
   StepPointer step = MakeStep(0);
   const std::weak_ptr<const PublishedStep> weak = step;
-  StepMessages keeping(1 << 20);
-  const grpc::ByteBuffer kept = keeping.Get(step, {});
-  StepMessages none(0);
-  const grpc::ByteBuffer bytes = none.Get(step, {});
-  EXPECT_EQ(step.use_count(), 2);
+  const std::weak_ptr<const JobSpec> spec = step->spec;
+  messages.Get(step, {});
   step.reset();
-  EXPECT_FALSE(weak.expired());
+  EXPECT_TRUE(weak.expired());
+  EXPECT_TRUE(spec.expired());
+}
+
+TEST(StepMessagesTest, AStepThatCameAfterOneThatWasFreedGetsItsOwnBytes) {
+  StepMessages messages(1 << 20);
+  for (uint64_t i = 0; i < 50; ++i) {
+    const grpc::Slice slice = SliceOf(messages.Get(MakeStep(i), {}));
+    v1::StreamStepsResponse response;
+    ASSERT_TRUE(response.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+    EXPECT_EQ(response.step().index(), i);
+  }
 }
 
 TEST(StepMessagesTest, ThreadsMayAskAtOnce) {
-  StepMessages messages(2000);
+  StepMessages messages(5000);
   std::vector<StepPointer> steps;
   for (uint64_t i = 0; i < 8; ++i) steps.push_back(MakeStep(i));
   std::atomic<int> wrong = 0;
