@@ -39,6 +39,8 @@ class Follower {
   absl::Status Received(uint64_t step) { return job_->Received(*subscription(), step); }
 
   int wakes() const { return bell_->wakes(); }
+  // One that finds a step before it is woken for it is not woken for it.
+  void WaitUntilWoken(int wakes) { bell_->WaitUntil(wakes); }
 
  private:
   // Counts how often it is woken.

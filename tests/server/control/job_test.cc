@@ -82,6 +82,7 @@ TEST_F(JobTest, StepsAreSeenOnceTheirCommitHasReturned) {
 
   room_.store().Release();
   EXPECT_THAT(done.Get(), IsOk());
+  follower.WaitUntilWoken(1);
   EXPECT_EQ(follower.TakeStep(), job_->FindStep(0).value());
   EXPECT_EQ(follower.wakes(), 1);
 }
