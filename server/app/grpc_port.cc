@@ -29,9 +29,10 @@ namespace evenpack {
 namespace {
 
 // Connections of a listener that are taken before the others have their turn.
-constexpr int kAtOnce = 64;
-// After the system had no descriptor.
-constexpr std::chrono::milliseconds kPause{100};
+constexpr int kAtOnce = 16;
+// Between two tries where the system had no descriptor, and where the gate was shut.
+constexpr std::chrono::milliseconds kWithoutDescriptors{100};
+constexpr std::chrono::milliseconds kWhileShut{5};
 constexpr std::chrono::seconds kBetweenLines{10};
 // Bytes of a connection between two looks, or unclaimed.
 constexpr uint64_t kMuch = 1 << 20;
@@ -108,16 +109,21 @@ absl::StatusOr<std::unique_ptr<GrpcPort>> GrpcPort::Open(
   if (!listeners.ok()) return listeners.status();
   FileDescriptor wakeup(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wakeup.valid()) return absl::ErrnoToStatus(errno, "listen: eventfd");
-  return std::unique_ptr<GrpcPort>(
-      new GrpcPort(*std::move(listeners), std::move(wakeup), options));
+  absl::StatusOr<DepartedPeers> departed = DepartedPeers::Create();
+  if (!departed.ok()) return departed.status();
+  return std::unique_ptr<GrpcPort>(new GrpcPort(
+      *std::move(listeners), std::move(wakeup), *std::move(departed), options));
 }
 
 GrpcPort::GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
-                   const GrpcPortOptions& options)
+                   DepartedPeers departed, const GrpcPortOptions& options)
     : options_(options),
       listeners_(std::move(listeners)),
       wakeup_(std::move(wakeup)),
-      refusals_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}) {}
+      gate_(options.gate),
+      departed_(std::move(departed)),
+      refusals_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}),
+      waits_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}) {}
 
 GrpcPort::~GrpcPort() { Stop(); }
 
@@ -143,34 +149,46 @@ void GrpcPort::Stop() {
 
 void GrpcPort::Run() {
   std::vector<pollfd> polled(listeners_.size() + 1, {wakeup_.get(), POLLIN, 0});
-  bool paused = false;
   const Clock& clock = Clock::Steady();
   LookPace pace(clock.Now(), ResidentBytes().value_or(0), options_.look);
+  // None are accepted until then.
+  Clock::TimePoint paused_until = clock.Now();
   for (;;) {
     const Clock::TimePoint now = clock.Now();
     if (now >= pace.next_glance()) {
       const Look look = pace.Next(now, ResidentBytes().value_or(0));
       if (look != Look::kNone) LookAtConnections(look == Look::kAll);
     }
-    auto wait = std::chrono::ceil<std::chrono::milliseconds>(pace.next_glance() - now);
-    if (paused) wait = std::min(wait, kPause);
+    const bool paused = now < paused_until;
+    Clock::TimePoint next = pace.next_glance();
+    if (paused) next = std::min(next, paused_until);
     for (size_t i = 0; i < listeners_.size(); ++i) {
       // poll passes over a negative descriptor.
       polled[i + 1] = {paused ? -1 : listeners_[i].fd(), POLLIN, 0};
     }
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - now);
     if (poll(polled.data(), polled.size(), static_cast<int>(wait.count())) < 0) {
       continue;
     }
     if (polled[0].revents != 0) return;
-    paused = false;
     for (size_t i = 0; i < listeners_.size(); ++i) {
-      if (polled[i + 1].revents != 0 && !AcceptSome(listeners_[i])) paused = true;
+      if (polled[i + 1].revents == 0) continue;
+      const auto pause = AcceptSome(listeners_[i]);
+      paused_until = std::max(paused_until, clock.Now() + pause);
     }
   }
 }
 
-// False where the system had no descriptor.
-bool GrpcPort::AcceptSome(Listener& listener) {
+std::chrono::milliseconds GrpcPort::AcceptSome(Listener& listener) {
+  const int64_t held = departed_.Held();
+  if (!gate_.IsOpen(Clock::Steady().Now(), held)) {
+    if (waits_.Take("").has_value()) {
+      Log(LogLevel::kWarning, "connections wait",
+          {{"because", "peers left faster than their calls are taken down"},
+           {"calls", std::to_string(held)}});
+    }
+    return kWhileShut;
+  }
   for (int i = 0; i < kAtOnce; ++i) {
     FileDescriptor connection = listener.Accept();
     if (connection.valid()) {
@@ -178,17 +196,19 @@ bool GrpcPort::AcceptSome(Listener& listener) {
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return {};
     Refused("no descriptor is left");
-    return false;
+    return kWithoutDescriptors;
   }
-  return true;
+  return {};
 }
 
 bool GrpcPort::HandOver(FileDescriptor connection) {
   if (connection.get() >= FirstReserved(options_.reserved_descriptors)) return false;
+  // It waited for longer than its peer did.
+  if (HasLeft(connection.get())) return true;
   SetOptions(connection.get(), options_.peer_timeout);
-  Remember(connection.get());
+  departed_.Watch(connection.get(), Remember(connection.get()));
   Acceptor::NewConnectionParameters parameters;
   const int fd = parameters.fd = connection.Release();
   acceptor_->HandleNewConnection(&parameters);
@@ -196,8 +216,9 @@ bool GrpcPort::HandOver(FileDescriptor connection) {
   return true;
 }
 
-void GrpcPort::Remember(int fd) {
+std::shared_ptr<CallCounts> GrpcPort::Remember(int fd) {
   const std::string peer = PeerOf(fd);
+  auto calls = std::make_shared<CallCounts>();
   MutexLock lock(mutex_);
   std::string& held = peers_[fd];
   const auto before = connections_.find(held);
@@ -206,9 +227,9 @@ void GrpcPort::Remember(int fd) {
     connections_.erase(before);
   }
   held = peer;
-  connections_.insert_or_assign(peer,
-                                Connection{fd, std::make_shared<CallCounts>(),
-                                           UnclaimedBytes(Clock::Steady().Now())});
+  connections_.insert_or_assign(
+      peer, Connection{fd, calls, UnclaimedBytes(Clock::Steady().Now())});
+  return calls;
 }
 
 void GrpcPort::Cut(const std::string& peer, const char* because) {

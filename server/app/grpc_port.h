@@ -3,7 +3,8 @@
 // gRPC 1.51 stops listening for good when it is once refused a descriptor
 // (CVE-2023-4785). Here a connection that takes one of the last is closed at once: what
 // is served goes on, the HTTP port and the store have those that are left, and clients
-// that try again get in when others have gone (docs/adr/0060).
+// that try again get in when others have gone (docs/adr/0060). While many calls of
+// peers that have left are to be taken down, connections wait (docs/adr/0067).
 #ifndef EVENPACK_SERVER_APP_GRPC_PORT_H_
 #define EVENPACK_SERVER_APP_GRPC_PORT_H_
 
@@ -20,6 +21,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/app/accept_gate.h"
+#include "server/app/departed_peers.h"
 #include "server/app/log_budget.h"
 #include "server/app/look_pace.h"
 #include "server/app/unclaimed_bytes.h"
@@ -37,8 +40,9 @@ struct GrpcPortOptions {
   // What a peer may leave unacknowledged before its connection counts as broken.
   std::chrono::milliseconds peer_timeout{20'000};
   // What connections may send of which no call comes, and when they are looked at.
-  UnclaimedBytesOptions unclaimed;
-  LookPaceOptions look;
+  UnclaimedBytesOptions unclaimed = {};
+  LookPaceOptions look = {};
+  AcceptGateOptions gate = {};
 };
 
 // Not thread-safe, but for Cut and CallsOf.
@@ -73,7 +77,7 @@ class GrpcPort {
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
   GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
-           const GrpcPortOptions& options);
+           DepartedPeers departed, const GrpcPortOptions& options);
   struct Connection {
     int fd;
     std::shared_ptr<CallCounts> calls;
@@ -88,9 +92,10 @@ class GrpcPort {
   // Of those that are remembered, whose calls never come: the heaviest first.
   std::vector<std::pair<std::string, const char*>> ToBeCut() EVENPACK_REQUIRES(mutex_);
   void Forget(const std::string& peer) EVENPACK_REQUIRES(mutex_);
-  bool AcceptSome(Listener& listener);
+  // How long none is to be accepted then.
+  std::chrono::milliseconds AcceptSome(Listener& listener);
   bool HandOver(FileDescriptor connection);
-  void Remember(int fd);
+  std::shared_ptr<CallCounts> Remember(int fd);
   void Refused(const char* why);
 
   const GrpcPortOptions options_;
@@ -98,8 +103,12 @@ class GrpcPort {
   const FileDescriptor wakeup_;
   std::unique_ptr<Acceptor> acceptor_;
   std::thread thread_;
-  // Of lines about connections that are refused.
+  // Both are used by the thread alone.
+  AcceptGate gate_;
+  DepartedPeers departed_;
+  // Of lines about connections that are refused, and that wait.
   LogBudget refusals_;
+  LogBudget waits_;
 
   Mutex mutex_;
   // What was handed over, by peer: also what is closed since, until that is seen.

@@ -276,8 +276,7 @@ class PackingServer::Rooms {
         *address,
         {.peer_timeout = milliseconds(Milliseconds(options_.keepalive_timeout_seconds)),
          .unclaimed = {.each_call = options_.max_message_bytes,
-                       .together = options_.max_unclaimed_bytes},
-         .look = {}});
+                       .together = options_.max_unclaimed_bytes}});
     if (!port.ok()) return CannotListen();
     grpc_port_ = *std::move(port);
     grpc_port_->AddTo(builder, security_->credentials());

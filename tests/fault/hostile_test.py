@@ -13,6 +13,7 @@ import tempfile
 import threading
 import unittest
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -62,6 +63,16 @@ FLOODS: dict[str, tuple[bytes, bytes]] = {
 }
 
 
+def calls_of(method: str, message: Message, count: int) -> bytes:
+    """Calls of one connection that stay open, each with its message."""
+    fields = h2.call_fields(f"{SERVICE}/{method}")
+    raw = h2.message(message.SerializeToString())
+    return b"".join(
+        h2.headers(stream, fields) + h2.data(stream, raw)
+        for stream in range(1, 2 * count, 2)
+    )
+
+
 def resets_of(method: str, message: Message) -> Callable[[int], bytes]:
     """Calls that are opened and reset at once, a hundred from a stream's number on."""
     fields = h2.call_fields(f"{SERVICE}/{method}")
@@ -102,6 +113,10 @@ class HostileTest(unittest.TestCase):
         """The other job goes on."""
         for _ in range(steps):
             self.guard.step()
+
+    def await_cut(self, because: str, said: int = 0) -> None:
+        """Until the log says so, after so much of it; a peer sees it before."""
+        wait_until(lambda: because in self.server.stderr()[said:], f"a cut: {because}")
 
     def check_memory(self, megabytes: int = MOST_MEGABYTES) -> None:
         grown = figures_of(self.server.pid).resident_bytes - self.before.resident_bytes
@@ -220,10 +235,7 @@ class HostileTest(unittest.TestCase):
     def test_who_sends_much_and_calls_nothing_is_cut(self) -> None:
         self.serve()
         with self.attacked(flood_of(*FLOODS["continuations"])):
-            wait_until(
-                lambda: "it sends much and calls nothing" in self.server.stderr(),
-                "a connection that is cut",
-            )
+            self.await_cut("it sends much and calls nothing")
         self.check_memory()
         self.check_calm()
 
@@ -240,7 +252,7 @@ class HostileTest(unittest.TestCase):
                 thread.start()
                 self.check_guard()
                 thread.join()
-                self.assertIn(because, self.server.stderr(), peer.sent)
+                self.await_cut(because)
                 self.assertLess(peer.sent, MOST_MEGABYTES * MEGABYTE)
                 self.check_memory()
         self.check_calm()
@@ -261,14 +273,38 @@ class HostileTest(unittest.TestCase):
             ) -> Iterator[bytes]:
                 return (reset(first) for first in range(1, 1 << 30, 200))
 
+            said = len(self.server.stderr())
             with self.subTest(method), self.attacked(attack):
                 self.check_guard()
                 # On a busy machine it takes a while to be as fast.
-                wait_until(
-                    lambda: "it cancels calls faster" in self.server.stderr(),
-                    "a connection that is cut",
-                )
+                self.await_cut("it cancels calls faster", said)
         self.check_memory(MOST_OF_RESETS)
+        self.check_calm()
+
+    def test_who_drops_calls_as_fast_as_it_opens_them_is_held_back(self) -> None:
+        self.serve()
+        opened = local_client.subscribing("guard", subscriber="x")
+        calls = calls_of("StreamSteps", opened, 150)
+
+        def drop(*, answered: bool) -> None:
+            for _ in range(500):
+                with RawPeer(self.address) as peer:
+                    peer.send(calls)
+                    # Else most have left before they are accepted.
+                    if answered:
+                        peer.await_bytes()
+                    peer.reset()
+
+        for answered in (False, True):
+            with self.subTest(answered=answered), ThreadPoolExecutor(4) as pool:
+                drops = [pool.submit(drop, answered=answered) for _ in range(4)]
+                while not all(each.done() for each in drops):
+                    self.check_guard(1)
+                    self.check_memory()
+                    descriptors = figures_of(self.server.pid).descriptors
+                    self.assertLess(descriptors, self.before.descriptors + 100)
+                for each in drops:
+                    each.result()
         self.check_calm()
 
     def test_who_trickles_is_cut_and_others_are_served(self) -> None:

@@ -1,6 +1,7 @@
 #include "server/app/grpc_port.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <gtest/gtest.h>
@@ -13,9 +14,12 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/app/call_counting.h"
+#include "server/runtime/mutex.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/web/raw_client.h"
 #include "tests/testing/status_matchers.h"
@@ -50,13 +54,20 @@ std::string NameOf(const RawClient& client) {
 
 class GrpcPortTest : public ::testing::Test {
  protected:
-  void Start(const std::string& host, const GrpcPortOptions& options = {}) {
+  void Start(const std::string& host, const GrpcPortOptions& options = {},
+             grpc::CallbackGenericService* calls = nullptr) {
     grpc::EnableDefaultHealthCheckService(true);
     auto port = GrpcPort::Open({host, 0}, options);
     ASSERT_THAT(port, IsOk());
     port_ = *std::move(port);
     grpc::ServerBuilder builder;
     port_->AddTo(builder, grpc::InsecureServerCredentials());
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(
+        CountCalls([this](const std::string& peer) { return port_->CallsOf(peer); }));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
+    if (calls != nullptr) builder.RegisterCallbackGenericService(calls);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     port_->Start();
@@ -261,6 +272,112 @@ TEST_F(GrpcPortTest, WhatIsSentBeforeALookIsDueIsSeenByTheMemoryThatItTakes) {
     poll(nullptr, 0, 2);
   }
   silent.ReceiveAll();
+}
+
+// Has every call go on until it is told.
+class HeldCalls final : public grpc::CallbackGenericService {
+ public:
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* /*context*/) override {
+    auto* const call = std::make_unique<Call>().release();
+    MutexLock lock(mutex_);
+    calls_.push_back(call);
+    return call;
+  }
+
+  size_t begun() {
+    MutexLock lock(mutex_);
+    return calls_.size();
+  }
+  void EndOne() {
+    MutexLock lock(mutex_);
+    calls_.back()->Finish(grpc::Status::OK);
+    calls_.pop_back();
+  }
+
+ private:
+  class Call final : public grpc::ServerGenericBidiReactor {
+   public:
+    void OnDone() override { delete this; }
+  };
+
+  Mutex mutex_;
+  std::vector<Call*> calls_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+// Calls of streams 1 and 3.
+std::string TwoCalls() {
+  const std::string fields = "\x83\x86\x04\x05/held\x01\x01x\x5f\x10" +
+                             std::string("application/grpc") +
+                             std::string("\0\x02te\x08trailers", 13);
+  std::string calls = Frame(kHeaders, 1, fields) + Frame(kHeaders, 3, fields);
+  // That these are all fields.
+  calls[4] = calls[calls.size() / 2 + 4] = 4;
+  return calls;
+}
+
+class GrpcPortGateTest : public GrpcPortTest {
+ protected:
+  void TearDown() override {
+    while (calls_.begun() > 0) calls_.EndOne();
+    GrpcPortTest::TearDown();
+  }
+
+  void StartWith(const AcceptGateOptions& gate) {
+    Start("127.0.0.1", {.gate = gate}, &calls_);
+  }
+
+  // Once two calls have begun, their peer leaves.
+  void CallAndLeave() {
+    RawClient leaving(port_->port());
+    Open(leaving);
+    leaving.Send(TwoCalls());
+    while (calls_.begun() < 2) poll(nullptr, 0, 1);
+    leaving.Reset();
+  }
+
+  // A client that is not accepted.
+  RawClient Waiting() {
+    std::deque<RawClient> others;
+    // Others may come in the round in which the one that left was accepted.
+    while (others.size() < 64) {
+      RawClient client(port_->port());
+      client.Send(Preface());
+      if (!client.HasMore(std::chrono::milliseconds(100))) return client;
+      others.push_back(std::move(client));
+    }
+    ADD_FAILURE() << "all are accepted";
+    return RawClient(port_->port());
+  }
+
+  HeldCalls calls_;
+};
+
+TEST_F(GrpcPortGateTest, OthersWaitWhileMoreIsTakenDownThanMayBe) {
+  StartWith({.most_held = 2, .patience = std::chrono::hours(1)});
+  CallAndLeave();
+  const RawClient waiting = Waiting();
+  calls_.EndOne();
+  EXPECT_EQ(waiting.Receive(9).size(), 9U);
+}
+
+TEST_F(GrpcPortGateTest, WhoLeavesWhileItWaitsIsNeverHandedOver) {
+  StartWith({.most_held = 2, .patience = std::chrono::hours(1)});
+  CallAndLeave();
+  RawClient impatient = Waiting();
+  const std::string name = NameOf(impatient);
+  impatient.Reset();
+  const RawClient waiting(port_->port());
+  waiting.Send(Preface());
+  calls_.EndOne();
+  EXPECT_EQ(waiting.Receive(9).size(), 9U);
+  EXPECT_EQ(port_->CallsOf(name), nullptr);
+}
+
+TEST_F(GrpcPortGateTest, CallsThatAreNotTakenDownHoldNobodyForLong) {
+  StartWith({.most_held = 0, .patience = std::chrono::milliseconds(1)});
+  CallAndLeave();
+  EXPECT_EQ(Ask(), grpc::StatusCode::OK);
 }
 
 TEST_F(GrpcPortTest, NamesAndWildcardsAreAllTheirAddresses) {

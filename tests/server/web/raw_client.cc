@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace evenpack::testing {
@@ -39,6 +40,11 @@ std::string RawClient::Receive(size_t most) const {
   return bytes;
 }
 
+bool RawClient::HasMore(std::chrono::milliseconds time) const {
+  pollfd polled{socket_.get(), POLLIN, 0};
+  return poll(&polled, 1, static_cast<int>(time.count())) > 0;
+}
+
 std::string RawClient::ReceiveAll() const {
   std::string all;
   for (;;) {
@@ -48,10 +54,12 @@ std::string RawClient::ReceiveAll() const {
   }
 }
 
+void RawClient::Close() { socket_ = FileDescriptor(); }
+
 void RawClient::Reset() {
   const linger at_once{1, 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-  socket_ = FileDescriptor();
+  Close();
 }
 
 std::string RawGet(uint16_t port, std::string_view path) {

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_TESTS_SERVER_WEB_RAW_CLIENT_H_
 #define EVENPACK_TESTS_SERVER_WEB_RAW_CLIENT_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,8 +23,11 @@ class RawClient {
   void Send(std::string_view bytes) const;
   // At least one byte, at most `most`; none once the server has closed or reset.
   std::string Receive(size_t most) const;
+  // Whether that returns within `time`.
+  bool HasMore(std::chrono::milliseconds time) const;
   // All until then.
   std::string ReceiveAll() const;
+  void Close();
   // Ends the connection at once, as a killed process whose answers nobody has read.
   void Reset();
 
