@@ -200,10 +200,12 @@ TEST_F(NcclGroupTest, AStallOfAnyRankHasTheGroupFormAnew) {
   for (uint32_t stalled = 0; stalled < kRanks; ++stalled) {
     fakeNcclStall(static_cast<int>(stalled), true);
     std::thread unstall([&, aborts = fakeNcclAborts()] {
-      {
-        const PassingTime time(clock_);
-        while (fakeNcclAborts() == aborts) std::this_thread::yield();
+      while (fakeNcclAborts() == aborts) {
+        clock_.Advance(std::chrono::seconds(1));
+        std::this_thread::yield();
       }
+      // Whoever has not given up yet would end the exchange, and not do it again.
+      while (fakeNcclAborts() < aborts + kRanks) std::this_thread::yield();
       fakeNcclStall(static_cast<int>(stalled), false);
     });
     const uint64_t next = ExchangeNumbers();
