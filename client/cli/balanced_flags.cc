@@ -31,7 +31,8 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
        "each step, give or take a share X of that (no bound)"},
       {"--delay-price", kValue, "P",
        "balanced: share of a step's time that it is worth to have all its documents a "
-       "global batch earlier (0.04)"},
+       "global batch earlier, where they wait for one on average; less with the square "
+       "of what they wait (0.1)"},
       {"--attention-error", kValue, "E",
        "balanced: share by which attention may cost more or less than modelled (0.25)"},
       {"--release", kValue, "workload|class|level",

@@ -13,6 +13,7 @@
 #include "client/cli/job_flags.h"
 #include "server/core/engine/admission_rule.h"
 #include "server/core/engine/apply.h"
+#include "server/core/engine/balanced_release.h"
 #include "server/core/engine/decide.h"
 #include "server/core/engine/job_state.h"
 #include "server/core/outlier/length_classes.h"
@@ -176,7 +177,7 @@ class PackRun {
     if (policy.kind != PolicyKind::kBalanced) return policy.queue_thresholds;
     return ChooseClasses(state_.position.sketch,
                          {state_.spec.micro_batches, state_.spec.window,
-                          policy.balanced.delay_price_ppm},
+                          DelayPriceOf(state_.spec, state_.position.mean_delay)},
                          state_.spec.workload);
   }
 

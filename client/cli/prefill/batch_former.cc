@@ -17,6 +17,8 @@ namespace {
 
 // Of a nanosecond.
 constexpr int64_t kMillionthsPerPs = 1000;
+// What a batch's time is worth to have its prompts a batch earlier, in millionths.
+constexpr int64_t kDelayPricePpm = 40'000;
 
 }  // namespace
 
@@ -160,7 +162,6 @@ std::vector<Document> BatchFormer::OldestOfABatch(
 }
 
 ReleaseTerms BatchFormer::TermsOf(std::span<const Document> documents) const {
-  const BalancedSpec options;
   uint64_t tokens = 0;
   absl::int128 work_ns = 0;
   for (const Document& document : documents) {
@@ -173,11 +174,10 @@ ReleaseTerms BatchFormer::TermsOf(std::span<const Document> documents) const {
   terms.capacity = {.tokens = limits_.max_length};
   terms.most_tokens = tokens;
   terms.least_tokens = tokens - tokens / 2;
-  const absl::int128 price_ps =
-      work_ns * options.delay_price_ppm / kMillionthsPerPs / tokens;
+  const absl::int128 price_ps = work_ns * kDelayPricePpm / kMillionthsPerPs / tokens;
   terms.price = {static_cast<int64_t>(price_ps), batches_};
   terms.placed_one_by_one = 16 * terms.micro_batches + 64;
-  terms.attention_error_64ths = options.attention_error_64ths;
+  terms.attention_error_64ths = BalancedSpec().attention_error_64ths;
   return terms;
 }
 

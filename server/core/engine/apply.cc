@@ -103,6 +103,7 @@ void ApplyDecided(StepDecided event, JobState& state) {
     state.waiting.planned = std::move(event.planned);
     position.merge = std::move(event.merge);
     position.sketch = std::move(event.sketch);
+    position.mean_delay = event.mean_delay;
   }
   position.batches_admitted = event.batches_admitted;
   position.digest = event.step.digest;

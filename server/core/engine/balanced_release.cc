@@ -8,11 +8,13 @@
 
 #include "absl/numeric/int128.h"
 #include "server/core/balance/step_balance.h"
+#include "server/core/engine/attention_lean.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/engine/placed_one_by_one.h"
 #include "server/core/engine/reserve.h"
 #include "server/core/engine/waiting.h"
 #include "server/core/outlier/length_classes.h"
+#include "server/core/outlier/mean_delay.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/packing/release_by_workload.h"
 
@@ -81,10 +83,13 @@ TokenBounds BoundsOf(const JobSpec& spec, const Capacity& capacity,
   return bounds;
 }
 
-int64_t DelayPricePs(const JobSpec& spec, const LengthSketch& sketch) {
-  const absl::int128 price = absl::int128(TokenPs(sketch, spec.workload)) *
-                             spec.policy.balanced.delay_price_ppm / kMillion;
-  return static_cast<int64_t>(price);
+DelayPrice PriceOf(const JobSpec& spec, const LengthSketch& sketch,
+                   const BalancedPool& pool) {
+  const absl::int128 token_ps =
+      absl::int128(TokenPs(sketch, spec.workload)) * pool.delay_price_ppm / kMillion;
+  return {static_cast<int64_t>(token_ps),
+          pool.batches_admitted == 0 ? 0 : pool.batches_admitted - 1,
+          pool.delay_price_ppm};
 }
 
 // Tokens that long documents have of a batch of the stream.
@@ -180,20 +185,21 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   if (pool.kind == StepKind::kFullBatch) {
     terms.most_tokens = MostBesideReserve(spec, sketch, pool.others, terms, result);
   }
-  Release release = ReleaseByWorkload(result.due, pool.others, terms, spec.workload);
+  const LeaningWorkload workload(spec.workload, ReleaseLean(spec));
+  Release release = ReleaseByWorkload(result.due, pool.others, terms, workload);
   if (result.due.empty() && release.goes.empty()) {
     // All are long, and the stream's share of such was less: something goes all the
     // same.
     terms.long_from = std::numeric_limits<uint32_t>::max();
-    release = ReleaseByWorkload(result.due, pool.others, terms, spec.workload);
+    release = ReleaseByWorkload(result.due, pool.others, terms, workload);
   }
   result.goes = std::move(release.goes);
   result.held = std::move(release.held);
   result.levels += release.levels;
-  result.pays =
-      release.tokens >= GlobalBatchTokens(spec) / 2 &&
-      absl::int128(release.excess_ns) * kMillion <=
-          absl::int128(release.workload_ns) * spec.policy.balanced.delay_price_ppm;
+  result.packing_lean_256ths = PackingLean(spec, release);
+  result.pays = release.tokens >= GlobalBatchTokens(spec) / 2 &&
+                absl::int128(release.excess_ns) * kMillion <=
+                    absl::int128(release.workload_ns) * terms.price.share_ppm;
 }
 
 // Algorithm 1: a class that has N documents gives up the oldest N; where nothing is
@@ -201,7 +207,7 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
 void ByClass(const JobSpec& spec, const LengthSketch& sketch, StepKind kind,
              const WorkList& others, BalancedRelease& result) {
   const std::vector<uint32_t> thresholds = ChooseClasses(
-      sketch, {spec.micro_batches, spec.window, spec.policy.balanced.delay_price_ppm},
+      sketch, {spec.micro_batches, spec.window, result.terms.price.share_ppm},
       spec.workload);
   std::vector<WorkList> classes(thresholds.size());
   for (const Document* document : others) {
@@ -245,6 +251,14 @@ void LimitTokens(uint64_t most, BalancedRelease& result) {
 
 }  // namespace
 
+uint32_t DelayPriceOf(const JobSpec& spec, uint64_t mean_delay) {
+  const BalancedSpec& balanced = spec.policy.balanced;
+  const bool waits_for_balance = !balanced.token_spread_ppm.has_value() &&
+                                 !balanced.long_share_spread_ppm.has_value();
+  return DelayPricePpm(waits_for_balance ? mean_delay : kMeanDelayAtFirst,
+                       balanced.delay_price_ppm);
+}
+
 LengthSketch SketchAfter(const LengthSketch& sketch,
                          std::span<const Document> admitted) {
   LengthSketch after = sketch;
@@ -262,8 +276,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   StepTerms& terms = result.terms;
   terms.micro_batches = spec.micro_batches;
   terms.capacity = CapacityOf(spec);
-  terms.price = {DelayPricePs(spec, sketch),
-                 pool.batches_admitted == 0 ? 0 : pool.batches_admitted - 1};
+  terms.price = PriceOf(spec, sketch, pool);
   TokenBounds bounds = BoundsOf(spec, terms.capacity, pool);
   if (most_tokens.has_value()) bounds.most = std::min(bounds.most, *most_tokens);
   // A step without a token would leave a trainer nothing to divide by.
@@ -295,6 +308,7 @@ bool WaitingMakesAStep(const JobState& state) {
   BalancedPool pool;
   pool.kind = StepKind::kBacklog;
   pool.batches_admitted = state.position.batches_admitted;
+  pool.delay_price_ppm = DelayPriceOf(state.spec, state.position.mean_delay);
   pool.others = PointTo(state.waiting.left_over);
   return ReleaseBalanced(state.spec, state.position.sketch, std::move(pool)).pays;
 }

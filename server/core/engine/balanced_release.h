@@ -16,6 +16,11 @@
 
 namespace evenpack {
 
+// The job's price of delay where its tokens wait so long on average
+// (server/core/outlier/mean_delay.h). Where it asks for equal tokens or shares, it is
+// they that documents wait for, and the price stays as at first.
+uint32_t DelayPriceOf(const JobSpec& spec, uint64_t mean_delay);
+
 // The sketch once `admitted` is a batch more of it; as it is where that is empty.
 LengthSketch SketchAfter(const LengthSketch& sketch,
                          std::span<const Document> admitted);
@@ -25,6 +30,8 @@ struct BalancedPool {
   StepKind kind = StepKind::kFullBatch;
   // Global batches admitted, this step's included.
   uint64_t batches_admitted = 0;
+  // DelayPriceOf().
+  uint32_t delay_price_ppm = 0;
   // Goes first: oldest first.
   WorkList due;
   // In any order.
@@ -37,8 +44,9 @@ struct BalancedRelease {
   // Sorted longest first.
   WorkList goes;
   WorkList held;
-  // For PackBalanced().
+  // For PackBalanced(), and how far its workload leans (attention_lean.h).
   StepTerms terms;
+  uint32_t packing_lean_256ths = 0;
   // Levels tried.
   uint64_t levels = 0;
   // A step of at least half a global batch, whose micro-batches wait no longer for the

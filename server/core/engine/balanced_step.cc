@@ -19,8 +19,9 @@ Packing PackAndPlace(const JobSpec& spec, BalancedRelease release,
   const BalancedSpec& balanced = spec.policy.balanced;
   // Nothing is trimmed either where nothing may wait.
   if (spec.max_delay == 0) release.terms.least_tokens = kAllTokens;
-  BalancedPacking packed = PackBalanced(release.due, release.goes, release.terms,
-                                        balanced.finish, spec.workload);
+  BalancedPacking packed =
+      PackBalanced(release.due, release.goes, release.terms, balanced.finish,
+                   {spec.workload, release.packing_lean_256ths});
   operations += release.levels + packed.operations;
   packed.packing.left_over.insert(packed.packing.left_over.end(), release.held.begin(),
                                   release.held.end());

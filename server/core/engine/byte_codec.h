@@ -99,6 +99,9 @@ class ByteReader {
   void All(Fields&... fields) {
     (Code(*this, fields), ...);
   }
+  // Of the format that the bytes are of, where lists differ by it; 0 until it is set.
+  void set_version(uint32_t version) { version_ = version; }
+  uint32_t version() const { return version_; }
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
   bool AtEnd() const { return at_ == bytes_.size(); }
@@ -106,6 +109,7 @@ class ByteReader {
  private:
   std::string_view bytes_;
   size_t at_ = 0;
+  uint32_t version_ = 0;
   bool ok_ = true;
 };
 

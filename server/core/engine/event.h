@@ -15,6 +15,7 @@
 #include "server/core/engine/merge.h"
 #include "server/core/engine/sequence_ranges.h"
 #include "server/core/outlier/length_sketch.h"
+#include "server/core/outlier/mean_delay.h"
 
 namespace evenpack {
 
@@ -71,9 +72,10 @@ struct StepDecided {
   std::vector<Document> left_over_added;
   // The window's later steps.
   std::vector<Step> planned;
-  // kBalanced: the sketch after the admission, and how much was tried (levels, and
-  // operations of the local search).
+  // kBalanced: the sketch and the mean delay after the admission, and how much was
+  // tried (levels, and operations of the local search).
   LengthSketch sketch;
+  uint64_t mean_delay = kMeanDelayAtFirst;
   uint64_t search_operations = 0;
 };
 

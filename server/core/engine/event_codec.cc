@@ -16,6 +16,8 @@
 namespace evenpack {
 namespace {
 
+constexpr uint32_t kWithMeanDelay = 4;
+
 // Accepted documents in columns, without what follows from the rest.
 struct AcceptedColumns {
   uint32_t stream = 0;
@@ -143,6 +145,10 @@ void Code(Coder& coder, MaybeConst<StepDecided> auto& event) {
             event.batches_admitted, event.entered, event.released,
             event.left_over_taken, event.left_over_added, event.planned, event.sketch,
             event.search_operations);
+  if constexpr (Coder::kReads) {
+    if (coder.version() < kWithMeanDelay) return;
+  }
+  coder.All(event.mean_delay);
 }
 
 template <typename Coder>
@@ -247,11 +253,12 @@ absl::StatusOr<Event> DecodeEvent(std::string_view bytes) {
     return absl::DataLossError(
         absl::StrCat("event: ", bytes.size(), " bytes are too few for one"));
   }
-  if (version != kEventFormatVersion) {
+  if (version < kOldestEventFormatVersion || version > kEventFormatVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("event: format version ", version,
-                     " is not accepted; accepted: ", kEventFormatVersion));
+        absl::StrCat("event: format version ", version, " is not accepted; accepted: ",
+                     kOldestEventFormatVersion, " to ", kEventFormatVersion));
   }
+  reader.set_version(version);
   Event event;
   CodeAlternative(reader, reader.Word(1), event);
   if (!reader.ok() || !reader.AtEnd() || !std::visit(EventCheck(), event)) {

@@ -41,7 +41,7 @@ enum class ReleaseMode : uint8_t {
 
 // The version of a policy's decisions. It rises when the same documents would be packed
 // differently, so that a journal names the code that wrote it.
-inline constexpr uint32_t kPolicyVersion = 2;
+inline constexpr uint32_t kPolicyVersion = 3;
 
 struct StreamSpec {
   // 1 to 256 bytes, unique in the job.
@@ -59,8 +59,9 @@ struct BalancedSpec {
   // Trim and local search after packing (server/core/packing/balanced.h).
   bool finish = true;
   // What it costs that all tokens are delayed by one global batch, in millionths of
-  // their workload: 0 to 1,000,000.
-  uint32_t delay_price_ppm = 40000;
+  // their workload, where they wait for one on average
+  // (server/core/outlier/mean_delay.h): 0 to 1,000,000.
+  uint32_t delay_price_ppm = 100000;
   // Steps hold N x L tokens, give or take so many millionths of it, once enough
   // documents wait: 1 to 1,000,000. None: as many as balance asks for.
   std::optional<uint32_t> token_spread_ppm;

@@ -17,6 +17,7 @@
 #include "server/core/engine/sequence_ranges.h"
 #include "server/core/engine/waiting.h"
 #include "server/core/outlier/length_sketch.h"
+#include "server/core/outlier/mean_delay.h"
 
 namespace evenpack {
 
@@ -42,8 +43,10 @@ struct Position {
   // Digest of the last decided step.
   Digest128 digest = GenesisDigest();
   MergeCursor merge;
-  // kBalanced: the documents admitted under it. Empty otherwise.
+  // kBalanced: the documents admitted under it, and how long they wait on average
+  // (server/core/outlier/mean_delay.h). Empty, and as at first, otherwise.
   LengthSketch sketch;
+  uint64_t mean_delay = kMeanDelayAtFirst;
 
   friend bool operator==(const Position&, const Position&) = default;
 };

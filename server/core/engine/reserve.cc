@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "server/core/engine/attention_lean.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/engine/placed_one_by_one.h"
 #include "server/core/outlier/typical_batch.h"
@@ -39,11 +40,12 @@ Reserve ReserveOf(const JobSpec& spec, const LengthSketch& sketch,
   const WorkList documents = PointTo(typical);
   ReleaseTerms alone = terms;
   alone.placed_one_by_one = PlacedOneByOne(spec, sketch, documents);
-  const Release release = ReleaseByWorkload({}, documents, alone, spec.workload);
+  const Release release =
+      ReleaseByWorkload({}, documents, alone, {spec.workload, ReleaseLean(spec)});
   reserve.levels = release.levels;
   // A document of the reserve waits for a batch or two.
   const int64_t worth =
-      std::max(int64_t{spec.policy.balanced.delay_price_ppm} * 5 / 2, kLeastExcessPpm);
+      std::max(int64_t{terms.price.share_ppm} * 5 / 2, kLeastExcessPpm);
   if (absl::int128(release.excess_ns) * kPartsPerMillion >
       absl::int128(release.workload_ns) * worth) {
     reserve.tokens = batch / 4 * 3;

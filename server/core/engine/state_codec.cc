@@ -15,6 +15,7 @@ namespace evenpack {
 namespace {
 
 constexpr std::string_view kMagic = "EVPSTATE";
+constexpr uint32_t kWithMeanDelay = 5;
 
 }  // namespace
 
@@ -48,6 +49,10 @@ template <typename Coder>
 void Code(Coder& coder, MaybeConst<Position> auto& position) {
   coder.All(position.next_step, position.batches_admitted, position.documents_admitted,
             position.digest, position.merge, position.sketch);
+  if constexpr (Coder::kReads) {
+    if (coder.version() < kWithMeanDelay) return;
+  }
+  coder.All(position.mean_delay);
 }
 
 template <typename Coder>
@@ -125,11 +130,12 @@ absl::StatusOr<JobState> DecodeState(std::string_view bytes) {
   ByteReader reader(hashed.substr(kMagic.size()));
   uint32_t version = 0;
   reader.All(version);
-  if (version != kStateFormatVersion) {
+  if (version < kOldestStateFormatVersion || version > kStateFormatVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("state: format version ", version,
-                     " is not accepted; accepted: ", kStateFormatVersion));
+        absl::StrCat("state: format version ", version, " is not accepted; accepted: ",
+                     kOldestStateFormatVersion, " to ", kStateFormatVersion));
   }
+  reader.set_version(version);
   JobState state;
   reader.All(state);
   if (!reader.ok() || !reader.AtEnd()) {

@@ -14,13 +14,16 @@
 namespace evenpack {
 
 // Rises with every change of the layout.
-inline constexpr uint32_t kStateFormatVersion = 4;
+inline constexpr uint32_t kStateFormatVersion = 5;
+// That is read too: a server's jobs outlive it.
+inline constexpr uint32_t kOldestStateFormatVersion = 4;
 
 // The same state gives the same bytes.
 std::string EncodeState(const JobState& state);
 
 // DATA_LOSS where the bytes are damaged, cut, or contradict each other (state_check.h);
-// FAILED_PRECONDITION where another version of the format wrote them.
+// FAILED_PRECONDITION where a later version of the format wrote them, or one before the
+// oldest.
 absl::StatusOr<JobState> DecodeState(std::string_view bytes);
 
 // Of all that the state holds: equal digests, equal states.

@@ -14,6 +14,7 @@
 #include "server/core/engine/balanced_release.h"
 #include "server/core/engine/balanced_step.h"
 #include "server/core/engine/job_layout.h"
+#include "server/core/outlier/mean_delay.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/outlier/release.h"
 #include "server/core/packing/fixed_greedy.h"
@@ -116,6 +117,12 @@ class StepFormer {
     SortOldestFirst(pool.due);
     Append(PointTo(admission_.documents), pool.others);
     decided_.sketch = SketchAfter(state_.position.sketch, admission_.documents);
+    decided_.mean_delay = state_.position.mean_delay;
+    if (!admission_.documents.empty()) {
+      decided_.mean_delay = MeanDelayAfter(
+          decided_.mean_delay, WaitingTokens(state_.waiting), GlobalBatchTokens(spec_));
+    }
+    pool.delay_price_ppm = DelayPriceOf(spec_, decided_.mean_delay);
     BalancedStep step = FormBalancedStep(spec_, decided_.sketch, pool);
     decided_.search_operations = step.operations;
     return std::move(step.packing);

@@ -25,7 +25,7 @@ int64_t LeastSize(const WorkList& work_list, const PaddingRule& padding) {
 
 std::vector<uint32_t> AssignToLightest(const WorkList& work_list, size_t micro_batches,
                                        const Capacity& capacity,
-                                       const WorkloadTable& workload) {
+                                       const LeaningWorkload& workload) {
   // Copies, which stay in registers.
   const PaddingRule padding = capacity.padding;
   const uint32_t most_documents = capacity.documents;

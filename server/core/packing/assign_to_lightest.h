@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/core/cost/workload_table.h"
+#include "server/core/cost/leaning_workload.h"
 #include "server/core/packing/capacity.h"
 #include "server/core/packing/work_list.h"
 
@@ -17,7 +17,7 @@ namespace evenpack {
 // fits an empty micro-batch only. Ties go to the lowest index.
 std::vector<uint32_t> AssignToLightest(const WorkList& work_list, size_t micro_batches,
                                        const Capacity& capacity,
-                                       const WorkloadTable& workload);
+                                       const LeaningWorkload& workload);
 
 }  // namespace evenpack
 

@@ -18,7 +18,7 @@ uint64_t MostOperations(size_t micro_batches) { return 256 + 64 * micro_batches;
 
 BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
                              const StepTerms& terms, bool finish,
-                             const WorkloadTable& workload) {
+                             const LeaningWorkload& workload) {
   WorkList work_list = due;
   work_list.insert(work_list.end(), goes.begin(), goes.end());
   std::vector<uint32_t> bins =
@@ -30,8 +30,8 @@ BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
         ImproveByLocalSearch(work_list, terms.micro_batches, terms.capacity, workload,
                              MostOperations(terms.micro_batches), bins);
   }
-  packed.packing =
-      Collect(work_list, bins, terms.micro_batches, terms.capacity.padding, workload);
+  packed.packing = Collect(work_list, bins, terms.micro_batches, terms.capacity.padding,
+                           workload.table());
   return packed;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "server/core/cost/workload_table.h"
+#include "server/core/cost/leaning_workload.h"
 #include "server/core/packing/packing.h"
 #include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
@@ -21,9 +21,10 @@ struct BalancedPacking {
 // `due` first, oldest first, and none of it is trimmed; `goes` is sorted longest first.
 // Unlike PackWlb a document that does not fit the lightest micro-batch goes to the
 // lightest of those it does fit. `finish`: trim (trim.h) and search (local_search.h).
+// What micro-batches cost is told by the table as it is.
 BalancedPacking PackBalanced(const WorkList& due, const WorkList& goes,
                              const StepTerms& terms, bool finish,
-                             const WorkloadTable& workload);
+                             const LeaningWorkload& workload);
 
 }  // namespace evenpack
 

@@ -7,7 +7,7 @@ namespace evenpack {
 std::vector<BinContents> ContentsOf(const WorkList& work_list,
                                     std::span<const uint32_t> bins, size_t bin_count,
                                     const PaddingRule& padding,
-                                    const WorkloadTable& workload) {
+                                    const LeaningWorkload& workload) {
   std::vector<BinContents> contents(bin_count);
   for (size_t i = 0; i < work_list.size(); ++i) {
     if (bins[i] == kLeftOver) continue;

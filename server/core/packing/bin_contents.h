@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "server/core/cost/workload_table.h"
+#include "server/core/cost/leaning_workload.h"
 #include "server/core/document/padding.h"
 #include "server/core/packing/work_list.h"
 
@@ -26,7 +26,7 @@ struct BinContents {
 std::vector<BinContents> ContentsOf(const WorkList& work_list,
                                     std::span<const uint32_t> bins, size_t bin_count,
                                     const PaddingRule& padding,
-                                    const WorkloadTable& workload);
+                                    const LeaningWorkload& workload);
 
 }  // namespace evenpack
 

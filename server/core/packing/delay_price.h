@@ -15,6 +15,8 @@ struct DelayPrice {
   int64_t token_ps = 0;
   // The batch admitted last.
   uint64_t batch = 0;
+  // What such a delay of all of a step's tokens is of its workload, in millionths.
+  uint32_t share_ppm = 0;
 
   absl::int128 OfTokens(int64_t tokens) const {
     return absl::int128(tokens) * token_ps / kPsPerNs;

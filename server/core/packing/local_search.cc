@@ -19,7 +19,7 @@ constexpr int64_t kNearness = 16'384;
 class Search {
  public:
   Search(const WorkList& work_list, size_t micro_batches, const Capacity& capacity,
-         const WorkloadTable& workload, std::vector<uint32_t>& bins)
+         const LeaningWorkload& workload, std::vector<uint32_t>& bins)
       : work_list_(work_list),
         capacity_(capacity),
         workload_(workload),
@@ -196,7 +196,7 @@ class Search {
 
   const WorkList& work_list_;
   const Capacity& capacity_;
-  const WorkloadTable& workload_;
+  const LeaningWorkload workload_;
   std::vector<uint32_t>& bins_;
   std::vector<BinContents> contents_;
   std::vector<size_t> order_;
@@ -208,7 +208,7 @@ class Search {
 }  // namespace
 
 uint64_t ImproveByLocalSearch(const WorkList& work_list, size_t micro_batches,
-                              const Capacity& capacity, const WorkloadTable& workload,
+                              const Capacity& capacity, const LeaningWorkload& workload,
                               uint64_t max_operations, std::vector<uint32_t>& bins) {
   return Search(work_list, micro_batches, capacity, workload, bins).Run(max_operations);
 }

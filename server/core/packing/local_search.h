@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/core/cost/workload_table.h"
+#include "server/core/cost/leaning_workload.h"
 #include "server/core/packing/capacity.h"
 #include "server/core/packing/work_list.h"
 
@@ -20,7 +20,7 @@ namespace evenpack {
 // number and no clock, so that it comes to the same everywhere. Capacity is kept, and
 // what is left over stays so. Returns the operations.
 uint64_t ImproveByLocalSearch(const WorkList& work_list, size_t micro_batches,
-                              const Capacity& capacity, const WorkloadTable& workload,
+                              const Capacity& capacity, const LeaningWorkload& workload,
                               uint64_t max_operations, std::vector<uint32_t>& bins);
 
 }  // namespace evenpack

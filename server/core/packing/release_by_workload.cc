@@ -16,8 +16,9 @@ namespace {
 // Levels lie a twelfth apart, then closer around the best one.
 constexpr int64_t kCoarse = 12;
 constexpr int64_t kFinest = 16 * kCoarse;
+constexpr int64_t kMostNs = std::numeric_limits<int64_t>::max();
 // Of what is due.
-constexpr int64_t kAnyLevel = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAnyLevel = kMostNs;
 
 // The micro-batches of a step while a level is tried.
 struct Bins {
@@ -52,6 +53,7 @@ struct Trial {
   uint64_t tokens = 0;
   int64_t workload_ns = 0;
   int64_t excess_ns = 0;
+  int64_t dearer_excess_ns = 0;
 };
 
 // One step's levels. The documents below those that are placed one by one are "the
@@ -59,7 +61,7 @@ struct Trial {
 class LevelSearch {
  public:
   LevelSearch(const WorkList& due, const WorkList& others, const ReleaseTerms& terms,
-              const WorkloadTable& workload)
+              const LeaningWorkload& workload)
       : others_(others),
         terms_(terms),
         workload_(workload),
@@ -262,18 +264,21 @@ class LevelSearch {
       tops[2] = std::max(tops[2], load - wrong);
     }
     const int64_t excess = bins * tops[0] - total;
-    absl::int128 cost = excess;
-    if (error > 0) {
-      const absl::int128 dearer = absl::int128(bins) * tops[1] - total - attention;
-      const absl::int128 cheaper = absl::int128(bins) * tops[2] - total + attention;
-      cost = (2 * cost + dearer + cheaper) / 4;
-    }
+    const absl::int128 dearer = absl::int128(bins) * tops[1] - total - attention;
+    const absl::int128 cheaper = absl::int128(bins) * tops[2] - total + attention;
+    absl::int128 cost = (2 * absl::int128(excess) + dearer + cheaper) / 4;
     cost += held + terms_.price.OfTokens(rest_tokens_ - rest);
     const auto tokens = static_cast<uint64_t>(bins_.tokens + rest);
     const uint64_t least = terms_.least_tokens;
     const Outcome outcome = {tokens < least ? least - tokens : 0, cost};
     if (!(outcome < best_.outcome)) return false;
-    best_ = {outcome, trial_.goes, rest, tokens, total, excess};
+    best_ = {outcome,
+             trial_.goes,
+             rest,
+             tokens,
+             total,
+             excess,
+             static_cast<int64_t>(std::min<absl::int128>(dearer, kMostNs))};
     return true;
   }
 
@@ -282,6 +287,7 @@ class LevelSearch {
     release.tokens = best_.tokens;
     release.workload_ns = best_.workload_ns;
     release.excess_ns = best_.excess_ns;
+    release.dearer_excess_ns = best_.dearer_excess_ns;
     release.levels = levels_;
     for (size_t i = 0; i < placed_; ++i) {
       (best_.goes[i] ? release.goes : release.held).push_back(others_[i]);
@@ -311,7 +317,7 @@ class LevelSearch {
 
   const WorkList& others_;
   const ReleaseTerms& terms_;
-  const WorkloadTable& workload_;
+  const LeaningWorkload workload_;
   const size_t placed_;
   // Of each document that is placed one by one.
   std::vector<int64_t> attention_;
@@ -334,7 +340,7 @@ class LevelSearch {
 }  // namespace
 
 Release ReleaseByWorkload(const WorkList& due, const WorkList& others,
-                          const ReleaseTerms& terms, const WorkloadTable& workload) {
+                          const ReleaseTerms& terms, const LeaningWorkload& workload) {
   return LevelSearch(due, others, terms, workload).Search();
 }
 

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "server/core/cost/workload_table.h"
+#include "server/core/cost/leaning_workload.h"
 #include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
 
@@ -49,6 +49,8 @@ struct Release {
   uint64_t tokens = 0;
   int64_t workload_ns = 0;
   int64_t excess_ns = 0;
+  // The latter where attention costs more by the error.
+  int64_t dearer_excess_ns = 0;
   // Levels tried.
   uint64_t levels = 0;
 };
@@ -56,7 +58,7 @@ struct Release {
 // `due` goes whatever it costs, as far as it fits; `others` is sorted longest first.
 // Where there is a document at all, and most_long_tokens admits one, one goes.
 Release ReleaseByWorkload(const WorkList& due, const WorkList& others,
-                          const ReleaseTerms& terms, const WorkloadTable& workload);
+                          const ReleaseTerms& terms, const LeaningWorkload& workload);
 
 }  // namespace evenpack
 

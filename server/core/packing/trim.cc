@@ -15,7 +15,7 @@ constexpr int kRounds = 3;
 class Trimmer {
  public:
   Trimmer(const WorkList& work_list, const TrimTerms& terms,
-          const WorkloadTable& workload, std::vector<uint32_t>& bins)
+          const LeaningWorkload& workload, std::vector<uint32_t>& bins)
       : work_list_(work_list),
         terms_(terms),
         workload_(workload),
@@ -95,7 +95,7 @@ class Trimmer {
 
   const WorkList& work_list_;
   const TrimTerms& terms_;
-  const WorkloadTable& workload_;
+  const LeaningWorkload workload_;
   std::vector<uint32_t>& bins_;
   std::vector<BinContents> contents_;
   std::vector<size_t> heaviest_first_;
@@ -104,7 +104,7 @@ class Trimmer {
 }  // namespace
 
 void Trim(const WorkList& work_list, const TrimTerms& terms,
-          const WorkloadTable& workload, std::vector<uint32_t>& bins) {
+          const LeaningWorkload& workload, std::vector<uint32_t>& bins) {
   Trimmer trimmer(work_list, terms, workload, bins);
   for (int round = 0; round < kRounds && trimmer.Round(); ++round) {
   }

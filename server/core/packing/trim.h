@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/core/cost/workload_table.h"
+#include "server/core/cost/leaning_workload.h"
 #include "server/core/packing/step_terms.h"
 #include "server/core/packing/work_list.h"
 
@@ -23,7 +23,7 @@ struct TrimTerms : StepTerms {
 // their last document each, where what the others no longer wait for is more than the
 // price of the delay: bins[i] becomes kLeftOver. A few times over.
 void Trim(const WorkList& work_list, const TrimTerms& terms,
-          const WorkloadTable& workload, std::vector<uint32_t>& bins);
+          const LeaningWorkload& workload, std::vector<uint32_t>& bins);
 
 }  // namespace evenpack
 

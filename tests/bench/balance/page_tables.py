@@ -10,7 +10,7 @@ from length_families import FAMILIES, WINDOW
 from threshold_grid import PRICES
 
 Json = dict[str, Any]
-DEFAULT_PRICE = 0.04
+DEFAULT_PRICE = 0.1
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -189,7 +189,7 @@ def long_shares(results: Json) -> str:
 
 def prices(results: Json) -> str:
     """Excess and delay by the price of delay."""
-    shown = [price for price in PRICES if price >= 0.005]
+    shown = [price for price in PRICES if price >= 0.0125]
     rows = []
     for of in results["frontiers"]:
         for name, trials in of["curves"].items():

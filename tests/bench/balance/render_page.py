@@ -19,7 +19,7 @@ from frontier_plot import Curve, draw
 from page_tables import TABLES
 
 # Below it waits grow and little is gained.
-LEAST_PRICE = 0.005
+LEAST_PRICE = 0.0125
 _TABLE = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 Json = dict[str, Any]
 

@@ -254,7 +254,7 @@ class Studies:
 ATTENTION_ERRORS: dict[str, Sequence[str]] = {
     "0": ("--attention-error", "0"),
     "0.25": (),
-    "0.5, price 0.01": ("--attention-error", "0.5", "--delay-price", "0.01"),
+    "0.5": ("--attention-error", "0.5"),
 }
 PACK_ABLATIONS: dict[str, Sequence[str]] = {
     "all on": (),

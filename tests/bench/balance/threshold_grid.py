@@ -17,7 +17,7 @@ GRID: tuple[tuple[int, ...], ...] = (
     *combinations(STEPS, 2),
 )
 # Of `balanced`, in this order.
-PRICES = (0.32, 0.16, 0.08, 0.04, 0.02, 0.01, 0.005, 0.0025, 0.001, 0.0)
+PRICES = (0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.005, 0.002, 0.0)
 
 Measure = Callable[[Packed], float]
 

@@ -29,6 +29,7 @@ LengthSketch SketchOf(const std::vector<Document>& documents) {
 BalancedPool PoolOf(const std::vector<Document>& documents) {
   BalancedPool pool;
   pool.batches_admitted = 1;
+  pool.delay_price_ppm = DelayPriceOf(BalancedJob(1), kMeanDelayAtFirst);
   pool.others = PointTo(documents);
   return pool;
 }
@@ -40,6 +41,30 @@ TEST(BalancedReleaseTest, TheSketchAgesWithEachBatchAlone) {
   EXPECT_EQ(SketchAfter(first, {}), first);
   EXPECT_EQ(SketchAfter(first, batch).weights()[LengthSketch::BucketOf(100)],
             2 * LengthSketch::kUnit - LengthSketch::kUnit / 64);
+}
+
+TEST(BalancedReleaseTest, ThePriceFollowsTheMeanDelayWhereBalanceIsWhatIsWaitedFor) {
+  JobSpec spec = BalancedJob(4);
+  const uint32_t at_first = DelayPriceOf(spec, kMeanDelayAtFirst);
+  EXPECT_LT(DelayPriceOf(spec, kMeanDelayAtFirst / 2), at_first);
+  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit), spec.policy.balanced.delay_price_ppm);
+  spec.policy.balanced.long_share_spread_ppm = 0;
+  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit), at_first);
+  spec.policy.balanced.long_share_spread_ppm.reset();
+  spec.policy.balanced.token_spread_ppm = 50'000;
+  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit), at_first);
+}
+
+TEST(BalancedReleaseTest, PackingLeansOfDocumentsThatDifferInAttention) {
+  const JobSpec spec = BalancedJob(4);
+  const std::vector<Document> alike =
+      testing::MakeDocuments(std::vector<uint32_t>(128, 4096));
+  const std::vector<Document> due = testing::MakeDocuments({90'000, 90'000});
+  const LengthSketch sketch = SketchOf(alike);
+  BalancedPool pool = PoolOf(alike);
+  EXPECT_EQ(ReleaseBalanced(spec, sketch, pool).packing_lean_256ths, 0U);
+  pool.due = PointTo(due);
+  EXPECT_GT(ReleaseBalanced(spec, sketch, pool).packing_lean_256ths, 0U);
 }
 
 TEST(BalancedReleaseTest, ByClassGivesUpTheOldestNOfAClass) {

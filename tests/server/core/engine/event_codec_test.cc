@@ -166,10 +166,26 @@ TEST(EventCodecTest, DamagedBytesGiveAnErrorOrAnotherEvent) {
 
 TEST(EventCodecTest, AnotherVersionIsRefused) {
   std::string bytes = EncodeEvent(StreamEnded{1});
-  bytes[0] = 4;
-  EXPECT_THAT(DecodeEvent(bytes),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "event: format version 4 is not accepted; accepted: 3"));
+  for (const char version : {char{2}, char{5}}) {
+    bytes[0] = version;
+    EXPECT_THAT(DecodeEvent(bytes),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         absl::StrCat("event: format version ", int{version},
+                                      " is not accepted; accepted: 3 to 4")));
+  }
+}
+
+TEST(EventCodecTest, TheVersionBeforeIsReadWithTheMeanDelayAsAtFirst) {
+  StepDecided decided;
+  decided.search_operations = 9;
+  decided.mean_delay = 7;
+  std::string bytes = EncodeEvent(decided);
+  bytes.resize(bytes.size() - 8);
+  bytes[0] = 3;
+  const absl::StatusOr<Event> read = DecodeEvent(bytes);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(std::get<StepDecided>(*read).search_operations, 9U);
+  EXPECT_EQ(std::get<StepDecided>(*read).mean_delay, kMeanDelayAtFirst);
 }
 
 TEST(EventCodecTest, NumbersThatNoEventHasAreFound) {

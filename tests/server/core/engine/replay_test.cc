@@ -99,9 +99,9 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
   const std::vector<std::string> expected = {
       "936c97d102902c3d8e090d4d4b9b2c76", "b1b5bbcacf07a3b2652b27f7effb657c",
       "6291a33a7236895f3964bb71bf714039", "57e473910c21943cc49eaaf36fca38ee",
-      "3b81318866c06a7b586974e3a1cc13c9", "e5ed297a15bf54de7655b09d207c1cf0",
-      "6286af99524c59e7400f4102176e86b0", "1ea47bd3c70cf5af52ac7a48d2212c9e",
-      "41378203047a2545127a0bba954cc28d", "f6ac6045c3bd56e7c9ca6ee1ffb6bcce"};
+      "3b81318866c06a7b586974e3a1cc13c9", "5a2d686128f7c7c7e2f664d29393ca67",
+      "30d6bf2939d838f5a396befa5fbc0076", "5c7f813aa654c14dfbceca7e797be0b3",
+      "6e8fe4106d642d60563d054ceb122132", "28c7205241f7b35c0c1e60a359242c21"};
   const std::vector<JobSpec> specs = Specs();
   ASSERT_EQ(specs.size(), expected.size());
   for (size_t i = 0; i < specs.size(); ++i) {

@@ -37,7 +37,7 @@ uint64_t ReserveTokens(const JobSpec& spec, const LengthSketch& sketch) {
   terms.capacity = CapacityOf(spec);
   terms.least_tokens = GlobalBatchTokens(spec) / 2;
   terms.most_tokens = uint64_t{spec.max_length} * spec.micro_batches;
-  terms.price = {1, 0};
+  terms.price = {1, 0, spec.policy.balanced.delay_price_ppm};
   return ReserveOf(spec, sketch, terms).tokens;
 }
 

@@ -88,24 +88,44 @@ TEST(StateCodecTest, EveryCutIsFound) {
   }
 }
 
-TEST(StateCodecTest, AnotherVersionIsRefused) {
-  for (const char version : {char{3}, char{5}}) {
-    std::string bytes = EncodeState(JobState());
-    bytes[8] = version;
-    bytes.resize(bytes.size() - 16);
-    DigestBuilder digest;
-    digest.Text(bytes);
-    const Digest128 sum = digest.Finish();
-    for (const uint64_t word : {sum.low, sum.high}) {
-      for (int i = 0; i < 8; ++i) {
-        bytes.push_back(static_cast<char>((word >> (8 * i)) & 0xff));
-      }
+// A state's bytes, all but their digest, as one of another version.
+std::string OfVersion(char version, std::string bytes) {
+  bytes[8] = version;
+  DigestBuilder digest;
+  digest.Text(bytes);
+  const Digest128 sum = digest.Finish();
+  for (const uint64_t word : {sum.low, sum.high}) {
+    for (int i = 0; i < 8; ++i) {
+      bytes.push_back(static_cast<char>((word >> (8 * i)) & 0xff));
     }
-    EXPECT_THAT(DecodeState(bytes),
+  }
+  return bytes;
+}
+
+std::string WithoutDigest(const JobState& state) {
+  const std::string bytes = EncodeState(state);
+  return bytes.substr(0, bytes.size() - 16);
+}
+
+TEST(StateCodecTest, AnotherVersionIsRefused) {
+  for (const char version : {char{3}, char{6}}) {
+    EXPECT_THAT(DecodeState(OfVersion(version, WithoutDigest(JobState()))),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          absl::StrCat("state: format version ", int{version},
-                                      " is not accepted; accepted: 4")));
+                                      " is not accepted; accepted: 4 to 5")));
   }
+}
+
+TEST(StateCodecTest, TheVersionBeforeIsReadWithTheMeanDelayAsAtFirst) {
+  JobState state;
+  state.position.mean_delay = 7;
+  std::string bytes = WithoutDigest(state);
+  // Three empty lists follow it.
+  bytes.erase(bytes.size() - 4 * 8, 8);
+  state.position.mean_delay = kMeanDelayAtFirst;
+  const absl::StatusOr<JobState> read = DecodeState(OfVersion(4, bytes));
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(*read, state);
 }
 
 TEST(StateCodecTest, TheDigestTellsStatesApart) {

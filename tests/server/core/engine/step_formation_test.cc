@@ -237,6 +237,23 @@ TEST(StepFormationTest, AWindowOfFewLongDocumentsHasNoEmptyStep) {
   EXPECT_TRUE(job.state().waiting.planned.empty());
 }
 
+TEST(StepFormationTest, BalancedStepsRememberHowLongDocumentsWait) {
+  constexpr uint32_t kWindow = 131072;
+  const JobSpec spec = MakeSpec(PolicyKind::kBalanced, 4, kWindow);
+  TestJob calm(spec);
+  calm.Run(std::vector<uint32_t>(6400, 4096), 1);
+  EXPECT_LT(calm.state().position.mean_delay, kMeanDelayAtFirst / 4);
+  // Every third document is too long to go beside short ones.
+  std::vector<uint32_t> mixed;
+  for (int i = 0; i < 1500; ++i) mixed.insert(mixed.end(), {70'000, 4'096, 4'096});
+  TestJob waiting(spec);
+  waiting.Run(mixed, 1);
+  EXPECT_GT(waiting.state().position.mean_delay, kMeanDelayAtFirst / 4);
+  TestJob other(MakeSpec(PolicyKind::kWlb, 4, kWindow));
+  other.Run(mixed, 1);
+  EXPECT_EQ(other.state().position.mean_delay, kMeanDelayAtFirst);
+}
+
 TEST(StepFormationTest, AStepAlwaysHasNMicroBatchesAndTheChainedDigest) {
   TestJob job(MakeSpec(PolicyKind::kWlb, 4, 100));
   ASSERT_THAT(job.Ingest({50, 90, 150, 110}), IsOk());
