@@ -15,8 +15,8 @@ namespace evenpack {
 // former. Thread-safe; the table must outlive it.
 class LeaningWorkload {
  public:
-  // Dearer by so many 256ths, 0 to 255.
-  // NOLINTNEXTLINE(google-explicit-constructor): a table is one that does not lean.
+  // Dearer by so many 256ths, 0 to 255. Implicit, since a table is one that leans by 0.
+  // NOLINTNEXTLINE(google-explicit-constructor,misc-explicit-constructor): see above.
   LeaningWorkload(const WorkloadTable& table, uint32_t dearer_256ths = 0)
       : table_(table), dearer_256ths_(dearer_256ths) {}
 
