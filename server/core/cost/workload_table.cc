@@ -1,6 +1,7 @@
 #include "server/core/cost/workload_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
@@ -36,10 +37,14 @@ absl::StatusOr<WorkloadTable> WorkloadTable::Create(LengthCurve attention,
   return WorkloadTable(std::move(attention), std::move(linear));
 }
 
+WorkloadTable::WorkloadTable(LengthCurve attention, LengthCurve linear)
+    : attention_(std::move(attention)),
+      linear_(std::move(linear)),
+      most_ns_(MostAttention(attention_) +
+               static_cast<uint64_t>(linear_.At(max_tokens()))) {}
+
 bool WorkloadTable::StepFits(uint32_t micro_batches) const {
-  const absl::uint128 micro_batch =
-      MostAttention(attention_) + static_cast<uint64_t>(linear_.At(max_tokens()));
-  return micro_batch * micro_batches <= static_cast<uint64_t>(kMaxStepNs);
+  return most_ns_ * micro_batches <= static_cast<uint64_t>(kMaxStepNs);
 }
 
 }  // namespace evenpack

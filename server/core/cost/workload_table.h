@@ -5,8 +5,8 @@
 #define EVENPACK_SERVER_CORE_COST_WORKLOAD_TABLE_H_
 
 #include <cstdint>
-#include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "server/core/cost/length_curve.h"
 
@@ -44,11 +44,12 @@ class WorkloadTable {
   friend bool operator==(const WorkloadTable&, const WorkloadTable&) = default;
 
  private:
-  WorkloadTable(LengthCurve attention, LengthCurve linear)
-      : attention_(std::move(attention)), linear_(std::move(linear)) {}
+  WorkloadTable(LengthCurve attention, LengthCurve linear);
 
   LengthCurve attention_;
   LengthCurve linear_;
+  // No micro-batch of max_tokens() tokens comes to more, whatever its documents.
+  absl::uint128 most_ns_ = 0;
 };
 
 }  // namespace evenpack
