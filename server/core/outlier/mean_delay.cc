@@ -22,7 +22,7 @@ uint64_t MeanDelayAfter(uint64_t mean_delay, uint64_t waiting_tokens,
 }
 
 uint32_t DelayPricePpm(uint64_t mean_delay, uint32_t price_ppm) {
-  const uint64_t delay = std::min(mean_delay, kDelayUnit);
+  const uint64_t delay = std::clamp(mean_delay, kDelayUnit / 4, kDelayUnit);
   return static_cast<uint32_t>(delay * delay * price_ppm / (kDelayUnit * kDelayUnit));
 }
 

@@ -35,8 +35,8 @@ TEST(MeanDelayTest, NothingOverflows) {
   EXPECT_EQ(MeanDelayAfter(0, 1, kMost), 0U);
 }
 
-TEST(DelayPriceTest, RisesWithTheSquareUpToABatch) {
-  EXPECT_EQ(DelayPricePpm(0, 100'000), 0U);
+TEST(DelayPriceTest, RisesWithTheSquareFromAQuarterToABatch) {
+  EXPECT_EQ(DelayPricePpm(0, 100'000), 6'250U);
   EXPECT_EQ(DelayPricePpm(kDelayUnit / 4, 100'000), 6'250U);
   EXPECT_EQ(DelayPricePpm(kDelayUnit / 2, 100'000), 25'000U);
   EXPECT_EQ(DelayPricePpm(kMeanDelayAtFirst, 100'000), 39'062U);
