@@ -27,7 +27,7 @@ TEST(PolicyConversionTest, EmptyFieldsStandForTheEnginesDefaults) {
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->kind, PolicyKind::kBalanced);
   EXPECT_EQ(read->balanced, BalancedSpec());
-  EXPECT_EQ(policy.balanced().delay_price(), 0.04);
+  EXPECT_EQ(policy.balanced().delay_price(), 0.1);
   EXPECT_EQ(policy.balanced().attention_error(), 0.25);
   EXPECT_TRUE(policy.balanced().finish());
   EXPECT_TRUE(policy.balanced().place());
