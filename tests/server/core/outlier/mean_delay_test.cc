@@ -33,6 +33,9 @@ TEST(MeanDelayTest, NothingOverflows) {
   EXPECT_GT(AfterMany(0, kMost, 1), uint64_t{1} << 39);
   EXPECT_LE(AfterMany(0, kMost, 1), uint64_t{1} << 40);
   EXPECT_EQ(MeanDelayAfter(0, 1, kMost), 0U);
+  for (const uint64_t read : {kMost, uint64_t{1} << 63, kMost / 2}) {
+    EXPECT_LE(MeanDelayAfter(read, kMost, 1), uint64_t{1} << 40);
+  }
 }
 
 TEST(DelayPriceTest, RisesWithTheSquareFromAQuarterToABatch) {
