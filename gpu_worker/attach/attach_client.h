@@ -10,6 +10,7 @@
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/attach/attach_message.h"
 #include "gpu_worker/attach/unix_socket.h"
+#include "server/runtime/hung_up.h"
 
 namespace evenpack::worker {
 

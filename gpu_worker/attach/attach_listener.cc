@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/attach/unix_socket.h"
+#include "server/runtime/hung_up.h"
 #include "server/runtime/log.h"
 
 namespace evenpack::worker {

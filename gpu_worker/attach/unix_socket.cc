@@ -1,6 +1,5 @@
 #include "gpu_worker/attach/unix_socket.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -83,12 +82,6 @@ absl::StatusOr<OwnedDescriptor> ConnectTo(const std::string& path) {
         absl::StrCat("no worker listens at ", path, ": ", std::strerror(errno)));
   }
   return connection;
-}
-
-bool HasHungUp(int connection) {
-  pollfd polled{connection, POLLRDHUP, 0};
-  return poll(&polled, 1, 0) > 0 &&
-         (polled.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 void HangUp(int connection) { shutdown(connection, SHUT_RDWR); }

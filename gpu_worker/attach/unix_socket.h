@@ -24,9 +24,7 @@ absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode);
 // UNAVAILABLE: nobody listens there (yet).
 absl::StatusOr<OwnedDescriptor> ConnectTo(const std::string& path);
 
-// Whether the other end has gone, or this one has hung up.
-bool HasHungUp(int connection);
-// For both ends, though the descriptor stays.
+// For both ends (server/runtime/hung_up.h), though the descriptor stays.
 void HangUp(int connection);
 
 }  // namespace evenpack::worker

@@ -1,6 +1,5 @@
 #include "server/app/departed_peers.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -81,11 +80,6 @@ int64_t DepartedPeers::Held() {
     return closed;
   });
   return held;
-}
-
-bool HasLeft(int socket) {
-  pollfd polled{socket, POLLRDHUP, 0};
-  return poll(&polled, 1, 0) == 1;
 }
 
 }  // namespace evenpack

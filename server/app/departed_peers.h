@@ -55,9 +55,6 @@ class DepartedPeers {
   std::vector<Departed> departed_;
 };
 
-// Whether the peer of a TCP connection has closed or reset it.
-bool HasLeft(int socket);
-
 }  // namespace evenpack
 
 #endif  // EVENPACK_SERVER_APP_DEPARTED_PEERS_H_

@@ -23,6 +23,7 @@
 #include "server/app/connection_bytes.h"
 #include "server/metrics/process_figures.h"
 #include "server/runtime/clock.h"
+#include "server/runtime/hung_up.h"
 #include "server/runtime/log.h"
 
 namespace evenpack {
@@ -206,7 +207,7 @@ std::chrono::milliseconds GrpcPort::AcceptSome(Listener& listener) {
 bool GrpcPort::HandOver(FileDescriptor connection) {
   if (connection.get() >= FirstReserved(options_.reserved_descriptors)) return false;
   // It waited for longer than its peer did.
-  if (HasLeft(connection.get())) return true;
+  if (HasHungUp(connection.get())) return true;
   SetOptions(connection.get(), options_.peer_timeout);
   departed_.Watch(connection.get(), Remember(connection.get()));
   Acceptor::NewConnectionParameters parameters;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "server/runtime/hung_up.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -63,16 +64,6 @@ TEST(UnixSocketTest, PathsThatNoSocketCanHaveAreRefused) {
   }
   EXPECT_THAT(ListenAt("/nowhere/at/all", 0600),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/at/all")));
-}
-
-TEST(UnixSocketTest, SeesThatTheOtherEndHasGone) {
-  int ends[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  const OwnedDescriptor own(ends[0]);
-  OwnedDescriptor other(ends[1]);
-  EXPECT_FALSE(HasHungUp(own.get()));
-  other = OwnedDescriptor();
-  EXPECT_TRUE(HasHungUp(own.get()));
 }
 
 TEST(UnixSocketTest, WhoHangsUpHasGoneForBothEnds) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "server/runtime/hung_up.h"
 #include "server/web/listener.h"
 #include "tests/server/web/raw_client.h"
 #include "tests/testing/status_matchers.h"
@@ -90,9 +91,9 @@ TEST_F(DepartedPeersTest, WhatWasSentCountsAsCallsUntilItIsClaimed) {
 TEST_F(DepartedPeersTest, WhoLeftBeforeItWasWatchedCounts) {
   RawClient client(listener_->address().port);
   const FileDescriptor accepted = listener_->Accept();
-  EXPECT_FALSE(HasLeft(accepted.get()));
+  EXPECT_FALSE(HasHungUp(accepted.get()));
   client.Close();
-  EXPECT_TRUE(HasLeft(accepted.get()));
+  EXPECT_TRUE(HasHungUp(accepted.get()));
   peers_->Watch(accepted.get(), std::make_shared<CallCounts>());
   EXPECT_EQ(peers_->Held(), 1);
 }
