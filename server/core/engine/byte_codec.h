@@ -63,6 +63,11 @@ class ByteWriter {
       at = Put(static_cast<uint64_t>(value), sizeof(Element), at);
     }
   }
+  // A field that a later version of a format added.
+  template <typename Field>
+  void Since(uint32_t /*version*/, const Field& field) {
+    All(field);
+  }
   const std::string& bytes() const& { return bytes_; }
   std::string bytes() && { return std::move(bytes_); }
 
@@ -99,9 +104,13 @@ class ByteReader {
   void All(Fields&... fields) {
     (Code(*this, fields), ...);
   }
-  // Of the format that the bytes are of, where lists differ by it; 0 until it is set.
+  // Of the format that the bytes are of, for Since(); 0 until it is set.
   void set_version(uint32_t version) { version_ = version; }
-  uint32_t version() const { return version_; }
+  // Keeps its value where the bytes are of a version before.
+  template <typename Field>
+  void Since(uint32_t version, Field& field) {
+    if (version_ >= version) All(field);
+  }
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
   bool AtEnd() const { return at_ == bytes_.size(); }

@@ -16,8 +16,6 @@
 namespace evenpack {
 namespace {
 
-constexpr uint32_t kWithMeanDelay = 4;
-
 // Accepted documents in columns, without what follows from the rest.
 struct AcceptedColumns {
   uint32_t stream = 0;
@@ -145,10 +143,7 @@ void Code(Coder& coder, MaybeConst<StepDecided> auto& event) {
             event.batches_admitted, event.entered, event.released,
             event.left_over_taken, event.left_over_added, event.planned, event.sketch,
             event.search_operations);
-  if constexpr (Coder::kReads) {
-    if (coder.version() < kWithMeanDelay) return;
-  }
-  coder.All(event.mean_delay);
+  coder.Since(4, event.mean_delay);
 }
 
 template <typename Coder>

@@ -15,7 +15,6 @@ namespace evenpack {
 namespace {
 
 constexpr std::string_view kMagic = "EVPSTATE";
-constexpr uint32_t kWithMeanDelay = 5;
 
 }  // namespace
 
@@ -49,10 +48,7 @@ template <typename Coder>
 void Code(Coder& coder, MaybeConst<Position> auto& position) {
   coder.All(position.next_step, position.batches_admitted, position.documents_admitted,
             position.digest, position.merge, position.sketch);
-  if constexpr (Coder::kReads) {
-    if (coder.version() < kWithMeanDelay) return;
-  }
-  coder.All(position.mean_delay);
+  coder.Since(5, position.mean_delay);
 }
 
 template <typename Coder>

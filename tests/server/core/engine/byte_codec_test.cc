@@ -67,6 +67,19 @@ TEST(ByteCodecTest, ALengthBeyondTheBytesFailsWithoutAllocating) {
   EXPECT_FALSE(text_reader.ok());
 }
 
+TEST(ByteCodecTest, AFieldOfALaterVersionKeepsItsValue) {
+  ByteWriter writer;
+  writer.Since(5, uint64_t{7});
+  for (const uint32_t version : {4U, 5U, 6U}) {
+    ByteReader reader(writer.bytes());
+    reader.set_version(version);
+    uint64_t value = 9;
+    reader.Since(5, value);
+    EXPECT_EQ(value, version < 5 ? 9U : 7U);
+    EXPECT_EQ(reader.AtEnd(), version >= 5);
+  }
+}
+
 TEST(ByteCodecTest, ABooleanIsZeroOrOne) {
   ByteReader reader("\2");
   bool value = false;

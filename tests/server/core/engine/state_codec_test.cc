@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/digest/digest_bytes.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -93,13 +94,7 @@ std::string OfVersion(char version, std::string bytes) {
   bytes[8] = version;
   DigestBuilder digest;
   digest.Text(bytes);
-  const Digest128 sum = digest.Finish();
-  for (const uint64_t word : {sum.low, sum.high}) {
-    for (int i = 0; i < 8; ++i) {
-      bytes.push_back(static_cast<char>((word >> (8 * i)) & 0xff));
-    }
-  }
-  return bytes;
+  return bytes + DigestBytes(digest.Finish());
 }
 
 std::string WithoutDigest(const JobState& state) {
