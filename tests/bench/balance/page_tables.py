@@ -11,6 +11,8 @@ from threshold_grid import PRICES
 
 Json = dict[str, Any]
 DEFAULT_PRICE = 0.1
+# Below it waits grow and little is gained.
+LEAST_PRICE = 0.0125
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -189,7 +191,7 @@ def long_shares(results: Json) -> str:
 
 def prices(results: Json) -> str:
     """Excess and delay by the price of delay."""
-    shown = [price for price in PRICES if price >= 0.0125]
+    shown = [price for price in PRICES if price >= LEAST_PRICE]
     rows = []
     for of in results["frontiers"]:
         for name, trials in of["curves"].items():

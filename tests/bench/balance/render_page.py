@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from frontier_plot import Curve, draw
-from page_tables import TABLES
+from page_tables import LEAST_PRICE, TABLES
 
-# Below it waits grow and little is gained.
-LEAST_PRICE = 0.0125
 _TABLE = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 Json = dict[str, Any]
 
