@@ -9,28 +9,35 @@
 namespace evenpack::fuzz {
 namespace {
 
+constexpr size_t kMagicBytes = 8;
 constexpr size_t kHeaderBytes = 12;
 constexpr size_t kDigestBytes = 16;
 
-std::string Header() {
-  static const std::string header = [] {
+std::string Magic() {
+  static const std::string magic = [] {
     const std::string state = EncodeState(JobState());
     Require(state.size() > kHeaderBytes + kDigestBytes, "a state has a body");
-    return state.substr(0, kHeaderBytes);
+    return state.substr(0, kMagicBytes);
   }();
-  return header;
+  return magic;
 }
 
 }  // namespace
 
-std::string Sealed(std::string_view body) {
-  std::string bytes = Header();
+std::string Sealed(std::string_view body, uint32_t version) {
+  ByteWriter header;
+  header.All(version);
+  std::string bytes = Magic() + header.bytes();
   bytes += body;
   DigestBuilder digest;
   digest.Text(bytes);
-  ByteWriter writer;
-  writer.All(digest.Finish());
-  return bytes + writer.bytes();
+  ByteWriter seal;
+  seal.All(digest.Finish());
+  return bytes + seal.bytes();
+}
+
+std::string_view HeaderOf(std::string_view state) {
+  return state.substr(0, kHeaderBytes);
 }
 
 std::string_view BodyOf(std::string_view state) {
