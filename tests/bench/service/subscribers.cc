@@ -89,16 +89,12 @@ class Subscribers::Call final : public grpc::ClientBidiReactor<Bytes, Bytes> {
                      number % options.context_parallel == 0;
     subscribe.set_sends_durable(sends_durable_);
     message_ = Encode(request);
-    AddHold();
-    StartCall();
     StartWrite(&message_);
     StartRead(&response_);
+    StartCall();
   }
 
-  void Cancel() {
-    context_.TryCancel();
-    RemoveHold();
-  }
+  void Cancel() { context_.TryCancel(); }
 
   void OnReadDone(bool ok) override {
     const TimePoint now = std::chrono::steady_clock::now();
