@@ -163,7 +163,7 @@ def ingest_row(line: dict[str, Any]) -> Row:
     """Of `service_bench ingest`."""
     return Row(
         "service ingest",
-        {"documents_a_message": line["documents_a_message"]},
+        {name: line[name] for name in ("documents_a_message", "subscribers")},
         documents_per_second=line["documents_per_second"],
         ratio=line["ratio"],
         note=f"bare {line['bare_documents_per_second'] / 1e6:.2f} M/s",

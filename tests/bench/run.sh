@@ -58,7 +58,9 @@ measure() {
 for bench in packing placement engine sharding commit; do
   measure "$bench" "$build/bench/${bench}_bench" --benchmark_format=json "${google[@]}"
 done
-measure service "$build/bench/service_bench" ingest 64 "$runs"
+for count in 2 4 16; do
+  measure service "$build/bench/service_bench" ingest 64 "$runs" "$count"
+done
 for count in "${subscribers[@]}"; do
   measure service "$build/bench/service_bench" fanout "$count"
 done

@@ -1,10 +1,11 @@
 // The service against bare gRPC streams that carry the same messages, in one process
 // and one run. Prints JSON.
-//   service_bench ingest [DOCUMENTS_A_MESSAGE [RUNS]]
+//   service_bench ingest [DOCUMENTS_A_MESSAGE [RUNS [SUBSCRIBERS]]]
 //   service_bench fanout SUBSCRIBERS
 //   service_bench store FILE [RUNS]   ingest with the store in FILE, against that in
 //                                     memory
-// Figures are medians of RUNS, 5 unless it is given.
+// Figures are medians of RUNS, 5 unless it is given. With ingest each of SUBSCRIBERS DP
+// ranks, 2 unless it is given, takes every step.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -99,10 +100,18 @@ struct IngestRates {
   std::vector<double> bare_processor;
 };
 
-// One subscriber for each of two DP ranks, who take every step.
-Subscribers Subscribe(const std::string& address) {
-  return Subscribers(
-      {.address = address, .count = 2, .data_parallel = 2, .decode = true});
+// At least four micro-batches a step.
+PackingServer::Shape ShapeOf(uint32_t subscribers) {
+  return {.data_parallel = subscribers,
+          .micro_batches_per_rank = std::max(1U, 4 / subscribers)};
+}
+
+// One for each DP rank, who take every step.
+Subscribers Subscribe(const std::string& address, const PackingServer::Shape& shape) {
+  return Subscribers({.address = address,
+                      .count = shape.data_parallel,
+                      .data_parallel = shape.data_parallel,
+                      .decode = true});
 }
 
 // A kept step's message, of those nearest to the mean size.
@@ -126,25 +135,26 @@ v1::StreamStepsResponse TypicalStep(Job& job, uint64_t mean_bytes) {
 // The same documents in and messages of the same size out as the service had; then the
 // documents alone.
 void IngestOnce(const std::vector<v1::IngestRequest>& batches, size_t documents,
-                IngestRates& rates) {
+                const PackingServer::Shape& shape, IngestRates& rates) {
   const double millions = static_cast<double>(documents) / 1e6;
   uint64_t steps = 0;
   v1::StreamStepsResponse step;
   {
-    PackingServer server({.data_parallel = 2, .micro_batches_per_rank = 2});
-    const Subscribers subscribers = Subscribe(server.address());
+    PackingServer server(shape);
+    const Subscribers subscribers = Subscribe(server.address(), shape);
     subscribers.WaitUntilSubscribed();
     const double before = ProcessorSeconds();
     rates.service.push_back(IngestRate(server.address(), batches, documents));
     steps = server.job().Figures().next_step;
     subscribers.WaitFor(steps);
     rates.service_processor.push_back((ProcessorSeconds() - before) / millions);
-    step = TypicalStep(server.job(), subscribers.bytes() / (2 * steps));
+    step =
+        TypicalStep(server.job(), subscribers.bytes() / (subscribers.count() * steps));
   }
   {
     BareServer bare(documents / steps, std::move(step));
-    const Subscribers subscribers = Subscribe(bare.address());
-    bare.WaitForCallers(2);
+    const Subscribers subscribers = Subscribe(bare.address(), shape);
+    bare.WaitForCallers(subscribers.count());
     const double before = ProcessorSeconds();
     rates.bare.push_back(IngestRate(bare.address(), batches, documents));
     rates.bare_processor.push_back((ProcessorSeconds() - before) / millions);
@@ -154,29 +164,31 @@ void IngestOnce(const std::vector<v1::IngestRequest>& batches, size_t documents,
   rates.ratio.push_back(rates.service.back() / rates.bare.back());
 }
 
-void Ingest(size_t a_message, size_t runs) {
+void Ingest(size_t a_message, size_t runs, uint32_t subscribers) {
   const std::vector<v1::IngestRequest> batches = MakeBatches(kDocuments, a_message);
+  const PackingServer::Shape shape = ShapeOf(subscribers);
   IngestRates rates;
   for (size_t run = 0; run < runs; ++run) {
-    IngestOnce(batches, batches.size() * a_message, rates);
+    IngestOnce(batches, batches.size() * a_message, shape, rates);
   }
   std::printf(
-      "{\"bench\": \"ingest\", \"documents_a_message\": %zu, "
+      "{\"bench\": \"ingest\", \"documents_a_message\": %zu, \"subscribers\": %u, "
       "\"bare_ingest_documents_per_second\": %.0f, "
       "\"bare_documents_per_second\": %.0f, \"documents_per_second\": %.0f, "
       "\"ratio\": %.3f, \"bare_processor_seconds_a_million\": %.3f, "
       "\"processor_seconds_a_million\": %.3f}\n",
-      a_message, Median(rates.bare_ingest), Median(rates.bare), Median(rates.service),
-      Median(rates.ratio), Median(rates.bare_processor),
+      a_message, subscribers, Median(rates.bare_ingest), Median(rates.bare),
+      Median(rates.service), Median(rates.ratio), Median(rates.bare_processor),
       Median(rates.service_processor));
 }
 
 // Acknowledged documents a second, two subscribers taking every step.
 double StoreRate(const std::string& store,
                  const std::vector<v1::IngestRequest>& batches, size_t documents) {
-  PackingServer server(
-      {.data_parallel = 2, .micro_batches_per_rank = 2, .store = store});
-  const Subscribers subscribers = Subscribe(server.address());
+  PackingServer::Shape shape = ShapeOf(2);
+  shape.store = store;
+  PackingServer server(shape);
+  const Subscribers subscribers = Subscribe(server.address(), shape);
   subscribers.WaitUntilSubscribed();
   const double rate = IngestRate(server.address(), batches, documents);
   subscribers.WaitFor(server.job().Figures().next_step);
@@ -312,17 +324,18 @@ int main(int argc, char** argv) {
   const size_t number = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 64;
   const size_t runs =
       argc > 3 ? std::strtoul(argv[3], nullptr, 10) : evenpack::bench::kRuns;
-  if (mode == "ingest" && number > 0 && runs > 0) {
-    evenpack::bench::Ingest(number, runs);
+  const auto subscribers =
+      static_cast<uint32_t>(argc > 4 ? std::strtoul(argv[4], nullptr, 10) : 2);
+  if (mode == "ingest" && number > 0 && runs > 0 && subscribers > 0) {
+    evenpack::bench::Ingest(number, runs, subscribers);
   } else if (mode == "fanout" && number > 0) {
     evenpack::bench::Fanout(number);
   } else if (mode == "store" && argc > 2 && runs > 0) {
     evenpack::bench::CompareStores(argv[2], runs);
   } else {
-    std::fprintf(
-        stderr,
-        "service_bench: accepted: ingest [N [RUNS]], fanout SUBSCRIBERS or store FILE "
-        "[RUNS]\n");
+    std::fprintf(stderr,
+                 "service_bench: accepted: ingest [N [RUNS [SUBSCRIBERS]]], fanout "
+                 "SUBSCRIBERS or store FILE [RUNS]\n");
     return 2;
   }
   return 0;
