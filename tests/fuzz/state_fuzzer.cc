@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/core/engine/state_codec.h"
@@ -18,21 +20,22 @@ namespace {
 constexpr int kSteps = 6;
 constexpr uint64_t kMostKept = 12;
 
-void RequireRefusedOrSame(std::string_view bytes) {
-  const absl::StatusOr<JobState> state = DecodeState(bytes);
-  if (state.ok()) {
-    const std::string own = EncodeState(*state);
-    if (HeaderOf(bytes) == HeaderOf(own)) {
-      Require(own == bytes, "a state that is read has its own bytes");
-    } else {
-      const JobState again = Required(DecodeState(own), "a state's own bytes are read");
-      Require(EncodeState(again) == own,
-              "a state of a version before has one form now");
-    }
-  } else {
+// What the bytes hold; none where they are refused, as they must be then.
+std::optional<JobState> RequireRefusedOrSame(std::string_view bytes) {
+  absl::StatusOr<JobState> state = DecodeState(bytes);
+  if (!state.ok()) {
     RequireRefusal(state.status(), "bytes that are no state",
                    absl::StatusCode::kDataLoss, absl::StatusCode::kFailedPrecondition);
+    return std::nullopt;
   }
+  const std::string own = EncodeState(*state);
+  if (HeaderOf(bytes) == HeaderOf(own)) {
+    Require(own == bytes, "a state that is read has its own bytes");
+  } else {
+    const JobState again = Required(DecodeState(own), "a state's own bytes are read");
+    Require(EncodeState(again) == own, "a state of a version before has one form now");
+  }
+  return *std::move(state);
 }
 
 void Form(FuzzJob& job) {
@@ -94,11 +97,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   fuzz::RequireRefusedOrSame(input);
   for (uint32_t v = kOldestStateFormatVersion; v <= kStateFormatVersion; ++v) {
-    const std::string bytes = fuzz::Sealed(input, v);
-    fuzz::RequireRefusedOrSame(bytes);
-    const absl::StatusOr<JobState> state = DecodeState(bytes);
-    if (!state.ok()) continue;
-    if (state->created && fuzz::IsSmall(state->spec) &&
+    const std::optional<JobState> state =
+        fuzz::RequireRefusedOrSame(fuzz::Sealed(input, v));
+    if (state.has_value() && state->created && fuzz::IsSmall(state->spec) &&
         state->position.next_step - DurableSteps(*state) <= fuzz::kMostKept) {
       fuzz::GoOn(*state);
     }
