@@ -12,6 +12,19 @@ foreach(name CUDA NCCL)
     message(STATUS "${name} headers: not found; its interface is not checked")
   endif()
 endforeach()
+# cuDNN's, and those of its frontend, which is headers alone: a wheel's, in Python's
+# packages or in those of the tests.
+find_path(EVENPACK_CUDNN_INCLUDE cudnn.h
+          PATHS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
+find_path(EVENPACK_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
+          PATHS "${CMAKE_SOURCE_DIR}/build-test-cudnn/include")
+if(EVENPACK_CUDA_INCLUDE AND EVENPACK_CUDNN_INCLUDE AND EVENPACK_CUDNN_FRONTEND_INCLUDE)
+  set(EVENPACK_CUDNN ON)
+  message(STATUS "cuDNN frontend: ${EVENPACK_CUDNN_FRONTEND_INCLUDE}")
+else()
+  set(EVENPACK_CUDNN OFF)
+  message(STATUS "cuDNN or its frontend: not found; no attention on a CUDA device")
+endif()
 find_program(EVENPACK_NVCC nvcc PATHS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin)
 mark_as_advanced(EVENPACK_CUDA_INCLUDE EVENPACK_NCCL_INCLUDE EVENPACK_NVCC)
 if(NOT EVENPACK_NVCC)

@@ -17,12 +17,15 @@
 #include "gpu_worker/app/worker_options.h"
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/communicator/gloo_folder.h"
+#include "gpu_worker/selftest/device_cases.h"
 #include "gpu_worker/selftest/selftest.h"
 
 namespace {
 
 using evenpack::worker::ConnectInFolder;
 using evenpack::worker::CpuAttention;
+using evenpack::worker::CudaRankOptions;
+using evenpack::worker::DeviceCases;
 using evenpack::worker::OnRank;
 using evenpack::worker::OnThreads;
 using evenpack::worker::ReadWorkerCommand;
@@ -52,6 +55,13 @@ void ShowProgress(uint64_t done, uint64_t cases) {
 absl::Status Run(const WorkerOptions& options, SelftestReport& report) {
   const SelftestOptions& selftest = options.selftest_options;
   const auto show = [&](uint64_t done) { ShowProgress(done, selftest.cases); };
+  if (options.cuda_device.has_value()) {
+    CudaRankOptions of;
+    of.device = *options.cuda_device;
+    const auto cases = DeviceCases::Open(of, selftest.max_ranks);
+    if (!cases.ok()) return cases.status();
+    return RunSelftest(selftest, (*cases)->Runner(), show, report);
+  }
   if (!options.group.has_value()) {
     const auto make_engine = [&options] {
       return std::make_unique<CpuAttention>(options.threads);

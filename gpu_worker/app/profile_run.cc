@@ -14,12 +14,16 @@
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/communicator/local_group.h"
+#include "gpu_worker/cudnn/cuda_rank.h"
 
 namespace evenpack::worker {
 namespace {
 
 using Print = std::function<void(const std::string&)>;
 using Profile = absl::StatusOr<MeasuredProfile>;
+
+// Of a device that nothing else uses meanwhile.
+constexpr size_t kProfileBytes = size_t{64} << 30;
 
 // Prints on rank 0.
 class Shown final : public ProfileListener {
@@ -45,7 +49,21 @@ Profile MeasureRank(const WorkerOptions& options, const Clock& clock,
   const ProfileOptions& profile = options.profile.options;
   CpuAttention engine(options.threads);
   Shown shown(profile.shape, communicator.rank() == 0 && !options.json, print);
-  return MeasureProfile(profile, clock, engine, communicator, shown);
+  return MeasureProfile(profile, clock, Device::Host(), engine, communicator, shown);
+}
+
+// A rank alone: what exchanges take is the group's, not the device's.
+Profile MeasureCuda(const WorkerOptions& options, const Clock& clock,
+                    const Print& print) {
+  CudaRankOptions of;
+  of.device = *options.cuda_device;
+  of.budget = kProfileBytes;
+  const absl::StatusOr<std::unique_ptr<CudaRank>> rank = CudaRank::Open(of);
+  if (!rank.ok()) return rank.status();
+  LocalGroup group(1);
+  Shown shown(options.profile.options.shape, !options.json, print);
+  return MeasureProfile(options.profile.options, clock, (*rank)->device(),
+                        (*rank)->engine(), group.OfRank(0), shown);
 }
 
 // Ranks as threads; of the first.
@@ -82,9 +100,17 @@ ProfileLabel LabelOf(const WorkerOptions& options) {
   const ProfileFlags& flags = options.profile;
   ProfileLabel label;
   label.name = flags.name;
-  label.hardware = flags.hardware.empty() ? ProcessorName() : flags.hardware;
-  label.kernel = absl::StrCat("CpuAttention ", EVENPACK_VERSION, ", ", options.threads,
-                              options.threads == 1 ? " thread" : " threads");
+  label.hardware = flags.hardware;
+  if (flags.hardware.empty()) {
+    label.hardware = options.cuda_device.has_value()
+                         ? absl::StrCat("CUDA device ", *options.cuda_device)
+                         : ProcessorName();
+  }
+  label.kernel =
+      options.cuda_device.has_value()
+          ? absl::StrCat("CudnnAttention ", EVENPACK_VERSION)
+          : absl::StrCat("CpuAttention ", EVENPACK_VERSION, ", ", options.threads,
+                         options.threads == 1 ? " thread" : " threads");
   label.measured_unix_seconds = std::chrono::duration_cast<std::chrono::seconds>(
                                     std::chrono::system_clock::now().time_since_epoch())
                                     .count();
@@ -125,7 +151,9 @@ absl::Status Deliver(const WorkerOptions& options, const MeasuredProfile& profil
 absl::Status RunProfile(const WorkerOptions& options, const Clock& clock,
                         const ProfileOutlets& outlets) {
   if (!options.group.has_value()) {
-    const Profile profile = MeasureThreads(options, clock, outlets.print);
+    const Profile profile = options.cuda_device.has_value()
+                                ? MeasureCuda(options, clock, outlets.print)
+                                : MeasureThreads(options, clock, outlets.print);
     return profile.ok() ? Deliver(options, *profile, outlets) : profile.status();
   }
   const auto communicator = ConnectInFolder(*options.group);

@@ -6,7 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/cpp/security_flags.h"
 #include "gpu_worker/app/security_options.h"
 #include "server/runtime/program_flags.h"
@@ -15,6 +17,7 @@ namespace evenpack::worker {
 namespace {
 
 constexpr uint32_t kMostRanks = 64;
+constexpr uint32_t kMostDevices = 64;
 // The definition takes time with the square of it.
 constexpr uint32_t kLongest = 4096;
 
@@ -42,7 +45,7 @@ void AddGroupFlags(CLI::App& app, GroupFlags& flags) {
   for (CLI::Option* option : others) option->needs(flags.folder);
 }
 
-void AddFlags(CLI::App& app, WorkerOptions& options) {
+void AddFlags(CLI::App& app, WorkerOptions& options, std::string& device) {
   app.add_flag("--selftest", options.selftest,
                "execute random micro-batches over groups of ranks, forward and "
                "backward, compare them with attention by its definition in double "
@@ -58,12 +61,40 @@ void AddFlags(CLI::App& app, WorkerOptions& options) {
   AddNumber(app, "--max-length", selftest.max_length, 1, kLongest,
             "longest document, in tokens");
   AddNumber(app, "--threads", options.threads, 1, 1024, "threads of each rank");
+  app.add_option("--device", device,
+                 "what a selftest or profile is of: cpu, cuda, or cuda:NUMBER; on a "
+                 "CUDA device all ranks are threads of this process, and a profile has "
+                 "one")
+      ->type_name("DEVICE")
+      ->capture_default_str();
   app.add_option("--host", options.host, "the address that peers reach this rank at")
       ->type_name("HOST")
       ->capture_default_str();
   AddNumber(app, "--group-timeout-seconds", options.group_timeout_seconds, 1, 86'400,
             "how long ranks that are processes wait for each other");
   app.add_flag("--json", options.json, "print one object of JSON");
+}
+
+// What --device says.
+absl::Status SetDevice(const std::string& device, WorkerOptions& options) {
+  if (device == "cpu") return absl::OkStatus();
+  absl::string_view number = device;
+  uint32_t index = 0;
+  const bool is_cuda = absl::ConsumePrefix(&number, "cuda") &&
+                       (number.empty() || (absl::ConsumePrefix(&number, ":") &&
+                                           absl::SimpleAtoi(number, &index)));
+  if (!is_cuda || index >= kMostDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--device: '", device,
+                     "' is not accepted; accepted: cpu, cuda or cuda:NUMBER, 0 to ",
+                     kMostDevices - 1));
+  }
+  if (!options.selftest && !options.profile.profile) {
+    return absl::InvalidArgumentError("--device: requires --selftest or --profile");
+  }
+  options.cuda_device = static_cast<int>(index);
+  options.selftest_options.types = {ElementType::kBfloat16, ElementType::kFloat16};
+  return absl::OkStatus();
 }
 
 // What single flags can't tell.
@@ -132,7 +163,8 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
       "(--agent).",
       "evenpack-worker");
   app.set_version_flag("--version", absl::StrCat("evenpack-worker ", EVENPACK_VERSION));
-  AddFlags(app, command.options);
+  std::string device = "cpu";
+  AddFlags(app, command.options, device);
   AddProfileFlags(app, command.options.profile);
   GroupFlags flags;
   flags.group.group = "group";
@@ -154,12 +186,18 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   if (!command.text.empty()) return command;
   absl::Status status = CheckModes(command.options);
   if (status.ok()) status = CheckShared(app, command.options);
+  if (status.ok()) status = SetDevice(device, command.options);
   if (status.ok()) status = SetSecurity(app, variables, command.options);
   if (!status.ok()) return status;
   if (command.options.agent.agent && app.get_option("--memory")->count() == 0) {
     command.options.serve.memory_bytes = kAgentMemoryBytes;
   }
   if (flags.folder->count() > 0) {
+    if (command.options.cuda_device.has_value()) {
+      return absl::InvalidArgumentError(
+          "--device: ranks of a CUDA device are threads; accepted with --group-folder: "
+          "cpu");
+    }
     GlooOptions& options = flags.group.options;
     if (options.rank >= options.ranks) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -16,6 +16,14 @@
 
 namespace evenpack::worker {
 
+// Where the keys lie that a slice's queries see.
+enum class KeyPlacement {
+  // In the rank's own rows and in received ones, in as many runs as it takes.
+  kWhereTheyAre,
+  // In one run: the rank's own are copied among the received ones where they must be.
+  kTogether,
+};
+
 // Keys (and values) of a document that lie in rows one after another.
 struct KeyRun {
   // Position of the first within its document.
@@ -23,7 +31,8 @@ struct KeyRun {
   uint32_t count = 0;
   // Of the first.
   uint64_t row = 0;
-  // In the rows that came from other ranks, rather than in the rank's own.
+  // In the rows that came from other ranks, and copies of the rank's own, rather than
+  // in the rank's own.
   bool received = false;
 
   friend bool operator==(const KeyRun&, const KeyRun&) = default;
@@ -98,6 +107,8 @@ class AttentionEngine {
  public:
   virtual ~AttentionEngine() = default;
 
+  // What its calls' tasks must be like.
+  virtual KeyPlacement key_placement() const { return KeyPlacement::kWhereTheyAre; }
   virtual absl::Status Forward(const AttentionCall& call,
                                const ForwardResult& result) = 0;
   virtual absl::Status Backward(const AttentionCall& call, const BackwardInput& input,

@@ -19,6 +19,15 @@ struct RowRange {
   friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 
+// Rows one after another, and those that they go to.
+struct RowMove {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  uint64_t count = 0;
+
+  friend bool operator==(const RowMove&, const RowMove&) = default;
+};
+
 // Of all the ranges.
 inline uint64_t RowsIn(const std::vector<RowRange>& ranges) {
   uint64_t rows = 0;

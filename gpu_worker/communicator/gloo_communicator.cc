@@ -140,8 +140,9 @@ class GlooCommunicator final : public Communicator {
       const std::vector<RowRange>& rows = (*exchange.send_rows)[peer];
       Parcel& parcel = sent.emplace_back(RowsIn(rows), exchange);
       for (size_t t = 0; t < exchange.tensors.size(); ++t) {
-        CopyRows(exchange.tensors[t], rows, parcel.Part(t), parcel.Ranges(),
-                 exchange.row_bytes);
+        const ExchangedTensor part = parcel.Part(t);
+        CopyRows(CopiesOf({&exchange.tensors[t], 1}, {&part, 1},
+                          MovesOf(rows, parcel.Ranges()), exchange.row_bytes));
       }
     }
     if (absl::Status status = Post(number, received, sent); !status.ok()) return status;
@@ -150,8 +151,10 @@ class GlooCommunicator final : public Communicator {
       if (parcel.empty()) continue;
       if (!parcel.buffer->waitRecv(timeout_)) return reason();
       for (size_t t = 0; t < exchange.tensors.size(); ++t) {
-        CopyRows(parcel.Part(t), parcel.Ranges(), exchange.tensors[t],
-                 (*exchange.receive_rows)[peer], exchange.row_bytes);
+        const ExchangedTensor part = parcel.Part(t);
+        CopyRows(CopiesOf({&part, 1}, {&exchange.tensors[t], 1},
+                          MovesOf(parcel.Ranges(), (*exchange.receive_rows)[peer]),
+                          exchange.row_bytes));
       }
     }
     for (Parcel& parcel : sent) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/communicator/exchange_board.h"
 
 namespace evenpack::worker {
 
@@ -33,10 +34,9 @@ class LocalGroup {
   Communicator& OfRank(uint32_t rank);
 
  private:
-  class Board;
   class Member;
 
-  std::unique_ptr<Board> board_;
+  std::unique_ptr<ExchangeBoard> board_;
   std::vector<std::unique_ptr<Member>> members_;
 };
 

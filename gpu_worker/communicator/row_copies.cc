@@ -1,37 +1,65 @@
 #include "gpu_worker/communicator/row_copies.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 namespace evenpack::worker {
 
-void CopyRows(const ExchangedTensor& from, const std::vector<RowRange>& sent,
-              const ExchangedTensor& to, const std::vector<RowRange>& received,
-              size_t row_bytes) {
+std::vector<RowMove> MovesOf(const std::vector<RowRange>& sent,
+                             const std::vector<RowRange>& received) {
+  std::vector<RowMove> moves;
   auto source = sent.begin();
   uint64_t done = 0;  // rows of *source
   for (const RowRange& target : received) {
     for (uint64_t i = 0; i < target.count;) {
       const uint64_t count = std::min(target.count - i, source->count - done);
-      const char* read =
-          static_cast<const char*>(from.send) + (source->row + done) * from.send_stride;
-      char* write =
-          static_cast<char*>(to.receive) + (target.row + i) * to.receive_stride;
-      if (from.send_stride == row_bytes && to.receive_stride == row_bytes) {
-        std::memcpy(write, read, count * row_bytes);
-      } else {
-        for (uint64_t row = 0; row < count; ++row) {
-          std::memcpy(write + row * to.receive_stride, read + row * from.send_stride,
-                      row_bytes);
-        }
-      }
+      if (count > 0) moves.push_back({source->row + done, target.row + i, count});
       i += count;
       done += count;
       if (done == source->count) {
         ++source;
         done = 0;
       }
+    }
+  }
+  return moves;
+}
+
+std::vector<RowCopy> CopiesOf(std::span<const ExchangedTensor> from,
+                              std::span<const ExchangedTensor> to,
+                              std::span<const RowMove> moves, size_t row_bytes) {
+  std::vector<RowCopy> copies;
+  copies.reserve(to.size() * moves.size());
+  for (size_t i = 0; i < to.size(); ++i) {
+    AppendCopies(
+        {from[i].send, from[i].send_stride, to[i].receive, to[i].receive_stride}, moves,
+        row_bytes, copies);
+  }
+  return copies;
+}
+
+void AppendCopies(const ExchangedTensor& tensor, std::span<const RowMove> moves,
+                  size_t row_bytes, std::vector<RowCopy>& copies) {
+  for (const RowMove& move : moves) {
+    copies.push_back(
+        {static_cast<const char*>(tensor.send) + move.from * tensor.send_stride,
+         tensor.send_stride,
+         static_cast<char*>(tensor.receive) + move.to * tensor.receive_stride,
+         tensor.receive_stride, row_bytes, move.count});
+  }
+}
+
+void CopyRows(std::span<const RowCopy> copies) {
+  for (const RowCopy& copy : copies) {
+    const auto* const from = static_cast<const char*>(copy.from);
+    auto* const to = static_cast<char*>(copy.to);
+    if (copy.from_stride == copy.row_bytes && copy.to_stride == copy.row_bytes) {
+      std::memcpy(to, from, copy.rows * copy.row_bytes);
+      continue;
+    }
+    for (uint64_t row = 0; row < copy.rows; ++row) {
+      std::memcpy(to + row * copy.to_stride, from + row * copy.from_stride,
+                  copy.row_bytes);
     }
   }
 }

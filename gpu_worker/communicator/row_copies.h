@@ -3,17 +3,40 @@
 #define EVENPACK_GPU_WORKER_COMMUNICATOR_ROW_COPIES_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gpu_worker/communicator/communicator.h"
 
 namespace evenpack::worker {
 
-// Copies `row_bytes` of each sent row of `from` to the received rows of `to`; both
-// lists have as many rows.
-void CopyRows(const ExchangedTensor& from, const std::vector<RowRange>& sent,
-              const ExchangedTensor& to, const std::vector<RowRange>& received,
-              size_t row_bytes);
+// Rows from one place to another; strides in bytes.
+struct RowCopy {
+  const void* from = nullptr;
+  size_t from_stride = 0;
+  void* to = nullptr;
+  size_t to_stride = 0;
+  size_t row_bytes = 0;
+  uint64_t rows = 0;
+};
+
+// Which of the sent rows becomes which of the received ones; both lists have as many.
+std::vector<RowMove> MovesOf(const std::vector<RowRange>& sent,
+                             const std::vector<RowRange>& received);
+
+// `row_bytes` of each row that is moved, from what `from` sends to what `to` receives,
+// of each tensor.
+std::vector<RowCopy> CopiesOf(std::span<const ExchangedTensor> from,
+                              std::span<const ExchangedTensor> to,
+                              std::span<const RowMove> moves, size_t row_bytes);
+
+// The same, of a tensor's own rows, after what is there.
+void AppendCopies(const ExchangedTensor& tensor, std::span<const RowMove> moves,
+                  size_t row_bytes, std::vector<RowCopy>& copies);
+
+// In this process's memory.
+void CopyRows(std::span<const RowCopy> copies);
 
 }  // namespace evenpack::worker
 

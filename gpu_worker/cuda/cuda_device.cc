@@ -57,10 +57,13 @@ absl::Status CudaDevice::Zero(void* data, size_t row_bytes, size_t stride,
       "to set rows to 0");
 }
 
-absl::Status CudaDevice::AddRows(const float* from, size_t columns,
-                                 std::span<const RowRange> ranges,
-                                 const FloatRows& sums) {
-  return kernels_->AddRows(from, columns, ranges, sums, compute_);
+absl::Status CudaDevice::CopyRows(std::span<const RowCopy> copies) {
+  return kernels_->CopyRows(copies, compute_);
+}
+
+absl::Status CudaDevice::AddRows(std::span<const RowCopy> sums) {
+  return kernels_->AddRows(sums, ElementType::kFloat32, ElementType::kFloat32,
+                           compute_);
 }
 
 absl::Status CudaDevice::Convert(ElementType type, const float* from, size_t count,
@@ -74,7 +77,7 @@ absl::Status CudaDevice::CopyFromHost(const void* from, size_t bytes, void* to) 
   absl::Status status = context_->Check(
       context_->functions().cuMemcpyHtoDAsync_v2(At(to), from, bytes, compute_),
       "to copy from the host");
-  return status.ok() ? Synchronize() : status;
+  return status.ok() ? Finish() : status;
 }
 
 absl::Status CudaDevice::CopyToHost(const void* from, size_t bytes, void* to) {
@@ -83,10 +86,11 @@ absl::Status CudaDevice::CopyToHost(const void* from, size_t bytes, void* to) {
   absl::Status status = context_->Check(
       context_->functions().cuMemcpyDtoHAsync_v2(to, At(from), bytes, compute_),
       "to copy to the host");
-  return status.ok() ? Synchronize() : status;
+  return status.ok() ? Finish() : status;
 }
 
-absl::Status CudaDevice::Synchronize() {
+absl::Status CudaDevice::Finish() {
+  const CurrentContext current(*context_);
   return context_->Check(context_->functions().cuStreamSynchronize(compute_),
                          "while it worked");
 }

@@ -7,21 +7,29 @@
 
 namespace evenpack::worker {
 
-// Of a launch; more take several.
-inline constexpr uint32_t kRangesOfLaunch = 64;
+// Moves of a launch; more take several. An argument is at most 4 KiB.
+inline constexpr uint32_t kMovesOfLaunch = 128;
 
-// evenpack_add_rows: a block for each row of `from`.
-struct AddRowsArguments {
-  const float* from;
-  float* sums;
-  // Floats of a row that are added, and from one of `sums` to the next.
-  uint64_t columns;
-  uint64_t stride;
-  uint32_t ranges;
-  // The rows of `from` from this one on, up to that of the next range, are added to the
-  // rows of `sums` from that one on.
-  uint64_t first[kRangesOfLaunch];
-  uint64_t row[kRangesOfLaunch];
+// A warp for each row of a launch. Row r belongs to the last move whose `first` is not
+// beyond r, and is its row r - first.
+struct MovedRows {
+  uint64_t rows;
+  uint32_t moves;
+  uint64_t first[kMovesOfLaunch];
+};
+
+// evenpack_copy_rows, and evenpack_add_rows: addresses of the first rows; bytes from
+// row to row, and of a row of `from`.
+struct RowsArguments {
+  MovedRows moved;
+  uint64_t from[kMovesOfLaunch];
+  uint64_t to[kMovesOfLaunch];
+  uint64_t from_stride;
+  uint64_t to_stride;
+  uint64_t row_bytes;
+  // ElementTypes, of sums.
+  uint32_t from_type;
+  uint32_t to_type;
 };
 
 // evenpack_convert: a thread for each kFloatsOfThread numbers.
@@ -33,7 +41,14 @@ struct ConvertArguments {
   uint32_t type;
 };
 
+// evenpack_pace: one thread.
+struct PaceArguments {
+  uint64_t* clock;
+  uint64_t nanoseconds;
+};
+
 inline constexpr uint32_t kThreadsOfBlock = 256;
+inline constexpr uint32_t kRowsOfBlock = kThreadsOfBlock / 32;
 inline constexpr uint32_t kFloatsOfThread = 4;
 
 }  // namespace evenpack::worker

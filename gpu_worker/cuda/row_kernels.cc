@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gpu_worker/cuda/row_kernel_arguments.h"
 
 namespace evenpack::worker {
@@ -9,6 +10,22 @@ namespace {
 
 // Of a grid.
 constexpr uint64_t kMostBlocks = 0x7fffffff;
+
+bool HasRoom(const MovedRows& of) { return of.moves < kMovesOfLaunch; }
+
+// The number of a move of that many rows. One without rows gives way to the next, which
+// begins where it does.
+uint32_t Append(uint64_t rows, MovedRows& to) {
+  const uint32_t move = to.moves;
+  to.first[move] = to.rows;
+  to.rows += rows;
+  if (rows > 0) ++to.moves;
+  return move;
+}
+
+uint64_t BlocksOf(const MovedRows& of) {
+  return (of.rows + kRowsOfBlock - 1) / kRowsOfBlock;
+}
 
 }  // namespace
 
@@ -40,15 +57,15 @@ absl::Status RowKernels::LoadImage(std::span<const unsigned char> image) {
       context_->Check(call.cuLibraryLoadData(&library_, image.data(), nullptr, nullptr,
                                              0, nullptr, nullptr, 0),
                       "to load kernels");
-  if (status.ok()) {
-    status = context_->Check(
-        call.cuLibraryGetKernel(&add_rows_, library_, "evenpack_add_rows"),
-        "to find the kernel evenpack_add_rows");
-  }
-  if (status.ok()) {
-    status = context_->Check(
-        call.cuLibraryGetKernel(&convert_, library_, "evenpack_convert"),
-        "to find the kernel evenpack_convert");
+  const std::pair<cuda::Kernel*, const char*> kernels[] = {
+      {&copy_rows_, "evenpack_copy_rows"},
+      {&add_rows_, "evenpack_add_rows"},
+      {&convert_, "evenpack_convert"},
+      {&pace_, "evenpack_pace"}};
+  for (const auto& [kernel, name] : kernels) {
+    if (!status.ok()) break;
+    status = context_->Check(call.cuLibraryGetKernel(kernel, library_, name),
+                             absl::StrCat("to find the kernel ", name));
   }
   return status;
 }
@@ -66,29 +83,42 @@ absl::Status RowKernels::Launch(cuda::Kernel kernel, uint64_t blocks, void* argu
                          "to launch a kernel");
 }
 
-absl::Status RowKernels::AddRows(const float* from, size_t columns,
-                                 std::span<const RowRange> ranges,
-                                 const FloatRows& sums, cuda::Stream stream) const {
+absl::Status RowKernels::LaunchRows(cuda::Kernel kernel, std::span<const RowCopy> rows,
+                                    ElementType from, ElementType to,
+                                    cuda::Stream stream) const {
   absl::Status status;
-  while (!ranges.empty() && status.ok()) {
-    AddRowsArguments arguments{};
-    arguments.from = from;
-    arguments.sums = sums.data;
-    arguments.columns = columns;
-    arguments.stride = sums.stride;
-    uint64_t rows = 0;
-    for (; !ranges.empty() && arguments.ranges < kRangesOfLaunch;
-         ranges = ranges.subspan(1)) {
-      if (ranges.front().count == 0) continue;
-      arguments.first[arguments.ranges] = rows;
-      arguments.row[arguments.ranges] = ranges.front().row;
-      ++arguments.ranges;
-      rows += ranges.front().count;
+  while (!rows.empty() && status.ok()) {
+    const RowCopy& like = rows.front();
+    RowsArguments arguments{};
+    arguments.from_stride = like.from_stride;
+    arguments.to_stride = like.to_stride;
+    arguments.row_bytes = like.row_bytes;
+    arguments.from_type = static_cast<uint32_t>(from);
+    arguments.to_type = static_cast<uint32_t>(to);
+    for (; !rows.empty() && HasRoom(arguments.moved); rows = rows.subspan(1)) {
+      const RowCopy& of = rows.front();
+      if (of.from_stride != like.from_stride || of.to_stride != like.to_stride ||
+          of.row_bytes != like.row_bytes) {
+        break;
+      }
+      const uint32_t move = Append(of.rows, arguments.moved);
+      arguments.from[move] = reinterpret_cast<uint64_t>(of.from);
+      arguments.to[move] = reinterpret_cast<uint64_t>(of.to);
     }
-    status = Launch(add_rows_, rows, &arguments, stream);
-    from += rows * columns;
+    status = Launch(kernel, BlocksOf(arguments.moved), &arguments, stream);
   }
   return status;
+}
+
+absl::Status RowKernels::CopyRows(std::span<const RowCopy> copies,
+                                  cuda::Stream stream) const {
+  return LaunchRows(copy_rows_, copies, ElementType::kFloat32, ElementType::kFloat32,
+                    stream);
+}
+
+absl::Status RowKernels::AddRows(std::span<const RowCopy> sums, ElementType from,
+                                 ElementType to, cuda::Stream stream) const {
+  return LaunchRows(add_rows_, sums, from, to, stream);
 }
 
 absl::Status RowKernels::Convert(ElementType type, const float* from, size_t count,
@@ -96,6 +126,12 @@ absl::Status RowKernels::Convert(ElementType type, const float* from, size_t cou
   ConvertArguments arguments{from, to, count, static_cast<uint32_t>(type)};
   constexpr uint64_t kOfBlock = uint64_t{kThreadsOfBlock} * kFloatsOfThread;
   return Launch(convert_, (count + kOfBlock - 1) / kOfBlock, &arguments, stream);
+}
+
+absl::Status RowKernels::Pace(uint64_t* clock, std::chrono::nanoseconds at_least,
+                              cuda::Stream stream) const {
+  PaceArguments arguments{clock, static_cast<uint64_t>(at_least.count())};
+  return Launch(pace_, 1, &arguments, stream);
 }
 
 }  // namespace evenpack::worker

@@ -2,7 +2,9 @@
 #ifndef EVENPACK_GPU_WORKER_CUDA_ROW_KERNELS_H_
 #define EVENPACK_GPU_WORKER_CUDA_ROW_KERNELS_H_
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -11,6 +13,7 @@
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/element_type.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/cuda/cuda_context.h"
 
 namespace evenpack::worker {
@@ -29,12 +32,19 @@ class RowKernels {
   RowKernels(const RowKernels&) = delete;
   RowKernels& operator=(const RowKernels&) = delete;
 
-  // As Device::AddRows and Device::Convert, in the order of the stream.
-  absl::Status AddRows(const float* from, size_t columns,
-                       std::span<const RowRange> ranges, const FloatRows& sums,
+  // As Device::CopyRows, in the order of the stream, as all that follow.
+  absl::Status CopyRows(std::span<const RowCopy> copies, cuda::Stream stream) const;
+  // As Device::AddRows, from rows of one type to rows of another; row_bytes are those
+  // of the former. What is added to other than floats is rounded as Store does.
+  absl::Status AddRows(std::span<const RowCopy> sums, ElementType from, ElementType to,
                        cuda::Stream stream) const;
+  // As Device::Convert.
   absl::Status Convert(ElementType type, const float* from, size_t count, void* to,
                        cuda::Stream stream) const;
+  // 0: notes the time in `clock`, of the device's memory; else the stream goes on once
+  // that long has passed since then.
+  absl::Status Pace(uint64_t* clock, std::chrono::nanoseconds at_least,
+                    cuda::Stream stream) const;
 
  private:
   explicit RowKernels(std::shared_ptr<const CudaContext> context);
@@ -42,11 +52,15 @@ class RowKernels {
   absl::Status LoadImage(std::span<const unsigned char> image);
   absl::Status Launch(cuda::Kernel kernel, uint64_t blocks, void* argument,
                       cuda::Stream stream) const;
+  absl::Status LaunchRows(cuda::Kernel kernel, std::span<const RowCopy> rows,
+                          ElementType from, ElementType to, cuda::Stream stream) const;
 
   const std::shared_ptr<const CudaContext> context_;
   cuda::Library library_ = nullptr;
+  cuda::Kernel copy_rows_ = nullptr;
   cuda::Kernel add_rows_ = nullptr;
   cuda::Kernel convert_ = nullptr;
+  cuda::Kernel pace_ = nullptr;
 };
 
 }  // namespace evenpack::worker

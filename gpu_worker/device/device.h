@@ -13,6 +13,7 @@
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/element_type.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/communicator/row_copies.h"
 
 namespace evenpack::worker {
 
@@ -49,15 +50,16 @@ class Device {
   // `row_bytes` of each of `rows` rows, `stride` bytes apart.
   virtual absl::Status Zero(void* data, size_t row_bytes, size_t stride,
                             uint64_t rows) = 0;
-  // Adds rows of `columns` floats that lie one after another to those of `sums` that
-  // the ranges name, in their order. No row is named twice.
-  virtual absl::Status AddRows(const float* from, size_t columns,
-                               std::span<const RowRange> ranges,
-                               const FloatRows& sums) = 0;
+  // No row is both read and written, and none written twice.
+  virtual absl::Status CopyRows(std::span<const RowCopy> copies) = 0;
+  // The same, but floats are added to what is there.
+  virtual absl::Status AddRows(std::span<const RowCopy> sums) = 0;
   // As Store (element_type.h).
   virtual absl::Status Convert(ElementType type, const float* from, size_t count,
                                void* to) = 0;
 
+  // Returns when all is done that was asked so far, also of the engine beside it.
+  virtual absl::Status Finish() = 0;
   // Both return when it is done.
   virtual absl::Status CopyFromHost(const void* from, size_t bytes, void* to) = 0;
   virtual absl::Status CopyToHost(const void* from, size_t bytes, void* to) = 0;

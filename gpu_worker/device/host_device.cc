@@ -55,13 +55,19 @@ absl::Status HostDevice::Zero(void* data, size_t row_bytes, size_t stride,
   return absl::OkStatus();
 }
 
-absl::Status HostDevice::AddRows(const float* from, size_t columns,
-                                 std::span<const RowRange> ranges,
-                                 const FloatRows& sums) {
-  for (const RowRange& range : ranges) {
-    for (uint64_t row = range.row; row < range.row + range.count; ++row) {
-      AddRow(from, columns, sums.data + row * sums.stride);
-      from += columns;
+absl::Status HostDevice::CopyRows(std::span<const RowCopy> copies) {
+  worker::CopyRows(copies);
+  return absl::OkStatus();
+}
+
+absl::Status HostDevice::AddRows(std::span<const RowCopy> sums) {
+  for (const RowCopy& sum : sums) {
+    for (uint64_t row = 0; row < sum.rows; ++row) {
+      const void* const from =
+          static_cast<const char*>(sum.from) + row * sum.from_stride;
+      void* const to = static_cast<char*>(sum.to) + row * sum.to_stride;
+      AddRow(static_cast<const float*>(from), sum.row_bytes / sizeof(float),
+             static_cast<float*>(to));
     }
   }
   return absl::OkStatus();

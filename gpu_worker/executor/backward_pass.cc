@@ -27,7 +27,7 @@ absl::Status BackwardPass::Run(uint32_t head_groups) {
     return std::make_unique<ReceivedKv>(prepared_, groups[group], input_, communicator_,
                                         device_);
   };
-  if (prepared_.layout.exchanges) next_ = receive(0);
+  if (prepared_.has_received_rows()) next_ = receive(0);
   absl::Status status = Prepare();
   GradientSums none;
   if (status.ok()) {

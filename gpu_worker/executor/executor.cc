@@ -1,5 +1,7 @@
 #include "gpu_worker/executor/executor.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/executor/backward_pass.h"
 #include "gpu_worker/executor/forward_pass.h"
@@ -21,7 +23,8 @@ absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
     return InvalidField("plan.context_parallel", plan.context_parallel,
                         absl::StrCat("the group's ranks, ", communicator_.size()));
   }
-  return PrepareMicroBatch(plan, communicator_.rank(), shape);
+  return PrepareMicroBatch(plan, communicator_.rank(), shape,
+                           timed_engine_.key_placement());
 }
 
 absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
@@ -30,7 +33,7 @@ absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
   times_ = {};
   ForwardPass pass(prepared, input, result, timed_communicator_, timed_engine_,
                    options_.Where());
-  return AbortUnlessOk(pass.Run(options_.head_groups));
+  return AbortUnlessOk(pass.Run(HeadGroupsOf(prepared)));
 }
 
 absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
@@ -41,7 +44,16 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
   times_ = {};
   BackwardPass pass(prepared, input, forward, output_gradient, result,
                     timed_communicator_, timed_engine_, options_.Where());
-  return AbortUnlessOk(pass.Run(options_.head_groups));
+  return AbortUnlessOk(pass.Run(HeadGroupsOf(prepared)));
+}
+
+uint32_t Executor::HeadGroupsOf(const PreparedMicroBatch& prepared) const {
+  if (options_.least_group_bytes == 0) return options_.head_groups;
+  const AttentionShape& shape = prepared.shape;
+  const uint64_t bytes =
+      2 * prepared.micro_batch_tokens * shape.kv_row() * BytesOf(shape.type);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(bytes / options_.least_group_bytes,
+                                                    1, options_.head_groups));
 }
 
 absl::Status Executor::AbortUnlessOk(absl::Status status) {

@@ -9,6 +9,7 @@
 #ifndef EVENPACK_GPU_WORKER_EXECUTOR_EXECUTOR_H_
 #define EVENPACK_GPU_WORKER_EXECUTOR_EXECUTOR_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -32,6 +33,10 @@ struct ExecutorOptions {
   Device* device = nullptr;
   // By which passes are timed; must outlive the executor.
   const Clock* clock = &Clock::Steady();
+  // Fewer groups are made where the keys and values of one would be fewer bytes than
+  // these, over the whole micro-batch: small kernels and messages take longer than they
+  // hide. The same on all ranks.
+  size_t least_group_bytes = 0;
 
   Device& Where() const { return device == nullptr ? Device::Host() : *device; }
 };
@@ -68,6 +73,7 @@ class Executor {
   const PassTimes& times() const { return times_; }
 
  private:
+  uint32_t HeadGroupsOf(const PreparedMicroBatch& prepared) const;
   // Peers would wait for this rank's part.
   absl::Status AbortUnlessOk(absl::Status status);
 

@@ -20,7 +20,7 @@ absl::Status ForwardPass::Run(uint32_t head_groups) {
     return std::make_unique<ReceivedKv>(prepared_, groups[group], input_, communicator_,
                                         device_);
   };
-  if (prepared_.layout.exchanges) next_ = receive(0);
+  if (prepared_.has_received_rows()) next_ = receive(0);
   status = Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}));
   for (size_t g = 0; next_ != nullptr && status.ok(); ++g) {
     const std::unique_ptr<ReceivedKv> received = std::move(next_);

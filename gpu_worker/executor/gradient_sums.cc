@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/communicator/row_copies.h"
+
 namespace evenpack::worker {
 
 absl::StatusOr<GradientSums> GradientSums::Uninitialized(Device& device, uint64_t rows,
@@ -48,6 +50,7 @@ absl::StatusOr<std::unique_ptr<ReturnedGradients>> ReturnedGradients::Make(
 }
 
 absl::Status ReturnedGradients::Start(Communicator& communicator) {
+  if (!prepared_.layout.exchanges) return absl::OkStatus();
   absl::StatusOr<GradientSums> arrived =
       GradientSums::Uninitialized(device_, prepared_.returned_rows, sums_.row());
   if (!arrived.ok()) return arrived.status();
@@ -62,21 +65,24 @@ absl::Status ReturnedGradients::Start(Communicator& communicator) {
   exchange.send_rows = &prepared_.layout.receive;
   exchange.receive_rows = &prepared_.returned;
   transfer_ = communicator.Start(exchange);
+  rank_ = communicator.rank();
   return absl::OkStatus();
 }
 
 absl::Status ReturnedGradients::AddTo(const GradientSums& own) {
-  absl::Status status = transfer_->Wait();
-  size_t from = 0;
-  for (const std::vector<RowRange>& peer : prepared_.layout.send) {
-    if (!status.ok()) break;
-    if (peer.empty()) continue;
-    const auto add = [&](const float* arrived, const FloatRows& sums) {
-      return device_.AddRows(arrived + from, sums_.row(), peer, sums);
-    };
-    status = add(arrived_.key(), own.Keys(column_));
-    if (status.ok()) status = add(arrived_.value(), own.Values(column_));
-    from += RowsIn(peer) * sums_.row();
+  absl::Status status = transfer_ == nullptr ? absl::OkStatus() : transfer_->Wait();
+  for (uint32_t peer = 0; peer < prepared_.summed.size() && status.ok(); ++peer) {
+    // Of the copies, what this rank computed is added where it is.
+    const bool is_own = transfer_ == nullptr || peer == rank_;
+    const GradientSums& from = is_own ? sums_ : arrived_;
+    std::vector<RowCopy> rows;
+    for (const auto& [read, sums] : {std::pair{from.key(), own.Keys(column_)},
+                                     std::pair{from.value(), own.Values(column_)}}) {
+      AppendCopies(
+          {read, sums_.row() * sizeof(float), sums.data, sums.stride * sizeof(float)},
+          prepared_.summed[peer], sums_.row() * sizeof(float), rows);
+    }
+    status = device_.AddRows(rows);
   }
   return status;
 }

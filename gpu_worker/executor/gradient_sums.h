@@ -60,8 +60,8 @@ class ReturnedGradients {
   GradientSums& sums() { return sums_; }
   // Once that is complete. Errors of the device, without whose memory nothing is begun.
   absl::Status Start(Communicator& communicator);
-  // Adds what comes back from the peers, in their order, to the rank's own sums over
-  // all heads. Waits for it.
+  // Adds what comes back from the peers, and what is there of the rank's own copies, in
+  // the ranks' order, to the rank's own sums over all heads. Waits for it.
   absl::Status AddTo(const GradientSums& own);
 
  private:
@@ -70,6 +70,7 @@ class ReturnedGradients {
 
   const PreparedMicroBatch& prepared_;
   const size_t column_;
+  uint32_t rank_ = 0;
   Device& device_;
   GradientSums sums_;
   GradientSums arrived_;

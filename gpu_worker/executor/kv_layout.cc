@@ -125,10 +125,11 @@ std::vector<KeyRun> RunsOf(const Interval& seen,
   return runs;
 }
 
-// Fills in what is received, and returns all that can be read.
+// Fills in what is received, and returns what can be read: with kTogether, in received
+// rows alone.
 std::vector<Readable> Receive(const std::vector<Interval>& needs,
                               const std::vector<std::vector<Piece>>& owned,
-                              uint32_t rank, KvLayout& layout) {
+                              uint32_t rank, KeyPlacement placement, KvLayout& layout) {
   std::vector<Piece> pieces;
   for (const std::vector<Piece>& of_one : owned) {
     ForEachNeeded(needs, of_one,
@@ -138,21 +139,77 @@ std::vector<Readable> Receive(const std::vector<Interval>& needs,
   std::vector<Readable> readable;
   readable.reserve(pieces.size());
   for (const Piece& piece : pieces) {
-    if (piece.owner == rank) {
+    if (piece.owner == rank && placement == KeyPlacement::kWhereTheyAre) {
       readable.push_back({piece, piece.row, false});
       continue;
     }
     const uint64_t count = piece.end - piece.begin;
     readable.push_back({piece, layout.received_rows, true});
-    Append({layout.received_rows, count}, layout.receive[piece.owner]);
+    if (piece.owner == rank) {
+      layout.copies.push_back({piece.row, layout.received_rows, count});
+    } else {
+      Append({layout.received_rows, count}, layout.receive[piece.owner]);
+    }
     layout.received_rows += count;
   }
   return readable;
 }
 
+std::vector<Readable> InPlace(const std::vector<Piece>& owned) {
+  std::vector<Readable> readable;
+  readable.reserve(owned.size());
+  for (const Piece& piece : owned) readable.push_back({piece, piece.row, false});
+  return readable;
+}
+
+// Whether all keys of the interval lie one after another.
+bool AreOneRun(const Interval& seen, const std::vector<Readable>& readable) {
+  const std::vector<KeyRun> runs = RunsOf(seen, readable);
+  return runs.size() == 1 && runs.front().count == seen.end - seen.begin;
+}
+
+Interval SeenBy(const RankSlices& slices, size_t slice, const AttentionShape& shape) {
+  return {slices.document[slice], shape.FirstKey(slices.begin[slice]),
+          slices.end[slice]};
+}
+
+// Those whose keys are not one run in the rank's own rows.
+RankSlices Scattered(const RankSlices& slices, const std::vector<Readable>& own,
+                     const AttentionShape& shape) {
+  RankSlices scattered;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (AreOneRun(SeenBy(slices, i, shape), own)) continue;
+    scattered.document.push_back(slices.document[i]);
+    scattered.begin.push_back(slices.begin[i]);
+    scattered.end.push_back(slices.end[i]);
+  }
+  return scattered;
+}
+
+// Fills in what the rank receives, and its tasks.
+void AddTasks(const std::vector<std::vector<Piece>>& owned, const RankSlices& slices,
+              uint32_t rank, const AttentionShape& shape, KeyPlacement placement,
+              KvLayout& layout) {
+  const bool together = placement == KeyPlacement::kTogether;
+  std::vector<Readable> own;
+  if (together) own = InPlace(owned[rank]);
+  const std::vector<Readable> readable =
+      Receive(Needs(together ? Scattered(slices, own, shape) : slices, shape), owned,
+              rank, placement, layout);
+  uint64_t row = 0;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const Interval seen = SeenBy(slices, i, shape);
+    const bool in_place = together && AreOneRun(seen, own);
+    layout.tasks.push_back({seen.document, slices.begin[i], slices.end[i], row,
+                            RunsOf(seen, in_place ? own : readable)});
+    row += slices.end[i] - slices.begin[i];
+  }
+}
+
 }  // namespace
 
-KvLayout LayOut(const ShardPlan& plan, uint32_t rank, const AttentionShape& shape) {
+KvLayout LayOut(const ShardPlan& plan, uint32_t rank, const AttentionShape& shape,
+                KeyPlacement placement) {
   const std::vector<RankSlices> slices = ExpandAllRanks(plan);
   std::vector<std::vector<Piece>> owned;
   owned.reserve(slices.size());
@@ -163,27 +220,15 @@ KvLayout LayOut(const ShardPlan& plan, uint32_t rank, const AttentionShape& shap
   layout.own_rows = slices[rank].tokens;
   layout.send.resize(plan.context_parallel);
   layout.receive.resize(plan.context_parallel);
-  std::vector<Readable> readable;
   for (uint32_t r = 0; r < plan.context_parallel; ++r) {
     const std::vector<Interval> needs = Needs(slices[r], shape);
     layout.exchanges = layout.exchanges || NeedsOthers(needs, slices[r]);
-    if (r == rank) {
-      readable = Receive(needs, owned, rank, layout);
-      continue;
-    }
+    if (r == rank) continue;
     ForEachNeeded(needs, owned[rank], [&](const Piece& piece) {
       Append({piece.row, piece.end - piece.begin}, layout.send[r]);
     });
   }
-  const RankSlices& own = slices[rank];
-  uint64_t row = 0;
-  for (size_t i = 0; i < own.size(); ++i) {
-    const uint32_t begin = own.begin[i];
-    const uint32_t end = own.end[i];
-    const Interval seen = {own.document[i], shape.FirstKey(begin), end};
-    layout.tasks.push_back({seen.document, begin, end, row, RunsOf(seen, readable)});
-    row += end - begin;
-  }
+  AddTasks(owned, slices[rank], rank, shape, placement, layout);
   return layout;
 }
 

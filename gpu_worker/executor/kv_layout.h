@@ -16,6 +16,7 @@ namespace evenpack::worker {
 // A rank's own rows are its tokens in local order (shard_plan.h), then its padding,
 // which nothing here touches. Received rows are those that its queries see and others
 // own: a key travels to a rank at most once, and none that no query of the rank sees.
+// With KeyPlacement::kTogether, copies of own rows are among them.
 struct KvLayout {
   // By slice, in local order.
   std::vector<AttentionTask> tasks;
@@ -29,11 +30,14 @@ struct KvLayout {
   // order. Empty for the rank itself.
   std::vector<std::vector<RowRange>> send;
   std::vector<std::vector<RowRange>> receive;
+  // From own rows to received ones; none is copied twice.
+  std::vector<RowMove> copies;
 };
 
 // `plan` comes from a planner or has passed Validate; rank < plan.context_parallel.
 // Time: O(CP * slices of a rank).
-KvLayout LayOut(const ShardPlan& plan, uint32_t rank, const AttentionShape& shape);
+KvLayout LayOut(const ShardPlan& plan, uint32_t rank, const AttentionShape& shape,
+                KeyPlacement placement = KeyPlacement::kWhereTheyAre);
 
 }  // namespace evenpack::worker
 

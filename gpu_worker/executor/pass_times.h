@@ -29,6 +29,7 @@ class TimedEngine final : public AttentionEngine {
   TimedEngine(AttentionEngine& engine, const Clock& clock, PassTimes& times)
       : engine_(engine), clock_(clock), times_(times) {}
 
+  KeyPlacement key_placement() const override { return engine_.key_placement(); }
   absl::Status Forward(const AttentionCall& call, const ForwardResult& result) override;
   absl::Status Backward(const AttentionCall& call, const BackwardInput& input,
                         const BackwardResult& result) override;

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/executor/tensor_views.h"
 
 namespace evenpack::worker {
 
 PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
-                                     const AttentionShape& shape) {
+                                     const AttentionShape& shape,
+                                     KeyPlacement placement) {
   PreparedMicroBatch prepared;
   prepared.shape = shape;
-  prepared.layout = LayOut(plan, rank, shape);
+  prepared.layout = LayOut(plan, rank, shape, placement);
   prepared.held_rows = HeldTokens(plan, rank);
+  prepared.micro_batch_tokens = plan.tokens();
   for (const AttentionTask& task : prepared.layout.tasks) {
     const bool remote = std::any_of(task.keys.begin(), task.keys.end(),
                                     [](const KeyRun& keys) { return keys.received; });
@@ -20,7 +23,11 @@ PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
   for (const std::vector<RowRange>& sent : prepared.layout.send) {
     const uint64_t rows = RowsIn(sent);
     prepared.returned.push_back({{prepared.returned_rows, rows}});
+    prepared.summed.push_back(MovesOf(prepared.returned.back(), sent));
     prepared.returned_rows += rows;
+  }
+  for (const RowMove& copy : prepared.layout.copies) {
+    prepared.summed[rank].push_back({copy.to, copy.from, copy.count});
   }
   return prepared;
 }

@@ -25,19 +25,31 @@ struct PreparedMicroBatch {
   KvLayout layout;
   // Tokens and padding that the rank holds: rows of its tensors.
   uint64_t held_rows = 0;
-  // Of layout.tasks, those that see own keys alone, and the others.
+  // Of all ranks, without padding.
+  uint64_t micro_batch_tokens = 0;
+  // Of layout.tasks, those that see own keys alone where they are, and the others.
   std::vector<AttentionTask> local_tasks;
   std::vector<AttentionTask> remote_tasks;
   // By peer, where gradients of the rows that were sent to it lie when they come back,
   // before they are added up; and how many rows these are together.
   std::vector<std::vector<RowRange>> returned;
   uint64_t returned_rows = 0;
+  // By peer, from those rows to the rank's own that they are added to; of the rank
+  // itself, from its copies among the received rows.
+  std::vector<std::vector<RowMove>> summed;
+
+  // Whether some rank's are, in which the rank takes part, or the rank's own copies.
+  bool has_received_rows() const {
+    return layout.exchanges || layout.received_rows > 0;
+  }
 };
 
 // `plan` comes from a planner or has passed Validate, `shape` has passed Check;
 // rank < plan.context_parallel.
-PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
-                                     const AttentionShape& shape);
+// `placement`: the engine's (attention_engine.h).
+PreparedMicroBatch PrepareMicroBatch(
+    const ShardPlan& plan, uint32_t rank, const AttentionShape& shape,
+    KeyPlacement placement = KeyPlacement::kWhereTheyAre);
 
 // A rank's tensors: THD rows one after another, its tokens in local order and then its
 // padding, which is not read.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gpu_worker/communicator/row_copies.h"
+
 namespace evenpack::worker {
 namespace {
 
@@ -42,6 +44,9 @@ absl::Status ReceivedKv::Start(const PreparedMicroBatch& prepared,
                            exchange.row_bytes};
   };
   exchange.tensors = {tensor(input.key, *key_), tensor(input.value, *value_)};
+  absl::Status status = device.CopyRows(CopiesOf(
+      exchange.tensors, exchange.tensors, prepared.layout.copies, exchange.row_bytes));
+  if (!status.ok() || !prepared.layout.exchanges) return status;
   exchange.send_rows = &prepared.layout.send;
   exchange.receive_rows = &prepared.layout.receive;
   transfer_ = communicator.Start(exchange);

@@ -14,7 +14,8 @@
 
 namespace evenpack::worker {
 
-// On its way from its making on. What it is made of must outlive it.
+// On its way from its making on, unless nothing travels. What it is made of must
+// outlive it.
 class ReceivedKv {
  public:
   ReceivedKv(const PreparedMicroBatch& prepared, const HeadRange& heads,
@@ -29,7 +30,7 @@ class ReceivedKv {
                         const AttentionInput& input) const;
 
  private:
-  // OK where the exchange was begun.
+  // OK where the exchange was begun, or there is none.
   absl::Status Start(const PreparedMicroBatch& prepared, const AttentionInput& input,
                      Communicator& communicator, Device& device);
 

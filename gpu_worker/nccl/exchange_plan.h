@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/communicator/row_copies.h"
 
 namespace evenpack::worker {
-
-// Rows from one place to another; strides in bytes.
-struct RowCopy {
-  const void* from = nullptr;
-  size_t from_stride = 0;
-  void* to = nullptr;
-  size_t to_stride = 0;
-  size_t row_bytes = 0;
-  uint64_t rows = 0;
-};
 
 // The rows of a tensor for a peer, or from it.
 struct Message {

@@ -53,22 +53,25 @@ std::vector<uint32_t> GridLengths(uint32_t longest) {
 
 absl::StatusOr<AttentionGrid> MeasureAttention(
     const AttentionShape& shape, const std::vector<uint32_t>& lengths,
-    const Repetitions& repetitions, const Clock& clock, AttentionEngine& engine,
-    Communicator& communicator,
+    const Repetitions& repetitions, const Clock& clock, Device& device,
+    AttentionEngine& engine, Communicator& communicator,
     const std::function<void(const MeasuredSlice&)>& shown) {
   AttentionGrid grid;
   grid.lengths = lengths;
-  MadeSlice nothing(shape, 0, 0);
-  const auto launch = MeasurePasses(nothing, repetitions, clock, engine, communicator);
+  const auto nothing = MadeSlice::Make(shape, 0, 0, device);
+  if (!nothing.ok()) return nothing.status();
+  const auto launch =
+      MeasurePasses(**nothing, repetitions, clock, engine, communicator);
   if (!launch.ok()) return launch.status();
   grid.launch = *launch;
   for (const uint32_t q_len : lengths) {
     for (const uint32_t kv_len : lengths) {
       PassLatency& cell = grid.slices.emplace_back();
       if (kv_len < q_len) continue;
-      MadeSlice slice(shape, q_len, kv_len);
+      const auto slice = MadeSlice::Make(shape, q_len, kv_len, device);
+      if (!slice.ok()) return slice.status();
       const auto passes =
-          MeasurePasses(slice, repetitions, clock, engine, communicator);
+          MeasurePasses(**slice, repetitions, clock, engine, communicator);
       if (!passes.ok()) return passes.status();
       cell.forward_ns = std::max<int64_t>(0, passes->forward_ns - launch->forward_ns);
       cell.backward_ns =

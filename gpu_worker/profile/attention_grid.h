@@ -12,6 +12,7 @@
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/attention_shape.h"
 #include "gpu_worker/communicator/communicator.h"
+#include "gpu_worker/device/device.h"
 #include "gpu_worker/profile/median_latency.h"
 #include "server/runtime/clock.h"
 
@@ -47,12 +48,14 @@ std::vector<uint32_t> GridLengths(uint32_t longest);
 
 // Every rank of the group measures the same slice at the same time, as in a run, where
 // ranks share a machine's memory; the median over ranks counts. `shown` is told of each
-// slice, in the order of the grid. All ranks call it with the same arguments. Errors of
-// the engine and the communicator.
+// slice, in the order of the grid. `device` is the engine's; ranks of the communicator
+// exchange in this process's memory. All ranks call it with the same arguments. Errors
+// of the engine and the communicator.
 absl::StatusOr<AttentionGrid> MeasureAttention(
     const AttentionShape& shape, const std::vector<uint32_t>& lengths,
-    const Repetitions& repetitions, const Clock& clock, AttentionEngine& engine,
-    Communicator& communicator, const std::function<void(const MeasuredSlice&)>& shown);
+    const Repetitions& repetitions, const Clock& clock, Device& device,
+    AttentionEngine& engine, Communicator& communicator,
+    const std::function<void(const MeasuredSlice&)>& shown);
 
 }  // namespace evenpack::worker
 

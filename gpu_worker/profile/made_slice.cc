@@ -1,6 +1,8 @@
 #include "gpu_worker/profile/made_slice.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "gpu_worker/attention/element_type.h"
 #include "gpu_worker/reference/synthetic_tensor.h"
@@ -8,8 +10,12 @@
 namespace evenpack::worker {
 namespace {
 
-std::vector<char> Tensor(const AttentionShape& shape, TensorRole role, uint32_t tokens,
-                         size_t row_size) {
+// Tokens that are made up; longer tensors repeat them, since making them takes longer
+// than computing with them.
+constexpr uint32_t kMadeTokens = 4096;
+
+std::vector<char> Rows(const AttentionShape& shape, TensorRole role, uint32_t tokens,
+                       size_t row_size) {
   const size_t row_bytes = row_size * BytesOf(shape.type);
   std::vector<char> bytes(tokens * row_bytes);
   std::vector<float> row(row_size);
@@ -20,46 +26,94 @@ std::vector<char> Tensor(const AttentionShape& shape, TensorRole role, uint32_t 
   return bytes;
 }
 
+absl::Status Put(const AttentionShape& shape, TensorRole role, uint32_t tokens,
+                 size_t row_size, Device& device,
+                 std::unique_ptr<DeviceMemory>& memory) {
+  const size_t row_bytes = row_size * BytesOf(shape.type);
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> allocated =
+      device.Allocate(tokens * row_bytes);
+  if (!allocated.ok()) return allocated.status();
+  memory = *std::move(allocated);
+  const std::vector<char> made =
+      Rows(shape, role, std::min(tokens, kMadeTokens), row_size);
+  absl::Status status;
+  for (size_t at = 0; at < tokens * row_bytes && status.ok(); at += made.size()) {
+    status =
+        device.CopyFromHost(made.data(), std::min(made.size(), tokens * row_bytes - at),
+                            static_cast<char*>(memory->data()) + at);
+  }
+  return status;
+}
+
+absl::Status Take(size_t bytes, Device& device, std::unique_ptr<DeviceMemory>& memory) {
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> allocated = device.Allocate(bytes);
+  if (!allocated.ok()) return allocated.status();
+  memory = *std::move(allocated);
+  return device.Zero(memory->data(), bytes, bytes, 1);
+}
+
 }  // namespace
 
-MadeSlice::MadeSlice(const AttentionShape& shape, uint32_t q_len, uint32_t kv_len)
-    : query_(Tensor(shape, TensorRole::kQuery, q_len, shape.query_row())),
-      key_(Tensor(shape, TensorRole::kKey, kv_len, shape.kv_row())),
-      value_(Tensor(shape, TensorRole::kValue, kv_len, shape.kv_row())),
-      output_gradient_(
-          Tensor(shape, TensorRole::kOutputGradient, q_len, shape.query_row())),
-      output_(query_.size()),
-      log_sum_exp_(size_t{q_len} * shape.query_heads),
-      query_gradient_(query_.size()),
-      key_gradient_(kv_len * shape.kv_row()),
-      value_gradient_(key_gradient_.size()) {
+MadeSlice::MadeSlice(const AttentionShape& shape, uint32_t q_len, uint32_t kv_len,
+                     Device& device)
+    : shape_(shape), device_(device) {
   if (q_len > 0) {
     const uint32_t first = shape.FirstKey(kv_len - q_len);
     tasks_ = {{0, kv_len - q_len, kv_len, 0, {{first, kv_len - first, first, false}}}};
   }
-  call_.shape = shape;
+}
+
+absl::StatusOr<std::unique_ptr<MadeSlice>> MadeSlice::Make(const AttentionShape& shape,
+                                                           uint32_t q_len,
+                                                           uint32_t kv_len,
+                                                           Device& device) {
+  std::unique_ptr<MadeSlice> slice(new MadeSlice(shape, q_len, kv_len, device));
+  if (absl::Status status = slice->Fill(q_len, kv_len); !status.ok()) return status;
+  return slice;
+}
+
+absl::Status MadeSlice::Fill(uint32_t q_len, uint32_t kv_len) {
+  const size_t query = shape_.query_row();
+  const size_t key = shape_.kv_row();
+  absl::Status status = Put(shape_, TensorRole::kQuery, q_len, query, device_, query_);
+  status.Update(Put(shape_, TensorRole::kKey, kv_len, key, device_, key_));
+  status.Update(Put(shape_, TensorRole::kValue, kv_len, key, device_, value_));
+  status.Update(Put(shape_, TensorRole::kOutputGradient, q_len, query, device_,
+                    output_gradient_));
+  const size_t element = BytesOf(shape_.type);
+  status.Update(Take(q_len * query * element, device_, output_));
+  status.Update(
+      Take(size_t{q_len} * shape_.query_heads * sizeof(float), device_, log_sum_exp_));
+  status.Update(Take(q_len * query * element, device_, query_gradient_));
+  status.Update(Take(kv_len * key * sizeof(float), device_, key_gradient_));
+  status.Update(Take(kv_len * key * sizeof(float), device_, value_gradient_));
+  if (!status.ok()) return status;
+  call_.shape = shape_;
   call_.tasks = tasks_;
-  call_.query = {query_.data(), shape.query_row()};
-  call_.own_key = {key_.data(), shape.kv_row()};
-  call_.own_value = {value_.data(), shape.kv_row()};
+  call_.query = {query_->data(), query};
+  call_.own_key = {key_->data(), key};
+  call_.own_value = {value_->data(), key};
+  return status;
 }
 
 absl::Status MadeSlice::Forward(AttentionEngine& engine) {
-  return engine.Forward(call_,
-                        {{output_.data(), call_.shape.query_row()}, LogSumExp()});
+  absl::Status status =
+      engine.Forward(call_, {{output_->data(), shape_.query_row()}, LogSumExp()});
+  return status.ok() ? device_.Finish() : status;
 }
 
 absl::Status MadeSlice::Backward(AttentionEngine& engine) {
-  const AttentionShape& shape = call_.shape;
-  return engine.Backward(call_,
-                         {{output_.data(), shape.query_row()},
-                          LogSumExp(),
-                          {output_gradient_.data(), shape.query_row()}},
-                         {{query_gradient_.data(), shape.query_row()},
-                          {key_gradient_.data(), shape.kv_row()},
-                          {value_gradient_.data(), shape.kv_row()},
-                          {},
-                          {}});
+  absl::Status status =
+      engine.Backward(call_,
+                      {{output_->data(), shape_.query_row()},
+                       LogSumExp(),
+                       {output_gradient_->data(), shape_.query_row()}},
+                      {{query_gradient_->data(), shape_.query_row()},
+                       {Floats(key_gradient_), shape_.kv_row()},
+                       {Floats(value_gradient_), shape_.kv_row()},
+                       {},
+                       {}});
+  return status.ok() ? device_.Finish() : status;
 }
 
 }  // namespace evenpack::worker

@@ -3,11 +3,14 @@
 #define EVENPACK_GPU_WORKER_PROFILE_MADE_SLICE_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/attention_shape.h"
+#include "gpu_worker/device/device.h"
 
 namespace evenpack::worker {
 
@@ -15,30 +18,43 @@ namespace evenpack::worker {
 class MadeSlice {
  public:
   // `shape` has passed Check; q_len <= kv_len. With 0 of both it is a launch without
-  // work.
-  MadeSlice(const AttentionShape& shape, uint32_t q_len, uint32_t kv_len);
+  // work. `device` must outlive it; its errors.
+  static absl::StatusOr<std::unique_ptr<MadeSlice>> Make(const AttentionShape& shape,
+                                                         uint32_t q_len,
+                                                         uint32_t kv_len,
+                                                         Device& device);
   // Its call refers to its own tensors.
   MadeSlice(const MadeSlice&) = delete;
   MadeSlice& operator=(const MadeSlice&) = delete;
 
+  // Both return when the device has done it.
   absl::Status Forward(AttentionEngine& engine);
   // After Forward.
   absl::Status Backward(AttentionEngine& engine);
 
  private:
-  FloatRows LogSumExp() { return {log_sum_exp_.data(), call_.shape.query_heads}; }
+  MadeSlice(const AttentionShape& shape, uint32_t q_len, uint32_t kv_len,
+            Device& device);
 
+  absl::Status Fill(uint32_t q_len, uint32_t kv_len);
+  FloatRows LogSumExp() const { return {Floats(log_sum_exp_), shape_.query_heads}; }
+  static float* Floats(const std::unique_ptr<DeviceMemory>& memory) {
+    return static_cast<float*>(memory->data());
+  }
+
+  const AttentionShape shape_;
+  Device& device_;
   std::vector<AttentionTask> tasks_;
   AttentionCall call_;
-  std::vector<char> query_;
-  std::vector<char> key_;
-  std::vector<char> value_;
-  std::vector<char> output_gradient_;
-  std::vector<char> output_;
-  std::vector<float> log_sum_exp_;
-  std::vector<char> query_gradient_;
-  std::vector<float> key_gradient_;
-  std::vector<float> value_gradient_;
+  std::unique_ptr<DeviceMemory> query_;
+  std::unique_ptr<DeviceMemory> key_;
+  std::unique_ptr<DeviceMemory> value_;
+  std::unique_ptr<DeviceMemory> output_gradient_;
+  std::unique_ptr<DeviceMemory> output_;
+  std::unique_ptr<DeviceMemory> log_sum_exp_;
+  std::unique_ptr<DeviceMemory> query_gradient_;
+  std::unique_ptr<DeviceMemory> key_gradient_;
+  std::unique_ptr<DeviceMemory> value_gradient_;
 };
 
 }  // namespace evenpack::worker

@@ -7,12 +7,13 @@
 namespace evenpack::worker {
 namespace {
 
-absl::Status Measure(const ProfileOptions& options, const Clock& clock,
+absl::Status Measure(const ProfileOptions& options, const Clock& clock, Device& device,
                      AttentionEngine& engine, Communicator& communicator,
                      ProfileListener& listener, MeasuredProfile& profile) {
-  absl::StatusOr<AttentionGrid> grid = MeasureAttention(
-      options.shape, GridLengths(options.longest), options.repetitions, clock, engine,
-      communicator, [&](const MeasuredSlice& slice) { listener.OnSlice(slice); });
+  absl::StatusOr<AttentionGrid> grid =
+      MeasureAttention(options.shape, GridLengths(options.longest), options.repetitions,
+                       clock, device, engine, communicator,
+                       [&](const MeasuredSlice& slice) { listener.OnSlice(slice); });
   if (!grid.ok()) return grid.status();
   profile.attention = *std::move(grid);
   auto exchanges = MeasureExchanges(
@@ -27,7 +28,7 @@ absl::Status Measure(const ProfileOptions& options, const Clock& clock,
 }  // namespace
 
 absl::StatusOr<MeasuredProfile> MeasureProfile(const ProfileOptions& options,
-                                               const Clock& clock,
+                                               const Clock& clock, Device& device,
                                                AttentionEngine& engine,
                                                Communicator& communicator,
                                                ProfileListener& listener) {
@@ -36,7 +37,7 @@ absl::StatusOr<MeasuredProfile> MeasureProfile(const ProfileOptions& options,
   profile.shape = options.shape;
   profile.ranks = communicator.size();
   absl::Status status =
-      Measure(options, clock, engine, communicator, listener, profile);
+      Measure(options, clock, device, engine, communicator, listener, profile);
   if (status.ok()) return profile;
   // Peers would wait for this rank's part.
   communicator.Abort(absl::AbortedError(

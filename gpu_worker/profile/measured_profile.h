@@ -43,9 +43,10 @@ class ProfileListener {
 };
 
 // All ranks of the group call it with the same options, and have the same profile. The
-// first error ends it, and aborts the group. INVALID_ARGUMENT: the shape.
+// first error ends it, and aborts the group. `device`: the engine's. INVALID_ARGUMENT:
+// the shape.
 absl::StatusOr<MeasuredProfile> MeasureProfile(const ProfileOptions& options,
-                                               const Clock& clock,
+                                               const Clock& clock, Device& device,
                                                AttentionEngine& engine,
                                                Communicator& communicator,
                                                ProfileListener& listener);

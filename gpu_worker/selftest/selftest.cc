@@ -115,7 +115,7 @@ SelftestCase DrawCase(const SelftestOptions& options, uint64_t number) {
     const uint32_t longest = draw.From(0, 1) == 0 ? 9 : options.max_length;
     length = draw.From(1, std::min(longest, options.max_length));
   }
-  drawn.shape.type = draw.OneOf(kElementTypes);
+  drawn.shape.type = draw.OneOf(options.types);
   drawn.shape.kv_heads = draw.From(1, 3);
   drawn.shape.query_heads = drawn.shape.kv_heads * draw.From(1, 4);
   drawn.shape.head_size = draw.OneOf(kHeadSizes);

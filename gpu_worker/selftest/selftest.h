@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct SelftestOptions {
   uint32_t max_ranks = 8;
   // Longest document, at least 1.
   uint32_t max_length = 300;
+  // At least one.
+  std::vector<ElementType> types = {std::begin(kElementTypes), std::end(kElementTypes)};
 };
 
 // Not of adaptive.

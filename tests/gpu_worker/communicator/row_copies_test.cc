@@ -17,22 +17,28 @@ ExchangedTensor To(std::vector<int>& numbers, size_t columns) {
   return {nullptr, 0, numbers.data(), columns * sizeof(int)};
 }
 
+void Copy(const ExchangedTensor& from, const std::vector<RowRange>& sent,
+          const ExchangedTensor& to, const std::vector<RowRange>& received,
+          size_t row_bytes) {
+  CopyRows(CopiesOf({&from, 1}, {&to, 1}, MovesOf(sent, received), row_bytes));
+}
+
 TEST(RowCopiesTest, RangesNeedNotBeginAndEndTogether) {
   const std::vector<int> from = {0, 1, 2, 3, 4, 5, 6, 7};
   std::vector<int> to(8, -1);
-  CopyRows(From(from, 1), {{4, 3}, {0, 1}, {2, 1}}, To(to, 1), {{7, 1}, {0, 1}, {2, 3}},
-           sizeof(int));
+  Copy(From(from, 1), {{4, 3}, {0, 1}, {2, 1}}, To(to, 1), {{7, 1}, {0, 1}, {2, 3}},
+       sizeof(int));
   EXPECT_THAT(to, ElementsAre(5, -1, 6, 0, 2, -1, -1, 4));
 }
 
 TEST(RowCopiesTest, StridesMayDiffer) {
   const std::vector<int> from = {0, 1, 2, 3, 4, 5};  // rows of 3, of which 2 travel
   std::vector<int> to(8, -1);                        // into rows of 4
-  CopyRows(From(from, 3), {{0, 2}}, To(to, 4), {{0, 2}}, 2 * sizeof(int));
+  Copy(From(from, 3), {{0, 2}}, To(to, 4), {{0, 2}}, 2 * sizeof(int));
   EXPECT_THAT(to, ElementsAre(0, 1, -1, -1, 3, 4, -1, -1));
 }
 
-TEST(RowCopiesTest, NoRowsAreNoCopies) { CopyRows({}, {}, {}, {}, 4); }
+TEST(RowCopiesTest, NoRowsAreNoCopies) { Copy({}, {}, {}, {}, 4); }
 
 }  // namespace
 }  // namespace evenpack::worker

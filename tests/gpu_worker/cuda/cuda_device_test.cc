@@ -71,29 +71,34 @@ TEST_F(CudaDeviceTest, RowsBecomeNoughtAndWhatIsBetweenThemStays) {
   EXPECT_THAT(cuda_->Zero(nullptr, 8, 8, 0), IsOk());
 }
 
-// More ranges than a launch takes, some of them empty.
+// More moves than a launch takes, some of them empty.
 TEST_F(CudaDeviceTest, RowsAreAddedAsOnTheHost) {
   std::mt19937_64 random(3);
-  for (const size_t count : {1U, 64U, 65U, 200U}) {
-    std::vector<RowRange> ranges;
+  for (const size_t count : {1U, 128U, 129U, 300U}) {
+    std::vector<RowMove> moves;
     uint64_t row = 0;
     uint64_t rows = 0;
     for (size_t i = 0; i < count; ++i) {
       row += random() % 3;
-      ranges.push_back({row, random() % 4});
-      row += ranges.back().count;
-      rows += ranges.back().count;
+      rows += random() % 2;
+      moves.push_back({rows, row, random() % 4});
+      row += moves.back().count;
+      rows += moves.back().count;
     }
     std::vector<float> from(rows * 5);
     std::iota(from.begin(), from.end(), 1.0F);
     std::vector<float> sums((row + 1) * 7, 0.5F);
     const auto arrived = Holding(from);
     const auto on_device = Holding(sums);
-    EXPECT_THAT(Device::Host().AddRows(from.data(), 5, ranges, {sums.data() + 2, 7}),
-                IsOk());
-    EXPECT_THAT(cuda_->AddRows(static_cast<const float*>(arrived->data()), 5, ranges,
-                               {static_cast<float*>(on_device->data()) + 2, 7}),
-                IsOk());
+    const auto sums_of = [&moves](const void* read, void* added_to) {
+      std::vector<RowCopy> added;
+      AppendCopies({read, 5 * sizeof(float), static_cast<float*>(added_to) + 2,
+                    7 * sizeof(float)},
+                   moves, 5 * sizeof(float), added);
+      return added;
+    };
+    EXPECT_THAT(Device::Host().AddRows(sums_of(from.data(), sums.data())), IsOk());
+    EXPECT_THAT(cuda_->AddRows(sums_of(arrived->data(), on_device->data())), IsOk());
     EXPECT_EQ(Read<float>(*on_device, sums.size()), sums) << count;
   }
 }

@@ -22,14 +22,17 @@ TEST_F(RowKernelsTest, AreLoadedAndUnloaded) {
   const FakeDevice device;
   const auto kernels = RowKernels::Load(device.context(), kFakeImage);
   ASSERT_THAT(kernels, IsOk());
-  EXPECT_THAT((*kernels)->AddRows(nullptr, 4, {}, {}, device.compute()), IsOk());
+  EXPECT_THAT((*kernels)->AddRows({}, ElementType::kBfloat16, ElementType::kFloat32,
+                                  device.compute()),
+              IsOk());
 }
 
 // Wherever it was built with nvcc.
-TEST_F(RowKernelsTest, TheImageHoldsBoth) {
+TEST_F(RowKernelsTest, TheImageHoldsThemAll) {
   const std::span<const unsigned char> image = RowKernelImage();
   if (image.empty()) GTEST_SKIP() << "built without nvcc";
-  for (const std::string name : {"evenpack_add_rows", "evenpack_convert"}) {
+  for (const std::string name : {"evenpack_copy_rows", "evenpack_add_rows",
+                                 "evenpack_convert", "evenpack_pace"}) {
     EXPECT_NE(std::search(image.begin(), image.end(), name.begin(), name.end()),
               image.end())
         << name;

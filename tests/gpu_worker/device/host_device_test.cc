@@ -50,14 +50,24 @@ TEST(HostDeviceTest, RowsBecomeNoughtAndWhatIsBetweenThemStays) {
   EXPECT_THAT(Device::Host().Zero(nullptr, 8, 8, 0), IsOk());
 }
 
-TEST(HostDeviceTest, RowsAreAddedToThoseOfTheRanges) {
-  std::vector<float> from(6);
+TEST(HostDeviceTest, RowsAreCopied) {
+  const std::vector<int> from = {0, 1, 2, 3, 4, 5};
+  std::vector<int> to(4, 7);
+  const std::vector<RowCopy> copies = {
+      {from.data() + 1, 2 * sizeof(int), to.data() + 1, sizeof(int), sizeof(int), 3}};
+  EXPECT_THAT(Device::Host().CopyRows(copies), IsOk());
+  EXPECT_THAT(to, ElementsAre(7, 1, 3, 5));
+}
+
+TEST(HostDeviceTest, RowsAreAddedToThoseThatTheyGoTo) {
+  std::vector<float> from(8);
   std::iota(from.begin(), from.end(), 1.0F);
   std::vector<float> sums(12, 100);
-  const std::vector<RowRange> ranges = {{2, 1}, {0, 2}};
-  // The second and third of three columns.
-  EXPECT_THAT(Device::Host().AddRows(from.data(), 2, ranges, {sums.data() + 1, 3}),
-              IsOk());
+  // To the second and third of three columns.
+  std::vector<RowCopy> rows;
+  AppendCopies({from.data(), 8, sums.data() + 1, 12},
+               std::vector<RowMove>{{0, 2, 1}, {1, 0, 2}}, 8, rows);
+  EXPECT_THAT(Device::Host().AddRows(rows), IsOk());
   EXPECT_THAT(sums,
               ElementsAre(100, 103, 104, 100, 105, 106, 100, 101, 102, 100, 100, 100));
 }

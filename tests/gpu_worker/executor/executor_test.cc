@@ -35,6 +35,32 @@ AttentionShape SmallShape() {
   return shape;
 }
 
+// An engine whose tasks' keys must lie together, and which checks that they do.
+class TogetherAttention final : public AttentionEngine {
+ public:
+  KeyPlacement key_placement() const override { return KeyPlacement::kTogether; }
+  absl::Status Forward(const AttentionCall& call,
+                       const ForwardResult& result) override {
+    Check(call);
+    return engine_.Forward(call, result);
+  }
+  absl::Status Backward(const AttentionCall& call, const BackwardInput& input,
+                        const BackwardResult& result) override {
+    Check(call);
+    return engine_.Backward(call, input, result);
+  }
+
+ private:
+  static void Check(const AttentionCall& call) {
+    for (const AttentionTask& task : call.tasks) {
+      EXPECT_EQ(task.keys.size(), 1U);
+      EXPECT_EQ(task.keys[0].received, call.tasks[0].keys[0].received);
+    }
+  }
+
+  CpuAttention engine_{1};
+};
+
 std::unique_ptr<AttentionEngine> OneThread() {
   return std::make_unique<CpuAttention>(1);
 }
@@ -70,6 +96,30 @@ TEST(ExecutorTest, AGroupComputesWhatTheDefinitionSays) {
                 AcceptedError(ElementType::kFloat32))
           << static_cast<int>(sharding) << " " << cp;
     }
+  }
+}
+
+TEST(ExecutorTest, KeysMayHaveToLieTogether) {
+  std::mt19937_64 random(11);
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    std::vector<uint32_t> lengths(Draw(random, 1, 6));
+    for (uint32_t& length : lengths) length = Draw(random, 1, 60);
+    AttentionShape shape = SmallShape();
+    shape.sliding_window = Draw(random, 0, 1) * Draw(random, 1, 40);
+    const ShardPlan plan = Planned(kShardings[Draw(random, 0, 3)], lengths,
+                                   Draw(random, 1, 5), 4 * Draw(random, 0, 1));
+    const MadeMicroBatch made(shape, lengths, 3);
+    std::vector<RankTensors> tensors;
+    for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
+      tensors.push_back(made.OfRank(plan, rank));
+    }
+    EXPECT_THAT(RunGroup(
+                    plan, shape, Draw(random, 1, 3),
+                    [] { return std::make_unique<TogetherAttention>(); }, tensors),
+                IsOk());
+    ASSERT_LT(made.Compare(plan, tensors).Largest(),
+              AcceptedError(ElementType::kFloat32))
+        << repeat;
   }
 }
 

@@ -101,11 +101,12 @@ std::vector<Token> TokensOf(const RankSlices& slices) {
 }
 
 // Carries out the exchange with token names for rows.
-Group Exchanged(const ShardPlan& plan, const AttentionShape& shape) {
+Group Exchanged(const ShardPlan& plan, const AttentionShape& shape,
+                KeyPlacement placement) {
   Group group;
   const uint32_t ranks = plan.context_parallel;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    group.layouts.push_back(LayOut(plan, rank, shape));
+    group.layouts.push_back(LayOut(plan, rank, shape, placement));
     group.own.push_back(TokensOf(ExpandRank(plan, rank)));
   }
   for (uint32_t rank = 0; rank < ranks; ++rank) {
@@ -124,6 +125,12 @@ Group Exchanged(const ShardPlan& plan, const AttentionShape& shape) {
         }
       }
       EXPECT_EQ(at, sent.size());
+    }
+    for (const RowMove& copy : group.layouts[rank].copies) {
+      for (uint64_t i = 0; i < copy.count; ++i) {
+        EXPECT_EQ(received.at(copy.to + i), Token(~0U, ~0U)) << "received twice";
+        received.at(copy.to + i) = group.own[rank].at(copy.from + i);
+      }
     }
     group.received.push_back(std::move(received));
   }
@@ -168,14 +175,26 @@ TEST(KvLayoutTest, EveryTaskSeesItsDocumentsKeysAndNothingElseTravels) {
     const uint32_t pad_to = Draw(random, 0, 1) * 4;
     const AttentionShape shape = Window(Draw(random, 0, 1) * Draw(random, 1, 40));
     const ShardPlan plan = Planned(sharding, lengths, cp, pad_to);
-    const Group group = Exchanged(plan, shape);
-    bool exchanges = false;
-    for (uint32_t rank = 0; rank < cp; ++rank) {
-      CheckKeys(group, rank, shape);
-      exchanges = exchanges || group.layouts[rank].received_rows > 0;
+    for (const KeyPlacement placement :
+         {KeyPlacement::kWhereTheyAre, KeyPlacement::kTogether}) {
+      const Group group = Exchanged(plan, shape, placement);
+      bool exchanges = false;
+      for (uint32_t rank = 0; rank < cp; ++rank) {
+        CheckKeys(group, rank, shape);
+        const KvLayout& layout = group.layouts[rank];
+        if (placement == KeyPlacement::kTogether) {
+          for (const AttentionTask& task : layout.tasks)
+            EXPECT_EQ(task.keys.size(), 1U);
+        } else {
+          EXPECT_THAT(layout.copies, IsEmpty());
+        }
+        for (const auto& of_peer : layout.receive) exchanges |= !of_peer.empty();
+      }
+      for (const KvLayout& layout : group.layouts) {
+        EXPECT_EQ(layout.exchanges, exchanges);
+      }
+      ASSERT_FALSE(::testing::Test::HasFailure()) << repeat;
     }
-    for (const KvLayout& layout : group.layouts) EXPECT_EQ(layout.exchanges, exchanges);
-    ASSERT_FALSE(::testing::Test::HasFailure()) << repeat;
   }
 }
 
@@ -189,6 +208,18 @@ TEST(KvLayoutTest, KeysOfWholeDocumentsDoNotTravel) {
   }
   lengths.pop_back();
   EXPECT_FALSE(LayOut(Planned(Sharding::kHybrid, lengths, 4), 0, Window(0)).exchanges);
+}
+
+TEST(KvLayoutTest, OwnKeysAreCopiedAmongTheReceivedWhereTheyMustBeTogether) {
+  const ShardPlan plan = Planned(Sharding::kPerSequence, {8}, 2);
+  const KvLayout layout = LayOut(plan, 0, Window(0), KeyPlacement::kTogether);
+  ASSERT_EQ(layout.tasks.size(), 2U);
+  // The front slice sees its own keys alone, where they are.
+  EXPECT_THAT(layout.tasks[0].keys, ElementsAre(KeyRun{0, 2, 0, false}));
+  EXPECT_THAT(layout.tasks[1].keys, ElementsAre(KeyRun{0, 8, 0, true}));
+  EXPECT_THAT(layout.receive[1], ElementsAre(RowRange{2, 4}));
+  EXPECT_THAT(layout.copies, ElementsAre(RowMove{0, 0, 2}, RowMove{2, 6, 2}));
+  EXPECT_EQ(layout.received_rows, 8U);
 }
 
 // A document's received keys lie together, so that they are a few runs whatever CP.

@@ -13,62 +13,24 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_worker/cuda/cuda_device.h"
 #include "gpu_worker/nccl/nccl_endpoint.h"
+#include "tests/gpu_worker/cuda/real_device.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
 namespace {
 
 using evenpack::testing::IsOk;
+using evenpack::testing::RealDevice;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
-
-// A device of the host.
-struct Rank {
-  std::shared_ptr<const CudaContext> context;
-  std::shared_ptr<CudaMemory> memory;
-  std::unique_ptr<CudaStream> compute;
-  std::unique_ptr<CudaDevice> device;
-
-  static absl::StatusOr<Rank> Open(int number) {
-    auto driver = CudaDriver::Load();
-    if (!driver.ok()) return driver.status();
-    auto context = CudaContext::Open(*driver, number);
-    if (!context.ok()) return context.status();
-    Rank rank;
-    rank.context = *context;
-    rank.memory = CudaMemory::Create(rank.context, size_t{1} << 30).value();
-    rank.compute =
-        CudaStream::Create(rank.context, CudaStream::Priority::kLeast).value();
-    auto device = CudaDevice::Create(rank.context, rank.memory, rank.compute->handle());
-    if (!device.ok()) return device.status();
-    rank.device = *std::move(device);
-    return rank;
-  }
-  template <typename T>
-  std::unique_ptr<DeviceMemory> Holding(const std::vector<T>& numbers) const {
-    auto held = device->Allocate(numbers.size() * sizeof(T)).value();
-    EXPECT_THAT(
-        device->CopyFromHost(numbers.data(), numbers.size() * sizeof(T), held->data()),
-        IsOk());
-    return held;
-  }
-  template <typename T>
-  std::vector<T> Read(const DeviceMemory& held, size_t count) const {
-    std::vector<T> numbers(count);
-    EXPECT_THAT(device->CopyToHost(held.data(), count * sizeof(T), numbers.data()),
-                IsOk());
-    return numbers;
-  }
-};
 
 // The first devices of the host, or none where it has fewer.
 class GpuCheck : public ::testing::Test {
  protected:
   bool HasDevices(int count) {
     for (int i = 0; i < count; ++i) {
-      absl::StatusOr<Rank> rank = Rank::Open(i);
+      absl::StatusOr<RealDevice> rank = RealDevice::Open(i);
       why_ = rank.status();
       if (!rank.ok()) return false;
       ranks_.push_back(*std::move(rank));
@@ -124,7 +86,7 @@ class GpuCheck : public ::testing::Test {
   }
 
   absl::Status why_;
-  std::vector<Rank> ranks_;
+  std::vector<RealDevice> ranks_;
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 
@@ -135,10 +97,14 @@ TEST_F(GpuCheck, TheDriverIsAccepted) {
 
 TEST_F(GpuCheck, RowsAreSetToNoughtAndAddedAsOnTheHost) {
   if (!HasDevices(1)) GTEST_SKIP() << why_;
-  const Rank& rank = ranks_[0];
-  std::vector<RowRange> ranges;
-  for (uint64_t i = 0; i < 150; ++i) ranges.push_back({i * 9, 1 + i % 8});
-  std::vector<float> from(RowsIn(ranges) * 128);
+  const RealDevice& rank = ranks_[0];
+  std::vector<RowMove> moves;
+  uint64_t rows = 0;
+  for (uint64_t i = 0; i < 150; ++i) {
+    moves.push_back({rows, i * 9, 1 + i % 8});
+    rows += 1 + i % 8;
+  }
+  std::vector<float> from(rows * 128);
   std::iota(from.begin(), from.end(), 0.1F);
   std::vector<float> sums(150 * 9 * 256, 0.7F);
   const auto arrived = rank.Holding(from);
@@ -146,17 +112,22 @@ TEST_F(GpuCheck, RowsAreSetToNoughtAndAddedAsOnTheHost) {
   Device& host = Device::Host();
   EXPECT_THAT(host.Zero(sums.data(), 64 * 4, 256 * 4, 100), IsOk());
   EXPECT_THAT(rank.device->Zero(on_device->data(), 64 * 4, 256 * 4, 100), IsOk());
-  EXPECT_THAT(host.AddRows(from.data(), 128, ranges, {sums.data() + 128, 256}), IsOk());
-  EXPECT_THAT(
-      rank.device->AddRows(static_cast<const float*>(arrived->data()), 128, ranges,
-                           {static_cast<float*>(on_device->data()) + 128, 256}),
-      IsOk());
+  const auto sums_of = [&moves](const void* read, void* added_to) {
+    std::vector<RowCopy> added;
+    AppendCopies({read, 128 * sizeof(float), static_cast<float*>(added_to) + 128,
+                  256 * sizeof(float)},
+                 moves, 128 * sizeof(float), added);
+    return added;
+  };
+  EXPECT_THAT(host.AddRows(sums_of(from.data(), sums.data())), IsOk());
+  EXPECT_THAT(rank.device->AddRows(sums_of(arrived->data(), on_device->data())),
+              IsOk());
   EXPECT_EQ(rank.Read<float>(*on_device, sums.size()), sums);
 }
 
 TEST_F(GpuCheck, SumsAreRoundedAsOnTheHost) {
   if (!HasDevices(1)) GTEST_SKIP() << why_;
-  const Rank& rank = ranks_[0];
+  const RealDevice& rank = ranks_[0];
   std::vector<float> from(100001);
   // Of all magnitudes, beyond those of halves on both sides.
   for (size_t i = 0; i < from.size(); ++i) {

@@ -29,8 +29,8 @@ TEST(AttentionGridTest, HasEachSliceBeyondTheLaunch) {
     TimedEngine engine(clock);
     std::vector<MeasuredSlice> shown;
     const auto grid = MeasureAttention(
-        AttentionShape(), {128, 256}, {1, 3}, clock, engine, communicator,
-        [&shown](const MeasuredSlice& slice) { shown.push_back(slice); });
+        AttentionShape(), {128, 256}, {1, 3}, clock, Device::Host(), engine,
+        communicator, [&shown](const MeasuredSlice& slice) { shown.push_back(slice); });
     ASSERT_THAT(grid, IsOk());
     EXPECT_THAT(grid->lengths, ElementsAre(128, 256));
     EXPECT_EQ(grid->launch, (PassLatency{100, 300}));
@@ -54,8 +54,8 @@ TEST(AttentionGridTest, TheMedianOverRanksCounts) {
     // 10, 1 and 4 times as slow.
     TimedEngine engine(clock, std::vector<int64_t>{10, 1, 4}[communicator.rank()]);
     const auto grid =
-        MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, engine,
-                         communicator, [](const MeasuredSlice&) {});
+        MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, Device::Host(),
+                         engine, communicator, [](const MeasuredSlice&) {});
     ASSERT_THAT(grid, IsOk());
     EXPECT_EQ(grid->launch.forward_ns, 400);
     EXPECT_EQ(grid->slices[0].forward_ns, 4 * TimedEngine::SliceNs(128, 128));
@@ -66,10 +66,11 @@ TEST(AttentionGridTest, AnErrorOfTheEngineEndsIt) {
   OnRanks(1, [](Communicator& communicator, FakeClock& clock) {
     TimedEngine engine(clock);
     engine.FailWith(absl::InternalError("broken"));
-    EXPECT_THAT(MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, engine,
-                                 communicator, [](const MeasuredSlice&) {})
-                    .status(),
-                StatusIs(absl::StatusCode::kInternal, "broken"));
+    EXPECT_THAT(
+        MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, Device::Host(),
+                         engine, communicator, [](const MeasuredSlice&) {})
+            .status(),
+        StatusIs(absl::StatusCode::kInternal, "broken"));
     EXPECT_EQ(engine.calls(), 1);
   });
 }

@@ -40,17 +40,21 @@ class TaskRecorder final : public AttentionEngine {
 
 TEST(MadeSliceTest, QueriesEndWhereKeysEnd) {
   TaskRecorder engine;
-  MadeSlice slice(Shape(ElementType::kFloat32), 100, 300);
-  ASSERT_THAT(slice.Forward(engine), IsOk());
+  const auto slice =
+      MadeSlice::Make(Shape(ElementType::kFloat32), 100, 300, Device::Host()).value();
+  ASSERT_THAT(slice->Forward(engine), IsOk());
   ASSERT_EQ(engine.tasks.size(), 1U);
   EXPECT_EQ(engine.tasks[0].begin, 200U);
   EXPECT_EQ(engine.tasks[0].end, 300U);
   EXPECT_THAT(engine.tasks[0].keys, ElementsAre(KeyRun{0, 300, 0, false}));
-  MadeSlice windowed(Shape(ElementType::kFloat32, 51), 100, 300);
-  ASSERT_THAT(windowed.Backward(engine), IsOk());
+  const auto windowed =
+      MadeSlice::Make(Shape(ElementType::kFloat32, 51), 100, 300, Device::Host())
+          .value();
+  ASSERT_THAT(windowed->Backward(engine), IsOk());
   EXPECT_THAT(engine.tasks[0].keys, ElementsAre(KeyRun{150, 150, 150, false}));
-  MadeSlice nothing(Shape(ElementType::kFloat32), 0, 0);
-  ASSERT_THAT(nothing.Forward(engine), IsOk());
+  const auto nothing =
+      MadeSlice::Make(Shape(ElementType::kFloat32), 0, 0, Device::Host()).value();
+  ASSERT_THAT(nothing->Forward(engine), IsOk());
   EXPECT_TRUE(engine.tasks.empty());
 }
 
@@ -59,9 +63,10 @@ TEST(MadeSliceTest, TheEngineOfTheProcessorTakesSlicesOfAnyLengthAndType) {
   for (const ElementType type : kElementTypes) {
     for (const auto& [q_len, kv_len] :
          std::vector<std::pair<uint32_t, uint32_t>>{{0, 0}, {1, 1}, {128, 256}}) {
-      MadeSlice slice(Shape(type), q_len, kv_len);
-      EXPECT_THAT(slice.Forward(engine), IsOk());
-      EXPECT_THAT(slice.Backward(engine), IsOk());
+      const auto slice =
+          MadeSlice::Make(Shape(type), q_len, kv_len, Device::Host()).value();
+      EXPECT_THAT(slice->Forward(engine), IsOk());
+      EXPECT_THAT(slice->Backward(engine), IsOk());
     }
   }
 }

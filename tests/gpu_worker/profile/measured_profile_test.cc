@@ -34,8 +34,8 @@ TEST(MeasuredProfileTest, HasTheGridAndTheExchangesOfItsGroup) {
     OnRanks(ranks, [ranks](Communicator& communicator, FakeClock& clock) {
       TimedEngine engine(clock);
       Counter listener;
-      const auto profile =
-          MeasureProfile(Options(), clock, engine, communicator, listener);
+      const auto profile = MeasureProfile(Options(), clock, Device::Host(), engine,
+                                          communicator, listener);
       ASSERT_THAT(profile, IsOk());
       EXPECT_EQ(profile->shape, Options().shape);
       EXPECT_EQ(profile->ranks, ranks);
@@ -52,8 +52,8 @@ TEST(MeasuredProfileTest, ARankThatFailsEndsTheWorkOfItsPeers) {
     TimedEngine engine(clock);
     if (communicator.rank() == 1) engine.FailWith(absl::InternalError("broken"));
     Counter listener;
-    const auto profile =
-        MeasureProfile(Options(), clock, engine, communicator, listener);
+    const auto profile = MeasureProfile(Options(), clock, Device::Host(), engine,
+                                        communicator, listener);
     if (communicator.rank() == 1) {
       EXPECT_THAT(profile.status(), StatusIs(absl::StatusCode::kInternal, "broken"));
     } else {
@@ -69,8 +69,10 @@ TEST(MeasuredProfileTest, AShapeThatIsNoneIsRefused) {
     Counter listener;
     ProfileOptions options = Options();
     options.shape.head_size = 65;
-    EXPECT_THAT(MeasureProfile(options, clock, engine, communicator, listener).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("head_size")));
+    EXPECT_THAT(
+        MeasureProfile(options, clock, Device::Host(), engine, communicator, listener)
+            .status(),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("head_size")));
     EXPECT_EQ(engine.calls(), 0);
   });
 }

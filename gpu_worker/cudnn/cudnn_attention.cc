@@ -1,0 +1,254 @@
+#include "gpu_worker/cudnn/cudnn_attention.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gpu_worker/communicator/row_copies.h"
+#include "gpu_worker/cudnn/plan_ladder.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+namespace {
+
+// Of what lies one after another in a run's memory.
+size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+std::byte* After(const CudaBuffer& buffer, size_t bytes) {
+  return static_cast<std::byte*>(buffer.data()) + bytes;
+}
+
+// As many tasks as a run may have, in turn.
+template <typename Visit>
+absl::Status ForEachRun(const AttentionCall& call, Visit visit) {
+  if (call.shape.type == ElementType::kFloat32) {
+    return InvalidField("shape.type", ElementTypeName(call.shape.type),
+                        "bfloat16 or float16 on a CUDA device");
+  }
+  absl::Status status = CheckKeys(call.tasks);
+  std::span<const AttentionTask> tasks = call.tasks;
+  while (!tasks.empty() && status.ok()) {
+    const size_t count = std::min<size_t>(tasks.size(), kMostSequences);
+    status = visit(tasks.first(count));
+    tasks = tasks.subspan(count);
+  }
+  return status;
+}
+
+// In the order of the stream, which may read the bytes later: they live until it has.
+absl::Status Upload(const CudaWorkplace& where, const std::vector<std::byte>& bytes,
+                    void* to) {
+  using Bytes = std::vector<std::byte>;
+  auto kept = std::make_unique<Bytes>(bytes);
+  const CurrentContext current(*where.context);
+  const cuda::Functions& call = where.context->functions();
+  absl::Status status = where.context->Check(
+      call.cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DevicePointer>(to), kept->data(),
+                                kept->size(), where.compute),
+      "to copy the lengths of slices");
+  if (!status.ok()) return status;
+  status = where.context->Check(
+      call.cuLaunchHostFunc(
+          where.compute, [](void* read) { delete static_cast<Bytes*>(read); },
+          kept.get()),
+      "to keep the lengths of slices");
+  if (status.ok()) static_cast<void>(kept.release());
+  return status;
+}
+
+bool AreReceived(const AttentionCall& call) {
+  return call.tasks.front().keys.front().received;
+}
+
+PlanShape LikeOf(Pass pass, const AttentionCall& call, size_t log_sum_exp_stride) {
+  const Rows& keys = AreReceived(call) ? call.received_key : call.own_key;
+  PlanShape shape;
+  shape.pass = pass;
+  shape.attention = call.shape;
+  shape.query_stride = static_cast<int64_t>(call.query.stride);
+  shape.key_stride = static_cast<int64_t>(keys.stride);
+  shape.log_sum_exp_stride = static_cast<int64_t>(log_sum_exp_stride);
+  return shape;
+}
+
+// So many that what their run takes stays within the bound, or one.
+uint32_t HeadsAtOnce(const AttentionCall& call, uint64_t keys,
+                     const CudnnOptions& options) {
+  const uint32_t heads = call.shape.kv_heads;
+  const uint64_t of_queries = BackwardWorkspace(call, 0);
+  const uint64_t of_keys = BackwardWorkspace(call, keys) - of_queries;
+  const uint64_t left =
+      options.most_workspace - std::min(options.most_workspace, of_queries);
+  if (of_keys <= left) return heads;
+  return static_cast<uint32_t>(std::max<uint64_t>(1, heads * left / of_keys));
+}
+
+PlanTensors TensorsOf(const AttentionCall& call) {
+  const bool received = AreReceived(call);
+  PlanTensors tensors;
+  tensors.query = call.query.data;
+  tensors.key = (received ? call.received_key : call.own_key).data;
+  tensors.value = (received ? call.received_value : call.own_value).data;
+  return tensors;
+}
+
+}  // namespace
+
+CudnnAttention::CudnnAttention(CudaWorkplace where,
+                               std::unique_ptr<AttentionPlanner> planner,
+                               std::unique_ptr<RowKernels> kernels,
+                               const CudnnOptions& options)
+    : where_(std::move(where)),
+      options_(options),
+      kernels_(std::move(kernels)),
+      plans_(std::move(planner)) {}
+
+absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
+    CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
+    const CudnnOptions& options, std::span<const unsigned char> kernels) {
+  absl::StatusOr<std::unique_ptr<RowKernels>> loaded =
+      RowKernels::Load(where.context, kernels);
+  if (!loaded.ok()) return loaded.status();
+  return std::unique_ptr<CudnnAttention>(new CudnnAttention(
+      std::move(where), std::move(planner), *std::move(loaded), options));
+}
+
+absl::Status CudnnAttention::Forward(const AttentionCall& call,
+                                     const ForwardResult& result) {
+  return ForEachRun(call, [&](std::span<const AttentionTask> tasks) {
+    PlanTensors tensors = TensorsOf(call);
+    tensors.output = result.output.data;
+    tensors.log_sum_exp = result.log_sum_exp.data;
+    return Run(ForwardSequences(tasks),
+               LikeOf(Pass::kForward, call, result.log_sum_exp.stride), tensors);
+  });
+}
+
+absl::Status CudnnAttention::Backward(const AttentionCall& call,
+                                      const BackwardInput& input,
+                                      const BackwardResult& result) {
+  return ForEachRun(call, [&](std::span<const AttentionTask> tasks) {
+    BackwardCall some = {call, input, result};
+    some.call.tasks = tasks;
+    const BackwardSequences sequences =
+        BackwardSequencesOf(tasks, call.shape.sliding_window != 0, options_.split_from);
+    const uint32_t heads = call.shape.kv_heads;
+    const uint32_t at_once = HeadsAtOnce(
+        some.call, static_cast<uint64_t>(sequences.key_gradient_rows), options_);
+    absl::Status status;
+    for (uint32_t begin = 0; begin < heads && status.ok(); begin += at_once) {
+      status = BackwardOf(sequences,
+                          SomeHeads(some, begin, std::min(at_once, heads - begin)));
+    }
+    return status;
+  });
+}
+
+absl::Status CudnnAttention::BackwardOf(const BackwardSequences& sequences,
+                                        const BackwardCall& of) {
+  const AttentionShape& shape = of.call.shape;
+  PlanTensors tensors = TensorsOf(of.call);
+  tensors.output = const_cast<void*>(of.input.output.data);
+  tensors.log_sum_exp = of.input.log_sum_exp.data;
+  tensors.output_gradient = of.input.output_gradient.data;
+  const size_t bytes = Aligned(static_cast<size_t>(sequences.key_gradient_rows) *
+                               shape.kv_row() * BytesOf(shape.type));
+  const absl::StatusOr<CudaBuffer> gradients =
+      where_.memory->Take(2 * bytes, where_.compute);
+  if (!gradients.ok()) return gradients.status();
+  tensors.key_gradient = After(*gradients, 0);
+  tensors.value_gradient = After(*gradients, bytes);
+  absl::Status status = RunBackward(
+      sequences, LikeOf(Pass::kBackward, of.call, of.input.log_sum_exp.stride), tensors,
+      of.result);
+  if (!status.ok()) return status;
+  return AddKeyGradients(sequences, shape, tensors, of.result, AreReceived(of.call));
+}
+
+absl::Status CudnnAttention::RunBackward(const BackwardSequences& sequences,
+                                         const PlanShape& like, PlanTensors tensors,
+                                         const BackwardResult& result) {
+  const AttentionShape& shape = like.attention;
+  PlanShape masked = like;
+  masked.mask = Mask::kLastAligned;
+  PlanShape own = like;
+  own.mask = Mask::kCausal;
+  tensors.query_gradient = result.query_gradient.data;
+  absl::Status status = Run(sequences.masked, masked, tensors);
+  if (status.ok()) status = Run(sequences.own, own, tensors);
+  if (!status.ok() || sequences.before.empty()) return status;
+
+  PlanShape before = like;
+  before.mask = Mask::kFull;
+  const MutableRows& gradients = result.query_gradient;
+  const absl::StatusOr<CudaBuffer> part =
+      where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
+                              gradients.stride * BytesOf(shape.type),
+                          where_.compute);
+  if (!part.ok()) return part.status();
+  tensors.query_gradient = part->data();
+  status = Run(sequences.before, before, tensors);
+  if (!status.ok()) return status;
+  const size_t element = BytesOf(shape.type);
+  std::vector<RowCopy> rows;
+  AppendCopies({part->data(), gradients.stride * element, gradients.data,
+                gradients.stride * element},
+               sequences.query_gradients, shape.query_row() * element, rows);
+  return kernels_->AddRows(rows, shape.type, shape.type, where_.compute);
+}
+
+absl::Status CudnnAttention::AddKeyGradients(const BackwardSequences& sequences,
+                                             const AttentionShape& shape,
+                                             const PlanTensors& tensors,
+                                             const BackwardResult& result,
+                                             bool received) {
+  const size_t row_bytes = shape.kv_row() * BytesOf(shape.type);
+  const auto tensor = [&](const void* from, const FloatRows& to) {
+    return ExchangedTensor{from, row_bytes, to.data, to.stride * sizeof(float)};
+  };
+  const ExchangedTensor key =
+      tensor(tensors.key_gradient,
+             received ? result.received_key_gradient : result.own_key_gradient);
+  const ExchangedTensor value =
+      tensor(tensors.value_gradient,
+             received ? result.received_value_gradient : result.own_value_gradient);
+  for (const std::vector<RowMove>& moves : sequences.key_gradients) {
+    std::vector<RowCopy> rows;
+    AppendCopies(key, moves, row_bytes, rows);
+    AppendCopies(value, moves, row_bytes, rows);
+    absl::Status status =
+        kernels_->AddRows(rows, shape.type, ElementType::kFloat32, where_.compute);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudnnAttention::Run(const std::vector<Sequence>& sequences,
+                                 const PlanShape& like, const PlanTensors& tensors) {
+  if (sequences.empty()) return absl::OkStatus();
+  const PlanShape shape = OnLadder(NeededFor(sequences, like));
+  const absl::StatusOr<AttentionPlan*> plan = plans_.For(shape);
+  if (!plan.ok()) return plan.status();
+  const absl::StatusOr<PlanTables> tables = Tables(**plan, sequences, shape);
+  if (!tables.ok()) return tables.status();
+  const absl::StatusOr<CudaBuffer> workspace =
+      where_.memory->Take((*plan)->workspace_bytes(), where_.compute);
+  if (!workspace.ok()) return workspace.status();
+  return (*plan)->Run(*tables, tensors, workspace->data(), where_.compute);
+}
+
+absl::StatusOr<PlanTables> CudnnAttention::Tables(
+    const AttentionPlan& plan, const std::vector<Sequence>& sequences,
+    const PlanShape& shape) {
+  TableImage image(sequences, shape);
+  Uploaded& uploaded = uploaded_[&plan];
+  if (uploaded.bytes == image.bytes()) return image.At(uploaded.tables.data());
+  absl::StatusOr<CudaBuffer> tables =
+      where_.memory->Take(image.bytes().size(), where_.compute);
+  if (!tables.ok()) return tables.status();
+  absl::Status status = Upload(where_, image.bytes(), tables->data());
+  if (!status.ok()) return status;
+  uploaded = {image.bytes(), *std::move(tables)};
+  return image.At(uploaded.tables.data());
+}
+
+}  // namespace evenpack::worker

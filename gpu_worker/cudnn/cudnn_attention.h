@@ -1,0 +1,94 @@
+// Attention on a CUDA device, by plans that fit all calls of like size.
+#ifndef EVENPACK_GPU_WORKER_CUDNN_CUDNN_ATTENTION_H_
+#define EVENPACK_GPU_WORKER_CUDNN_CUDNN_ATTENTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/cuda/cuda_workplace.h"
+#include "gpu_worker/cuda/row_kernels.h"
+#include "gpu_worker/cudnn/attention_plan.h"
+#include "gpu_worker/cudnn/call_heads.h"
+#include "gpu_worker/cudnn/plan_cache.h"
+#include "gpu_worker/cudnn/sequence_table.h"
+#include "gpu_worker/cudnn/task_sequences.h"
+
+namespace evenpack::worker {
+
+struct CudnnOptions {
+  // Queries of a slice whose backward pass takes two runs (BackwardSequencesOf): where
+  // these came out faster on an H200.
+  int64_t split_from = 1024;
+  // Bytes that a backward run should take beside its tensors: of more, the heads are
+  // computed one part after another, down to one KV head at a time.
+  uint64_t most_workspace = uint64_t{2} << 30;
+};
+
+// Tensors are in the device's memory, and calls are computed in the order of a stream:
+// they return when that has been given the work. The first call of a size builds its
+// plans. bfloat16 and float16; the keys of a task in rows one after another, those of a
+// call in one tensor (KeyPlacement::kTogether).
+//
+// Gradients of keys and values are of the tensors' type for each slice, and summed in
+// single precision. They may differ in their last places from run to run.
+class CudnnAttention final : public AttentionEngine {
+ public:
+  // Errors as RowKernels::Load.
+  static absl::StatusOr<std::unique_ptr<CudnnAttention>> Create(
+      CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
+      const CudnnOptions& options = {},
+      std::span<const unsigned char> kernels = RowKernelImage());
+
+  KeyPlacement key_placement() const override { return KeyPlacement::kTogether; }
+  // INVALID_ARGUMENT: a type or a layout that isn't accepted. RESOURCE_EXHAUSTED: the
+  // budget of the device's memory.
+  absl::Status Forward(const AttentionCall& call, const ForwardResult& result) override;
+  absl::Status Backward(const AttentionCall& call, const BackwardInput& input,
+                        const BackwardResult& result) override;
+
+  // How many were built.
+  size_t plans() const { return plans_.size(); }
+
+ private:
+  CudnnAttention(CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
+                 std::unique_ptr<RowKernels> kernels, const CudnnOptions& options);
+
+  // Nothing where there are no sequences. `like` says all but their lengths.
+  absl::Status Run(const std::vector<Sequence>& sequences, const PlanShape& like,
+                   const PlanTensors& tensors);
+  absl::Status BackwardOf(const BackwardSequences& sequences, const BackwardCall& of);
+  absl::Status RunBackward(const BackwardSequences& sequences, const PlanShape& like,
+                           PlanTensors tensors, const BackwardResult& result);
+  // `received`: whose keys they are.
+  absl::Status AddKeyGradients(const BackwardSequences& sequences,
+                               const AttentionShape& shape, const PlanTensors& tensors,
+                               const BackwardResult& result, bool received);
+
+  // On the device. Those of the plan's last run where they are the same: layer after
+  // layer executes the same slices.
+  absl::StatusOr<PlanTables> Tables(const AttentionPlan& plan,
+                                    const std::vector<Sequence>& sequences,
+                                    const PlanShape& shape);
+
+  struct Uploaded {
+    std::vector<std::byte> bytes;
+    CudaBuffer tables;
+  };
+
+  const CudaWorkplace where_;
+  const CudnnOptions options_;
+  const std::unique_ptr<RowKernels> kernels_;
+  PlanCache plans_;
+  absl::flat_hash_map<const AttentionPlan*, Uploaded> uploaded_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_CUDNN_CUDNN_ATTENTION_H_

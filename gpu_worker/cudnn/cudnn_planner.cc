@@ -1,0 +1,387 @@
+#include "gpu_worker/cudnn/cudnn_planner.h"
+
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#include <cudnn_frontend.h>
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <exception>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/cuda/shared_library.h"
+
+namespace cudnn_frontend {
+// What the frontend calls cuDNN through.
+void* cudnn_dlhandle = nullptr;
+}  // namespace cudnn_frontend
+
+namespace evenpack::worker {
+namespace {
+
+namespace fe = cudnn_frontend;
+using fe::graph::Graph;
+using fe::graph::SDPA_attributes;
+using fe::graph::SDPA_backward_attributes;
+using fe::graph::Tensor_attributes;
+using Tensor = std::shared_ptr<Tensor_attributes>;
+
+constexpr int64_t kOldestCudnn = 91000;
+constexpr int kHopper = 90;
+
+enum Id : int64_t {
+  kQuery = 1,
+  kKey,
+  kValue,
+  kOutput,
+  kLogSumExp,
+  kOutputGradient,
+  kQueryGradient,
+  kKeyGradient,
+  kValueGradient,
+  kQueryLengths,
+  kKeyLengths,
+  kQueryOffsets,
+  kKeyOffsets,
+  kLogSumExpOffsets,
+  kKeyGradientOffsets,
+};
+
+absl::Status StatusOf(fe::error_t error, const std::string& what) {
+  if (error.is_good()) return absl::OkStatus();
+  const std::string message =
+      absl::StrCat("cuDNN failed ", what, ": ", error.get_message());
+  return error.get_code() == fe::error_code_t::GRAPH_NOT_SUPPORTED ||
+                 error.get_code() == fe::error_code_t::HEURISTIC_QUERY_FAILED
+             ? absl::UnimplementedError(message)
+             : absl::InternalError(message);
+}
+
+// The frontend throws where it doesn't find what it calls.
+template <typename Call>
+absl::Status Caught(Call call) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("cuDNN failed: ", error.what()));
+  }
+}
+
+std::string Text(const PlanShape& shape) {
+  const AttentionShape& of = shape.attention;
+  return absl::StrCat(shape.pass == Pass::kForward ? "forward" : "backward", " of ",
+                      shape.sequences, " sequences of ", shape.queries, " queries and ",
+                      shape.keys, " keys, ", of.query_heads, ":", of.kv_heads,
+                      " heads of ", of.head_size, ", sliding window ",
+                      of.sliding_window);
+}
+
+// The tensors of a graph, and what it does with them.
+class GraphOf {
+ public:
+  // `generation`: of the device, as 90 for Hopper.
+  GraphOf(const PlanShape& shape, int generation) : shape_(shape) {
+    graph_.set_sm_version(generation);
+    graph_
+        .set_io_data_type(of().type == ElementType::kFloat16 ? fe::DataType_t::HALF
+                                                             : fe::DataType_t::BFLOAT16)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+    query_offsets_ = Table(kQueryOffsets, fe::DataType_t::INT64, 1);
+    key_offsets_ = Table(kKeyOffsets, fe::DataType_t::INT64, 1);
+    log_sum_exp_offsets_ = Table(kLogSumExpOffsets, fe::DataType_t::INT64, 1);
+    query_lengths_ = Table(kQueryLengths, fe::DataType_t::INT32, 0);
+    key_lengths_ = Table(kKeyLengths, fe::DataType_t::INT32, 0);
+    query_ = Input(kQuery, Queries());
+    key_ = Input(kKey, Keys());
+    value_ = Input(kValue, Keys());
+    if (shape.pass == Pass::kForward) {
+      AddForward();
+    } else {
+      AddBackward();
+    }
+  }
+
+  Graph& graph() { return graph_; }
+
+ private:
+  const AttentionShape& of() const { return shape_.attention; }
+
+  Tensor Table(Id id, fe::DataType_t type, int64_t more) {
+    return graph_.tensor(Tensor_attributes()
+                             .set_uid(id)
+                             .set_dim({shape_.sequences + more, 1, 1, 1})
+                             .set_stride({1, 1, 1, 1})
+                             .set_data_type(type));
+  }
+  Tensor_attributes Rows(int64_t heads, int64_t tokens, int64_t stride,
+                         const Tensor& offsets) const {
+    Tensor_attributes rows;
+    rows.set_dim({shape_.sequences, heads, tokens, of().head_size})
+        .set_stride({tokens * stride, of().head_size, stride, 1})
+        .set_ragged_offset(offsets);
+    return rows;
+  }
+  Tensor_attributes Queries() const {
+    return Rows(of().query_heads, shape_.queries, shape_.query_stride, query_offsets_);
+  }
+  Tensor_attributes Keys() const {
+    return Rows(of().kv_heads, shape_.keys, shape_.key_stride, key_offsets_);
+  }
+  Tensor_attributes LogSumExp() const {
+    Tensor_attributes numbers;
+    numbers.set_dim({shape_.sequences, of().query_heads, shape_.queries, 1})
+        .set_stride({shape_.queries * shape_.log_sum_exp_stride, 1,
+                     shape_.log_sum_exp_stride, 1})
+        .set_ragged_offset(log_sum_exp_offsets_)
+        .set_data_type(fe::DataType_t::FLOAT);
+    return numbers;
+  }
+  Tensor Input(Id id, Tensor_attributes attributes) {
+    return graph_.tensor(attributes.set_uid(id));
+  }
+  static void Output(const Tensor& tensor, Id id, const Tensor_attributes& as) {
+    tensor->set_output(true)
+        .set_uid(id)
+        .set_dim(as.get_dim())
+        .set_stride(as.get_stride())
+        .set_ragged_offset(const_cast<Tensor_attributes&>(as).get_ragged_offset());
+  }
+
+  template <typename Attributes>
+  void SetMask(Attributes& attributes) const {
+    attributes.set_attn_scale(of().Scale())
+        .set_padding_mask(true)
+        .set_seq_len_q(query_lengths_)
+        .set_seq_len_kv(key_lengths_);
+    if (shape_.mask == Mask::kFull) return;
+    attributes
+        .set_diagonal_alignment(shape_.mask == Mask::kCausal
+                                    ? fe::DiagonalAlignment_t::TOP_LEFT
+                                    : fe::DiagonalAlignment_t::BOTTOM_RIGHT)
+        .set_diagonal_band_right_bound(0);
+    if (of().sliding_window != 0) {
+      attributes.set_diagonal_band_left_bound(static_cast<int>(of().sliding_window));
+    }
+  }
+
+  void AddForward() {
+    SDPA_attributes attributes;
+    SetMask(attributes);
+    attributes.set_generate_stats(true);
+    auto [output, log_sum_exp] = graph_.sdpa(query_, key_, value_, attributes);
+    Output(output, kOutput, Queries());
+    Output(log_sum_exp, kLogSumExp, LogSumExp());
+    log_sum_exp->set_data_type(fe::DataType_t::FLOAT);
+  }
+
+  void AddBackward() {
+    SDPA_backward_attributes attributes;
+    SetMask(attributes);
+    attributes.set_max_total_seq_len_q(shape_.all_queries)
+        .set_max_total_seq_len_kv(shape_.all_keys);
+    const Tensor output = Input(kOutput, Queries());
+    const Tensor output_gradient = Input(kOutputGradient, Queries());
+    const Tensor log_sum_exp = Input(kLogSumExp, LogSumExp());
+    auto [query_gradient, key_gradient, value_gradient] = graph_.sdpa_backward(
+        query_, key_, value_, output, output_gradient, log_sum_exp, attributes);
+    Output(query_gradient, kQueryGradient, Queries());
+    const Tensor offsets = Table(kKeyGradientOffsets, fe::DataType_t::INT64, 1);
+    const Tensor_attributes gradients =
+        Rows(of().kv_heads, shape_.keys, static_cast<int64_t>(of().kv_row()), offsets);
+    Output(key_gradient, kKeyGradient, gradients);
+    Output(value_gradient, kValueGradient, gradients);
+  }
+
+  const PlanShape shape_;
+  Graph graph_;
+  Tensor query_offsets_;
+  Tensor key_offsets_;
+  Tensor log_sum_exp_offsets_;
+  Tensor query_lengths_;
+  Tensor key_lengths_;
+  Tensor query_;
+  Tensor key_;
+  Tensor value_;
+};
+
+// One for each device. Not thread-safe.
+class Handle {
+ public:
+  static absl::StatusOr<std::shared_ptr<Handle>> Open(
+      std::shared_ptr<const CudaContext> context) {
+    std::shared_ptr<Handle> handle(new Handle(std::move(context)));
+    const CurrentContext current(*handle->context_);
+    if (fe::detail::create_handle(&handle->handle_) != CUDNN_STATUS_SUCCESS) {
+      return absl::InternalError("cuDNN can't use the device");
+    }
+    return handle;
+  }
+  ~Handle() {
+    const CurrentContext current(*context_);
+    if (handle_ != nullptr) fe::detail::destroy_handle(handle_);
+  }
+
+  const CudaContext& context() const { return *context_; }
+  cudnnHandle_t get() const { return handle_; }
+
+ private:
+  explicit Handle(std::shared_ptr<const CudaContext> context)
+      : context_(std::move(context)) {}
+
+  const std::shared_ptr<const CudaContext> context_;
+  cudnnHandle_t handle_ = nullptr;
+};
+
+absl::Status BuildGraph(Graph& graph, cudnnHandle_t handle) {
+  fe::error_t error = graph.validate();
+  if (error.is_good()) error = graph.build_operation_graph(handle);
+  if (error.is_good()) error = graph.create_execution_plans({fe::HeurMode_t::A});
+  if (error.is_good()) error = graph.check_support();
+  if (error.is_good()) error = graph.build_plans();
+  return StatusOf(error, "to build a plan");
+}
+
+class CudnnPlan final : public AttentionPlan {
+ public:
+  CudnnPlan(std::shared_ptr<const Handle> handle, const PlanShape& shape)
+      : handle_(std::move(handle)),
+        backward_(shape.pass == Pass::kBackward),
+        graph_(shape, kHopper) {}
+
+  absl::Status Build() {
+    return Caught([this] {
+      if (absl::Status status = BuildGraph(graph_.graph(), handle_->get());
+          !status.ok()) {
+        return status;
+      }
+      return StatusOf(graph_.graph().get_workspace_size(workspace_bytes_),
+                      "to tell a plan's memory");
+    });
+  }
+
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(workspace_bytes_);
+  }
+
+  absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,
+                   void* workspace, cuda::Stream stream) override {
+    Pass(tables, tensors);
+    return Caught([&] {
+      const CurrentContext current(handle_->context());
+      if (fe::detail::set_stream(handle_->get(), reinterpret_cast<cudaStream_t>(
+                                                     stream)) != CUDNN_STATUS_SUCCESS) {
+        return absl::InternalError("cuDNN can't use the stream");
+      }
+      return StatusOf(graph_.graph().execute(handle_->get(), pointers_, workspace),
+                      "to run a plan");
+    });
+  }
+
+ private:
+  void Pass(const PlanTables& tables, const PlanTensors& tensors) {
+    const auto pass = [this](Id id, const void* pointer) {
+      pointers_[id] = const_cast<void*>(pointer);
+    };
+    pass(kQuery, tensors.query);
+    pass(kKey, tensors.key);
+    pass(kValue, tensors.value);
+    pass(kOutput, tensors.output);
+    pass(kLogSumExp, tensors.log_sum_exp);
+    pass(kQueryLengths, tables.query_lengths);
+    pass(kKeyLengths, tables.key_lengths);
+    pass(kQueryOffsets, tables.query_offsets);
+    pass(kKeyOffsets, tables.key_offsets);
+    pass(kLogSumExpOffsets, tables.log_sum_exp_offsets);
+    if (!backward_) return;
+    pass(kOutputGradient, tensors.output_gradient);
+    pass(kQueryGradient, tensors.query_gradient);
+    pass(kKeyGradient, tensors.key_gradient);
+    pass(kValueGradient, tensors.value_gradient);
+    pass(kKeyGradientOffsets, tables.key_gradient_offsets);
+  }
+
+  const std::shared_ptr<const Handle> handle_;
+  const bool backward_;
+  GraphOf graph_;
+  int64_t workspace_bytes_ = 0;
+  std::unordered_map<int64_t, void*> pointers_;
+};
+
+class CudnnPlanner final : public AttentionPlanner {
+ public:
+  explicit CudnnPlanner(std::shared_ptr<const Handle> handle)
+      : handle_(std::move(handle)) {}
+
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(
+      const PlanShape& shape) override {
+    const CurrentContext current(handle_->context());
+    auto plan = std::make_unique<CudnnPlan>(handle_, shape);
+    if (absl::Status status = plan->Build(); !status.ok()) {
+      return absl::Status(status.code(),
+                          absl::StrCat(status.message(), " (", Text(shape), ")"));
+    }
+    return plan;
+  }
+
+ private:
+  const std::shared_ptr<const Handle> handle_;
+};
+
+absl::Status LoadCudnn(const std::string& path) {
+  if (fe::cudnn_dlhandle != nullptr) return absl::OkStatus();
+  const LibraryName name = {"cuDNN", "libcudnn.so.9", "EVENPACK_CUDNN"};
+  const absl::StatusOr<SharedLibrary> library = SharedLibrary::Open(name, path);
+  if (!library.ok()) return library.status();
+  fe::cudnn_dlhandle = dlopen(library->path().c_str(), RTLD_NOW);
+  const auto version = static_cast<int64_t>(fe::detail::get_backend_version());
+  if (version >= kOldestCudnn) return absl::OkStatus();
+  fe::cudnn_dlhandle = nullptr;
+  return absl::FailedPreconditionError(
+      absl::StrCat("cuDNN, '", library->path(), "', is of version ", version,
+                   "; accepted: ", kOldestCudnn, " and later"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
+    std::shared_ptr<const CudaContext> context, const std::string& path) {
+  if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
+  absl::StatusOr<std::shared_ptr<Handle>> handle = Handle::Open(std::move(context));
+  if (!handle.ok()) return handle.status();
+  return std::make_unique<CudnnPlanner>(*std::move(handle));
+}
+
+absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
+                            const std::string& path) {
+  if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
+  return Caught([&] {
+    auto device = std::make_shared<fe::DeviceProperties>();
+    const std::vector<uint8_t> bytes(properties.begin(), properties.end());
+    if (const fe::error_t error = device->deserialize(bytes); error.is_bad()) {
+      return StatusOf(error, "to read a device's properties");
+    }
+    GraphOf graph(shape, kHopper);
+    graph.graph().set_device_properties(device);
+    return BuildGraph(graph.graph(), nullptr);
+  });
+}
+
+absl::StatusOr<std::string> CudnnDeviceProperties(
+    std::shared_ptr<const CudaContext> context, const std::string& path) {
+  if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
+  const CurrentContext current(*context);
+  fe::DeviceProperties device;
+  std::vector<uint8_t> bytes;
+  absl::Status status = Caught([&] {
+    fe::error_t error = device.set_device_id(context->device()).build();
+    if (error.is_good()) error = device.serialize(bytes);
+    return StatusOf(error, "to tell a device's properties");
+  });
+  if (!status.ok()) return status;
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,15 @@
+#include "gpu_worker/cudnn/plan_cache.h"
+
+#include <utility>
+
+namespace evenpack::worker {
+
+absl::StatusOr<AttentionPlan*> PlanCache::For(const PlanShape& shape) {
+  const auto found = plans_.find(shape);
+  if (found != plans_.end()) return found->second.get();
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> plan = planner_->Build(shape);
+  if (!plan.ok()) return plan.status();
+  return plans_.emplace(shape, *std::move(plan)).first->second.get();
+}
+
+}  // namespace evenpack::worker

@@ -1,0 +1,35 @@
+// Cases of a selftest on a CUDA device.
+#ifndef EVENPACK_GPU_WORKER_SELFTEST_DEVICE_CASES_H_
+#define EVENPACK_GPU_WORKER_SELFTEST_DEVICE_CASES_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/cudnn/cuda_rank.h"
+#include "gpu_worker/selftest/selftest.h"
+
+namespace evenpack::worker {
+
+// All ranks are threads of this process, each with a stream and an engine of its own,
+// and send each other rows on the device. Not thread-safe.
+class DeviceCases {
+ public:
+  // Errors of CudaRank::Open.
+  static absl::StatusOr<std::unique_ptr<DeviceCases>> Open(
+      const CudaRankOptions& options, uint32_t most_ranks);
+
+  // Must not outlive this.
+  CaseRunner Runner();
+
+ private:
+  absl::StatusOr<AttentionErrors> Run(const SelftestCase& drawn,
+                                      const MadeMicroBatch& made);
+
+  std::vector<std::unique_ptr<CudaRank>> ranks_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_SELFTEST_DEVICE_CASES_H_

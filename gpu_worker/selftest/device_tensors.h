@@ -1,0 +1,45 @@
+// A rank's tensors in a device's memory.
+#ifndef EVENPACK_GPU_WORKER_SELFTEST_DEVICE_TENSORS_H_
+#define EVENPACK_GPU_WORKER_SELFTEST_DEVICE_TENSORS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/device/device.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
+
+namespace evenpack::worker {
+
+// Not thread-safe.
+class DeviceTensors {
+ public:
+  // Copies of `tensors`. Both must outlive it. Errors of the device.
+  static absl::StatusOr<std::unique_ptr<DeviceTensors>> Copy(RankTensors& tensors,
+                                                             Device& device);
+  DeviceTensors(const DeviceTensors&) = delete;
+  DeviceTensors& operator=(const DeviceTensors&) = delete;
+
+  AttentionInput input() const { return {At(0), At(1), At(2)}; }
+  const void* output_gradient() const { return At(3); }
+  AttentionOutput result() const { return {At(4), static_cast<float*>(At(8))}; }
+  AttentionGradients gradients() const { return {At(5), At(6), At(7)}; }
+  // What was computed, into the tensors that these are copies of.
+  absl::Status ReadBack();
+
+ private:
+  DeviceTensors(RankTensors& tensors, Device& device)
+      : tensors_(tensors), device_(device) {}
+
+  absl::Status Hold(const void* data, size_t bytes);
+  void* At(size_t i) const { return held_[i]->data(); }
+
+  RankTensors& tensors_;
+  Device& device_;
+  std::vector<std::unique_ptr<DeviceMemory>> held_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_SELFTEST_DEVICE_TENSORS_H_

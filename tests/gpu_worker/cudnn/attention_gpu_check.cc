@@ -1,0 +1,151 @@
+// Attention on a device, against the definition: docs/gpu-checks.md. Skipped where
+// there is none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/cuda/device_group.h"
+#include "gpu_worker/selftest/device_cases.h"
+#include "tests/gpu_worker/cuda/real_device.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::IsOk;
+using evenpack::testing::RealDevice;
+
+constexpr uint32_t kMostRanks = 8;
+
+class AttentionGpuCheck : public ::testing::Test {
+ protected:
+  bool HasDevice(const CudnnOptions& attention = {}) {
+    auto cases = DeviceCases::Open({.attention = attention}, kMostRanks);
+    why_ = cases.status();
+    if (cases.ok()) cases_ = *std::move(cases);
+    return why_.ok();
+  }
+  // Forward and backward on all ranks of a new group.
+  AttentionErrors ErrorsOf(const SelftestCase& of) {
+    const auto errors =
+        cases_->Runner()(of, MadeMicroBatch(of.shape, of.lengths, /*seed=*/3));
+    EXPECT_THAT(errors, IsOk()) << of.Text();
+    return errors.value_or(AttentionErrors());
+  }
+
+  absl::Status why_;
+  std::unique_ptr<DeviceCases> cases_;
+};
+
+SelftestCase SmallCase() {
+  SelftestCase small;
+  small.shape.type = ElementType::kBfloat16;
+  small.shape.query_heads = 4;
+  small.shape.kv_heads = 2;
+  small.shape.head_size = 128;
+  small.head_groups = 2;
+  return small;
+}
+
+TEST_F(AttentionGpuCheck, AGroupComputesWhatTheDefinitionSays) {
+  if (!HasDevice()) GTEST_SKIP() << why_;
+  SelftestCase of = SmallCase();
+  of.lengths = {70, 1, 33, 2, 128, 9, 700};
+  of.pad_to = 4;
+  for (const Sharding sharding : {Sharding::kPerSequence, Sharding::kPerDocument,
+                                  Sharding::kContiguous, Sharding::kHybrid}) {
+    of.sharding = sharding;
+    for (const uint32_t ranks : {1U, 2U, 3U, 4U, 8U}) {
+      of.context_parallel = ranks;
+      EXPECT_LT(ErrorsOf(of).Largest(), AcceptedError(of.shape.type)) << of.Text();
+    }
+  }
+}
+
+TEST_F(AttentionGpuCheck, HeadsMayHaveAnySizeThatIsAccepted) {
+  if (!HasDevice()) GTEST_SKIP() << why_;
+  SelftestCase of = SmallCase();
+  of.lengths = {300, 20, 1, 90};
+  of.sharding = Sharding::kPerDocument;
+  of.context_parallel = 2;
+  for (const ElementType type : {ElementType::kBfloat16, ElementType::kFloat16}) {
+    for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
+      of.shape.type = type;
+      of.shape.head_size = head_size;
+      EXPECT_LT(ErrorsOf(of).Largest(), AcceptedError(type)) << of.Text();
+    }
+  }
+}
+
+TEST_F(AttentionGpuCheck, LongSlicesTakeTwoRunsBackward) {
+  if (!HasDevice({.split_from = 1})) GTEST_SKIP() << why_;
+  SelftestCase of = SmallCase();
+  of.lengths = {700, 20, 1, 2, 300, 1300};
+  of.sharding = Sharding::kPerDocument;
+  for (const uint32_t ranks : {1U, 2U, 4U}) {
+    of.context_parallel = ranks;
+    EXPECT_LT(ErrorsOf(of).Largest(), AcceptedError(of.shape.type)) << of.Text();
+  }
+}
+
+// Of a bound that is too small for any run, each head is computed by itself.
+TEST_F(AttentionGpuCheck, AnythingThatCanBePlannedIsComputed) {
+  if (!HasDevice({.split_from = 40, .most_workspace = 1 << 20})) GTEST_SKIP() << why_;
+  SelftestOptions options;
+  options.seed = 8;
+  options.cases = 12;
+  options.max_ranks = kMostRanks;
+  options.types = {ElementType::kBfloat16, ElementType::kFloat16};
+  SelftestReport report;
+  EXPECT_THAT(RunSelftest(
+                  options, cases_->Runner(), [](uint64_t) {}, report),
+              IsOk());
+}
+
+// As if there were a network, on the device's own clock.
+TEST(DeviceGroupGpuCheck, ExchangesTakeAsLongAsTheirNetworkWould) {
+  std::vector<RealDevice> devices;
+  std::vector<CudaWorkplace> places;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    absl::StatusOr<RealDevice> device = RealDevice::Open(0);
+    if (!device.ok()) GTEST_SKIP() << device.status();
+    places.push_back({device->context, device->memory, device->compute->handle()});
+    devices.push_back(*std::move(device));
+  }
+  LocalGroupOptions options;
+  options.bytes_per_second = 1e9;
+  const auto group = DeviceGroup::Create(std::move(places), options).value();
+  constexpr size_t kBytes = size_t{20} << 20;
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      const std::vector<int> numbers(2 * kBytes / sizeof(int), static_cast<int>(rank));
+      const auto rows = devices[rank].Holding(numbers);
+      std::vector<std::vector<RowRange>> send(2);
+      std::vector<std::vector<RowRange>> receive(2);
+      send[1 - rank] = {{0, kBytes / 512}};
+      receive[1 - rank] = {{kBytes / 512, kBytes / 512}};
+      Exchange exchange;
+      exchange.tensors = {{rows->data(), 512, rows->data(), 512}};
+      exchange.row_bytes = 512;
+      exchange.send_rows = &send;
+      exchange.receive_rows = &receive;
+      const auto begun = std::chrono::steady_clock::now();
+      EXPECT_THAT(group->OfRank(rank).Start(exchange)->WaitForArrival(), IsOk());
+      EXPECT_GE(std::chrono::steady_clock::now() - begun,
+                std::chrono::milliseconds(20));
+      const std::vector<int> read = devices[rank].Read<int>(*rows, numbers.size());
+      EXPECT_EQ(read.front(), static_cast<int>(rank));
+      EXPECT_EQ(read.back(), static_cast<int>(1 - rank));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace evenpack::worker

@@ -1,0 +1,152 @@
+// The engine over doubles of a device and of its plans, in groups that share the
+// device.
+#include "gpu_worker/cudnn/cudnn_attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/cuda/cuda_device.h"
+#include "gpu_worker/cuda/device_group.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/selftest/device_tensors.h"
+#include "gpu_worker/selftest/selftest.h"
+#include "tests/gpu_worker/cuda/fake_device.h"
+#include "tests/gpu_worker/cudnn/fake_planner.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::FakeDevice;
+using evenpack::testing::FakePlanner;
+using evenpack::testing::IsOk;
+using evenpack::testing::kFakeImage;
+using evenpack::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// A rank that is a thread.
+class Rank {
+ public:
+  explicit Rank(const CudnnOptions& options)
+      : device_(CudaDevice::Create(fake_.context(), fake_.memory(), fake_.compute(),
+                                   kFakeImage)
+                    .value()),
+        engine_(CudnnAttention::Create(where(),
+                                       std::make_unique<FakePlanner>(fake_.context()),
+                                       options, kFakeImage)
+                    .value()) {}
+  ~Rank() { fake_.Synchronize(); }
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  CudaWorkplace where() const {
+    return {fake_.context(), fake_.memory(), fake_.compute()};
+  }
+  CudnnAttention& engine() { return *engine_; }
+  CudaDevice& device() { return *device_; }
+
+  absl::Status Run(Communicator& communicator, const ShardPlan& plan,
+                   const SelftestCase& of, RankTensors& tensors) {
+    Executor executor(communicator, *engine_, {of.head_groups, device_.get()});
+    const PreparedMicroBatch prepared = executor.Prepare(plan, of.shape).value();
+    const auto on_device = DeviceTensors::Copy(tensors, *device_).value();
+    absl::Status status =
+        executor.Forward(prepared, on_device->input(), on_device->result());
+    if (!status.ok()) return status;
+    status = executor.Backward(prepared, on_device->input(), on_device->result(),
+                               on_device->output_gradient(), on_device->gradients());
+    return status.ok() ? on_device->ReadBack() : status;
+  }
+
+ private:
+  FakeDevice fake_;
+  std::unique_ptr<CudaDevice> device_;
+  std::unique_ptr<CudnnAttention> engine_;
+};
+
+class CudnnAttentionTest : public evenpack::testing::FakeDeviceTest {
+ protected:
+  // Of new ranks, or of those that are there.
+  absl::StatusOr<AttentionErrors> Run(const SelftestCase& of,
+                                      const MadeMicroBatch& made) {
+    const ShardPlan plan = of.Plan();
+    std::vector<RankTensors> tensors;
+    std::vector<CudaWorkplace> places;
+    for (uint32_t rank = 0; rank < of.context_parallel; ++rank) {
+      if (rank == ranks_.size()) ranks_.push_back(std::make_unique<Rank>(options_));
+      tensors.push_back(made.OfRank(plan, rank));
+      places.push_back(ranks_[rank]->where());
+    }
+    const auto group = DeviceGroup::Create(std::move(places), {}, kFakeImage).value();
+    std::vector<absl::Status> statuses(of.context_parallel);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < of.context_parallel; ++rank) {
+      threads.emplace_back([&, rank] {
+        statuses[rank] =
+            ranks_[rank]->Run(group->OfRank(rank), plan, of, tensors[rank]);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const absl::Status& status : statuses) {
+      if (!status.ok()) return status;
+    }
+    return made.Compare(plan, tensors);
+  }
+
+  CudnnOptions options_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+TEST_F(CudnnAttentionTest, AnythingThatCanBePlannedIsComputed) {
+  SelftestOptions selftest;
+  selftest.cases = 12;
+  selftest.max_ranks = 4;
+  selftest.max_length = 16;
+  selftest.types = {ElementType::kBfloat16, ElementType::kFloat16};
+  for (const CudnnOptions& options :
+       {CudnnOptions{}, CudnnOptions{.split_from = 1},
+        CudnnOptions{.split_from = 8, .most_workspace = 1}}) {
+    options_ = options;
+    ranks_.clear();
+    SelftestReport report;
+    EXPECT_THAT(RunSelftest(
+                    selftest,
+                    [this](const SelftestCase& of, const MadeMicroBatch& made) {
+                      return Run(of, made);
+                    },
+                    [](uint64_t) {}, report),
+                IsOk());
+  }
+  ranks_.clear();
+}
+
+TEST_F(CudnnAttentionTest, PlansAreBuiltOnceForCallsOfLikeSize) {
+  SelftestCase of;
+  of.shape.type = ElementType::kBfloat16;
+  of.lengths = {40, 9};
+  const MadeMicroBatch made(of.shape, of.lengths, 1);
+  EXPECT_THAT(Run(of, made), IsOk());
+  const size_t plans = ranks_[0]->engine().plans();
+  EXPECT_GT(plans, 1U);
+  SelftestCase other = of;
+  other.lengths = {41, 8};
+  EXPECT_THAT(Run(other, MadeMicroBatch(of.shape, other.lengths, 1)), IsOk());
+  EXPECT_EQ(ranks_[0]->engine().plans(), plans);
+  ranks_.clear();
+}
+
+TEST_F(CudnnAttentionTest, SinglePrecisionIsRefused) {
+  Rank rank(options_);
+  AttentionCall call;
+  EXPECT_THAT(rank.engine().Forward(call, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("accepted: bfloat16 or float16 on a CUDA device")));
+}
+
+}  // namespace
+}  // namespace evenpack::worker
