@@ -15,7 +15,7 @@ build="$1"
 archive="$2"
 most_bytes=$((40 << 20))
 programs=(bin/evenpack-worker tests/gpu_check tests/attention_test tests/executor_test
-  bench/attention_bench bench/ring_bench)
+  bench/attention_bench bench/gpu_attention_bench bench/ring_bench)
 # glibc's own, which belong to the machine's loader, and what comes with the driver, the
 # toolkit or a wheel.
 left_out='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl)\.so.*|lib(cuda|nccl|cudnn|nvrtc).*)$'
@@ -23,7 +23,7 @@ left_out='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl)\.so.*|lib(cuda|ncc
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 bundle="$folder/evenpack-worker-bundle"
-mkdir -p "$bundle"/{bin,lib,libexec,tests/gpu}
+mkdir -p "$bundle"/{bin,lib,libexec,deploy/data/lengths,tests/bench,tests/gpu}
 
 for program in "${programs[@]}"; do
   [[ -x "$build/$program" ]] || {
@@ -45,6 +45,8 @@ done | sort -u | while read -r name path; do
 done
 strip --strip-unneeded "$bundle"/lib/*
 cp "$root/tests/gpu/run.sh" "$bundle/tests/gpu/run.sh"
+cp "$root/tests/bench/gpu_attention_peers.py" "$bundle/tests/bench/"
+cp "$root/deploy/data/lengths/wlbllm.txt" "$bundle/deploy/data/lengths/"
 cp "$root/LICENSE" "$bundle/"
 
 tar -C "$folder" --sort=name --owner=0 --group=0 -c evenpack-worker-bundle |

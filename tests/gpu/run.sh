@@ -5,15 +5,15 @@
 #   tests/gpu/run.sh [--gpu-only]
 # in a bundle (deploy/make_worker_bundle.sh), or in a checkout with build-test-gcc/.
 # --gpu-only: nothing that needs no GPU.
-# NCCL is looked for as the loader does, then in Python's packages; EVENPACK_NCCL names
-# another one.
+# NCCL and cuDNN are looked for as the loader does, then in Python's packages;
+# EVENPACK_NCCL and EVENPACK_CUDNN name others.
 set -uo pipefail
 
 case "$*" in
   "") everything=true ;;
   --gpu-only) everything=false ;;
   *)
-    sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac
@@ -74,16 +74,36 @@ command_row() {
   fi
 }
 
-if [[ -z "${EVENPACK_NCCL:-}" ]] && ! ldconfig -p 2>/dev/null | grep -q 'libnccl\.so\.2'; then
-  found="$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0])' 2>/dev/null)/lib/libnccl.so.2"
-  [[ -e "$found" ]] && export EVENPACK_NCCL="$found"
+# Where Python has NVIDIA's libraries, a folder for each.
+wheels="$(python3 -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null)"
+# library NAME FILE VARIABLE
+library() {
+  [[ -z "${!3:-}" && -e "$wheels/$1/lib/$2" ]] || return
+  ldconfig -p 2>/dev/null | grep -q "$2" || export "$3=$wheels/$1/lib/$2"
+}
+library nccl libnccl.so.2 EVENPACK_NCCL
+library cudnn libcudnn.so.9 EVENPACK_CUDNN
+# cuDNN loads its parts, and the compiler of its kernels, by their names.
+if [[ -n "${EVENPACK_CUDNN:-}" ]]; then
+  loaded="$(dirname "$EVENPACK_CUDNN")"
+  for folder in "$wheels"/cu1?/lib "$wheels/cuda_nvrtc/lib" /usr/local/cuda/lib64; do
+    [[ -d "$folder" ]] && loaded+=":$folder"
+  done
+  export LD_LIBRARY_PATH="$loaded${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
 
 echo "machine: $(uname -m), $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
 echo "devices: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | paste -sd ';' || true)"
 echo "NCCL:    ${EVENPACK_NCCL:-where the loader finds it}"
+echo "cuDNN:   ${EVENPACK_CUDNN:-where the loader finds it}"
 row result check took detail
 cases gpu_check
+has_device=false
+nvidia-smi >/dev/null 2>&1 && has_device=true
+if [[ "$has_device" == true ]]; then
+  command_row "evenpack-worker --selftest --device cuda" \
+    "$(program evenpack-worker)" --selftest --device cuda --cases 15 --max-ranks 3
+fi
 if [[ "$everything" == true ]]; then
   cases attention_test
   cases executor_test --gtest_filter='-*Gloo*'
@@ -92,6 +112,12 @@ if [[ "$everything" == true ]]; then
   command_row "ring_bench" "$(program ring_bench)" 20000
   echo
   "$(program attention_bench)" --benchmark_min_time=0.2 2>/dev/null
+fi
+if [[ "$has_device" == true ]]; then
+  lengths="$root/deploy/data/lengths/wlbllm.txt"
+  echo
+  "$(program gpu_attention_bench)" "$lengths"
+  python3 "$root/tests/bench/gpu_attention_peers.py" "$lengths"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

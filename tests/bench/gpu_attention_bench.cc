@@ -1,0 +1,491 @@
+// One rank's attention on a device: how long it takes beside cuDNN called directly on
+// the same slices, how much of its exchanges shows at a network's speed, and what a
+// call takes of the host. JSON, an object a line.
+//   gpu_attention_bench LENGTHS
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/cuda/cuda_device.h"
+#include "gpu_worker/cudnn/cudnn_attention.h"
+#include "gpu_worker/cudnn/cudnn_planner.h"
+#include "gpu_worker/cudnn/task_sequences.h"
+#include "gpu_worker/executor/executor.h"
+#include "server/core/cost/hardware_spec.h"
+#include "server/core/cost/kernel_latency_table.h"
+#include "server/core/sharding/plan_sharding.h"
+
+namespace evenpack::worker {
+namespace {
+
+constexpr uint32_t kHeadSize = 128;
+// Between nodes, as wlb-llm has it: 400 Gb/s less what protocols take.
+constexpr double kNetworkBytesPerSecond = 45e9;
+constexpr size_t kBudget = size_t{96} << 30;
+
+[[noreturn]] void Fail(const absl::Status& status) {
+  std::fprintf(stderr, "gpu_attention_bench: %s\n", status.ToString().c_str());
+  std::exit(1);
+}
+void Check(const absl::Status& status) {
+  if (!status.ok()) Fail(status);
+}
+template <typename T>
+T Value(absl::StatusOr<T> value) {
+  if (!value.ok()) Fail(value.status());
+  return *std::move(value);
+}
+
+double Seconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// A rank's part of the device.
+struct Place {
+  std::shared_ptr<const CudaContext> context;
+  std::shared_ptr<CudaMemory> memory;
+  std::unique_ptr<CudaStream> compute;
+  std::unique_ptr<CudaDevice> device;
+
+  static Place Open(const std::shared_ptr<const CudaContext>& context) {
+    Place place;
+    place.context = context;
+    place.memory = Value(CudaMemory::Create(context, kBudget));
+    place.compute = Value(CudaStream::Create(context, CudaStream::Priority::kLeast));
+    place.device =
+        Value(CudaDevice::Create(context, place.memory, place.compute->handle()));
+    return place;
+  }
+  CudaWorkplace workplace() const { return {context, memory, compute->handle()}; }
+};
+
+// What other ranks would send is there.
+class NoExchange final : public Communicator {
+ public:
+  NoExchange(uint32_t rank, uint32_t size) : rank_(rank), size_(size) {}
+  uint32_t rank() const override { return rank_; }
+  uint32_t size() const override { return size_; }
+  std::unique_ptr<Transfer> Start(const Exchange&) override {
+    return std::make_unique<Done>();
+  }
+  void Abort(const absl::Status&) override {}
+
+ private:
+  class Done final : public Transfer {
+   public:
+    absl::Status Wait() override { return absl::OkStatus(); }
+  };
+  const uint32_t rank_;
+  const uint32_t size_;
+};
+
+// What a rank receives comes from a buffer of the device, at a network's speed. Other
+// ranks are not there, since what they do would take the device's time.
+class PacedExchange final : public Communicator {
+ public:
+  PacedExchange(const Place& place, uint32_t rank, uint32_t size, const void* source)
+      : place_(place),
+        rank_(rank),
+        size_(size),
+        source_(source),
+        kernels_(Value(RowKernels::Load(place.context))),
+        stream_(
+            Value(CudaStream::Create(place.context, CudaStream::Priority::kGreatest))),
+        clock_(Value(place.device->Allocate(sizeof(uint64_t)))) {}
+
+  uint32_t rank() const override { return rank_; }
+  uint32_t size() const override { return size_; }
+  std::unique_ptr<Transfer> Start(const Exchange& exchange) override {
+    Check(OrderStreams(place_.context, place_.compute->handle(), stream_->handle()));
+    auto* const clock = static_cast<uint64_t*>(clock_->data());
+    Check(kernels_->Pace(clock, {}, stream_->handle()));
+    uint64_t bytes = 0;
+    for (const std::vector<RowRange>& ranges : *exchange.receive_rows) {
+      const std::vector<RowMove> moves = MovesOf({{0, RowsIn(ranges)}}, ranges);
+      for (const ExchangedTensor& tensor : exchange.tensors) {
+        std::vector<RowCopy> copies;
+        AppendCopies(
+            {source_, exchange.row_bytes, tensor.receive, tensor.receive_stride}, moves,
+            exchange.row_bytes, copies);
+        Check(kernels_->CopyRows(copies, stream_->handle()));
+        bytes += RowsIn(ranges) * exchange.row_bytes;
+      }
+    }
+    const std::chrono::duration<double> takes(static_cast<double>(bytes) /
+                                              kNetworkBytesPerSecond);
+    Check(kernels_->Pace(clock,
+                         std::chrono::duration_cast<std::chrono::nanoseconds>(takes),
+                         stream_->handle()));
+    auto done = Value(CudaEvent::Create(place_.context));
+    Check(done->Record(stream_->handle()));
+    return std::make_unique<Arriving>(std::move(done), place_.compute->handle());
+  }
+  void Abort(const absl::Status&) override {}
+
+ private:
+  class Arriving final : public Transfer {
+   public:
+    Arriving(std::unique_ptr<CudaEvent> done, cuda::Stream compute)
+        : done_(std::move(done)), compute_(compute) {}
+    ~Arriving() override { Wait().IgnoreError(); }
+    Arriving(const Arriving&) = delete;
+    Arriving& operator=(const Arriving&) = delete;
+    absl::Status Wait() override { return done_->Precede(compute_); }
+
+   private:
+    const std::unique_ptr<CudaEvent> done_;
+    const cuda::Stream compute_;
+  };
+
+  const Place& place_;
+  const uint32_t rank_;
+  const uint32_t size_;
+  const void* const source_;
+  const std::unique_ptr<RowKernels> kernels_;
+  const std::unique_ptr<CudaStream> stream_;
+  const std::unique_ptr<DeviceMemory> clock_;
+};
+
+// A rank's tensors, filled with numbers like those of a network's layers.
+class Tensors {
+ public:
+  Tensors(const Place& place, const AttentionShape& shape, uint64_t rows)
+      : place_(place) {
+    const size_t query = rows * shape.query_row();
+    const size_t key = rows * shape.kv_row();
+    for (const size_t count : {query, key, key, query, query, query, key, key}) {
+      held_.push_back(Random(count));
+    }
+    log_sum_exp_ = Value(place.device->Allocate(rows * shape.query_heads * 4));
+  }
+
+  AttentionInput input() const { return {At(0), At(1), At(2)}; }
+  const void* output_gradient() const { return At(3); }
+  AttentionOutput result() const { return {At(4), log_sum_exp()}; }
+  AttentionGradients gradients() const { return {At(5), At(6), At(7)}; }
+  float* log_sum_exp() const { return static_cast<float*>(log_sum_exp_->data()); }
+
+  std::unique_ptr<DeviceMemory> Random(size_t count) const {
+    static const std::vector<uint16_t> numbers = [] {
+      std::mt19937 random(1);
+      std::normal_distribution<float> normal;
+      std::vector<uint16_t> drawn(size_t{1} << 22);
+      for (uint16_t& number : drawn) number = ToBfloat16(normal(random));
+      return drawn;
+    }();
+    auto memory = Value(place_.device->Allocate(count * 2));
+    for (size_t i = 0; i < count; i += numbers.size()) {
+      Check(place_.device->CopyFromHost(numbers.data(),
+                                        std::min(numbers.size(), count - i) * 2,
+                                        static_cast<char*>(memory->data()) + i * 2));
+    }
+    return memory;
+  }
+
+ private:
+  void* At(size_t i) const { return held_[i]->data(); }
+
+  const Place& place_;
+  std::vector<std::unique_ptr<DeviceMemory>> held_;
+  std::unique_ptr<DeviceMemory> log_sum_exp_;
+};
+
+struct Times {
+  double ms = 0;
+  // Until the host has put a call into the stream.
+  double host_us = 0;
+};
+
+// The mean over as many calls as fit into a short time.
+Times Timed(const Place& place, const std::function<void()>& call) {
+  for (int i = 0; i < 2; ++i) call();
+  Check(place.compute->Synchronize());
+  double begun = Seconds();
+  call();
+  Check(place.compute->Synchronize());
+  const int calls = std::clamp(static_cast<int>(0.05 / (Seconds() - begun)), 4, 40);
+  begun = Seconds();
+  for (int i = 0; i < calls; ++i) call();
+  const double put = Seconds() - begun;
+  Check(place.compute->Synchronize());
+  return {(Seconds() - begun) / calls * 1e3, put / calls * 1e6};
+}
+
+struct Case {
+  std::string name;
+  std::vector<uint32_t> lengths;
+  uint32_t query_heads = 32;
+  uint32_t ranks = 1;
+  Sharding sharding = Sharding::kPerDocument;
+};
+
+AttentionShape ShapeOf(const Case& of) {
+  AttentionShape shape;
+  shape.type = ElementType::kBfloat16;
+  shape.query_heads = of.query_heads;
+  shape.kv_heads = 8;
+  shape.head_size = kHeadSize;
+  return shape;
+}
+
+ShardPlan PlanOf(const Case& of) {
+  ModelSpec model;
+  model.name = "attention";
+  model.layers = 1;
+  model.hidden = of.query_heads * kHeadSize;
+  model.query_heads = of.query_heads;
+  model.kv_heads = 8;
+  model.head_size = kHeadSize;
+  model.ffn_size = 1;
+  model.vocabulary = 1;
+  const auto table =
+      Value(KernelLatencyTable::FromTileModel(model, Value(NamedHardware("H200")), 1));
+  HybridRule rule;
+  // A key and a value of each head.
+  rule.cut_token_ps =
+      static_cast<int64_t>(2 * 8 * kHeadSize * 2 / kNetworkBytesPerSecond * 1e12);
+  return Value(
+      PlanSharding(of.sharding, of.lengths, of.ranks, /*pad_to=*/0, table, rule));
+}
+
+// Pairs of a query and a key that it sees.
+double PairsOf(const std::vector<AttentionTask>& tasks) {
+  double pairs = 0;
+  for (const AttentionTask& task : tasks) {
+    pairs += static_cast<double>(task.end - task.begin) *
+             (static_cast<double>(task.begin) + task.end + 1) / 2;
+  }
+  return pairs;
+}
+
+// The rank with the most to compute.
+uint32_t BusiestRank(const ShardPlan& plan, const AttentionShape& shape) {
+  uint32_t busiest = 0;
+  double most = 0;
+  for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
+    const double pairs = PairsOf(LayOut(plan, rank, shape).tasks);
+    if (pairs > most) busiest = rank;
+    most = std::max(most, pairs);
+  }
+  return busiest;
+}
+
+// A plan of exactly the slices' size, on keys that lie together, in one run; of slices
+// that begin their documents with the kernel that is faster for those. Gradients of
+// keys are not added up.
+class Direct {
+ public:
+  Direct(const Place& place, AttentionPlanner& planner, const AttentionShape& shape,
+         const std::vector<AttentionTask>& tasks, Pass pass, const Tensors& tensors)
+      : place_(place) {
+    const bool are_whole =
+        std::all_of(tasks.begin(), tasks.end(),
+                    [](const AttentionTask& task) { return task.begin == 0; });
+    std::vector<Sequence> sequences;
+    int64_t keys = 0;
+    for (const AttentionTask& task : tasks) {
+      Sequence sequence;
+      sequence.query_row = static_cast<int64_t>(task.query_row);
+      sequence.queries = task.end - task.begin;
+      sequence.keys = task.end;
+      sequence.key_row = keys;
+      sequence.key_gradient_row = keys;
+      keys += sequence.keys;
+      sequences.push_back(sequence);
+    }
+    PlanShape like;
+    like.pass = pass;
+    like.mask = are_whole ? Mask::kCausal : Mask::kLastAligned;
+    like.attention = shape;
+    like.query_stride = static_cast<int64_t>(shape.query_row());
+    like.key_stride = static_cast<int64_t>(shape.kv_row());
+    like.log_sum_exp_stride = shape.query_heads;
+    const PlanShape needed = NeededFor(sequences, like);
+    plan_ = Value(planner.Build(needed));
+    const TableImage image(sequences, needed);
+    tables_held_ = Value(place.device->Allocate(image.bytes().size()));
+    Check(place.device->CopyFromHost(image.bytes().data(), image.bytes().size(),
+                                     tables_held_->data()));
+    tables_ = image.At(tables_held_->data());
+    workspace_ = Value(place.device->Allocate(plan_->workspace_bytes()));
+    const size_t numbers = static_cast<size_t>(keys) * shape.kv_row();
+    key_ = tensors.Random(numbers);
+    value_ = tensors.Random(numbers);
+    tensors_.query = tensors.input().query;
+    tensors_.key = key_->data();
+    tensors_.value = value_->data();
+    tensors_.output = tensors.result().output;
+    tensors_.log_sum_exp = tensors.log_sum_exp();
+    if (pass == Pass::kForward) return;
+    tensors_.output_gradient = tensors.output_gradient();
+    tensors_.query_gradient = tensors.gradients().query;
+    key_gradient_ = Value(place.device->Allocate(numbers * 2));
+    value_gradient_ = Value(place.device->Allocate(numbers * 2));
+    tensors_.key_gradient = key_gradient_->data();
+    tensors_.value_gradient = value_gradient_->data();
+  }
+
+  void Run() {
+    Check(plan_->Run(tables_, tensors_, workspace_->data(), place_.compute->handle()));
+  }
+
+ private:
+  const Place& place_;
+  std::unique_ptr<AttentionPlan> plan_;
+  PlanTables tables_;
+  PlanTensors tensors_;
+  std::unique_ptr<DeviceMemory> tables_held_;
+  std::unique_ptr<DeviceMemory> workspace_;
+  std::unique_ptr<DeviceMemory> key_;
+  std::unique_ptr<DeviceMemory> value_;
+  std::unique_ptr<DeviceMemory> key_gradient_;
+  std::unique_ptr<DeviceMemory> value_gradient_;
+};
+
+// A rank's passes through an executor.
+class Passes {
+ public:
+  Passes(const Place& place, AttentionEngine& engine, Communicator& communicator,
+         const ShardPlan& plan, const AttentionShape& shape, const Tensors& tensors)
+      : executor_(communicator, engine,
+                  {.head_groups = 8,
+                   .device = place.device.get(),
+                   .least_group_bytes = size_t{128} << 20}),
+        prepared_(Value(executor_.Prepare(plan, shape))),
+        tensors_(tensors) {}
+
+  void Run(Pass pass) {
+    if (pass == Pass::kForward) {
+      Check(executor_.Forward(prepared_, tensors_.input(), tensors_.result()));
+    } else {
+      Check(executor_.Backward(prepared_, tensors_.input(), tensors_.result(),
+                               tensors_.output_gradient(), tensors_.gradients()));
+    }
+  }
+
+ private:
+  Executor executor_;
+  const PreparedMicroBatch prepared_;
+  const Tensors& tensors_;
+};
+
+class Bench {
+ public:
+  Bench() {
+    context_ = Value(CudaContext::Open(Value(CudaDriver::Load()), 0));
+    place_ = std::make_unique<Place>(Place::Open(context_));
+    planner_ = Value(OpenCudnn(context_));
+    engine_ =
+        Value(CudnnAttention::Create(place_->workplace(), Value(OpenCudnn(context_))));
+  }
+
+  void Run(const Case& of) {
+    const AttentionShape shape = ShapeOf(of);
+    const ShardPlan plan = PlanOf(of);
+    const uint32_t rank = BusiestRank(plan, shape);
+    const std::vector<AttentionTask> tasks = LayOut(plan, rank, shape).tasks;
+    const uint64_t rows = HeldTokens(plan, rank);
+    const Tensors tensors(*place_, shape, rows);
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      nlohmann::ordered_json report = {
+          {"case", of.name},
+          {"heads", std::to_string(of.query_heads) + ":8"},
+          {"cp", of.ranks},
+          {"sharding", of.ranks == 1                        ? "none"
+                       : plan.sharding == Sharding::kHybrid ? "hybrid"
+                                                            : "per_document"},
+          {"pass", pass == Pass::kForward ? "forward" : "backward"},
+          {"slices", tasks.size()},
+          {"tokens", rows}};
+      const double flops = 4 * PairsOf(tasks) * kHeadSize * of.query_heads *
+                           (pass == Pass::kForward ? 1 : 2.5);
+      NoExchange alone(rank, of.ranks);
+      Passes computed(*place_, *engine_, alone, plan, shape, tensors);
+      const Times compute = Timed(*place_, [&] { computed.Run(pass); });
+      report["ms"] = compute.ms;
+      report["tflops"] = flops / compute.ms / 1e9;
+      report["host_us"] = compute.host_us;
+      {
+        Direct direct(*place_, *planner_, shape, tasks, pass, tensors);
+        const double ms = Timed(*place_, [&] { direct.Run(); }).ms;
+        report["cudnn_ms"] = ms;
+        report["to_cudnn"] = compute.ms / ms;
+      }
+      if (of.ranks > 1) {
+        const auto source =
+            tensors.Random(uint64_t{2} * plan.tokens() * shape.kv_row());
+        PacedExchange paced(*place_, rank, of.ranks, source->data());
+        Passes exchanged(*place_, *engine_, paced, plan, shape, tensors);
+        const double ms = Timed(*place_, [&] { exchanged.Run(pass); }).ms;
+        report["with_exchanges_ms"] = ms;
+        report["exposed"] = (ms - compute.ms) / ms;
+      }
+      std::printf("%s\n", report.dump().c_str());
+      std::fflush(stdout);
+    }
+  }
+
+ private:
+  std::shared_ptr<const CudaContext> context_;
+  std::unique_ptr<Place> place_;
+  std::unique_ptr<AttentionPlanner> planner_;
+  std::unique_ptr<CudnnAttention> engine_;
+};
+
+// Given lengths one after another, of which the last is cut.
+std::vector<uint32_t> Packed(const std::vector<uint32_t>& lengths, size_t from,
+                             uint32_t tokens) {
+  std::vector<uint32_t> packed;
+  for (size_t i = from; tokens > 0; ++i) {
+    packed.push_back(std::min(lengths[i % lengths.size()], tokens));
+    tokens -= packed.back();
+  }
+  return packed;
+}
+
+int Main(int argc, char** argv) {
+  std::vector<uint32_t> lengths;
+  if (argc == 2) {
+    std::ifstream file(argv[1]);
+    for (uint32_t length = 0; file >> length;) lengths.push_back(length);
+  }
+  if (lengths.empty()) {
+    std::fprintf(stderr, "usage: gpu_attention_bench LENGTHS, a file of numbers\n");
+    return 2;
+  }
+  Bench bench;
+  for (const uint32_t query_heads : {32U, 64U}) {
+    for (const auto& [name, packed] :
+         {std::pair{"packed 32K", Packed(lengths, 0, 32768)},
+          std::pair{"packed 128K", Packed(lengths, 40, 131072)},
+          std::pair{"one of 128K", std::vector<uint32_t>{131072}}}) {
+      if (query_heads == 64 && packed.size() < 20) continue;
+      for (const uint32_t ranks : {1U, 2U, 4U, 8U}) {
+        // Seconds a pass, and nothing that fewer tokens don't show.
+        if (packed.size() == 1 && ranks < 4) continue;
+        bench.Run({name, packed, query_heads, ranks,
+                   ranks == 1 ? Sharding::kContiguous : Sharding::kPerDocument});
+        if (ranks > 1 && packed.size() > 1) {
+          bench.Run({name, packed, query_heads, ranks, Sharding::kHybrid});
+        }
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace evenpack::worker
+
+int main(int argc, char** argv) { return evenpack::worker::Main(argc, argv); }
