@@ -46,12 +46,18 @@ absl::Status Upload(const CudaWorkplace& where, const std::vector<std::byte>& by
                                 kept->size(), where.compute),
       "to copy the lengths of slices");
   if (!status.ok()) return status;
+  Bytes* const given = kept.get();
   status = where.context->Check(
       call.cuLaunchHostFunc(
-          where.compute, [](void* read) { delete static_cast<Bytes*>(read); },
-          kept.get()),
+          where.compute,
+          [](void* read) {
+            const std::unique_ptr<Bytes> gone(static_cast<Bytes*>(read));
+          },
+          given),
       "to keep the lengths of slices");
-  if (status.ok()) static_cast<void>(kept.release());
+  // The stream has them now.
+  if (!status.ok()) return status;
+  [[maybe_unused]] Bytes* const left = kept.release();
   return status;
 }
 

@@ -60,6 +60,7 @@ absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
   if (!group.ok()) return group.status();
   std::vector<absl::Status> statuses(ranks);
   std::vector<std::thread> threads;
+  threads.reserve(ranks);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       statuses[rank] =

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -109,6 +110,9 @@ TEST_F(AttentionGpuCheck, AnythingThatCanBePlannedIsComputed) {
 
 // As if there were a network, on the device's own clock.
 TEST(DeviceGroupGpuCheck, ExchangesTakeAsLongAsTheirNetworkWould) {
+  if (std::getenv("EVENPACK_CUDA_DRIVER") != nullptr) {
+    GTEST_SKIP() << "a double of the driver keeps no time";
+  }
   std::vector<RealDevice> devices;
   std::vector<CudaWorkplace> places;
   for (uint32_t rank = 0; rank < 2; ++rank) {

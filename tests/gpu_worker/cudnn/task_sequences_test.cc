@@ -226,8 +226,8 @@ RowPairs SeenIn(const BackwardSequences& sequences, const AttentionShape& shape)
   return pairs;
 }
 
-// Every row of the runs' gradients is written once, and added to its key's own once.
-void ExpectSumsOfKeys(const BackwardSequences& sequences) {
+// Rows of the runs' gradients, each of which is written once, and their keys' own.
+std::map<int64_t, int64_t> WrittenKeys(const BackwardSequences& sequences) {
   std::map<int64_t, int64_t> written;
   for (const auto* of_mask : {&sequences.own, &sequences.before, &sequences.masked}) {
     for (const Sequence& of : *of_mask) {
@@ -237,6 +237,12 @@ void ExpectSumsOfKeys(const BackwardSequences& sequences) {
       }
     }
   }
+  return written;
+}
+
+// They are added to these once.
+void ExpectSumsOfKeys(const BackwardSequences& sequences) {
+  const std::map<int64_t, int64_t> written = WrittenKeys(sequences);
   std::map<int64_t, int64_t> added;
   for (const std::vector<RowMove>& sum : sequences.key_gradients) {
     std::set<uint64_t> rows;
