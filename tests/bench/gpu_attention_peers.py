@@ -107,9 +107,10 @@ class Peer:
         backward = torch.ops.aten._flash_attention_backward
 
         def run() -> tuple[Tensor, ...]:
-            return forward(
+            results: tuple[Tensor, ...] = forward(
                 *given, query_ends, key_ends, *longest, 0.0, True, False, scale=scale
             )
+            return results
 
         self.show("FlashAttention-2 of torch", "forward", run)
         output, sums, seed, offset, _ = run()
