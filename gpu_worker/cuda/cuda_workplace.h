@@ -12,7 +12,7 @@ namespace evenpack::worker {
 // The stream must outlive whatever computes in it.
 struct CudaWorkplace {
   std::shared_ptr<const CudaContext> context;
-  // For what a call needs beside its tensors.
+  // For what is needed beside the tensors: rows that are packed, what a call takes.
   std::shared_ptr<CudaMemory> memory;
   cuda::Stream compute = nullptr;
 };

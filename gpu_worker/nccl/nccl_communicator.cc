@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/cuda/cuda_stream.h"
 #include "gpu_worker/nccl/exchange_plan.h"
 #include "gpu_worker/nccl/nccl_watchdog.h"
 
@@ -55,7 +56,7 @@ class OrderedTransfer final : public Transfer {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(std::unique_ptr<NcclConnection> connection, NcclDevice device,
+  NcclCommunicator(std::unique_ptr<NcclConnection> connection, CudaWorkplace device,
                    std::unique_ptr<CudaStream> stream, const NcclTiming& timing)
       : connection_(std::move(connection)),
         device_(std::move(device)),
@@ -152,7 +153,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   const std::unique_ptr<NcclConnection> connection_;
-  const NcclDevice device_;
+  const CudaWorkplace device_;
   const std::unique_ptr<CudaStream> stream_;
   uint64_t next_ = 0;
   NcclWatchdog watchdog_;  // last, since it uses the connection
@@ -161,7 +162,7 @@ class NcclCommunicator final : public Communicator {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>> MakeNcclCommunicator(
-    std::unique_ptr<NcclConnection> connection, const NcclDevice& device,
+    std::unique_ptr<NcclConnection> connection, const CudaWorkplace& device,
     const NcclTiming& timing) {
   // So that its kernels start while the compute stream's fill the device.
   absl::StatusOr<std::unique_ptr<CudaStream>> stream =

@@ -6,21 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/communicator/communicator.h"
-#include "gpu_worker/cuda/cuda_memory.h"
-#include "gpu_worker/cuda/cuda_stream.h"
+#include "gpu_worker/cuda/cuda_workplace.h"
 #include "gpu_worker/nccl/nccl_connection.h"
 
 namespace evenpack::worker {
-
-// Where a rank computes.
-struct NcclDevice {
-  std::shared_ptr<const CudaContext> context;
-  // For rows that are packed.
-  std::shared_ptr<CudaMemory> memory;
-  // What is sent is computed in this stream, and what is received used. Must outlive
-  // the communicator.
-  cuda::Stream compute = nullptr;
-};
 
 // Tensors are in the device's memory, and transfers ordered (communicator.h): a stream
 // of its own carries them out, each after what the compute stream was given before
@@ -38,7 +27,7 @@ struct NcclDevice {
 //
 // INTERNAL or RESOURCE_EXHAUSTED: the device has no stream for it.
 absl::StatusOr<std::unique_ptr<Communicator>> MakeNcclCommunicator(
-    std::unique_ptr<NcclConnection> connection, const NcclDevice& device,
+    std::unique_ptr<NcclConnection> connection, const CudaWorkplace& device,
     const NcclTiming& timing);
 
 }  // namespace evenpack::worker

@@ -16,7 +16,7 @@ struct NcclOptions {
   // Of 1 to 1,024 ranks.
   NcclSeat seat;
   NcclTiming timing;
-  NcclDevice device;
+  CudaWorkplace device;
 };
 
 // Rank 0's address is an id that NCCL made, in hexadecimal: it says where rank 0

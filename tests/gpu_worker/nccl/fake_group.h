@@ -70,7 +70,7 @@ inline void InThreads(uint32_t ranks, const std::function<void(uint32_t)>& body)
   for (std::thread& thread : threads) thread.join();
 }
 
-inline worker::NcclDevice DeviceOf(const FakeDevice& device) {
+inline worker::CudaWorkplace DeviceOf(const FakeDevice& device) {
   return {device.context(), device.memory(), device.compute()};
 }
 
