@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_worker/cuda/cuda_device.h"
-#include "gpu_worker/cudnn/cudnn_attention.h"
+#include "gpu_worker/cudnn/cuda_rank.h"
 #include "gpu_worker/cudnn/cudnn_planner.h"
 #include "gpu_worker/cudnn/task_sequences.h"
 #include "gpu_worker/executor/executor.h"
@@ -51,25 +50,6 @@ double Seconds() {
       .count();
 }
 
-// A rank's part of the device.
-struct Place {
-  std::shared_ptr<const CudaContext> context;
-  std::shared_ptr<CudaMemory> memory;
-  std::unique_ptr<CudaStream> compute;
-  std::unique_ptr<CudaDevice> device;
-
-  static Place Open(const std::shared_ptr<const CudaContext>& context) {
-    Place place;
-    place.context = context;
-    place.memory = Value(CudaMemory::Create(context, kBudget));
-    place.compute = Value(CudaStream::Create(context, CudaStream::Priority::kLeast));
-    place.device =
-        Value(CudaDevice::Create(context, place.memory, place.compute->handle()));
-    return place;
-  }
-  CudaWorkplace workplace() const { return {context, memory, compute->handle()}; }
-};
-
 // What other ranks would send is there.
 class NoExchange final : public Communicator {
  public:
@@ -94,20 +74,21 @@ class NoExchange final : public Communicator {
 // ranks are not there, since what they do would take the device's time.
 class PacedExchange final : public Communicator {
  public:
-  PacedExchange(const Place& place, uint32_t rank, uint32_t size, const void* source)
+  PacedExchange(CudaRank& place, uint32_t rank, uint32_t size, const void* source)
       : place_(place),
         rank_(rank),
         size_(size),
         source_(source),
-        kernels_(Value(RowKernels::Load(place.context))),
-        stream_(
-            Value(CudaStream::Create(place.context, CudaStream::Priority::kGreatest))),
-        clock_(Value(place.device->Allocate(sizeof(uint64_t)))) {}
+        kernels_(Value(RowKernels::Load(place.where().context))),
+        stream_(Value(CudaStream::Create(place.where().context,
+                                         CudaStream::Priority::kGreatest))),
+        clock_(Value(place.device().Allocate(sizeof(uint64_t)))) {}
 
   uint32_t rank() const override { return rank_; }
   uint32_t size() const override { return size_; }
   std::unique_ptr<Transfer> Start(const Exchange& exchange) override {
-    Check(OrderStreams(place_.context, place_.compute->handle(), stream_->handle()));
+    Check(OrderStreams(place_.where().context, place_.where().compute,
+                       stream_->handle()));
     auto* const clock = static_cast<uint64_t*>(clock_->data());
     Check(kernels_->Pace(clock, {}, stream_->handle()));
     uint64_t bytes = 0;
@@ -127,9 +108,9 @@ class PacedExchange final : public Communicator {
     Check(kernels_->Pace(clock,
                          std::chrono::duration_cast<std::chrono::nanoseconds>(takes),
                          stream_->handle()));
-    auto done = Value(CudaEvent::Create(place_.context));
+    auto done = Value(CudaEvent::Create(place_.where().context));
     Check(done->Record(stream_->handle()));
-    return std::make_unique<Arriving>(std::move(done), place_.compute->handle());
+    return std::make_unique<Arriving>(std::move(done), place_.where().compute);
   }
   void Abort(const absl::Status&) override {}
 
@@ -148,7 +129,7 @@ class PacedExchange final : public Communicator {
     const cuda::Stream compute_;
   };
 
-  const Place& place_;
+  CudaRank& place_;
   const uint32_t rank_;
   const uint32_t size_;
   const void* const source_;
@@ -160,14 +141,13 @@ class PacedExchange final : public Communicator {
 // A rank's tensors, filled with numbers like those of a network's layers.
 class Tensors {
  public:
-  Tensors(const Place& place, const AttentionShape& shape, uint64_t rows)
-      : place_(place) {
+  Tensors(CudaRank& place, const AttentionShape& shape, uint64_t rows) : place_(place) {
     const size_t query = rows * shape.query_row();
     const size_t key = rows * shape.kv_row();
     for (const size_t count : {query, key, key, query, query, query, key, key}) {
       held_.push_back(Random(count));
     }
-    log_sum_exp_ = Value(place.device->Allocate(rows * shape.query_heads * 4));
+    log_sum_exp_ = Value(place.device().Allocate(rows * shape.query_heads * 4));
   }
 
   AttentionInput input() const { return {At(0), At(1), At(2)}; }
@@ -184,11 +164,11 @@ class Tensors {
       for (uint16_t& number : drawn) number = ToBfloat16(normal(random));
       return drawn;
     }();
-    auto memory = Value(place_.device->Allocate(count * 2));
+    auto memory = Value(place_.device().Allocate(count * 2));
     for (size_t i = 0; i < count; i += numbers.size()) {
-      Check(place_.device->CopyFromHost(numbers.data(),
-                                        std::min(numbers.size(), count - i) * 2,
-                                        static_cast<char*>(memory->data()) + i * 2));
+      Check(place_.device().CopyFromHost(numbers.data(),
+                                         std::min(numbers.size(), count - i) * 2,
+                                         static_cast<char*>(memory->data()) + i * 2));
     }
     return memory;
   }
@@ -196,7 +176,7 @@ class Tensors {
  private:
   void* At(size_t i) const { return held_[i]->data(); }
 
-  const Place& place_;
+  CudaRank& place_;
   std::vector<std::unique_ptr<DeviceMemory>> held_;
   std::unique_ptr<DeviceMemory> log_sum_exp_;
 };
@@ -208,17 +188,17 @@ struct Times {
 };
 
 // The mean over as many calls as fit into a short time.
-Times Timed(const Place& place, const std::function<void()>& call) {
+Times Timed(CudaRank& place, const std::function<void()>& call) {
   for (int i = 0; i < 2; ++i) call();
-  Check(place.compute->Synchronize());
+  Check(place.device().Finish());
   double begun = Seconds();
   call();
-  Check(place.compute->Synchronize());
+  Check(place.device().Finish());
   const int calls = std::clamp(static_cast<int>(0.05 / (Seconds() - begun)), 4, 40);
   begun = Seconds();
   for (int i = 0; i < calls; ++i) call();
   const double put = Seconds() - begun;
-  Check(place.compute->Synchronize());
+  Check(place.device().Finish());
   return {(Seconds() - begun) / calls * 1e3, put / calls * 1e6};
 }
 
@@ -286,7 +266,7 @@ uint32_t BusiestRank(const ShardPlan& plan, const AttentionShape& shape) {
 // keys are not added up.
 class Direct {
  public:
-  Direct(const Place& place, AttentionPlanner& planner, const AttentionShape& shape,
+  Direct(CudaRank& place, AttentionPlanner& planner, const AttentionShape& shape,
          const std::vector<AttentionTask>& tasks, Pass pass, const Tensors& tensors)
       : place_(place) {
     const bool are_whole =
@@ -314,11 +294,11 @@ class Direct {
     const PlanShape needed = NeededFor(sequences, like);
     plan_ = Value(planner.Build(needed));
     const TableImage image(sequences, needed);
-    tables_held_ = Value(place.device->Allocate(image.bytes().size()));
-    Check(place.device->CopyFromHost(image.bytes().data(), image.bytes().size(),
-                                     tables_held_->data()));
+    tables_held_ = Value(place.device().Allocate(image.bytes().size()));
+    Check(place.device().CopyFromHost(image.bytes().data(), image.bytes().size(),
+                                      tables_held_->data()));
     tables_ = image.At(tables_held_->data());
-    workspace_ = Value(place.device->Allocate(plan_->workspace_bytes()));
+    workspace_ = Value(place.device().Allocate(plan_->workspace_bytes()));
     const size_t numbers = static_cast<size_t>(keys) * shape.kv_row();
     key_ = tensors.Random(numbers);
     value_ = tensors.Random(numbers);
@@ -330,18 +310,18 @@ class Direct {
     if (pass == Pass::kForward) return;
     tensors_.output_gradient = tensors.output_gradient();
     tensors_.query_gradient = tensors.gradients().query;
-    key_gradient_ = Value(place.device->Allocate(numbers * 2));
-    value_gradient_ = Value(place.device->Allocate(numbers * 2));
+    key_gradient_ = Value(place.device().Allocate(numbers * 2));
+    value_gradient_ = Value(place.device().Allocate(numbers * 2));
     tensors_.key_gradient = key_gradient_->data();
     tensors_.value_gradient = value_gradient_->data();
   }
 
   void Run() {
-    Check(plan_->Run(tables_, tensors_, workspace_->data(), place_.compute->handle()));
+    Check(plan_->Run(tables_, tensors_, workspace_->data(), place_.where().compute));
   }
 
  private:
-  const Place& place_;
+  CudaRank& place_;
   std::unique_ptr<AttentionPlan> plan_;
   PlanTables tables_;
   PlanTensors tensors_;
@@ -356,11 +336,11 @@ class Direct {
 // A rank's passes through an executor.
 class Passes {
  public:
-  Passes(const Place& place, AttentionEngine& engine, Communicator& communicator,
+  Passes(CudaRank& place, AttentionEngine& engine, Communicator& communicator,
          const ShardPlan& plan, const AttentionShape& shape, const Tensors& tensors)
       : executor_(communicator, engine,
                   {.head_groups = 8,
-                   .device = place.device.get(),
+                   .device = &place.device(),
                    .least_group_bytes = size_t{128} << 20}),
         prepared_(Value(executor_.Prepare(plan, shape))),
         tensors_(tensors) {}
@@ -383,11 +363,10 @@ class Passes {
 class Bench {
  public:
   Bench() {
-    context_ = Value(CudaContext::Open(Value(CudaDriver::Load()), 0));
-    place_ = std::make_unique<Place>(Place::Open(context_));
-    planner_ = Value(OpenCudnn(context_));
-    engine_ =
-        Value(CudnnAttention::Create(place_->workplace(), Value(OpenCudnn(context_))));
+    CudaRankOptions options;
+    options.budget = kBudget;
+    place_ = Value(CudaRank::Open(options));
+    planner_ = Value(OpenCudnn(place_->where().context));
   }
 
   void Run(const Case& of) {
@@ -411,7 +390,7 @@ class Bench {
       const double flops = 4 * PairsOf(tasks) * kHeadSize * of.query_heads *
                            (pass == Pass::kForward ? 1 : 2.5);
       NoExchange alone(rank, of.ranks);
-      Passes computed(*place_, *engine_, alone, plan, shape, tensors);
+      Passes computed(*place_, place_->engine(), alone, plan, shape, tensors);
       const Times compute = Timed(*place_, [&] { computed.Run(pass); });
       report["ms"] = compute.ms;
       report["tflops"] = flops / compute.ms / 1e9;
@@ -426,7 +405,7 @@ class Bench {
         const auto source =
             tensors.Random(uint64_t{2} * plan.tokens() * shape.kv_row());
         PacedExchange paced(*place_, rank, of.ranks, source->data());
-        Passes exchanged(*place_, *engine_, paced, plan, shape, tensors);
+        Passes exchanged(*place_, place_->engine(), paced, plan, shape, tensors);
         const double ms = Timed(*place_, [&] { exchanged.Run(pass); }).ms;
         report["with_exchanges_ms"] = ms;
         report["exposed"] = (ms - compute.ms) / ms;
@@ -437,10 +416,8 @@ class Bench {
   }
 
  private:
-  std::shared_ptr<const CudaContext> context_;
-  std::unique_ptr<Place> place_;
+  std::unique_ptr<CudaRank> place_;
   std::unique_ptr<AttentionPlanner> planner_;
-  std::unique_ptr<CudnnAttention> engine_;
 };
 
 // Given lengths one after another, of which the last is cut.

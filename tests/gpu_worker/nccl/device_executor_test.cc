@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/executor/executor.h"
+#include "gpu_worker/selftest/device_tensors.h"
 #include "gpu_worker/selftest/made_micro_batch.h"
 #include "gpu_worker/steps/group_executor.h"
 #include "tests/gpu_worker/nccl/device_rank.h"
@@ -35,7 +36,6 @@ using evenpack::testing::IsOk;
 using evenpack::testing::PassingTime;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
-using evenpack::testing::TensorsOnDevice;
 using ::testing::HasSubstr;
 
 constexpr Sharding kShardings[] = {Sharding::kPerSequence, Sharding::kPerDocument,
@@ -65,13 +65,14 @@ class DeviceExecutorTest : public evenpack::testing::FakeNcclTest {
       Executor executor(group.communicator(rank), own.engine(),
                         {head_groups, &own.cuda()});
       const PreparedMicroBatch prepared = executor.Prepare(plan, shape).value();
-      TensorsOnDevice on_device(tensors[rank], own.device());
+      const auto copy = DeviceTensors::Copy(tensors[rank], own.cuda()).value();
+      DeviceTensors& on_device = *copy;
       EXPECT_THAT(executor.Forward(prepared, on_device.input(), on_device.result()),
                   IsOk());
       EXPECT_THAT(executor.Backward(prepared, on_device.input(), on_device.result(),
                                     on_device.output_gradient(), on_device.gradients()),
                   IsOk());
-      on_device.ReadBack();
+      EXPECT_THAT(on_device.ReadBack(), IsOk());
     });
     group.LeaveAll();
     return made.Compare(plan, tensors);
@@ -118,7 +119,8 @@ TEST_F(DeviceExecutorTest, ADeviceWithoutMemoryEndsTheWorkOfTheGroup) {
   InThreads(2, [&](uint32_t rank) {
     DeviceRank own(group.device(rank));
     RankTensors tensors = made.OfRank(plan, rank);
-    const TensorsOnDevice on_device(tensors, own.device());
+    const auto copy = DeviceTensors::Copy(tensors, own.cuda()).value();
+    const DeviceTensors& on_device = *copy;
     CudaBuffer rest;
     if (rank == 1) {
       rest = own.device().Take((size_t{1} << 28) -
@@ -163,9 +165,10 @@ class SteppingRank {
         PrepareMicroBatch(plan, seat_.rank, SmallShape());
     for (int attempt = 1;; ++attempt) {
       RankTensors tensors = made.OfRank(plan, seat_.rank);
-      TensorsOnDevice on_device(tensors, device_);
+      const auto copy = DeviceTensors::Copy(tensors, own_.cuda()).value();
+      DeviceTensors& on_device = *copy;
       absl::Status status = Compute(step, prepared, on_device);
-      on_device.ReadBack();
+      EXPECT_THAT(on_device.ReadBack(), IsOk());
       if (status.ok()) {
         // Whoever was let out of a step has computed it rightly.
         EXPECT_LT(made.Compare(plan, seat_.rank, tensors).Largest(),
@@ -190,7 +193,7 @@ class SteppingRank {
 
  private:
   absl::Status Compute(uint64_t step, const PreparedMicroBatch& prepared,
-                       const TensorsOnDevice& of) {
+                       const DeviceTensors& of) {
     absl::Status status = executor_.BeginStep(step);
     if (status.ok()) status = executor_.Forward(prepared, of.input(), of.result());
     if (status.ok()) {
