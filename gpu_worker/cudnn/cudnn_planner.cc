@@ -78,6 +78,11 @@ std::string Text(const PlanShape& shape) {
                       of.sliding_window);
 }
 
+absl::Status About(const PlanShape& shape, const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), absl::StrCat(status.message(), " (", Text(shape), ")")};
+}
+
 // The tensors of a graph, and what it does with them.
 class GraphOf {
  public:
@@ -214,14 +219,22 @@ class Handle {
       std::shared_ptr<const CudaContext> context) {
     std::shared_ptr<Handle> handle(new Handle(std::move(context)));
     const CurrentContext current(*handle->context_);
-    if (fe::detail::create_handle(&handle->handle_) != CUDNN_STATUS_SUCCESS) {
-      return absl::InternalError("cuDNN can't use the device");
-    }
+    absl::Status status = Caught([&] {
+      return fe::detail::create_handle(&handle->handle_) == CUDNN_STATUS_SUCCESS
+                 ? absl::OkStatus()
+                 : absl::InternalError("cuDNN can't use the device");
+    });
+    if (!status.ok()) return status;
     return handle;
   }
   ~Handle() {
     const CurrentContext current(*context_);
-    if (handle_ != nullptr) fe::detail::destroy_handle(handle_);
+    if (handle_ == nullptr) return;
+    // Nothing is left to do where it fails.
+    Caught([this] {
+      fe::detail::destroy_handle(handle_);
+      return absl::OkStatus();
+    }).IgnoreError();
   }
 
   const CudaContext& context() const { return *context_; }
@@ -319,10 +332,7 @@ class CudnnPlanner final : public AttentionPlanner {
       const PlanShape& shape) override {
     const CurrentContext current(handle_->context());
     auto plan = std::make_unique<CudnnPlan>(handle_, shape);
-    if (absl::Status status = plan->Build(); !status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat(status.message(), " (", Text(shape), ")"));
-    }
+    if (absl::Status status = About(shape, plan->Build()); !status.ok()) return status;
     return plan;
   }
 
@@ -344,6 +354,18 @@ absl::Status LoadCudnn(const std::string& path) {
                    "; accepted: ", kOldestCudnn, " and later"));
 }
 
+absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> DeviceFrom(
+    const std::string& properties) {
+  auto device = std::make_shared<fe::DeviceProperties>();
+  const std::vector<uint8_t> bytes(properties.begin(), properties.end());
+  const absl::Status status = Caught([&] {
+    return StatusOf(device->deserialize(bytes), "to read a device's properties");
+  });
+  if (status.ok()) return device;
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), "; accepted: what CudnnDeviceProperties tells"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
@@ -357,16 +379,14 @@ absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
 absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
                             const std::string& path) {
   if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
-  return Caught([&] {
-    auto device = std::make_shared<fe::DeviceProperties>();
-    const std::vector<uint8_t> bytes(properties.begin(), properties.end());
-    if (const fe::error_t error = device->deserialize(bytes); error.is_bad()) {
-      return StatusOf(error, "to read a device's properties");
-    }
-    GraphOf graph(shape, kHopper);
-    graph.graph().set_device_properties(device);
-    return BuildGraph(graph.graph(), nullptr);
-  });
+  const absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> device =
+      DeviceFrom(properties);
+  if (!device.ok()) return device.status();
+  return About(shape, Caught([&] {
+                 GraphOf graph(shape, kHopper);
+                 graph.graph().set_device_properties(*device);
+                 return BuildGraph(graph.graph(), nullptr);
+               }));
 }
 
 absl::StatusOr<std::string> CudnnDeviceProperties(

@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
     std::shared_ptr<const CudaContext> context, const std::string& path = "");
 
 // Builds a plan for a device that isn't there: `properties` are JSON as cuDNN describes
-// one. Errors as AttentionPlanner::Build and OpenCudnn.
+// one. Errors as AttentionPlanner::Build and OpenCudnn. INVALID_ARGUMENT: `properties`.
 absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
                             const std::string& path = "");
 

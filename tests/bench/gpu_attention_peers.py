@@ -1,7 +1,8 @@
 """What PyTorch's own attention takes on slices that gpu_attention_bench measures.
 
 FlashAttention as torch carries it, for slices of unequal length, and cuDNN as
-scaled_dot_product_attention has it, for a document that is whole. JSON, an object a line.
+scaled_dot_product_attention has it, for a document that is whole. JSON, an object a
+line.
 
     python3 tests/bench/gpu_attention_peers.py LENGTHS
 """

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpu_worker/cuda/device_group.h"
+#include "gpu_worker/cudnn/cudnn_planner.h"
 #include "gpu_worker/selftest/device_cases.h"
 #include "tests/gpu_worker/cuda/real_device.h"
 #include "tests/testing/status_matchers.h"
@@ -51,6 +52,22 @@ SelftestCase SmallCase() {
   small.shape.head_size = 128;
   small.head_groups = 2;
   return small;
+}
+
+// As they are given to plans for a device that isn't there.
+TEST(CudnnGpuCheck, PlansAreBuiltByWhatTheDeviceIsSaidToBe) {
+  const auto device = RealDevice::Open(0);
+  if (!device.ok()) GTEST_SKIP() << device.status();
+  const auto properties = CudnnDeviceProperties(device->context);
+  if (!properties.ok()) GTEST_SKIP() << properties.status();
+  PlanShape shape;
+  shape.attention = SmallCase().shape;
+  shape.queries = 128;
+  shape.keys = 128;
+  shape.query_stride = int64_t{4} * 128;
+  shape.key_stride = int64_t{2} * 128;
+  shape.log_sum_exp_stride = 4;
+  EXPECT_THAT(CheckCudnnPlan(shape, *properties), IsOk()) << *properties;
 }
 
 TEST_F(AttentionGpuCheck, AGroupComputesWhatTheDefinitionSays) {

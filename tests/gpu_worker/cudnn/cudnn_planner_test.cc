@@ -1,0 +1,131 @@
+#include "gpu_worker/cudnn/cudnn_planner.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gpu_worker/cudnn/plan_ladder.h"
+
+namespace evenpack::worker {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// As CudnnDeviceProperties tells them where there is one (driver 580.159, cuDNN 9.19).
+constexpr char kH200[] = R"({
+  "cudaDeviceId": 0, "deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000,
+  "isTccDriver": 0, "l2CacheSize": 62914560, "maxBlockSize": [1024, 1024, 64],
+  "maxCtasPerSM": 32, "maxGridSize": [2147483647, 65535, 65535],
+  "maxRegistersPerSM": 65536, "maxSharedMemoryPerBlock": 49152,
+  "maxSharedMemoryPerBlockOptin": 232448, "maxThreadsPerBlock": 1024,
+  "maxThreadsPerSM": 2048, "memClockRateKHz": 3201000, "multiProcessorCount": 132,
+  "pciDeviceId": 6, "regsPerBlock": 65536, "reservedSharedMemoryPerBlock": 1024,
+  "smClockRateKHz": 1980000, "supportCoopLaunch": 1, "totalGlobalMem": 150109880320,
+  "warpSize": 32})";
+
+PlanShape ShapeOf(Pass pass, uint32_t head_size) {
+  PlanShape shape;
+  shape.pass = pass;
+  shape.attention.type = ElementType::kBfloat16;
+  shape.attention.query_heads = 32;
+  shape.attention.kv_heads = 8;
+  shape.attention.head_size = head_size;
+  shape.sequences = 11;
+  shape.queries = 3000;
+  shape.keys = 5000;
+  if (pass == Pass::kBackward) {
+    shape.all_queries = 8000;
+    shape.all_keys = 15000;
+  }
+  shape.query_stride = int64_t{32} * head_size;
+  shape.key_stride = int64_t{8} * head_size;
+  shape.log_sum_exp_stride = 32;
+  return OnLadder(shape);
+}
+
+class CudnnPlannerTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ASSERT_NE(dlopen(EVENPACK_ABSENT_CUDA, RTLD_NOW | RTLD_GLOBAL), nullptr)
+        << dlerror();
+  }
+
+  // Where there is no cuDNN, that is said before anything else.
+  void SetUp() override {
+    const absl::Status status = CheckCudnnPlan(PlanShape{}, "");
+    if (absl::IsFailedPrecondition(status)) GTEST_SKIP() << status;
+  }
+};
+
+TEST_F(CudnnPlannerTest, EachPassHasAKernelForEachHeadSize) {
+  for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      const absl::Status status = CheckCudnnPlan(ShapeOf(pass, head_size), kH200);
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+}
+
+struct Change {
+  const char* what;
+  void (*apply)(PlanShape& shape);
+};
+
+constexpr Change kChanges[] = {
+    {"nothing is masked", [](PlanShape& shape) { shape.mask = Mask::kFull; }},
+    {"as many keys as queries", [](PlanShape& shape) { shape.mask = Mask::kCausal; }},
+    {"float16", [](PlanShape& shape) { shape.attention.type = ElementType::kFloat16; }},
+    {"a window", [](PlanShape& shape) { shape.attention.sliding_window = 700; }},
+    {"64 query heads",
+     [](PlanShape& shape) {
+       shape.attention.query_heads = 64;
+       shape.query_stride = int64_t{64} * 128;
+       shape.log_sum_exp_stride = 64;
+     }},
+    {"one KV head of eight",
+     [](PlanShape& shape) {
+       shape.attention.query_heads = 4;
+       shape.attention.kv_heads = 1;
+     }},
+    {"a whole packing",
+     [](PlanShape& shape) {
+       shape.sequences = kMostSequences;
+       shape.queries = 1 << 17;
+       shape.keys = 1 << 17;
+     }},
+};
+
+TEST_F(CudnnPlannerTest, WhatTheEngineAsksForHasAKernel) {
+  for (const Change& change : kChanges) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      PlanShape shape = ShapeOf(pass, 128);
+      change.apply(shape);
+      const absl::Status status = CheckCudnnPlan(OnLadder(shape), kH200);
+      EXPECT_TRUE(status.ok()) << change.what << ": " << status;
+    }
+  }
+}
+
+TEST_F(CudnnPlannerTest, AShapeWithoutAKernelIsNamed) {
+  const absl::Status status = CheckCudnnPlan(ShapeOf(Pass::kForward, 100), kH200);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("forward of 16 sequences"),
+                                      HasSubstr("32:8 heads of 100")));
+}
+
+TEST_F(CudnnPlannerTest, PropertiesThatCanNotBeReadAreRefused) {
+  for (const std::string properties : {"", "{", "[]", R"({"deviceName": 3})"}) {
+    const absl::Status status =
+        CheckCudnnPlan(ShapeOf(Pass::kForward, 128), properties);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << properties;
+    EXPECT_THAT(status.message(), HasSubstr("a device's properties")) << properties;
+  }
+}
+
+}  // namespace
+}  // namespace evenpack::worker
