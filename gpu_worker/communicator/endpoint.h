@@ -2,6 +2,8 @@
 #ifndef EVENPACK_GPU_WORKER_COMMUNICATOR_ENDPOINT_H_
 #define EVENPACK_GPU_WORKER_COMMUNICATOR_ENDPOINT_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +29,10 @@ class Endpoint {
   // Connect, now or later, no longer waits for peers.
   virtual void Cancel() = 0;
 };
+
+// Opens the ends of a rank in groups of so many: a new one for each epoch. Thread-safe.
+using OpenEndpointOf = std::function<absl::StatusOr<std::unique_ptr<Endpoint>>(
+    uint32_t rank, uint32_t ranks)>;
 
 }  // namespace evenpack::worker
 

@@ -153,4 +153,13 @@ absl::StatusOr<std::unique_ptr<Endpoint>> OpenGlooEndpoint(const GlooOptions& op
   }
 }
 
+OpenEndpointOf GlooEndpoints(const GlooOptions& options) {
+  return [options](uint32_t rank, uint32_t ranks) {
+    GlooOptions seated = options;
+    seated.rank = rank;
+    seated.ranks = ranks;
+    return OpenGlooEndpoint(seated);
+  };
+}
+
 }  // namespace evenpack::worker

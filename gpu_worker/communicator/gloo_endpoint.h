@@ -31,6 +31,8 @@ struct GlooOptions {
 // A peer that ends while others connect to it ends their processes, too: it must not be
 // closed before all are connected.
 absl::StatusOr<std::unique_ptr<Endpoint>> OpenGlooEndpoint(const GlooOptions& options);
+// `options` say all but rank and ranks.
+OpenEndpointOf GlooEndpoints(const GlooOptions& options);
 
 }  // namespace evenpack::worker
 

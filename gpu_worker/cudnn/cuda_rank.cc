@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include "gpu_worker/cudnn/cudnn_planner.h"
-
 namespace evenpack::worker {
 
 absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
     const CudaRankOptions& options) {
-  const absl::StatusOr<std::shared_ptr<const CudaDriver>> driver = CudaDriver::Load();
+  const absl::StatusOr<std::shared_ptr<const CudaDriver>> driver =
+      CudaDriver::Load(options.driver);
   if (!driver.ok()) return driver.status();
   absl::StatusOr<std::shared_ptr<const CudaContext>> context =
       CudaContext::Open(*driver, options.device);
@@ -23,16 +22,25 @@ absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
   rank->compute_ = *std::move(compute);
   rank->where_ = {*context, *memory, rank->compute_->handle()};
   absl::StatusOr<std::unique_ptr<CudaDevice>> device =
-      CudaDevice::Create(*context, *memory, rank->where_.compute);
+      CudaDevice::Create(*context, *memory, rank->where_.compute, options.kernels);
   if (!device.ok()) return device.status();
   rank->device_ = *std::move(device);
-  absl::StatusOr<std::unique_ptr<AttentionPlanner>> planner = OpenCudnn(*context);
+  absl::StatusOr<std::unique_ptr<AttentionPlanner>> planner =
+      options.open_planner(*context);
   if (!planner.ok()) return planner.status();
-  absl::StatusOr<std::unique_ptr<CudnnAttention>> engine =
-      CudnnAttention::Create(rank->where_, *std::move(planner), options.attention);
+  absl::StatusOr<std::unique_ptr<CudnnAttention>> engine = CudnnAttention::Create(
+      rank->where_, *std::move(planner), options.attention, options.kernels);
   if (!engine.ok()) return engine.status();
   rank->engine_ = *std::move(engine);
   return rank;
+}
+
+absl::Status CudaRank::After(cuda::Stream stream) const {
+  return OrderStreams(where_.context, stream, where_.compute);
+}
+
+absl::Status CudaRank::Before(cuda::Stream stream) const {
+  return OrderStreams(where_.context, where_.compute, stream);
 }
 
 }  // namespace evenpack::worker

@@ -3,12 +3,18 @@
 #define EVENPACK_GPU_WORKER_CUDNN_CUDA_RANK_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/cuda/cuda_device.h"
 #include "gpu_worker/cuda/device_group.h"
 #include "gpu_worker/cudnn/cudnn_attention.h"
+#include "gpu_worker/cudnn/cudnn_planner.h"
 
 namespace evenpack::worker {
 
@@ -17,7 +23,15 @@ struct CudaRankOptions {
   int device = 0;
   // Bytes of it that may be in use at once, beside what the trainer has.
   size_t budget = size_t{16} << 30;
-  CudnnOptions attention;
+  CudnnOptions attention = {};
+  // As CudaDriver::Load has it.
+  std::string driver = {};
+  std::function<absl::StatusOr<std::unique_ptr<AttentionPlanner>>(
+      std::shared_ptr<const CudaContext>)>
+      open_planner = [](std::shared_ptr<const CudaContext> context) {
+        return OpenCudnn(std::move(context));
+      };
+  std::span<const unsigned char> kernels = RowKernelImage();
 };
 
 // All that an executor needs: a stream to compute in, memory, and an engine. Several of
@@ -33,6 +47,11 @@ class CudaRank {
   const CudaWorkplace& where() const { return where_; }
   CudaDevice& device() { return *device_; }
   CudnnAttention& engine() { return *engine_; }
+
+  // The trainer's stream: calls from now on come after what it has been given, and what
+  // it is given from now on after the calls so far. Nothing waits on the host.
+  absl::Status After(cuda::Stream stream) const;
+  absl::Status Before(cuda::Stream stream) const;
 
  private:
   CudaRank() = default;

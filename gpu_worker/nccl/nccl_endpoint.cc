@@ -97,4 +97,13 @@ absl::StatusOr<std::unique_ptr<Endpoint>> OpenNcclEndpoint(
   return std::make_unique<NcclEndpoint>(std::move(library), options, TextOf(id));
 }
 
+OpenEndpointOf NcclEndpoints(std::shared_ptr<const NcclLibrary> library,
+                             const NcclOptions& options) {
+  return [library = std::move(library), options](uint32_t rank, uint32_t ranks) {
+    NcclOptions seated = options;
+    seated.seat = {rank, ranks};
+    return OpenNcclEndpoint(library, seated);
+  };
+}
+
 }  // namespace evenpack::worker

@@ -14,9 +14,9 @@ namespace evenpack::worker {
 
 struct NcclOptions {
   // Of 1 to 1,024 ranks.
-  NcclSeat seat;
-  NcclTiming timing;
-  CudaWorkplace device;
+  NcclSeat seat = {};
+  NcclTiming timing = {};
+  CudaWorkplace device = {};
 };
 
 // Rank 0's address is an id that NCCL made, in hexadecimal: it says where rank 0
@@ -29,6 +29,9 @@ struct NcclOptions {
 // INVALID_ARGUMENT: a number out of range. Errors of NCCL as NcclLibrary::Check.
 absl::StatusOr<std::unique_ptr<Endpoint>> OpenNcclEndpoint(
     std::shared_ptr<const NcclLibrary> library, const NcclOptions& options);
+// `options` say all but the seat.
+OpenEndpointOf NcclEndpoints(std::shared_ptr<const NcclLibrary> library,
+                             const NcclOptions& options);
 
 }  // namespace evenpack::worker
 

@@ -16,7 +16,7 @@ absl::StatusOr<PreparedStep> PrepareStep(client::RankStep step, const PreparedFo
           " ranks, and this one has ", of.cp_size, "; the job was reconfigured"));
     }
     prepared.micro_batches.push_back(
-        PrepareMicroBatch(view.plan(), of.cp_rank, of.shape));
+        PrepareMicroBatch(view.plan(), of.cp_rank, of.shape, of.placement));
     prepared.micro_batches.back().index = view.index();
   }
   return prepared;

@@ -32,6 +32,8 @@ struct PreparedFor {
   uint32_t cp_size = 1;
   // Has passed Check.
   AttentionShape shape;
+  // The engine's.
+  KeyPlacement placement = KeyPlacement::kWhereTheyAre;
 };
 
 // FAILED_PRECONDITION: the step is for a group of another size.

@@ -8,12 +8,6 @@
 namespace evenpack::worker {
 namespace {
 
-GlooOptions OfGroup(GlooOptions options, uint32_t rank, uint32_t ranks) {
-  options.rank = rank;
-  options.ranks = ranks;
-  return options;
-}
-
 absl::StatusOr<client::Subscription> AwaitJob(client::Consumer& consumer,
                                               const std::stop_token& stop) {
   const std::stop_callback cancel(stop, [&] { consumer.Cancel(); });
@@ -41,14 +35,15 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
       consumer_(std::move(consumer)),
       rendezvous_(
           std::move(member),
-          [group = OfGroup(options.group, *options.steps.cp_rank, cp_size)] {
-            return OpenGlooEndpoint(group);
+          [open = options.endpoints, rank = *options.steps.cp_rank, cp_size] {
+            return open(rank, cp_size);
           },
           options.patience),
       executor_(
           rendezvous_, engine, options.executor,
           [this](uint64_t step, const StepTimes& times) { Executed(step, times); }),
-      steps_(*consumer_, {*options.steps.cp_rank, cp_size, options.shape},
+      steps_(*consumer_,
+             {*options.steps.cp_rank, cp_size, options.shape, engine.key_placement()},
              options.prepared_ahead) {}
 
 absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(

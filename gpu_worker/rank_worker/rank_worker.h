@@ -16,6 +16,14 @@
 //     } while (absl::IsAborted(status));
 //     if (!status.ok()) return status;
 //   }
+//
+// On a CUDA device, whose tensors are in its memory (cuda_rank.h):
+//
+//   auto rank = CudaRank::Open({.device = 0});
+//   auto worker = RankWorker::Start(
+//       *client, {.steps = ..., .executor = {.device = &(*rank)->device()},
+//                 .endpoints = NcclEndpoints(library, {.device = (*rank)->where()})},
+//       (*rank)->engine());
 #ifndef EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 #define EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 
@@ -49,9 +57,9 @@ struct RankWorkerOptions {
   ExecutorOptions executor = {};
   // Steps that are prepared before the trainer asks for them; at least 1.
   size_t prepared_ahead = 2;
-  // How peers reach this rank, and how long they wait for each other; `rank` and
-  // `ranks` are those of the group.
-  GlooOptions group = {};
+  // How peers reach this rank, and how long they wait for each other: NcclEndpoints on
+  // a device.
+  OpenEndpointOf endpoints = GlooEndpoints({});
   // How long it waits for all ranks to be connected, at first and after one was lost.
   std::chrono::nanoseconds patience = kDefaultPatience;
 };
@@ -59,7 +67,8 @@ struct RankWorkerOptions {
 // Not thread-safe, but for Cancel() and figures().
 class RankWorker {
  public:
-  // Returns once the server has said what the job is. `engine` must outlive the worker.
+  // Returns once the server has said what the job is. `engine`, and the device of the
+  // options, must outlive the worker.
   // INVALID_ARGUMENT naming the field; errors of Consumer::AwaitSubscription, CANCELLED
   // where `stop` is requested.
   static absl::StatusOr<std::unique_ptr<RankWorker>> Start(

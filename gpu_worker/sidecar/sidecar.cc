@@ -16,7 +16,7 @@ RankWorkerOptions OptionsOf(const SessionRequest& request,
   of.member = request.member;
   of.shape = request.shape;
   of.executor.head_groups = request.head_groups;
-  of.group = options.group;
+  of.endpoints = GlooEndpoints(options.group);
   of.patience = options.patience;
   return of;
 }

@@ -22,10 +22,8 @@ using ::testing::HasSubstr;
 
 std::unique_ptr<Endpoint> Open(uint32_t rank, uint32_t ranks) {
   GlooOptions options;
-  options.rank = rank;
-  options.ranks = ranks;
   options.connect_timeout = std::chrono::seconds(30);
-  return OpenGlooEndpoint(options).value();
+  return GlooEndpoints(options)(rank, ranks).value();
 }
 
 TEST(GlooEndpointTest, RanksThatKnowTheirAddressesConnect) {
@@ -114,10 +112,7 @@ TEST(GlooEndpointTest, RefusesByNameWhatCanBeNoRank) {
   };
   for (const Row& row :
        {Row{0, 0, "ranks"}, Row{0, 1025, "ranks"}, Row{2, 2, "rank"}}) {
-    GlooOptions options;
-    options.rank = row.rank;
-    options.ranks = row.ranks;
-    const absl::Status status = OpenGlooEndpoint(options).status();
+    const absl::Status status = GlooEndpoints({})(row.rank, row.ranks).status();
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, _));
     EXPECT_EQ(RefusedField(status), row.field);
   }

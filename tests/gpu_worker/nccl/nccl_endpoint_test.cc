@@ -33,10 +33,9 @@ class NcclEndpointTest : public evenpack::testing::FakeNcclTest {
  protected:
   absl::StatusOr<std::unique_ptr<Endpoint>> Open(uint32_t rank, uint32_t ranks) {
     NcclOptions options;
-    options.seat = {rank, ranks};
     options.timing = Timing();
     options.device = DeviceOf(device_);
-    return OpenNcclEndpoint(library_, options);
+    return NcclEndpoints(library_, options)(rank, ranks);
   }
 
   const std::shared_ptr<const NcclLibrary> library_ = Library();

@@ -59,6 +59,22 @@ TEST_F(PreparedStepsTest, AStepIsPreparedAsItsRankExecutesIt) {
   }
 }
 
+// An engine may need all keys of a call in one tensor: own ones among those received.
+TEST_F(PreparedStepsTest, KeysLieWhereTheEngineNeedsThem) {
+  uint64_t copied = 0;
+  for (uint64_t index = 0; index < history_.size(); ++index) {
+    const auto prepared = PrepareStep(Step(index), {1, 2, {}, KeyPlacement::kTogether});
+    const auto apart = PrepareStep(Step(index), of_);
+    ASSERT_THAT(prepared, IsOk());
+    ASSERT_THAT(apart, IsOk());
+    for (size_t i = 0; i < prepared->micro_batches.size(); ++i) {
+      copied += prepared->micro_batches[i].layout.received_rows -
+                apart->micro_batches[i].layout.received_rows;
+    }
+  }
+  EXPECT_GT(copied, 0U);
+}
+
 TEST_F(PreparedStepsTest, AStepForGroupsOfAnotherSizeIsRefused) {
   EXPECT_THAT(
       PrepareStep(Step(3), {1, 4, {}}).status(),

@@ -1,0 +1,147 @@
+// Ranks with a device each, from the steps of a job to its attention: over doubles of
+// the driver, of NCCL and of cuDNN's plans.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/mocks/mock_connection.h"
+#include "gpu_worker/cuda/cuda_device.h"
+#include "gpu_worker/cudnn/cudnn_attention.h"
+#include "gpu_worker/nccl/nccl_endpoint.h"
+#include "gpu_worker/rank_worker/rank_worker.h"
+#include "gpu_worker/selftest/device_tensors.h"
+#include "tests/client/cpp/test_history.h"
+#include "tests/gpu_worker/cudnn/fake_planner.h"
+#include "tests/gpu_worker/nccl/fake_group.h"
+#include "tests/gpu_worker/rendezvous/table_member.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using client::MockConnection;
+using client::MockConsumer;
+using evenpack::testing::DeviceOf;
+using evenpack::testing::FakeDevice;
+using evenpack::testing::FakeNcclTest;
+using evenpack::testing::FakePlanner;
+using evenpack::testing::InThreads;
+using evenpack::testing::IsOk;
+using evenpack::testing::kFakeImage;
+using evenpack::testing::TableMember;
+using evenpack::testing::TestHistory;
+using ::testing::NiceMock;
+
+// The history's.
+constexpr uint32_t kRanks = 2;
+constexpr uint64_t kSteps = 4;
+
+AttentionShape SmallShape() {
+  AttentionShape shape;
+  shape.type = ElementType::kBfloat16;
+  shape.query_heads = 4;
+  shape.kv_heads = 2;
+  return shape;
+}
+
+// The server's part for one rank: the steps of the history, and its group.
+std::shared_ptr<MockConnection> ConnectionFor(const TestHistory& history,
+                                              GroupTable& table) {
+  auto connection = std::make_shared<NiceMock<MockConnection>>();
+  ON_CALL(*connection, OpenConsumer).WillByDefault([&history](const auto& of) {
+    const auto spec = std::make_shared<const v1::JobSpec>(history.spec());
+    auto consumer = std::make_unique<NiceMock<MockConsumer>>();
+    client::Subscription subscription;
+    subscription.spec = spec;
+    ON_CALL(*consumer, AwaitSubscription)
+        .WillByDefault(::testing::Return(subscription));
+    ON_CALL(*consumer, Next)
+        .WillByDefault([&history, spec, of, next = uint64_t{0}]() mutable
+                       -> absl::StatusOr<std::optional<client::RankStep>> {
+          if (next == history.size()) return std::nullopt;
+          return client::RankStep::FromMessage(
+              history.Step(next++, of.dp_rank, of.cp_rank).step(), spec);
+        });
+    return consumer;
+  });
+  ON_CALL(*connection, JoinGroup)
+      .WillByDefault([&table](const client::GroupOptions& of) {
+        return std::make_unique<TableMember>(
+            table, GroupSeat{of.dp_rank, of.cp_size, of.cp_rank, of.member});
+      });
+  return connection;
+}
+
+class DeviceRankWorkerTest : public FakeNcclTest {
+ protected:
+  void ExecuteAll(uint32_t rank) {
+    FakeDevice fake;
+    const auto device =
+        CudaDevice::Create(fake.context(), fake.memory(), fake.compute(), kFakeImage)
+            .value();
+    const auto engine =
+        CudnnAttention::Create(DeviceOf(fake),
+                               std::make_unique<FakePlanner>(fake.context()), {},
+                               kFakeImage)
+            .value();
+    client::Client client(ConnectionFor(history_, table_));
+    RankWorkerOptions options;
+    options.steps.job = "run";
+    options.steps.cp_rank = rank;
+    options.member = absl::StrCat("process", rank);
+    options.shape = SmallShape();
+    options.executor = {.head_groups = 2, .device = device.get()};
+    options.endpoints =
+        NcclEndpoints(Library(), {.timing = Timing(), .device = DeviceOf(fake)});
+    const auto worker = RankWorker::Start(client, options, *engine);
+    ASSERT_THAT(worker, IsOk());
+    for (;;) {
+      const auto step = (*worker)->NextStep();
+      ASSERT_THAT(step, IsOk());
+      if (!step->has_value()) break;
+      Execute(**step, rank, (*worker)->executor(), *device);
+    }
+    EXPECT_EQ((*worker)->figures().work.steps, kSteps);
+    fake.Synchronize();
+  }
+
+  static void Execute(const PreparedStep& step, uint32_t rank, GroupExecutor& executor,
+                      CudaDevice& device) {
+    ASSERT_THAT(executor.BeginStep(step.step.index()), IsOk());
+    for (size_t i = 0; i < step.micro_batches.size(); ++i) {
+      const client::MicroBatchView& view = step.step.micro_batches()[i];
+      std::vector<uint32_t> lengths;
+      for (const auto& document : view.documents()) lengths.push_back(document.length);
+      const MadeMicroBatch made(SmallShape(), lengths, step.step.index());
+      RankTensors tensors = made.OfRank(view.plan(), rank);
+      const auto on_device = DeviceTensors::Copy(tensors, device).value();
+      ASSERT_THAT(executor.Forward(step.micro_batches[i], on_device->input(),
+                                   on_device->result()),
+                  IsOk());
+      ASSERT_THAT(executor.Backward(step.micro_batches[i], on_device->input(),
+                                    on_device->result(), on_device->output_gradient(),
+                                    on_device->gradients()),
+                  IsOk());
+      ASSERT_THAT(on_device->ReadBack(), IsOk());
+      EXPECT_LT(made.Compare(view.plan(), rank, tensors).Largest(),
+                AcceptedError(ElementType::kBfloat16))
+          << "rank " << rank << ", step " << step.step.index();
+    }
+    ASSERT_THAT(executor.EndStep(), IsOk());
+  }
+
+  const TestHistory history_{kSteps};
+  GroupTable table_;
+};
+
+TEST_F(DeviceRankWorkerTest, ItsStepsAreExecutedOnItsDeviceWithItsPeers) {
+  InThreads(kRanks, [this](uint32_t rank) { ExecuteAll(rank); });
+}
+
+}  // namespace
+}  // namespace evenpack::worker
