@@ -17,13 +17,13 @@
 //     if (!status.ok()) return status;
 //   }
 //
-// On a CUDA device, whose tensors are in its memory (cuda_rank.h):
+// On a CUDA device, in whose memory the tensors are then (rank_form.h):
 //
-//   auto rank = CudaRank::Open({.device = 0});
+//   auto form = OnCuda({.rank = {.device = 0}});
 //   auto worker = RankWorker::Start(
-//       *client, {.steps = ..., .executor = {.device = &(*rank)->device()},
-//                 .endpoints = NcclEndpoints(library, {.device = (*rank)->where()})},
-//       (*rank)->engine());
+//       *client, {.steps = ..., .executor = {.device = &(*form)->device()},
+//                 .endpoints = *(*form)->Endpoints()},
+//       (*form)->engine());
 #ifndef EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 #define EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 
@@ -57,8 +57,7 @@ struct RankWorkerOptions {
   ExecutorOptions executor = {};
   // Steps that are prepared before the trainer asks for them; at least 1.
   size_t prepared_ahead = 2;
-  // How peers reach this rank, and how long they wait for each other: NcclEndpoints on
-  // a device.
+  // How peers reach this rank, and how long they wait for each other.
   OpenEndpointOf endpoints = GlooEndpoints({});
   // How long it waits for all ranks to be connected, at first and after one was lost.
   std::chrono::nanoseconds patience = kDefaultPatience;

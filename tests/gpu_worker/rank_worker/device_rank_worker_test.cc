@@ -10,14 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/mocks/mock_connection.h"
-#include "gpu_worker/cuda/cuda_device.h"
-#include "gpu_worker/cudnn/cudnn_attention.h"
-#include "gpu_worker/nccl/nccl_endpoint.h"
 #include "gpu_worker/rank_worker/rank_worker.h"
 #include "gpu_worker/selftest/device_tensors.h"
 #include "tests/client/cpp/test_history.h"
-#include "tests/gpu_worker/cudnn/fake_planner.h"
 #include "tests/gpu_worker/nccl/fake_group.h"
+#include "tests/gpu_worker/rank_form/form_on_doubles.h"
 #include "tests/gpu_worker/rendezvous/table_member.h"
 #include "tests/testing/status_matchers.h"
 
@@ -26,13 +23,10 @@ namespace {
 
 using client::MockConnection;
 using client::MockConsumer;
-using evenpack::testing::DeviceOf;
-using evenpack::testing::FakeDevice;
 using evenpack::testing::FakeNcclTest;
-using evenpack::testing::FakePlanner;
+using evenpack::testing::FormOnDoubles;
 using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
-using evenpack::testing::kFakeImage;
 using evenpack::testing::TableMember;
 using evenpack::testing::TestHistory;
 using ::testing::NiceMock;
@@ -80,38 +74,28 @@ std::shared_ptr<MockConnection> ConnectionFor(const TestHistory& history,
 class DeviceRankWorkerTest : public FakeNcclTest {
  protected:
   void ExecuteAll(uint32_t rank) {
-    FakeDevice fake;
-    const auto device =
-        CudaDevice::Create(fake.context(), fake.memory(), fake.compute(), kFakeImage)
-            .value();
-    const auto engine =
-        CudnnAttention::Create(DeviceOf(fake),
-                               std::make_unique<FakePlanner>(fake.context()), {},
-                               kFakeImage)
-            .value();
+    const auto form = FormOnDoubles(Timing());
     client::Client client(ConnectionFor(history_, table_));
     RankWorkerOptions options;
     options.steps.job = "run";
     options.steps.cp_rank = rank;
     options.member = absl::StrCat("process", rank);
     options.shape = SmallShape();
-    options.executor = {.head_groups = 2, .device = device.get()};
-    options.endpoints =
-        NcclEndpoints(Library(), {.timing = Timing(), .device = DeviceOf(fake)});
-    const auto worker = RankWorker::Start(client, options, *engine);
+    options.executor = {.head_groups = 2, .device = &form->device()};
+    options.endpoints = form->Endpoints().value();
+    const auto worker = RankWorker::Start(client, options, form->engine());
     ASSERT_THAT(worker, IsOk());
     for (;;) {
       const auto step = (*worker)->NextStep();
       ASSERT_THAT(step, IsOk());
       if (!step->has_value()) break;
-      Execute(**step, rank, (*worker)->executor(), *device);
+      Execute(**step, rank, (*worker)->executor(), form->device());
     }
     EXPECT_EQ((*worker)->figures().work.steps, kSteps);
-    fake.Synchronize();
   }
 
   static void Execute(const PreparedStep& step, uint32_t rank, GroupExecutor& executor,
-                      CudaDevice& device) {
+                      Device& device) {
     ASSERT_THAT(executor.BeginStep(step.step.index()), IsOk());
     for (size_t i = 0; i < step.micro_batches.size(); ++i) {
       const client::MicroBatchView& view = step.step.micro_batches()[i];
