@@ -12,12 +12,13 @@ foreach(name CUDA NCCL)
     message(STATUS "${name} headers: not found; its interface is not checked")
   endif()
 endforeach()
-# cuDNN's, and those of its frontend, which is headers alone: a wheel's, in Python's
-# packages or in those of the tests.
+# cuDNN's, and those of its frontend, which is headers alone.
+set(EVENPACK_CUDNN_FRONTEND "${PROJECT_SOURCE_DIR}/build-test-cudnn/include" CACHE PATH
+    "The folder include/ of PyPI's nvidia-cudnn-frontend, where it isn't the system's")
 find_path(EVENPACK_CUDNN_INCLUDE cudnn.h
           PATHS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
 find_path(EVENPACK_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
-          PATHS "${CMAKE_SOURCE_DIR}/build-test-cudnn/include")
+          PATHS "${EVENPACK_CUDNN_FRONTEND}")
 if(EVENPACK_CUDA_INCLUDE AND EVENPACK_CUDNN_INCLUDE AND EVENPACK_CUDNN_FRONTEND_INCLUDE)
   set(EVENPACK_CUDNN ON)
   message(STATUS "cuDNN frontend: ${EVENPACK_CUDNN_FRONTEND_INCLUDE}")

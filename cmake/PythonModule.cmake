@@ -27,8 +27,9 @@ if(NOT OpenBLAS_FOUND OR NOT Gloo_FOUND)
   message(STATUS "OpenBLAS or Gloo: not found; the Python package has no attention")
   return()
 endif()
-set(room_parts attention communicator device rendezvous executor steps arena attach
-    sidecar_client)
+include(CudaToolkit)
+set(room_parts attention communicator device cuda cudnn nccl rank_form rendezvous
+    executor steps arena attach sidecar_client)
 foreach(part IN LISTS room_parts)
   add_subdirectory(gpu_worker/${part})
 endforeach()

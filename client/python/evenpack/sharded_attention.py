@@ -52,18 +52,24 @@ class _Attention(torch.autograd.Function):
 
 
 def _worker_for(
-    micro_batch: MicroBatch, backend: str, worker: AttentionWorker | None
+    micro_batch: MicroBatch,
+    backend: str,
+    worker: AttentionWorker | None,
+    device: torch.device,
 ) -> AttentionWorker:
     kind = _WORKERS.get(backend)
     if kind is None:
         accepted = " or ".join(quoted(name) for name in _WORKERS)
         raise invalid_argument("backend", quoted(backend), accepted)
     if isinstance(worker, kind):
+        if device != worker.device:
+            where = f"on {worker.device}, where the worker computes"
+            raise invalid_argument("query", f"on {device}", where)
         return worker
     if worker is not None:
         raise invalid_argument("worker", type(worker).__name__, kind.__name__)
     if backend == "inprocess" and micro_batch.context_parallel == 1:
-        return lone_worker()
+        return lone_worker(device)
     raise FailedPreconditionError(
         f"worker: None is not accepted for a group of {micro_batch.context_parallel} "
         f"under backend {quoted(backend)}; accepted: {kind.__name__}"
@@ -89,8 +95,9 @@ def attention(
     whose queries see them; their gradients are summed over ranks in float32.
 
     Args:
-        query: [rows, query_heads, head_size]; float32, bfloat16 or float16 on the
-            processor; head_size 64, 128, 192 or 256.
+        query: [rows, query_heads, head_size]; float32 (on the processor), bfloat16 or
+            float16; head_size 64, 128, 192 or 256. On the processor or on a CUDA
+            device, as key and value, and as the worker.
         key: [rows, kv_heads, head_size]; query_heads is a multiple of kv_heads.
         value: like key.
         plan: the micro-batch, of a step of the dataset.
@@ -105,13 +112,14 @@ def attention(
         [rows, query_heads, head_size], of the type of query.
 
     Raises:
-        InvalidArgumentError: tensors that don't fit each other or the plan.
+        InvalidArgumentError: tensors that don't fit each other, the plan or the worker;
+            float32 on CUDA.
         AbortedError: a peer was lost; the attempt that this is in deals with it.
         FailedPreconditionError: no step has begun, or the group is of another size.
-        UnimplementedError: tensors of another device.
+        UnimplementedError: tensors of another kind of device.
     """
-    by = _worker_for(plan, backend, worker)
     form = AttentionForm.of(query, key, value, scale or 0.0, sliding_window)
+    by = _worker_for(plan, backend, worker, query.device)
     result: Tensor = _Attention.apply(
         query.contiguous(), key.contiguous(), value.contiguous(), plan, form, by
     )

@@ -15,8 +15,11 @@ rm -rf "$out/dist" "$out/environment"
 
 "$libraries/bin/python" -m build --sdist --outdir "$out/dist" "$package"
 cp "$out"/dist/*.tar.gz "$empty"
+# With attention on a device where cuDNN's headers are found.
+frontend="$(cd "$here/../../.." && pwd)/build-test-cudnn/include"
 cd "$empty"
-"$libraries/bin/pip" wheel --no-deps --no-cache-dir --wheel-dir "$out/dist" ./*.tar.gz
+"$libraries/bin/pip" wheel --no-deps --no-cache-dir --wheel-dir "$out/dist" \
+  --config-settings "cmake.define.EVENPACK_CUDNN_FRONTEND=$frontend" ./*.tar.gz
 
 python3 -m venv "$out/environment"
 "$out/environment/bin/pip" install --quiet --disable-pip-version-check "$out"/dist/*.whl

@@ -8,6 +8,7 @@ import evenpack
 import example_attention
 import pytest
 import torch
+from evenpack.attention_workers import InProcessWorker
 from evenpack.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -135,6 +136,21 @@ def test_other_types_and_devices_are_refused() -> None:
         attention(given, _tensor(*shape, dtype=torch.bfloat16), given, micro_batch)
     with pytest.raises(UnimplementedError, match="query: a tensor on meta"):
         attention(*example_attention.same(_tensor(*shape, device="meta")), micro_batch)
+
+
+def test_tensors_and_worker_are_on_one_device() -> None:
+    """Nothing is moved unasked."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    given = _tensor(micro_batch.tokens, 2, 64)
+    elsewhere = _tensor(micro_batch.tokens, 2, 64, device="meta")
+    with pytest.raises(UnimplementedError, match="value: a tensor on meta"):
+        attention(given, given, elsewhere, micro_batch)
+    worker = InProcessWorker.__new__(InProcessWorker)
+    worker.device = torch.device("cuda", 1)
+    with pytest.raises(
+        InvalidArgumentError, match=r"query: on cpu .*on cuda:1, where the worker"
+    ):
+        attention(*example_attention.same(given), micro_batch, worker=worker)
 
 
 def test_a_worker_of_the_right_kind_is_asked_for() -> None:

@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,9 +23,9 @@
 #include "client/python/bindings/worker/in_process_worker.h"
 #include "client/python/bindings/worker/pass_arrays.h"
 #include "client/python/bindings/worker/worker_bindings.h"
-#include "gpu_worker/communicator/gloo_endpoint.h"
 #include "gpu_worker/communicator/local_group.h"
 #include "gpu_worker/executor/executor.h"
+#include "gpu_worker/rank_form/rank_form.h"
 #include "gpu_worker/rendezvous/known_peers.h"
 
 namespace evenpack::python {
@@ -32,24 +34,29 @@ namespace {
 namespace nb = nanobind;
 using worker::Endpoint;
 using worker::PreparedMicroBatch;
+using worker::RankForm;
 using HeldWorker = HeldSession<InProcessWorker>;
 
-// Until a group is made over it.
+// Until a group is made over it. The form's device is what it exchanges on.
 struct OwnedEndpoint {
+  std::shared_ptr<RankForm> form;
   std::unique_ptr<Endpoint> endpoint;
 };
 
 // A group of one rank, which never forms anew.
 class LoneWorker {
  public:
-  explicit LoneWorker(size_t threads)
-      : engine_(threads), executor_(group_.OfRank(0), engine_, {.head_groups = 1}) {}
+  explicit LoneWorker(std::shared_ptr<RankForm> form)
+      : form_(std::move(form)),
+        executor_(group_.OfRank(0), form_->engine(),
+                  {.head_groups = 1, .device = &form_->device()}) {}
 
+  const RankForm& form() const { return *form_; }
   worker::Executor& executor() { return executor_; }
 
  private:
+  const std::shared_ptr<RankForm> form_;
   worker::LocalGroup group_{1};
-  worker::CpuAttention engine_;
   worker::Executor executor_;
 };
 
@@ -72,6 +79,18 @@ absl::Status Backward(Executor& executor, const PreparedMicroBatch& prepared,
        arrays.value_gradient.data()});
 }
 
+// pass(executor) in the order of the caller's stream: also where it failed, since its
+// tensors' memory is the caller's again.
+template <typename Worker, typename Pass>
+absl::Status InStream(Worker& worker, uintptr_t stream, const Pass& pass) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): PyTorch tells handles as numbers.
+  auto* const of = reinterpret_cast<worker::cuda::Stream>(stream);
+  absl::Status status = worker.form().After(of);
+  if (status.ok()) status = pass(worker.executor());
+  status.Update(worker.form().Before(of));
+  return status;
+}
+
 // A call that waits for peers.
 void InGroup(const HeldWorker& worker, const std::function<absl::Status()>& work) {
   InProcessWorker* const of = worker.operator->();
@@ -80,15 +99,24 @@ void InGroup(const HeldWorker& worker, const std::function<absl::Status()>& work
   ThrowIfError(status);
 }
 
+std::optional<int> PlaceOf(const LoneWorker& worker) {
+  return worker.form().cuda_device();
+}
+std::optional<int> PlaceOf(const HeldWorker& worker) {
+  return worker->form().cuda_device();
+}
+
 constexpr char kForwardTypes[] =
     "def forward(self, prepared: Prepared, query: object, key: object, value: object, "
-    "output: object, log_sum_exp: object) -> None";
+    "output: object, log_sum_exp: object, *, stream: int) -> None";
 constexpr char kBackwardTypes[] =
     "def backward(self, prepared: Prepared, query: object, key: object, "
     "value: object, output: object, log_sum_exp: object, output_gradient: object, "
-    "query_gradient: object, key_gradient: object, value_gradient: object) -> None";
+    "query_gradient: object, key_gradient: object, value_gradient: object, "
+    "*, stream: int) -> None";
 
-// Defines forward() and backward(), whose passes run(held, pass) runs.
+// Defines forward() and backward(), whose passes run(held, work) runs, where
+// work(worker) returns a status.
 template <typename Held, typename Run>
 void BindPasses(nb::class_<Held>& bound, const Run& run) {
   bound
@@ -96,100 +124,85 @@ void BindPasses(nb::class_<Held>& bound, const Run& run) {
           "forward",
           [run](Held& held, const PreparedMicroBatch& prepared, const PassArray& query,
                 const PassArray& key, const PassArray& value, const PassArray& output,
-                const PassArray& log_sum_exp) {
+                const PassArray& log_sum_exp, uintptr_t stream) {
             const ForwardArrays arrays{query, key, value, output, log_sum_exp};
-            Check(prepared, arrays);
-            run(held,
-                [&](auto& executor) { return Forward(executor, prepared, arrays); });
+            Check(prepared, arrays, PlaceOf(held));
+            run(held, [&](auto& worker) {
+              return InStream(worker, stream, [&](auto& executor) {
+                return Forward(executor, prepared, arrays);
+              });
+            });
           },
           nb::arg("prepared"), nb::arg("query").noconvert(), nb::arg("key").noconvert(),
           nb::arg("value").noconvert(), nb::arg("output").noconvert(),
-          nb::arg("log_sum_exp").noconvert(), nb::sig(kForwardTypes))
+          nb::arg("log_sum_exp").noconvert(), nb::kw_only(), nb::arg("stream"),
+          nb::sig(kForwardTypes))
       .def(
           "backward",
           [run](Held& held, const PreparedMicroBatch& prepared, const PassArray& query,
                 const PassArray& key, const PassArray& value, const PassArray& output,
                 const PassArray& log_sum_exp, const PassArray& output_gradient,
                 const PassArray& query_gradient, const PassArray& key_gradient,
-                const PassArray& value_gradient) {
+                const PassArray& value_gradient, uintptr_t stream) {
             const ForwardArrays forward{query, key, value, output, log_sum_exp};
             const BackwardArrays arrays{output_gradient, query_gradient, key_gradient,
                                         value_gradient};
-            Check(prepared, forward);
-            Check(prepared, arrays);
-            run(held, [&](auto& executor) {
-              return Backward(executor, prepared, forward, arrays);
+            Check(prepared, forward, PlaceOf(held));
+            Check(prepared, arrays, PlaceOf(held));
+            run(held, [&](auto& worker) {
+              return InStream(worker, stream, [&](auto& executor) {
+                return Backward(executor, prepared, forward, arrays);
+              });
             });
           },
           nb::arg("prepared"), nb::arg("query").noconvert(), nb::arg("key").noconvert(),
           nb::arg("value").noconvert(), nb::arg("output").noconvert(),
           nb::arg("log_sum_exp").noconvert(), nb::arg("output_gradient").noconvert(),
           nb::arg("query_gradient").noconvert(), nb::arg("key_gradient").noconvert(),
-          nb::arg("value_gradient").noconvert(), nb::sig(kBackwardTypes));
+          nb::arg("value_gradient").noconvert(), nb::kw_only(), nb::arg("stream"),
+          nb::sig(kBackwardTypes));
 }
 
 void BindLone(nb::module_& module) {
   nb::class_<LoneWorker> bound(module, "Alone");
-  bound.def(nb::init<size_t>(), nb::arg("threads"));
-  BindPasses(bound, [](LoneWorker& worker, const auto& pass) {
+  bound.def(nb::init<std::shared_ptr<RankForm>>(), nb::arg("form"));
+  BindPasses(bound, [](LoneWorker& worker, const auto& work) {
     absl::Status status;
     {
       const nb::gil_scoped_release release;
-      status = pass(worker.executor());
+      status = work(worker);
     }
     ThrowIfError(status);
   });
 }
 
-worker::GlooOptions GroupOptionsOf(const std::string& host, uint32_t rank,
-                                   uint32_t ranks, double connect_seconds,
-                                   double exchange_seconds) {
-  const auto milliseconds = [](double seconds) {
-    return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-  };
-  worker::GlooOptions options;
-  options.host = host;
-  options.rank = rank;
-  options.ranks = ranks;
-  options.connect_timeout = milliseconds(connect_seconds);
-  options.exchange_timeout = milliseconds(exchange_seconds);
-  return options;
+InProcessOptions OptionsOf(uint32_t head_groups, double patience_seconds) {
+  return {head_groups,
+          std::chrono::milliseconds(static_cast<int64_t>(patience_seconds * 1000))};
 }
 
-InProcessOptions OptionsOf(size_t threads, uint32_t head_groups,
-                           double patience_seconds) {
-  InProcessOptions options;
-  options.threads = threads;
-  options.head_groups = head_groups;
-  options.patience =
-      std::chrono::milliseconds(static_cast<int64_t>(patience_seconds * 1000));
-  return options;
-}
-
-std::unique_ptr<HeldWorker> Start(std::unique_ptr<client::GroupMember> member,
+std::unique_ptr<HeldWorker> Start(std::shared_ptr<RankForm> form,
+                                  std::unique_ptr<client::GroupMember> member,
                                   worker::GroupRendezvous::OpenEndpoint open,
                                   const InProcessOptions& options) {
   const nb::gil_scoped_release release;
-  return std::make_unique<HeldWorker>(
-      std::make_unique<InProcessWorker>(std::move(member), std::move(open), options));
+  return std::make_unique<HeldWorker>(std::make_unique<InProcessWorker>(
+      std::move(form), std::move(member), std::move(open), options));
 }
 
-std::unique_ptr<HeldWorker> Join(HeldMember& member, const std::string& host,
-                                 uint32_t rank, uint32_t ranks, double connect_seconds,
-                                 double exchange_seconds, double patience_seconds,
-                                 size_t threads, uint32_t head_groups) {
-  const worker::GlooOptions group =
-      GroupOptionsOf(host, rank, ranks, connect_seconds, exchange_seconds);
+std::unique_ptr<HeldWorker> Join(HeldMember& member, std::shared_ptr<RankForm> form,
+                                 uint32_t rank, uint32_t ranks, double patience_seconds,
+                                 uint32_t head_groups) {
+  const auto open = ValueOrThrow(form->Endpoints());
   return Start(
-      member.Take(), [group] { return worker::OpenGlooEndpoint(group); },
-      OptionsOf(threads, head_groups, patience_seconds));
+      std::move(form), member.Take(), [open, rank, ranks] { return open(rank, ranks); },
+      OptionsOf(head_groups, patience_seconds));
 }
 
 // Its connections are made once.
 std::unique_ptr<HeldWorker> Over(OwnedEndpoint& endpoint,
                                  const std::vector<std::string>& addresses,
-                                 double patience_seconds, size_t threads,
-                                 uint32_t head_groups) {
+                                 double patience_seconds, uint32_t head_groups) {
   const auto held = std::make_shared<OwnedEndpoint>(std::move(endpoint));
   const auto open = [held]() -> absl::StatusOr<std::unique_ptr<Endpoint>> {
     if (held->endpoint != nullptr) return std::move(held->endpoint);
@@ -197,8 +210,8 @@ std::unique_ptr<HeldWorker> Over(OwnedEndpoint& endpoint,
         "the group has lost its connections, and no server through which its ranks "
         "would find each other again: begin anew with all of them");
   };
-  return Start(std::make_unique<worker::KnownPeers>(addresses), open,
-               OptionsOf(threads, head_groups, patience_seconds));
+  return Start(held->form, std::make_unique<worker::KnownPeers>(addresses), open,
+               OptionsOf(head_groups, patience_seconds));
 }
 
 // (micro-batch, forward passes, backward passes, then nanoseconds of both and waited).
@@ -217,13 +230,13 @@ void BindGroup(nb::module_& module) {
   nb::class_<OwnedEndpoint>(module, "Endpoint")
       .def(
           "__init__",
-          [](OwnedEndpoint* self, const std::string& host, uint32_t rank,
-             uint32_t ranks, double connect_seconds, double exchange_seconds) {
-            new (self) OwnedEndpoint{ValueOrThrow(worker::OpenGlooEndpoint(
-                GroupOptionsOf(host, rank, ranks, connect_seconds, exchange_seconds)))};
+          [](OwnedEndpoint* self, std::shared_ptr<RankForm> form, uint32_t rank,
+             uint32_t ranks) {
+            const auto open = ValueOrThrow(form->Endpoints());
+            auto endpoint = ValueOrThrow(open(rank, ranks));
+            new (self) OwnedEndpoint{std::move(form), std::move(endpoint)};
           },
-          nb::arg("host"), nb::arg("rank"), nb::arg("ranks"),
-          nb::arg("connect_seconds"), nb::arg("exchange_seconds"))
+          nb::arg("form"), nb::arg("rank"), nb::arg("ranks"))
       .def_prop_ro("address", [](const OwnedEndpoint& owned) {
         if (owned.endpoint != nullptr) return ToBytes(owned.endpoint->address());
         throw StatusError(absl::FailedPreconditionError("a group was made over it"));
@@ -237,22 +250,20 @@ void BindInProcess(nb::module_& module) {
   BindGroup(module);
   nb::class_<HeldWorker> bound(module, "InProcess", nb::is_weak_referenceable());
   bound
-      .def_static("join", &Join, nb::arg("member"), nb::arg("host"), nb::arg("rank"),
-                  nb::arg("ranks"), nb::arg("connect_seconds"),
-                  nb::arg("exchange_seconds"), nb::arg("patience_seconds"),
-                  nb::arg("threads"), nb::arg("head_groups"))
+      .def_static("join", &Join, nb::arg("member"), nb::arg("form"), nb::arg("rank"),
+                  nb::arg("ranks"), nb::arg("patience_seconds"), nb::arg("head_groups"))
       .def_static(
           "over",
           [](OwnedEndpoint& endpoint, const std::vector<nb::bytes>& addresses,
-             double patience_seconds, size_t threads, uint32_t head_groups) {
+             double patience_seconds, uint32_t head_groups) {
             std::vector<std::string> by_rank;
             by_rank.reserve(addresses.size());
             for (const nb::bytes& address : addresses)
               by_rank.push_back(ToText(address));
-            return Over(endpoint, by_rank, patience_seconds, threads, head_groups);
+            return Over(endpoint, by_rank, patience_seconds, head_groups);
           },
           nb::arg("endpoint"), nb::arg("addresses"), nb::arg("patience_seconds"),
-          nb::arg("threads"), nb::arg("head_groups"))
+          nb::arg("head_groups"))
       .def(
           "begin_step",
           [](const HeldWorker& worker, uint64_t step) {
@@ -276,8 +287,8 @@ void BindInProcess(nb::module_& module) {
                    [](const HeldWorker& worker) { return worker->executor().epoch(); })
       .def_prop_ro("step_times", &Times)
       .def("end", &HeldWorker::End);
-  BindPasses(bound, [](const HeldWorker& worker, const auto& pass) {
-    InGroup(worker, [&] { return pass(worker->executor()); });
+  BindPasses(bound, [](const HeldWorker& worker, const auto& work) {
+    InGroup(worker, [&] { return work(*worker.operator->()); });
   });
 }
 

@@ -4,12 +4,16 @@
 
 namespace evenpack::python {
 
-InProcessWorker::InProcessWorker(std::unique_ptr<client::GroupMember> member,
+InProcessWorker::InProcessWorker(std::shared_ptr<worker::RankForm> form,
+                                 std::unique_ptr<client::GroupMember> member,
                                  worker::GroupRendezvous::OpenEndpoint open,
                                  const InProcessOptions& options)
-    : engine_(options.threads),
+    : form_(std::move(form)),
       group_(std::move(member), std::move(open), options.patience),
-      executor_(group_, engine_, {.head_groups = options.head_groups},
+      executor_(group_, form_->engine(),
+                {.head_groups = options.head_groups,
+                 .device = &form_->device(),
+                 .least_group_bytes = form_->least_group_bytes()},
                 [this](uint64_t, const worker::StepTimes& times) { times_ = times; }) {}
 
 }  // namespace evenpack::python

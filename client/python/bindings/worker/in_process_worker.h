@@ -3,20 +3,17 @@
 #define EVENPACK_CLIENT_PYTHON_BINDINGS_WORKER_IN_PROCESS_WORKER_H_
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "client/cpp/group_member.h"
-#include "gpu_worker/attention/cpu_attention.h"
+#include "gpu_worker/rank_form/rank_form.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "gpu_worker/steps/group_executor.h"
 
 namespace evenpack::python {
 
 struct InProcessOptions {
-  // That compute, the caller's among them.
-  size_t threads = 1;
   // As ExecutorOptions has it.
   uint32_t head_groups = 4;
   // How long it waits for all ranks to be connected.
@@ -26,10 +23,12 @@ struct InProcessOptions {
 // Not thread-safe, but for Cancel().
 class InProcessWorker {
  public:
-  InProcessWorker(std::unique_ptr<client::GroupMember> member,
+  InProcessWorker(std::shared_ptr<worker::RankForm> form,
+                  std::unique_ptr<client::GroupMember> member,
                   worker::GroupRendezvous::OpenEndpoint open,
                   const InProcessOptions& options);
 
+  const worker::RankForm& form() const { return *form_; }
   worker::GroupExecutor& executor() { return executor_; }
   // Of the last step that was executed.
   const worker::StepTimes& times() const { return times_; }
@@ -37,7 +36,7 @@ class InProcessWorker {
   void Cancel() { group_.Cancel(); }
 
  private:
-  worker::CpuAttention engine_;
+  const std::shared_ptr<worker::RankForm> form_;
   worker::GroupRendezvous group_;
   worker::StepTimes times_;
   worker::GroupExecutor executor_;

@@ -29,46 +29,75 @@ nb::dlpack::dtype TypeOf(ElementType type) {
   return {};
 }
 
-void CheckArray(const char* name, const PassArray& array, ElementType type,
-                const std::vector<size_t>& form) {
-  std::vector<size_t> has;
-  has.reserve(array.ndim());
-  for (size_t i = 0; i < array.ndim(); ++i) has.push_back(array.shape(i));
-  if (has == form && array.dtype() == TypeOf(type)) return;
-  throw StatusError(InvalidField(
-      name,
-      absl::StrCat("[", absl::StrJoin(has, ", "), "] of ", array.dtype().bits, " bits"),
-      absl::StrCat("[", absl::StrJoin(form, ", "), "] of ",
-                   std::string(worker::ElementTypeName(type)))));
+std::string PlaceName(std::optional<int> cuda_device) {
+  return cuda_device.has_value() ? absl::StrCat("on CUDA device ", *cuda_device)
+                                 : std::string("in the process's memory");
 }
 
-// Of a token's query or key row.
-std::vector<size_t> Rows(const PreparedMicroBatch& prepared, uint32_t heads) {
-  return {prepared.held_rows, heads, prepared.shape.head_size};
+std::string PlaceOf(const PassArray& array) {
+  if (array.device_type() == nb::device::cuda::value) {
+    return PlaceName(array.device_id());
+  }
+  if (array.device_type() == nb::device::cpu::value) return PlaceName(std::nullopt);
+  return absl::StrCat("on a device of DLPack's type ", array.device_type());
 }
+
+// What the arrays of a pass must be like.
+class ArrayCheck {
+ public:
+  ArrayCheck(const worker::AttentionShape& shape, uint64_t rows,
+             std::optional<int> cuda_device)
+      : shape_(shape), rows_(rows), place_(PlaceName(cuda_device)) {}
+
+  // A row for each token, of so many heads.
+  void Heads(const char* name, const PassArray& array, uint32_t heads) const {
+    Array(name, array, shape_.type, {rows_, heads, shape_.head_size});
+  }
+  void Array(const char* name, const PassArray& array, ElementType type,
+             const std::vector<size_t>& form) const {
+    if (const std::string place = PlaceOf(array); place != place_) {
+      throw StatusError(InvalidField(name, place, place_));
+    }
+    std::vector<size_t> has;
+    has.reserve(array.ndim());
+    for (size_t i = 0; i < array.ndim(); ++i) has.push_back(array.shape(i));
+    if (has == form && array.dtype() == TypeOf(type)) return;
+    throw StatusError(
+        InvalidField(name,
+                     absl::StrCat("[", absl::StrJoin(has, ", "), "] of ",
+                                  array.dtype().bits, " bits"),
+                     absl::StrCat("[", absl::StrJoin(form, ", "), "] of ",
+                                  std::string(worker::ElementTypeName(type)))));
+  }
+
+ private:
+  const worker::AttentionShape& shape_;
+  const uint64_t rows_;
+  const std::string place_;
+};
 
 }  // namespace
 
-void Check(const PreparedMicroBatch& prepared, const ForwardArrays& arrays) {
+void Check(const PreparedMicroBatch& prepared, const ForwardArrays& arrays,
+           std::optional<int> cuda_device) {
   const worker::AttentionShape& shape = prepared.shape;
-  const std::vector<size_t> queries = Rows(prepared, shape.query_heads);
-  const std::vector<size_t> keys = Rows(prepared, shape.kv_heads);
-  CheckArray("query", arrays.query, shape.type, queries);
-  CheckArray("key", arrays.key, shape.type, keys);
-  CheckArray("value", arrays.value, shape.type, keys);
-  CheckArray("output", arrays.output, shape.type, queries);
-  CheckArray("log_sum_exp", arrays.log_sum_exp, ElementType::kFloat32,
-             {prepared.held_rows, shape.query_heads});
+  const ArrayCheck check(shape, prepared.held_rows, cuda_device);
+  check.Heads("query", arrays.query, shape.query_heads);
+  check.Heads("key", arrays.key, shape.kv_heads);
+  check.Heads("value", arrays.value, shape.kv_heads);
+  check.Heads("output", arrays.output, shape.query_heads);
+  check.Array("log_sum_exp", arrays.log_sum_exp, ElementType::kFloat32,
+              {prepared.held_rows, shape.query_heads});
 }
 
-void Check(const PreparedMicroBatch& prepared, const BackwardArrays& arrays) {
+void Check(const PreparedMicroBatch& prepared, const BackwardArrays& arrays,
+           std::optional<int> cuda_device) {
   const worker::AttentionShape& shape = prepared.shape;
-  const std::vector<size_t> queries = Rows(prepared, shape.query_heads);
-  const std::vector<size_t> keys = Rows(prepared, shape.kv_heads);
-  CheckArray("output_gradient", arrays.output_gradient, shape.type, queries);
-  CheckArray("query_gradient", arrays.query_gradient, shape.type, queries);
-  CheckArray("key_gradient", arrays.key_gradient, shape.type, keys);
-  CheckArray("value_gradient", arrays.value_gradient, shape.type, keys);
+  const ArrayCheck check(shape, prepared.held_rows, cuda_device);
+  check.Heads("output_gradient", arrays.output_gradient, shape.query_heads);
+  check.Heads("query_gradient", arrays.query_gradient, shape.query_heads);
+  check.Heads("key_gradient", arrays.key_gradient, shape.kv_heads);
+  check.Heads("value_gradient", arrays.value_gradient, shape.kv_heads);
 }
 
 }  // namespace evenpack::python

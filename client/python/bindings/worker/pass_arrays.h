@@ -5,12 +5,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <optional>
+
 #include "gpu_worker/executor/prepared_micro_batch.h"
 
 namespace evenpack::python {
 
-// In this process's memory, row after row.
-using PassArray = nanobind::ndarray<nanobind::device::cpu, nanobind::c_contig>;
+// Row after row, in this process's memory or a device's.
+using PassArray = nanobind::ndarray<nanobind::c_contig>;
 
 // [rows, query_heads or kv_heads, head_size] of the shape's type, and for log_sum_exp
 // [rows, query_heads] of float32.
@@ -28,9 +30,12 @@ struct BackwardArrays {
   PassArray value_gradient;
 };
 
-// Throw INVALID_ARGUMENT naming the array whose form is not the micro-batch's.
-void Check(const worker::PreparedMicroBatch& prepared, const ForwardArrays& arrays);
-void Check(const worker::PreparedMicroBatch& prepared, const BackwardArrays& arrays);
+// Throw INVALID_ARGUMENT naming the array whose form is not the micro-batch's, or that
+// is elsewhere than on the CUDA device of that number; none: in this process's memory.
+void Check(const worker::PreparedMicroBatch& prepared, const ForwardArrays& arrays,
+           std::optional<int> cuda_device);
+void Check(const worker::PreparedMicroBatch& prepared, const BackwardArrays& arrays,
+           std::optional<int> cuda_device);
 
 }  // namespace evenpack::python
 

@@ -39,13 +39,17 @@ AttentionShape MakeShape(const std::string& type, uint32_t query_heads,
 }
 
 PreparedMicroBatch Prepare(const ShardPlan& plan, uint32_t rank,
-                           const AttentionShape& shape, uint32_t index) {
+                           const AttentionShape& shape, uint32_t index,
+                           bool keys_together) {
   if (rank >= plan.context_parallel) {
     throw StatusError(InvalidField("cp_rank", rank,
                                    absl::StrCat("0 to ", plan.context_parallel - 1)));
   }
   const nb::gil_scoped_release release;
-  PreparedMicroBatch prepared = worker::PrepareMicroBatch(plan, rank, shape);
+  PreparedMicroBatch prepared =
+      worker::PrepareMicroBatch(plan, rank, shape,
+                                keys_together ? worker::KeyPlacement::kTogether
+                                              : worker::KeyPlacement::kWhereTheyAre);
   prepared.index = index;
   return prepared;
 }
@@ -66,7 +70,7 @@ void BindPrepared(nb::module_& module) {
           nb::arg("head_size"), nb::arg("scale"), nb::arg("sliding_window"));
   nb::class_<PreparedMicroBatch>(module, "Prepared")
       .def_static("make", &Prepare, nb::arg("plan"), nb::arg("rank"), nb::arg("shape"),
-                  nb::arg("index"))
+                  nb::arg("index"), nb::arg("keys_together"))
       .def_ro("rows", &PreparedMicroBatch::held_rows);
 }
 

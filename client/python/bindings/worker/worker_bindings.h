@@ -6,6 +6,8 @@
 
 namespace evenpack::python {
 
+// Form.
+void BindForm(nanobind::module_& module);
 // Shape, Prepared.
 void BindPrepared(nanobind::module_& module);
 // Alone, Endpoint, InProcess.

@@ -10,6 +10,7 @@ NB_MODULE(_worker, module) {
   // Its types of plans and group members, and its translation of errors.
   nanobind::module_::import_("evenpack._native");
   evenpack::python::AwaitEndingThreadsAtExit();
+  evenpack::python::BindForm(module);
   evenpack::python::BindPrepared(module);
   evenpack::python::BindInProcess(module);
   evenpack::python::BindSidecar(module);

@@ -8,14 +8,15 @@ import torch
 
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
+from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
 
 
 class LoneWorker(NativePasses):
     """A rank that has no peers, so that no step needs to be begun."""
 
-    def __init__(self, threads: int) -> None:
-        """With as many threads that compute."""
-        super().__init__(_worker.Alone(threads), cp_rank=0, cp_size=1)
+    def __init__(self, form: _worker.Form) -> None:
+        """With what it computes."""
+        super().__init__(_worker.Alone(form), form, cp_rank=0, cp_size=1)
 
     def end_step(self, _: int) -> None:
         """Nothing to wait for."""
@@ -28,6 +29,9 @@ class LoneWorker(NativePasses):
 
 
 @cache
-def lone_worker() -> LoneWorker:
-    """The process's own, with as many threads as PyTorch has."""
-    return LoneWorker(torch.get_num_threads())
+def lone_worker(device: torch.device) -> LoneWorker:
+    """The process's own; on the processor with as many threads as PyTorch has."""
+    form = computing_on(
+        device, threads=torch.get_num_threads(), memory_bytes=DEFAULT_MEMORY_BYTES
+    )
+    return LoneWorker(form)

@@ -52,7 +52,8 @@ class AttentionForm:
 
         Raises:
             InvalidArgumentError: they don't fit each other.
-            UnimplementedError: they are on a device that there is no engine for.
+            UnimplementedError: they are on a kind of device that there is no engine
+                for.
         """
         for name, tensor in (("query", query), ("key", key), ("value", value)):
             _check(name, tensor, query)
@@ -80,10 +81,14 @@ def _check(name: str, tensor: Tensor, query: Tensor) -> None:
         raise invalid_argument(
             name, f"{[*tensor.shape]}", "three dimensions: [rows, heads, head_size]"
         )
-    if tensor.device.type != "cpu":
+    if tensor.device.type not in ("cpu", "cuda"):
         raise UnimplementedError(
             f"{name}: a tensor on {tensor.device} is not accepted; accepted: on the "
-            "processor; there is no engine for other devices yet"
+            "processor, or on a CUDA device"
+        )
+    if tensor.device != query.device:
+        raise invalid_argument(
+            name, f"on {tensor.device}", f"on {query.device}, as query is"
         )
     if tensor.dtype != query.dtype:
         raise invalid_argument(name, str(tensor.dtype), f"{query.dtype}, as query has")

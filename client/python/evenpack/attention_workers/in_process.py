@@ -14,6 +14,7 @@ from evenpack._native import MicroBatch
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
+from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
 from evenpack.client import Client
 from evenpack.sessions_at_exit import end_at_exit
 
@@ -31,8 +32,12 @@ class InProcessOptions:
     """How a rank computes, and how it and its peers reach each other.
 
     Attributes:
-        host: the address that the peers reach this rank at; any free port.
-        threads: that compute; 0: as many as PyTorch has.
+        device: where it computes: "cpu", "cuda" for PyTorch's present device, or
+            "cuda:N". Peers are met by Gloo or by NCCL.
+        memory_bytes: of a CUDA device, that passes may take beside the tensors.
+        host: on the processor, the address that the peers reach this rank at; any free
+            port.
+        threads: on the processor, that compute; 0: as many as PyTorch has.
         head_groups: keys and values are exchanged in as many groups of heads, one while
             the last is computed with.
         connect_seconds: how long ranks wait for each other's connections.
@@ -41,6 +46,8 @@ class InProcessOptions:
             one was lost.
     """
 
+    device: torch.device | str = "cpu"
+    memory_bytes: int = DEFAULT_MEMORY_BYTES
     host: str = "127.0.0.1"
     threads: int = 0
     head_groups: int = 4
@@ -48,9 +55,16 @@ class InProcessOptions:
     exchange_seconds: float = 600.0
     patience_seconds: float = 1800.0
 
-    def compute_threads(self) -> int:
-        """That compute."""
-        return self.threads or torch.get_num_threads()
+    def form(self) -> _worker.Form:
+        """What the rank computes with; errors as computing_on()."""
+        return computing_on(
+            self.device,
+            threads=self.threads or torch.get_num_threads(),
+            memory_bytes=self.memory_bytes,
+            host=self.host,
+            connect_seconds=self.connect_seconds,
+            exchange_seconds=self.exchange_seconds,
+        )
 
 
 @dataclass(frozen=True)
@@ -75,14 +89,23 @@ class MicroBatchTimes:
 
 
 class InProcessWorker(NativePasses):
-    """A rank that computes in this process, with threads of its own.
+    """A rank that computes in this process.
 
-    Of float32 tensors results don't depend on the number of threads.
+    On the processor with threads of its own: of float32 tensors results don't depend on
+    their number. On a CUDA device passes are given to it and not waited for: they come
+    after what PyTorch's current stream has been given, and before what that is given
+    next.
     """
 
-    def __init__(self, native: _worker.InProcess, cp_rank: int, cp_size: int) -> None:
+    def __init__(
+        self,
+        native: _worker.InProcess,
+        form: _worker.Form,
+        cp_rank: int,
+        cp_size: int,
+    ) -> None:
         """As join() and over() make it."""
-        super().__init__(native, cp_rank, cp_size)
+        super().__init__(native, form, cp_rank, cp_size)
         self._native = native
         end_at_exit(native)
 
@@ -116,21 +139,19 @@ class InProcessWorker(NativePasses):
         given = options or InProcessOptions()
         if cp_size is None:
             cp_size = client.get_job(job).spec.parallelism.context
+        form = given.form()
         seat = client.native.join_group(
             job, dp_rank, cp_size, cp_rank, member or member_name()
         )
         native = _worker.InProcess.join(
             seat,
-            host=given.host,
+            form,
             rank=cp_rank,
             ranks=cp_size,
-            connect_seconds=given.connect_seconds,
-            exchange_seconds=given.exchange_seconds,
             patience_seconds=given.patience_seconds,
-            threads=given.compute_threads(),
             head_groups=given.head_groups,
         )
-        return cls(native, cp_rank, cp_size)
+        return cls(native, form, cp_rank, cp_size)
 
     @classmethod
     def over(
@@ -149,23 +170,17 @@ class InProcessWorker(NativePasses):
 
         given = options or InProcessOptions()
         rank, ranks = dist.get_rank(group), dist.get_world_size(group)
-        endpoint = _worker.Endpoint(
-            host=given.host,
-            rank=rank,
-            ranks=ranks,
-            connect_seconds=given.connect_seconds,
-            exchange_seconds=given.exchange_seconds,
-        )
+        form = given.form()
+        endpoint = _worker.Endpoint(form, rank=rank, ranks=ranks)
         addresses: list[bytes] = [b""] * ranks
         dist.all_gather_object(addresses, endpoint.address, group=group)
         native = _worker.InProcess.over(
             endpoint,
             addresses,
             patience_seconds=given.patience_seconds,
-            threads=given.compute_threads(),
             head_groups=given.head_groups,
         )
-        return cls(native, rank, ranks)
+        return cls(native, form, rank, ranks)
 
     @property
     def epoch(self) -> int:

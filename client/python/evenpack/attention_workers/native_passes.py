@@ -1,4 +1,4 @@
-"""Workers whose passes the native module runs over tensors of this process."""
+"""Workers whose passes the native module runs, on the processor or a device."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.prepared_micro_batches import PreparedMicroBatches
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
+from evenpack.attention_workers.worker_device import device_of
 
 
 def _arrays(*tensors: Tensor) -> list[Tensor]:
@@ -24,12 +25,18 @@ class NativePasses(AttentionWorker):
     """Of a native worker; how its steps begin and end is left to subclasses."""
 
     def __init__(
-        self, native: _worker.Alone | _worker.InProcess, cp_rank: int, cp_size: int
+        self,
+        native: _worker.Alone | _worker.InProcess,
+        form: _worker.Form,
+        cp_rank: int,
+        cp_size: int,
     ) -> None:
-        """Of a rank."""
-        super().__init__(cp_rank, cp_size)
+        """Of a rank, and what it computes with."""
+        super().__init__(cp_rank, cp_size, device_of(form))
         self._executor = native
-        self._prepared = PreparedMicroBatches(cp_rank, cp_size)
+        self._prepared = PreparedMicroBatches(
+            cp_rank, cp_size, keys_together=form.keys_together
+        )
 
     def begin_step(self, _: int) -> None:
         """No micro-batch of the step before comes again."""
@@ -50,9 +57,11 @@ class NativePasses(AttentionWorker):
         """As AttentionWorker."""
         prepared = self.prepare(micro_batch, form)
         output = torch.empty_like(query)
-        log_sum_exp = torch.empty(query.shape[:2], dtype=torch.float32)
+        log_sum_exp = torch.empty(
+            query.shape[:2], dtype=torch.float32, device=query.device
+        )
         tensors = (query, key, value, output, log_sum_exp)
-        self._executor.forward(prepared, *_arrays(*tensors))
+        self._executor.forward(prepared, *_arrays(*tensors), stream=self._stream())
         return ForwardPass(output, tensors, prepared)
 
     def run_backward(
@@ -63,5 +72,12 @@ class NativePasses(AttentionWorker):
         self._executor.backward(
             cast(_worker.Prepared, state),
             *_arrays(*saved, gradient, query, key, value),
+            stream=self._stream(),
         )
         return query, key, value
+
+    def _stream(self) -> int:
+        # That in which PyTorch makes the tensors, and goes on with the results.
+        if self.device.type == "cpu":
+            return 0
+        return torch.cuda.current_stream(self.device).cuda_stream

@@ -16,10 +16,13 @@ _KEPT = 256
 class PreparedMicroBatches:
     """Those used last, of one rank. One thread at a time."""
 
-    def __init__(self, cp_rank: int, cp_size: int) -> None:
-        """Of a rank of a group."""
+    def __init__(
+        self, cp_rank: int, cp_size: int, *, keys_together: bool = False
+    ) -> None:
+        """Of a rank of a group, as its engine has its keys."""
         self._cp_rank = cp_rank
         self._cp_size = cp_size
+        self._keys_together = keys_together
         # With the micro-batch, which so keeps its identity.
         self._kept: OrderedDict[
             tuple[int, AttentionForm], tuple[MicroBatch, _worker.Prepared]
@@ -42,7 +45,11 @@ class PreparedMicroBatches:
         found = self._kept.get(name)
         if found is None:
             prepared = _worker.Prepared.make(
-                micro_batch.plan, self._cp_rank, form.native(), micro_batch.index
+                micro_batch.plan,
+                self._cp_rank,
+                form.native(),
+                micro_batch.index,
+                keys_together=self._keys_together,
             )
             self._kept[name] = found = (micro_batch, prepared)
             if len(self._kept) > _KEPT:

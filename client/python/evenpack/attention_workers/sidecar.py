@@ -142,7 +142,11 @@ class SidecarWorker(AttentionWorker):
         except BaseException:
             self._link.leave()
             raise
-        super().__init__(cp_rank, OpenSessionResponse.FromString(answer).cp_size)
+        super().__init__(
+            cp_rank,
+            OpenSessionResponse.FromString(answer).cp_size,
+            torch.device("cpu"),
+        )
 
     def _call(self, method: str, request: bytes, seconds: float) -> bytes:
         call = self._transport.call(_SERVICE + method, request, seconds)

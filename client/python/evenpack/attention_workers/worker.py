@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
 from evenpack._native import MicroBatch
@@ -93,12 +94,14 @@ class AttentionWorker(ABC):
     Attributes:
         cp_rank: within the group, 0 to cp_size - 1.
         cp_size: ranks of the group.
+        device: where its tensors are.
     """
 
-    def __init__(self, cp_rank: int, cp_size: int) -> None:
+    def __init__(self, cp_rank: int, cp_size: int, device: torch.device) -> None:
         """Of a rank."""
         self.cp_rank = cp_rank
         self.cp_size = cp_size
+        self.device = device
         self._attempt: Attempt | None = None
 
     def attempts(self, step: int) -> Iterator[Attempt]:

@@ -20,7 +20,7 @@ class ScriptedWorker(AttentionWorker):
 
     def __init__(self, **raises: Sequence[Exception | None]) -> None:
         """By method."""
-        super().__init__(cp_rank=0, cp_size=2)
+        super().__init__(cp_rank=0, cp_size=2, device=torch.device("cpu"))
         self._raises = {name: list(errors) for name, errors in raises.items()}
         self.calls: list[str] = []
 
