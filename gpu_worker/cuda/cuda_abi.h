@@ -35,6 +35,7 @@ using Kernel = struct KernelObject*;
 using HostFunction = void (*)(void* argument);
 
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kMemoryTypeUnified = 4;
 inline constexpr int kAllocationPinned = 1;
@@ -93,6 +94,7 @@ struct Copy2D {
   X(cuEventRecord, (Event event, Stream stream))                                       \
   X(cuEventQuery, (Event event))                                                       \
   X(cuEventSynchronize, (Event event))                                                 \
+  X(cuEventElapsedTime, (float* milliseconds, Event earlier, Event later))             \
   X(cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))            \
   X(cuMemPoolDestroy, (MemoryPool pool))                                               \
   X(cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))              \

@@ -27,6 +27,7 @@ static_assert(kNotFound == CUDA_ERROR_NOT_FOUND);
 static_assert(kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(kLaunchFailed == CUDA_ERROR_LAUNCH_FAILED);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(kEventDefault == CU_EVENT_DEFAULT);
 static_assert(kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kMemoryTypeUnified == CU_MEMORYTYPE_UNIFIED);
 static_assert(kAllocationPinned == CU_MEM_ALLOCATION_TYPE_PINNED);

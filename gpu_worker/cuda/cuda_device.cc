@@ -26,7 +26,8 @@ CudaDevice::CudaDevice(std::shared_ptr<const CudaContext> context,
     : context_(std::move(context)),
       memory_(std::move(memory)),
       compute_(compute),
-      kernels_(std::move(kernels)) {}
+      kernels_(std::move(kernels)),
+      marks_(context_) {}
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(
     std::shared_ptr<const CudaContext> context, std::shared_ptr<CudaMemory> memory,
@@ -87,6 +88,10 @@ absl::Status CudaDevice::CopyToHost(const void* from, size_t bytes, void* to) {
       context_->functions().cuMemcpyDtoHAsync_v2(to, At(from), bytes, compute_),
       "to copy to the host");
   return status.ok() ? Finish() : status;
+}
+
+absl::StatusOr<std::unique_ptr<DeviceMark>> CudaDevice::Mark() {
+  return marks_.After(compute_);
 }
 
 absl::Status CudaDevice::Finish() {

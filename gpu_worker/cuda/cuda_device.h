@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "gpu_worker/cuda/cuda_marks.h"
 #include "gpu_worker/cuda/cuda_memory.h"
 #include "gpu_worker/cuda/cuda_stream.h"
 #include "gpu_worker/cuda/row_kernels.h"
@@ -30,6 +31,7 @@ class CudaDevice final : public Device {
   absl::Status AddRows(std::span<const RowCopy> sums) override;
   absl::Status Convert(ElementType type, const float* from, size_t count,
                        void* to) override;
+  absl::StatusOr<std::unique_ptr<DeviceMark>> Mark() override;
   absl::Status Finish() override;
   absl::Status CopyFromHost(const void* from, size_t bytes, void* to) override;
   absl::Status CopyToHost(const void* from, size_t bytes, void* to) override;
@@ -43,6 +45,7 @@ class CudaDevice final : public Device {
   const std::shared_ptr<CudaMemory> memory_;
   cuda::Stream compute_;
   const std::unique_ptr<RowKernels> kernels_;
+  CudaMarks marks_;
 };
 
 }  // namespace evenpack::worker

@@ -1,5 +1,6 @@
 #include "gpu_worker/cuda/cuda_stream.h"
 
+#include <cmath>
 #include <utility>
 
 namespace evenpack::worker {
@@ -13,12 +14,14 @@ CudaEvent::~CudaEvent() {
 }
 
 absl::StatusOr<std::unique_ptr<CudaEvent>> CudaEvent::Create(
-    std::shared_ptr<const CudaContext> context) {
+    std::shared_ptr<const CudaContext> context, Use use) {
   const CurrentContext current(*context);
   cuda::Event handle = nullptr;
-  absl::Status status = context->Check(
-      context->functions().cuEventCreate(&handle, cuda::kEventDisableTiming),
-      "to make an event");
+  absl::Status status =
+      context->Check(context->functions().cuEventCreate(
+                         &handle, use == Use::kOrder ? cuda::kEventDisableTiming
+                                                     : cuda::kEventDefault),
+                     "to make an event");
   if (!status.ok()) return status;
   return std::unique_ptr<CudaEvent>(new CudaEvent(std::move(context), handle));
 }
@@ -49,6 +52,16 @@ absl::Status CudaEvent::Await() const {
   const CurrentContext current(*context_);
   return context_->Check(context_->functions().cuEventSynchronize(handle_),
                          "while it worked");
+}
+
+absl::StatusOr<int64_t> CudaEvent::Since(const CudaEvent& earlier) const {
+  const CurrentContext current(*context_);
+  float milliseconds = 0;
+  absl::Status status = context_->Check(
+      context_->functions().cuEventElapsedTime(&milliseconds, earlier.handle_, handle_),
+      "to tell the time between events");
+  if (!status.ok()) return status;
+  return std::llround(double{milliseconds} * 1e6);
 }
 
 CudaStream::CudaStream(std::shared_ptr<const CudaContext> context, cuda::Stream handle)

@@ -13,8 +13,11 @@ namespace evenpack::worker {
 // A point in a stream. Thread-safe but for Record, which comes before all else.
 class CudaEvent {
  public:
+  // Timed ones take a little longer.
+  enum class Use { kOrder, kTiming };
+
   static absl::StatusOr<std::unique_ptr<CudaEvent>> Create(
-      std::shared_ptr<const CudaContext> context);
+      std::shared_ptr<const CudaContext> context, Use use = Use::kOrder);
   ~CudaEvent();
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
@@ -27,6 +30,8 @@ class CudaEvent {
   absl::StatusOr<bool> IsReached() const;
   // Blocks until it is. Errors likewise.
   absl::Status Await() const;
+  // Nanoseconds, to half a microsecond; both are of kTiming, and are reached.
+  absl::StatusOr<int64_t> Since(const CudaEvent& earlier) const;
 
  private:
   CudaEvent(std::shared_ptr<const CudaContext> context, cuda::Event handle);

@@ -33,6 +33,15 @@ class DeviceMemory {
   void* const data_;
 };
 
+// A point in the order in which a device works. It must not outlive its device.
+class DeviceMark {
+ public:
+  virtual ~DeviceMark() = default;
+
+  // Nanoseconds since an earlier one of the same device, once that has come to both.
+  virtual absl::StatusOr<int64_t> Since(const DeviceMark& earlier) const = 0;
+};
+
 // A device works in the order of the calls, together with those of the engine and the
 // communicator that it has beside it. The host's has done what a call asks when that
 // returns; others may do it later, and an error of theirs show at any later call.
@@ -57,6 +66,10 @@ class Device {
   // As Store (element_type.h).
   virtual absl::Status Convert(ElementType type, const float* from, size_t count,
                                void* to) = 0;
+
+  // After what was asked so far. Null where that is done by now: a clock tells the
+  // time.
+  virtual absl::StatusOr<std::unique_ptr<DeviceMark>> Mark() { return nullptr; }
 
   // Returns when all is done that was asked so far, also of the engine beside it.
   virtual absl::Status Finish() = 0;

@@ -9,7 +9,7 @@
 namespace evenpack::worker {
 
 // Thread-safe.
-class HostDevice final : public Device {
+class HostDevice : public Device {
  public:
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(size_t bytes) override;
   absl::Status Zero(void* data, size_t row_bytes, size_t stride,

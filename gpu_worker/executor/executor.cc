@@ -1,6 +1,7 @@
 #include "gpu_worker/executor/executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/executor/backward_pass.h"
@@ -13,8 +14,8 @@ Executor::Executor(Communicator& communicator, AttentionEngine& engine,
                    const ExecutorOptions& options)
     : communicator_(communicator),
       options_(options),
-      timed_communicator_(communicator, *options.clock, times_),
-      timed_engine_(engine, *options.clock, times_) {}
+      timed_communicator_(communicator, timer_),
+      timed_engine_(engine, timer_) {}
 
 absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
     const ShardPlan& plan, const AttentionShape& shape) const {
@@ -27,13 +28,20 @@ absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
                            timed_engine_.key_placement());
 }
 
+template <typename Pass>
+absl::Status Executor::Run(Pass& pass, const PreparedMicroBatch& prepared) {
+  timer_ = PassTimer::Begin(options_.Where(), *options_.clock);
+  absl::Status status = pass.Run(HeadGroupsOf(prepared));
+  timer_->End();
+  return AbortUnlessOk(std::move(status));
+}
+
 absl::Status Executor::Forward(const PreparedMicroBatch& prepared,
                                const AttentionInput& input,
                                const AttentionOutput& result) {
-  times_ = {};
   ForwardPass pass(prepared, input, result, timed_communicator_, timed_engine_,
                    options_.Where());
-  return AbortUnlessOk(pass.Run(HeadGroupsOf(prepared)));
+  return Run(pass, prepared);
 }
 
 absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
@@ -41,10 +49,9 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
                                 const AttentionOutput& forward,
                                 const void* output_gradient,
                                 const AttentionGradients& result) {
-  times_ = {};
   BackwardPass pass(prepared, input, forward, output_gradient, result,
                     timed_communicator_, timed_engine_, options_.Where());
-  return AbortUnlessOk(pass.Run(HeadGroupsOf(prepared)));
+  return Run(pass, prepared);
 }
 
 uint32_t Executor::HeadGroupsOf(const PreparedMicroBatch& prepared) const {

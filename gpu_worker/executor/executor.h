@@ -11,14 +11,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/device/device.h"
-#include "gpu_worker/executor/pass_times.h"
+#include "gpu_worker/executor/pass_timer.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
+#include "gpu_worker/executor/timed_calls.h"
 #include "server/core/sharding/shard_plan.h"
 #include "server/runtime/clock.h"
 
@@ -31,7 +34,8 @@ struct ExecutorOptions {
   // Where tensors are: that of the engine and of the communicator; must outlive the
   // executor. Null: this process's memory.
   Device* device = nullptr;
-  // By which passes are timed; must outlive the executor.
+  // By which passes are timed where the device is none that tells its own times; must
+  // outlive the executor.
   const Clock* clock = &Clock::Steady();
   // Fewer groups are made where the keys and values of one would be fewer bytes than
   // these, over the whole micro-batch: small kernels and messages take longer than they
@@ -48,7 +52,7 @@ class Executor {
   // Both must outlive it.
   Executor(Communicator& communicator, AttentionEngine& engine,
            const ExecutorOptions& options);
-  // The timed ends refer to its own times.
+  // The timed ends refer to its own timer.
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -69,17 +73,21 @@ class Executor {
   absl::Status Backward(const PreparedMicroBatch& prepared, const AttentionInput& input,
                         const AttentionOutput& forward, const void* output_gradient,
                         const AttentionGradients& result);
-  // Of the last Forward or Backward.
-  const PassTimes& times() const { return times_; }
+  // Of the last Forward or Backward; null where it was taken. Must not outlive the
+  // executor's device.
+  std::unique_ptr<PassTimer> TakeTimer() { return std::move(timer_); }
 
  private:
+  // Runs a pass, and times it.
+  template <typename Pass>
+  absl::Status Run(Pass& pass, const PreparedMicroBatch& prepared);
   uint32_t HeadGroupsOf(const PreparedMicroBatch& prepared) const;
   // Peers would wait for this rank's part.
   absl::Status AbortUnlessOk(absl::Status status);
 
   Communicator& communicator_;
   const ExecutorOptions options_;
-  PassTimes times_;
+  std::unique_ptr<PassTimer> timer_;
   TimedCommunicator timed_communicator_;
   TimedEngine timed_engine_;
 };

@@ -69,7 +69,7 @@ absl::Status GroupExecutor::Lost(const absl::Status& why) {
 absl::Status GroupExecutor::BeginStep(uint64_t step) {
   progress_ = {step, false};
   within_step_ = false;
-  times_.clear();
+  passes_.clear();
   if (!agreed_) {
     if (absl::Status status = Agree().status(); !status.ok()) return status;
   }
@@ -93,10 +93,7 @@ absl::Status GroupExecutor::Forward(const PreparedMicroBatch& prepared,
                                     const AttentionOutput& result) {
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
   const absl::Status status = executor_->Forward(prepared, input, result);
-  MicroBatchTimes& times = times_[prepared.index];
-  ++times.forward_passes;
-  times.forward_ns += executor_->times().computed_ns;
-  times.waited_ns += executor_->times().waited_ns;
+  passes_.push_back({prepared.index, true, executor_->TakeTimer()});
   return ToTrainer(status);
 }
 
@@ -108,11 +105,20 @@ absl::Status GroupExecutor::Backward(const PreparedMicroBatch& prepared,
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
   const absl::Status status =
       executor_->Backward(prepared, input, forward, output_gradient, result);
-  MicroBatchTimes& times = times_[prepared.index];
-  ++times.backward_passes;
-  times.backward_ns += executor_->times().computed_ns;
-  times.waited_ns += executor_->times().waited_ns;
+  passes_.push_back({prepared.index, false, executor_->TakeTimer()});
   return ToTrainer(status);
+}
+
+StepTimes GroupExecutor::Times() const {
+  StepTimes step;
+  for (const TimedPass& pass : passes_) {
+    MicroBatchTimes& of = step[pass.micro_batch];
+    const PassTimes times = pass.timer->Times();
+    ++(pass.is_forward ? of.forward_passes : of.backward_passes);
+    (pass.is_forward ? of.forward_ns : of.backward_ns) += times.computed_ns;
+    of.waited_ns += times.waited_ns;
+  }
+  return step;
 }
 
 void GroupExecutor::Abandon(const absl::Status& why) {
@@ -137,7 +143,7 @@ absl::Status GroupExecutor::EndStep() {
   }
   if (!verdict.ok()) return verdict.status();
   if (*verdict == StepVerdict::kLeave) {
-    if (executed_) executed_(progress_.step, times_);
+    if (executed_) executed_(progress_.step, Times());
     return absl::OkStatus();
   }
   return absl::AbortedError(absl::StrCat("step ", progress_.step,

@@ -14,7 +14,9 @@
 #define EVENPACK_GPU_WORKER_STEPS_GROUP_EXECUTOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -69,6 +71,8 @@ class GroupExecutor {
   // The epoch can't be used any more.
   absl::Status Lost(const absl::Status& why);
   absl::Status CheckWithinStep() const;
+  // What the attempt took.
+  StepTimes Times() const;
   // Of a pass: what the trainer is to be told.
   absl::Status ToTrainer(const absl::Status& status);
 
@@ -85,7 +89,13 @@ class GroupExecutor {
   bool apart_ = false;
   StepProgress progress_;
   bool within_step_ = false;
-  StepTimes times_;
+  // Of the step's attempt, pass after pass: a device's are known at its end.
+  struct TimedPass {
+    uint32_t micro_batch = 0;
+    bool is_forward = false;
+    std::unique_ptr<PassTimer> timer;
+  };
+  std::vector<TimedPass> passes_;
 };
 
 }  // namespace evenpack::worker

@@ -13,7 +13,9 @@ namespace {
 
 using evenpack::testing::FakeDevice;
 using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
 using evenpack::testing::StreamGate;
+using ::testing::HasSubstr;
 
 class CudaStreamTest : public evenpack::testing::FakeDeviceTest {
  protected:
@@ -39,6 +41,19 @@ TEST_F(CudaStreamTest, AnEventIsReachedWhenWhatCameBeforeIsDone) {
   EXPECT_THAT(event->Await(), IsOk());
   EXPECT_TRUE(event->IsReached().value());
   EXPECT_THAT(stream->Synchronize(), IsOk());
+}
+
+TEST_F(CudaStreamTest, TimeIsToldBetweenEventsThatAreTimed) {
+  const auto untimed = Event();
+  const auto timed =
+      CudaEvent::Create(device_.context(), CudaEvent::Use::kTiming).value();
+  ASSERT_THAT(untimed->Record(device_.compute()), IsOk());
+  ASSERT_THAT(timed->Record(device_.compute()), IsOk());
+  device_.Synchronize();
+  EXPECT_EQ(timed->Since(*timed).value(), 0);
+  EXPECT_THAT(timed->Since(*untimed).status(),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("to tell the time between events")));
 }
 
 TEST_F(CudaStreamTest, StreamsGoOnBesideEachOtherUnlessOrdered) {

@@ -21,6 +21,7 @@ struct StreamObject : evenpack::testing::FakeStream {};
 struct EventObject {
   std::shared_ptr<evenpack::testing::FakeEvent> event =
       std::make_shared<evenpack::testing::FakeEvent>();
+  bool is_timed = false;
 };
 struct MemoryPoolObject {};
 struct LibraryObject {};
@@ -99,6 +100,7 @@ bool fakeCudaOwns(const void* data, size_t bytes) {
 }
 void fakeCudaReset() { State().Reset(); }
 void fakeCudaSetVersion(int version) { State().SetVersion(version); }
+void fakeCudaPassTime(uint64_t nanoseconds) { State().PassTime(nanoseconds); }
 void fakeCudaSetMemory(size_t bytes) { State().memory().SetCapacity(bytes); }
 
 Result cuInit(unsigned flags) {
@@ -198,10 +200,11 @@ Result cuStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
   return cuda::kSuccess;
 }
 
-Result cuEventCreate(cuda::Event* event, unsigned) {
+Result cuEventCreate(cuda::Event* event, unsigned flags) {
   const Need need = NeedContext("cuEventCreate");
   if (!need.IsMet()) return need.result;
   *event = new cuda::EventObject;
+  (*event)->is_timed = (flags & cuda::kEventDisableTiming) == 0;
   State().Add("event", *event);
   return cuda::kSuccess;
 }
@@ -219,7 +222,8 @@ Result cuEventRecord(cuda::Event event, cuda::Stream stream) {
   if (need.IsMet()) need = NeedEvent(event, "cuEventRecord");
   if (!need.IsMet()) return need.result;
   const auto point = event->event;
-  stream->Put([point, number = point->Record()] { point->Reach(number); });
+  stream->Put(
+      [point, number = point->Record()] { point->Reach(number, State().time()); });
   return cuda::kSuccess;
 }
 
@@ -233,6 +237,20 @@ Result cuEventSynchronize(cuda::Event event) {
   const Need need = NeedEvent(event, "cuEventSynchronize");
   if (need.IsMet()) event->event->Await(event->event->recorded());
   return need.result;
+}
+
+Result cuEventElapsedTime(float* milliseconds, cuda::Event earlier, cuda::Event later) {
+  for (const cuda::Event event : {earlier, later}) {
+    const Need need = NeedEvent(event, "cuEventElapsedTime");
+    if (!need.IsMet()) return need.result;
+    if (!event->is_timed) return cuda::kInvalidHandle;
+    if (!event->event->IsReached()) return cuda::kNotReady;
+  }
+  const auto at = [](cuda::Event event) {
+    return static_cast<float>(event->event->reached_at()) / 1e6F;
+  };
+  *milliseconds = at(later) - at(earlier);
+  return cuda::kSuccess;
 }
 
 Result cuMemPoolCreate(cuda::MemoryPool* pool, const cuda::PoolProperties* properties) {

@@ -11,6 +11,7 @@
 #define EVENPACK_TESTS_GPU_WORKER_CUDA_FAKE_CUDA_H_
 
 #include <cstddef>
+#include <cstdint>
 
 extern "C" {
 // What was misused since the last reset, a line each; empty: nothing. The caller's, to
@@ -26,6 +27,8 @@ bool fakeCudaOwns(const void* data, size_t bytes);
 void fakeCudaReset();
 // What cuDriverGetVersion tells; at first 13000.
 void fakeCudaSetVersion(int version);
+// On the device, whose clock stands still otherwise: by what a stream is given.
+void fakeCudaPassTime(uint64_t nanoseconds);
 // The device's memory; at first 1 GiB.
 void fakeCudaSetMemory(size_t bytes);
 }

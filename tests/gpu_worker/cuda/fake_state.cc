@@ -89,6 +89,16 @@ int FakeState::version() {
   return version_;
 }
 
+uint64_t FakeState::time() {
+  MutexLock lock(mutex_);
+  return time_;
+}
+
+void FakeState::PassTime(uint64_t nanoseconds) {
+  MutexLock lock(mutex_);
+  time_ += nanoseconds;
+}
+
 void FakeState::SetVersion(int version) {
   MutexLock lock(mutex_);
   version_ = version;

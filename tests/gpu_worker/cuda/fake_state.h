@@ -50,6 +50,10 @@ class FakeState {
   std::string misuse();
   void Reset();
 
+  // Nanoseconds, of the device.
+  uint64_t time();
+  void PassTime(uint64_t nanoseconds);
+
   int version();
   void SetVersion(int version);
 
@@ -63,6 +67,7 @@ class FakeState {
  private:
   FakeMemory memory_;
   Mutex mutex_;
+  uint64_t time_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int version_ EVENPACK_GUARDED_BY(mutex_) = 13000;
   std::string misuse_ EVENPACK_GUARDED_BY(mutex_);
   std::multiset<std::pair<std::string, const void*>> handles_

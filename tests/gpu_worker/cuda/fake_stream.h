@@ -81,16 +81,24 @@ class FakeEvent {
     MutexLock lock(mutex_);
     return ++recorded_;
   }
-  void Reach(uint64_t number) {
+  // At that time of the device's.
+  void Reach(uint64_t number, uint64_t nanoseconds) {
     {
       MutexLock lock(mutex_);
-      if (number > reached_) reached_ = number;
+      if (number > reached_) {
+        reached_ = number;
+        reached_at_ = nanoseconds;
+      }
     }
     changed_.SignalAll();
   }
   uint64_t recorded() {
     MutexLock lock(mutex_);
     return recorded_;
+  }
+  uint64_t reached_at() {
+    MutexLock lock(mutex_);
+    return reached_at_;
   }
   bool IsReached() {
     MutexLock lock(mutex_);
@@ -106,6 +114,7 @@ class FakeEvent {
   CondVar changed_;
   uint64_t recorded_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t reached_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  uint64_t reached_at_ EVENPACK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace evenpack::testing

@@ -13,8 +13,12 @@
 
 #include "gpu_worker/cuda/cuda_context.h"
 #include "gpu_worker/cudnn/attention_plan.h"
+#include "tests/gpu_worker/cuda/fake_cuda.h"
 
 namespace evenpack::testing {
+
+// Of the device's time.
+inline constexpr int64_t kFakeRunNanoseconds = 1'000'000;
 
 // A run is put into the stream, and reads its tables when it is there.
 class FakePlan final : public worker::AttentionPlan {
@@ -27,8 +31,11 @@ class FakePlan final : public worker::AttentionPlan {
   absl::Status Run(const worker::PlanTables& tables, const worker::PlanTensors& tensors,
                    void* /*workspace*/, worker::cuda::Stream stream) override {
     const worker::CurrentContext current(*context_);
-    auto put = std::make_unique<std::function<void()>>(
-        [shape = shape_, tables, tensors] { Compute(shape, tables, tensors); });
+    auto put =
+        std::make_unique<std::function<void()>>([shape = shape_, tables, tensors] {
+          Compute(shape, tables, tensors);
+          fakeCudaPassTime(kFakeRunNanoseconds);
+        });
     return context_->Check(context_->functions().cuLaunchHostFunc(
                                stream,
                                [](void* given) {

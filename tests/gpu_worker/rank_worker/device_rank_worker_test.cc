@@ -27,6 +27,7 @@ using evenpack::testing::FakeNcclTest;
 using evenpack::testing::FormOnDoubles;
 using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
+using evenpack::testing::kFakeRunNanoseconds;
 using evenpack::testing::TableMember;
 using evenpack::testing::TestHistory;
 using ::testing::NiceMock;
@@ -85,13 +86,21 @@ class DeviceRankWorkerTest : public FakeNcclTest {
     options.endpoints = form->Endpoints().value();
     const auto worker = RankWorker::Start(client, options, form->engine());
     ASSERT_THAT(worker, IsOk());
+    int64_t executed = 0;
     for (;;) {
       const auto step = (*worker)->NextStep();
       ASSERT_THAT(step, IsOk());
       if (!step->has_value()) break;
       Execute(**step, rank, (*worker)->executor(), form->device());
+      for (const PreparedMicroBatch& of : (*step)->micro_batches) {
+        executed += of.held_rows > 0 ? 1 : 0;
+      }
     }
-    EXPECT_EQ((*worker)->figures().work.steps, kSteps);
+    // What the device took, however soon the host had asked for it.
+    const ExecutedWork work = (*worker)->figures().work;
+    EXPECT_EQ(work.steps, kSteps);
+    EXPECT_GE(work.forward_ns, executed * kFakeRunNanoseconds);
+    EXPECT_GE(work.backward_ns, executed * kFakeRunNanoseconds);
   }
 
   static void Execute(const PreparedStep& step, uint32_t rank, GroupExecutor& executor,

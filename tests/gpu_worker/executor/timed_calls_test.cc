@@ -1,4 +1,4 @@
-#include "gpu_worker/executor/pass_times.h"
+#include "gpu_worker/executor/timed_calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,30 +63,30 @@ class SlowGroup final : public Communicator {
   FakeClock& clock_;
 };
 
-TEST(PassTimesTest, CallsOfTheEngineAreComputing) {
+TEST(TimedCallsTest, CallsOfTheEngineAreComputing) {
   FakeClock clock;
   SlowEngine slow(clock);
-  PassTimes times;
-  TimedEngine engine(slow, clock, times);
+  const auto timer = PassTimer::Begin(Device::Host(), clock);
+  TimedEngine engine(slow, timer);
   EXPECT_THAT(engine.Forward({}, {}), StatusIs(absl::StatusCode::kInternal, "forward"));
-  EXPECT_EQ(times, (PassTimes{10, 0}));
+  EXPECT_EQ(timer->Times(), (PassTimes{10, 0}));
   EXPECT_THAT(engine.Backward({}, {}, {}),
               StatusIs(absl::StatusCode::kInternal, "backward"));
-  EXPECT_EQ(times, (PassTimes{310, 0}));
+  EXPECT_EQ(timer->Times(), (PassTimes{310, 0}));
 }
 
-TEST(PassTimesTest, WaitsForTransfersAreWaiting) {
+TEST(TimedCallsTest, WaitsForTransfersAreWaiting) {
   FakeClock clock;
   SlowGroup slow(clock);
-  PassTimes times;
-  TimedCommunicator communicator(slow, clock, times);
+  const auto timer = PassTimer::Begin(Device::Host(), clock);
+  TimedCommunicator communicator(slow, timer);
   EXPECT_EQ(communicator.rank(), 3U);
   EXPECT_EQ(communicator.size(), 7U);
   const std::unique_ptr<Transfer> transfer = communicator.Start({});
   clock.Advance(nanoseconds(1000));
-  EXPECT_EQ(times, (PassTimes{0, 0}));
+  EXPECT_EQ(timer->Times(), (PassTimes{0, 0}));
   EXPECT_THAT(transfer->Wait(), StatusIs(absl::StatusCode::kUnavailable, "wait"));
-  EXPECT_EQ(times, (PassTimes{0, 50}));
+  EXPECT_EQ(timer->Times(), (PassTimes{0, 50}));
   communicator.Abort(absl::AbortedError("enough"));
   EXPECT_EQ(slow.aborted.message(), "enough");
 }
