@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/rank_form/rank_form.h"
 
@@ -6,8 +8,8 @@ namespace {
 
 class ProcessorForm final : public RankForm {
  public:
-  ProcessorForm(size_t threads, const GlooOptions& group)
-      : engine_(threads), group_(group) {}
+  ProcessorForm(size_t threads, GlooOptions group)
+      : engine_(threads), group_(std::move(group)) {}
 
   AttentionEngine& engine() override { return engine_; }
   Device& device() override { return Device::Host(); }
