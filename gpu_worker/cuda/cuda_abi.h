@@ -37,7 +37,6 @@ using HostFunction = void (*)(void* argument);
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
-inline constexpr int kMemoryTypeUnified = 4;
 inline constexpr int kAllocationPinned = 1;
 inline constexpr int kLocationDevice = 1;
 inline constexpr int kPoolReleaseThreshold = 4;
@@ -51,26 +50,6 @@ struct PoolProperties {
   void* security_attributes = nullptr;
   size_t max_size = 0;
   unsigned char reserved[56] = {};
-};
-
-// CUDA_MEMCPY2D.
-struct Copy2D {
-  size_t from_x = 0;
-  size_t from_y = 0;
-  int from_type = kMemoryTypeUnified;
-  const void* from_host = nullptr;
-  DevicePointer from_device = 0;
-  void* from_array = nullptr;
-  size_t from_pitch = 0;
-  size_t to_x = 0;
-  size_t to_y = 0;
-  int to_type = kMemoryTypeUnified;
-  void* to_host = nullptr;
-  DevicePointer to_device = 0;
-  void* to_array = nullptr;
-  size_t to_pitch = 0;
-  size_t width = 0;
-  size_t height = 0;
 };
 
 // X(symbol, parameters): all return a Result. Streams take what is put into them in
@@ -104,7 +83,6 @@ struct Copy2D {
   X(cuMemcpyHtoDAsync_v2,                                                              \
     (DevicePointer to, const void* from, size_t bytes, Stream stream))                 \
   X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, size_t bytes, Stream stream)) \
-  X(cuMemcpy2DAsync_v2, (const Copy2D* copy, Stream stream))                           \
   X(cuMemsetD8Async,                                                                   \
     (DevicePointer to, unsigned char value, size_t bytes, Stream stream))              \
   X(cuMemsetD2D8Async, (DevicePointer to, size_t pitch, unsigned char value,           \

@@ -29,7 +29,6 @@ static_assert(kLaunchFailed == CUDA_ERROR_LAUNCH_FAILED);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(kEventDefault == CU_EVENT_DEFAULT);
 static_assert(kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
-static_assert(kMemoryTypeUnified == CU_MEMORYTYPE_UNIFIED);
 static_assert(kAllocationPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
 static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
@@ -39,13 +38,6 @@ static_assert(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
 static_assert(offsetof(PoolProperties, location_type) ==
               offsetof(CUmemPoolProps, location));
 static_assert(offsetof(PoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
-static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D));
-static_assert(offsetof(Copy2D, from_device) == offsetof(CUDA_MEMCPY2D, srcDevice));
-static_assert(offsetof(Copy2D, from_pitch) == offsetof(CUDA_MEMCPY2D, srcPitch));
-static_assert(offsetof(Copy2D, to_type) == offsetof(CUDA_MEMCPY2D, dstMemoryType));
-static_assert(offsetof(Copy2D, to_device) == offsetof(CUDA_MEMCPY2D, dstDevice));
-static_assert(offsetof(Copy2D, to_pitch) == offsetof(CUDA_MEMCPY2D, dstPitch));
-static_assert(offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
 
 }  // namespace evenpack::worker::cuda
 

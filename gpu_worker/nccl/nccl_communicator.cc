@@ -57,10 +57,12 @@ class OrderedTransfer final : public Transfer {
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::unique_ptr<NcclConnection> connection, CudaWorkplace device,
-                   std::unique_ptr<CudaStream> stream, const NcclTiming& timing)
+                   std::unique_ptr<CudaStream> stream,
+                   std::unique_ptr<RowKernels> kernels, const NcclTiming& timing)
       : connection_(std::move(connection)),
         device_(std::move(device)),
         stream_(std::move(stream)),
+        kernels_(std::move(kernels)),
         watchdog_(*connection_, timing) {}
   ~NcclCommunicator() override {
     // The watchdog ends what would wait for ever; an error is as good an end.
@@ -128,33 +130,16 @@ class NcclCommunicator final : public Communicator {
   }
 
   absl::Status Carry(const ExchangePlan& plan, UnderWay& under_way) {
-    absl::Status status = Copy(plan.pack);
+    absl::Status status = kernels_->CopyRows(plan.pack, stream_->handle());
     if (status.ok()) status = under_way.begun->Record(stream_->handle());
     if (status.ok()) status = connection_->Launch(plan, stream_->handle());
-    return status.ok() ? Copy(plan.unpack) : status;
-  }
-
-  absl::Status Copy(const std::vector<RowCopy>& copies) {
-    absl::Status status;
-    for (const RowCopy& copy : copies) {
-      cuda::Copy2D rows;
-      rows.from_device = reinterpret_cast<cuda::DevicePointer>(copy.from);
-      rows.from_pitch = copy.from_stride;
-      rows.to_device = reinterpret_cast<cuda::DevicePointer>(copy.to);
-      rows.to_pitch = copy.to_stride;
-      rows.width = copy.row_bytes;
-      rows.height = copy.rows;
-      status = device_.context->Check(
-          device_.context->functions().cuMemcpy2DAsync_v2(&rows, stream_->handle()),
-          "to copy rows");
-      if (!status.ok()) break;
-    }
-    return status;
+    return status.ok() ? kernels_->CopyRows(plan.unpack, stream_->handle()) : status;
   }
 
   const std::unique_ptr<NcclConnection> connection_;
   const CudaWorkplace device_;
   const std::unique_ptr<CudaStream> stream_;
+  const std::unique_ptr<RowKernels> kernels_;
   uint64_t next_ = 0;
   NcclWatchdog watchdog_;  // last, since it uses the connection
 };
@@ -163,13 +148,16 @@ class NcclCommunicator final : public Communicator {
 
 absl::StatusOr<std::unique_ptr<Communicator>> MakeNcclCommunicator(
     std::unique_ptr<NcclConnection> connection, const CudaWorkplace& device,
-    const NcclTiming& timing) {
+    const NcclTiming& timing, std::span<const unsigned char> kernels) {
+  absl::StatusOr<std::unique_ptr<RowKernels>> loaded =
+      RowKernels::Load(device.context, kernels);
+  if (!loaded.ok()) return loaded.status();
   // So that its kernels start while the compute stream's fill the device.
   absl::StatusOr<std::unique_ptr<CudaStream>> stream =
       CudaStream::Create(device.context, CudaStream::Priority::kGreatest);
   if (!stream.ok()) return stream.status();
-  return std::make_unique<NcclCommunicator>(std::move(connection), device,
-                                            *std::move(stream), timing);
+  return std::make_unique<NcclCommunicator>(
+      std::move(connection), device, *std::move(stream), *std::move(loaded), timing);
 }
 
 }  // namespace evenpack::worker

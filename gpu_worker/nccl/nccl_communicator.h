@@ -3,10 +3,12 @@
 #define EVENPACK_GPU_WORKER_NCCL_NCCL_COMMUNICATOR_H_
 
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/cuda/cuda_workplace.h"
+#include "gpu_worker/cuda/row_kernels.h"
 #include "gpu_worker/nccl/nccl_connection.h"
 
 namespace evenpack::worker {
@@ -25,10 +27,12 @@ namespace evenpack::worker {
 // Its destruction waits for what is under way, and until peers have what they were
 // sent, unless the group is aborted. Transfers must be gone.
 //
-// INTERNAL or RESOURCE_EXHAUSTED: the device has no stream for it.
+// INTERNAL or RESOURCE_EXHAUSTED: the device has no stream for it. Errors as
+// RowKernels::Load.
 absl::StatusOr<std::unique_ptr<Communicator>> MakeNcclCommunicator(
     std::unique_ptr<NcclConnection> connection, const CudaWorkplace& device,
-    const NcclTiming& timing);
+    const NcclTiming& timing,
+    std::span<const unsigned char> kernels = RowKernelImage());
 
 }  // namespace evenpack::worker
 

@@ -68,7 +68,7 @@ class NcclEndpoint final : public Endpoint {
                                 stop_.get_token());
     if (!connection.ok()) return connection.status();
     return MakeNcclCommunicator(*std::move(connection), options_.device,
-                                options_.timing);
+                                options_.timing, options_.kernels);
   }
 
   void Cancel() override { stop_.request_stop(); }

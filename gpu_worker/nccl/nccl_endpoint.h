@@ -3,9 +3,11 @@
 #define EVENPACK_GPU_WORKER_NCCL_NCCL_ENDPOINT_H_
 
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/communicator/endpoint.h"
+#include "gpu_worker/cuda/row_kernels.h"
 #include "gpu_worker/nccl/nccl_communicator.h"
 #include "gpu_worker/nccl/nccl_connection.h"
 #include "gpu_worker/nccl/nccl_library.h"
@@ -17,6 +19,7 @@ struct NcclOptions {
   NcclSeat seat = {};
   NcclTiming timing = {};
   CudaWorkplace device = {};
+  std::span<const unsigned char> kernels = RowKernelImage();
 };
 
 // Rank 0's address is an id that NCCL made, in hexadecimal: it says where rank 0

@@ -1,3 +1,4 @@
+#include <span>
 #include <utility>
 
 #include "gpu_worker/nccl/nccl_endpoint.h"
@@ -13,7 +14,10 @@ constexpr size_t kLeastGroupBytes = size_t{128} << 20;
 class CudaForm final : public RankForm {
  public:
   CudaForm(std::unique_ptr<CudaRank> rank, const CudaFormOptions& options)
-      : rank_(std::move(rank)), timing_(options.group), nccl_(options.nccl) {}
+      : rank_(std::move(rank)),
+        timing_(options.group),
+        nccl_(options.nccl),
+        kernels_(options.rank.kernels) {}
 
   AttentionEngine& engine() override { return rank_->engine(); }
   Device& device() override { return rank_->device(); }
@@ -25,8 +29,9 @@ class CudaForm final : public RankForm {
     absl::StatusOr<std::shared_ptr<const NcclLibrary>> library =
         NcclLibrary::Load(nccl_);
     if (!library.ok()) return library.status();
-    return NcclEndpoints(*std::move(library),
-                         {.timing = timing_, .device = rank_->where()});
+    return NcclEndpoints(
+        *std::move(library),
+        {.timing = timing_, .device = rank_->where(), .kernels = kernels_});
   }
 
   absl::Status After(cuda::Stream stream) const override {
@@ -40,6 +45,7 @@ class CudaForm final : public RankForm {
   const std::unique_ptr<CudaRank> rank_;
   const NcclTiming timing_;
   const std::string nccl_;
+  const std::span<const unsigned char> kernels_;
 };
 
 }  // namespace

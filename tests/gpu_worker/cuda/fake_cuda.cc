@@ -324,32 +324,6 @@ Result cuMemcpyDtoHAsync_v2(void* to, cuda::DevicePointer from, size_t bytes,
   return cuda::kSuccess;
 }
 
-Result cuMemcpy2DAsync_v2(const cuda::Copy2D* given, cuda::Stream stream) {
-  const Need need = NeedStream(stream, "cuMemcpy2DAsync");
-  if (!need.IsMet()) return need.result;
-  const cuda::Copy2D copy = *given;
-  const bool is_flat = copy.from_type == cuda::kMemoryTypeUnified &&
-                       copy.to_type == cuda::kMemoryTypeUnified && copy.from_x == 0 &&
-                       copy.from_y == 0 && copy.to_x == 0 && copy.to_y == 0;
-  if (!is_flat || copy.width > copy.from_pitch || copy.width > copy.to_pitch) {
-    State().Note("cuMemcpy2DAsync: rows that overlap, or an array");
-    return cuda::kInvalidValue;
-  }
-  stream->Put([copy] {
-    const char* const from = At(copy.from_device);
-    char* const to = At(copy.to_device);
-    if (!Owned(from, Span(copy.from_pitch, copy.width, copy.height),
-               "cuMemcpy2DAsync") ||
-        !Owned(to, Span(copy.to_pitch, copy.width, copy.height), "cuMemcpy2DAsync")) {
-      return;
-    }
-    for (size_t row = 0; row < copy.height; ++row) {
-      std::memcpy(to + row * copy.to_pitch, from + row * copy.from_pitch, copy.width);
-    }
-  });
-  return cuda::kSuccess;
-}
-
 Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t bytes,
                        cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuMemsetD8Async");

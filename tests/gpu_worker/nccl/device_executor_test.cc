@@ -33,6 +33,7 @@ using evenpack::testing::FakeDevice;
 using evenpack::testing::FakeGroup;
 using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
+using evenpack::testing::kFakeImage;
 using evenpack::testing::PassingTime;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
@@ -154,7 +155,8 @@ class SteppingRank {
         rendezvous_(std::make_unique<TableMember>(
                         table, GroupSeat{0, seat.ranks, seat.rank,
                                          absl::StrCat("process", seat.rank)}),
-                    [library, options = NcclOptions{seat, timing, DeviceOf(device_)}] {
+                    [library, options = NcclOptions{seat, timing, DeviceOf(device_),
+                                                    kFakeImage}] {
                       return OpenNcclEndpoint(library, options);
                     }),
         executor_(rendezvous_, own_.engine(), {2, &own_.cuda()}) {}

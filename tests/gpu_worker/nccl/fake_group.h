@@ -87,6 +87,7 @@ class FakeGroup {
       options.seat = {rank, ranks};
       options.timing = timing;
       options.device = DeviceOf(devices_[rank]);
+      options.kernels = kFakeImage;
       endpoints.push_back(worker::OpenNcclEndpoint(library, options).value());
       addresses.push_back(endpoints.back()->address());
     }

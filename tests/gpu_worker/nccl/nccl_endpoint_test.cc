@@ -24,6 +24,7 @@ using evenpack::testing::DeviceOf;
 using evenpack::testing::FakeDevice;
 using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
+using evenpack::testing::kFakeImage;
 using evenpack::testing::PassingTime;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
@@ -35,6 +36,7 @@ class NcclEndpointTest : public evenpack::testing::FakeNcclTest {
     NcclOptions options;
     options.timing = Timing();
     options.device = DeviceOf(device_);
+    options.kernels = kFakeImage;
     return NcclEndpoints(library_, options)(rank, ranks);
   }
 
@@ -103,6 +105,7 @@ class NcclGroupTest : public evenpack::testing::FakeNcclTest {
     options.timing.connect_timeout = std::chrono::hours(10);
     options.timing.exchange_timeout = std::chrono::hours(10);
     options.device = DeviceOf(devices_[rank]);
+    options.kernels = kFakeImage;
     GroupSeat seat{0, kRanks, rank, absl::StrCat("process", started_++)};
     ranks_[rank] = std::make_unique<GroupRendezvous>(
         std::make_unique<TableMember>(table_, std::move(seat)),
