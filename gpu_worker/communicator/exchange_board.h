@@ -33,7 +33,7 @@ class ExchangeBoard {
   // The rank has read all peers', or gave it up.
   void EndReceive(uint32_t rank, uint64_t number);
   // Blocks until nobody reads or writes the exchange's memory. Why the group was
-  // aborted, where it was before all had read it.
+  // aborted, where it was.
   absl::Status Finish(uint32_t rank, uint64_t number);
 
   // The first reason counts.

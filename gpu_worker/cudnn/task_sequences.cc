@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -55,15 +56,20 @@ void Split(const Sequence& whole, BackwardSequences& sequences) {
 
 absl::Status CheckKeys(std::span<const AttentionTask> tasks) {
   for (const AttentionTask& task : tasks) {
-    if (task.keys.size() == 1 &&
-        task.keys.front().received == tasks.front().keys.front().received) {
-      continue;
+    const auto refused = [&task](const std::string& where) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the keys of document ", task.document, " that its queries ",
+                       task.begin, " to ", task.end - 1, " see are in ", where));
+    };
+    if (task.keys.size() != 1) {
+      return refused(
+          absl::StrCat(task.keys.size(), " runs of rows; accepted: one run"));
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the keys of document ", task.document, " that its queries ", task.begin,
-        " to ", task.end - 1, " see are in ", task.keys.size(),
-        " runs of rows; accepted: one run, in the tensor that those of all slices are "
-        "in"));
+    if (task.keys.front().received != tasks.front().keys.front().received) {
+      return refused(
+          "another tensor than those of other slices; accepted: all among the rank's "
+          "own keys, or all among the received ones");
+    }
   }
   return absl::OkStatus();
 }

@@ -67,10 +67,11 @@ TEST(CheckKeysTest, RefusesOwnKeysBesideReceivedOnes) {
   for (const bool received : {false, true}) {
     const std::vector<AttentionTask> tasks = {SliceOf(3, 0, 5, 0, 0, received),
                                               SliceOf(4, 2, 8, 5, 5, !received)};
-    EXPECT_THAT(CheckKeys(tasks),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("document 4"), HasSubstr("queries 2 to 7"),
-                               HasSubstr("in the tensor that those of all slices"))));
+    EXPECT_THAT(
+        CheckKeys(tasks),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr("document 4"), HasSubstr("queries 2 to 7"),
+                       HasSubstr("in another tensor than those of other slices"))));
   }
 }
 
