@@ -25,10 +25,6 @@ absl::Status Refused(absl::string_view what, size_t bytes) {
 
 }  // namespace
 
-void OwnedDescriptor::Close() const {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
 absl::StatusOr<SharedMemory> SharedMemory::Create(size_t bytes) {
   OwnedDescriptor file(memfd_create("evenpack-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||

@@ -6,29 +6,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/runtime/owned_descriptor.h"
 
 namespace evenpack::worker {
-
-// A descriptor that is closed with its owner; -1: none.
-class OwnedDescriptor {
- public:
-  explicit OwnedDescriptor(int descriptor = -1) : descriptor_(descriptor) {}
-  ~OwnedDescriptor() { Close(); }
-  OwnedDescriptor(OwnedDescriptor&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept {
-    Close();
-    descriptor_ = std::exchange(other.descriptor_, -1);
-    return *this;
-  }
-
-  int get() const { return descriptor_; }
-
- private:
-  void Close() const;
-
-  int descriptor_;
-};
 
 // Mapped for reading and writing; unmapped with the object. Moving keeps the address.
 class SharedMemory {

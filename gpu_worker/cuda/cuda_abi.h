@@ -24,6 +24,8 @@ inline constexpr Result kLaunchFailed = 719;
 using DeviceNumber = int;
 // CUdeviceptr.
 using DevicePointer = uint64_t;
+// CUmemGenericAllocationHandle: memory apart from its addresses.
+using MemoryHandle = uint64_t;
 
 // CUcontext, CUstream, CUevent, CUmemoryPool, CUlibrary and CUkernel.
 using Context = struct ContextObject*;
@@ -36,10 +38,41 @@ using HostFunction = void (*)(void* argument);
 
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kEventBlockingSync = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kAllocationPinned = 1;
 inline constexpr int kLocationDevice = 1;
 inline constexpr int kPoolReleaseThreshold = 4;
+inline constexpr int kHandlePosixFile = 1;
+inline constexpr int kGranularityMinimum = 0;
+inline constexpr int kAccessReadWrite = 3;
+inline constexpr unsigned kHostPortable = 1;
+inline constexpr unsigned kWaitAtLeast = 0;
+
+// CUuuid.
+struct Uuid {
+  unsigned char bytes[16] = {};
+};
+
+// CUmemAllocationProp.
+struct AllocationProperties {
+  int type = kAllocationPinned;
+  int handle_types = kHandlePosixFile;
+  int location_type = kLocationDevice;
+  int location_id = 0;
+  void* metadata = nullptr;
+  unsigned char compression = 0;
+  unsigned char direct_rdma = 0;
+  uint16_t usage = 0;
+  unsigned char reserved[4] = {};
+};
+
+// CUmemAccessDesc.
+struct AccessDescription {
+  int location_type = kLocationDevice;
+  int location_id = 0;
+  int flags = kAccessReadWrite;
+};
 
 // CUmemPoolProps.
 struct PoolProperties {
@@ -53,12 +86,14 @@ struct PoolProperties {
 };
 
 // X(symbol, parameters): all return a Result. Streams take what is put into them in
-// order; a context must be current, but for the first six.
+// order; a context must be current, but for the first eight.
 #define EVENPACK_CUDA_FUNCTIONS(X)                                                     \
   X(cuInit, (unsigned flags))                                                          \
   X(cuDriverGetVersion, (int* version))                                                \
   X(cuGetErrorName, (Result result, const char** name))                                \
   X(cuDeviceGet, (DeviceNumber * device, int number))                                  \
+  X(cuDeviceGetCount, (int* count))                                                    \
+  X(cuDeviceGetUuid_v2, (Uuid * uuid, DeviceNumber device))                            \
   X(cuDevicePrimaryCtxRetain, (Context * context, DeviceNumber device))                \
   X(cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                               \
   X(cuCtxPushCurrent_v2, (Context context))                                            \
@@ -80,6 +115,27 @@ struct PoolProperties {
   X(cuMemAllocFromPoolAsync,                                                           \
     (DevicePointer * pointer, size_t bytes, MemoryPool pool, Stream stream))           \
   X(cuMemFreeAsync, (DevicePointer pointer, Stream stream))                            \
+  X(cuMemGetAllocationGranularity,                                                     \
+    (size_t * bytes, const AllocationProperties* properties, int option))              \
+  X(cuMemCreate, (MemoryHandle * handle, size_t bytes,                                 \
+                  const AllocationProperties* properties, uint64_t flags))             \
+  X(cuMemRelease, (MemoryHandle handle))                                               \
+  X(cuMemExportToShareableHandle,                                                      \
+    (void* shareable, MemoryHandle handle, int type, uint64_t flags))                  \
+  X(cuMemImportFromShareableHandle,                                                    \
+    (MemoryHandle * handle, void* shareable, int type))                                \
+  X(cuMemAddressReserve, (DevicePointer * pointer, size_t bytes, size_t alignment,     \
+                          DevicePointer wanted, uint64_t flags))                       \
+  X(cuMemAddressFree, (DevicePointer pointer, size_t bytes))                           \
+  X(cuMemMap, (DevicePointer pointer, size_t bytes, size_t offset,                     \
+               MemoryHandle handle, uint64_t flags))                                   \
+  X(cuMemUnmap, (DevicePointer pointer, size_t bytes))                                 \
+  X(cuMemSetAccess, (DevicePointer pointer, size_t bytes,                              \
+                     const AccessDescription* access, size_t count))                   \
+  X(cuMemHostAlloc, (void** pointer, size_t bytes, unsigned flags))                    \
+  X(cuMemFreeHost, (void* pointer))                                                    \
+  X(cuStreamWaitValue64_v2,                                                            \
+    (Stream stream, DevicePointer address, uint64_t value, unsigned flags))            \
   X(cuMemcpyHtoDAsync_v2,                                                              \
     (DevicePointer to, const void* from, size_t bytes, Stream stream))                 \
   X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, size_t bytes, Stream stream)) \

@@ -28,16 +28,32 @@ static_assert(kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(kLaunchFailed == CUDA_ERROR_LAUNCH_FAILED);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(kEventDefault == CU_EVENT_DEFAULT);
+static_assert(kEventBlockingSync == CU_EVENT_BLOCKING_SYNC);
 static_assert(kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kAllocationPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
 static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+static_assert(kHandlePosixFile == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(kGranularityMinimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+static_assert(kAccessReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
+static_assert(kWaitAtLeast == CU_STREAM_WAIT_VALUE_GEQ);
 
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
 static_assert(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
 static_assert(offsetof(PoolProperties, location_type) ==
               offsetof(CUmemPoolProps, location));
 static_assert(offsetof(PoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
+static_assert(sizeof(Uuid) == sizeof(CUuuid));
+static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(AllocationProperties, handle_types) ==
+              offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(AllocationProperties, location_type) ==
+              offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(AllocationProperties, compression) ==
+              offsetof(CUmemAllocationProp, allocFlags));
+static_assert(sizeof(AccessDescription) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(AccessDescription, flags) == offsetof(CUmemAccessDesc, flags));
 
 }  // namespace evenpack::worker::cuda
 

@@ -2,6 +2,8 @@
 #ifndef EVENPACK_GPU_WORKER_CUDA_CUDA_CONTEXT_H_
 #define EVENPACK_GPU_WORKER_CUDA_CUDA_CONTEXT_H_
 
+#include <array>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -11,6 +13,9 @@
 
 namespace evenpack::worker {
 
+// As the device has it, whatever its number is in a process.
+using DeviceUuid = std::array<uint8_t, 16>;
+
 // The primary context, which the process's other users of the device share.
 // Thread-safe.
 class CudaContext {
@@ -19,6 +24,9 @@ class CudaContext {
   // none.
   static absl::StatusOr<std::shared_ptr<const CudaContext>> Open(
       std::shared_ptr<const CudaDriver> driver, int number);
+  // FAILED_PRECONDITION: the process sees no such device.
+  static absl::StatusOr<std::shared_ptr<const CudaContext>> Open(
+      std::shared_ptr<const CudaDriver> driver, const DeviceUuid& uuid);
   ~CudaContext();
   CudaContext(const CudaContext&) = delete;
   CudaContext& operator=(const CudaContext&) = delete;
@@ -26,6 +34,7 @@ class CudaContext {
   const cuda::Functions& functions() const { return driver_->functions(); }
   int device() const { return device_; }
   cuda::Context handle() const { return handle_; }
+  absl::StatusOr<DeviceUuid> Uuid() const;
   absl::Status Check(cuda::Result result, absl::string_view what) const {
     return driver_->Check(result, what);
   }

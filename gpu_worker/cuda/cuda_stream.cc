@@ -5,6 +5,22 @@
 
 namespace evenpack::worker {
 
+namespace {
+
+unsigned FlagsOf(CudaEvent::Use use) {
+  switch (use) {
+    case CudaEvent::Use::kOrder:
+      return cuda::kEventDisableTiming;
+    case CudaEvent::Use::kSleepingAwait:
+      return cuda::kEventDisableTiming | cuda::kEventBlockingSync;
+    case CudaEvent::Use::kTiming:
+      return cuda::kEventDefault;
+  }
+  return cuda::kEventDefault;
+}
+
+}  // namespace
+
 CudaEvent::CudaEvent(std::shared_ptr<const CudaContext> context, cuda::Event handle)
     : context_(std::move(context)), handle_(handle) {}
 
@@ -17,11 +33,8 @@ absl::StatusOr<std::unique_ptr<CudaEvent>> CudaEvent::Create(
     std::shared_ptr<const CudaContext> context, Use use) {
   const CurrentContext current(*context);
   cuda::Event handle = nullptr;
-  absl::Status status =
-      context->Check(context->functions().cuEventCreate(
-                         &handle, use == Use::kOrder ? cuda::kEventDisableTiming
-                                                     : cuda::kEventDefault),
-                     "to make an event");
+  absl::Status status = context->Check(
+      context->functions().cuEventCreate(&handle, FlagsOf(use)), "to make an event");
   if (!status.ok()) return status;
   return std::unique_ptr<CudaEvent>(new CudaEvent(std::move(context), handle));
 }

@@ -13,8 +13,9 @@ namespace evenpack::worker {
 // A point in a stream. Thread-safe but for Record, which comes before all else.
 class CudaEvent {
  public:
-  // Timed ones take a little longer.
-  enum class Use { kOrder, kTiming };
+  // Await looks again and again, or sleeps, which takes some tens of microseconds
+  // longer. What tells the time takes a little longer, too.
+  enum class Use { kOrder, kSleepingAwait, kTiming };
 
   static absl::StatusOr<std::unique_ptr<CudaEvent>> Create(
       std::shared_ptr<const CudaContext> context, Use use = Use::kOrder);

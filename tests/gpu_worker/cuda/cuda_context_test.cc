@@ -39,5 +39,20 @@ TEST_F(CudaContextTest, ADeviceThatThereIsNotIsNamed) {
       StatusIs(absl::StatusCode::kInternal, HasSubstr("to be found as device 3")));
 }
 
+TEST_F(CudaContextTest, ADeviceIsFoundByItsUuid) {
+  const auto driver = CudaDriver::Load(EVENPACK_FAKE_CUDA).value();
+  const auto second = CudaContext::Open(driver, 1).value();
+  const auto uuid = second->Uuid();
+  ASSERT_THAT(uuid, IsOk());
+  EXPECT_NE(*uuid, CudaContext::Open(driver, 0).value()->Uuid().value());
+  const auto found = CudaContext::Open(driver, *uuid);
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ((*found)->device(), 1);
+  EXPECT_THAT(CudaContext::Open(driver, DeviceUuid{0xab}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("none of the 2 devices that this process sees has "
+                                 "the UUID ab000")));
+}
+
 }  // namespace
 }  // namespace evenpack::worker

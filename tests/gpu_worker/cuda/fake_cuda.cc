@@ -135,6 +135,16 @@ Result cuDeviceGet(cuda::DeviceNumber* device, int number) {
   return cuda::kSuccess;
 }
 
+Result cuDeviceGetCount(int* count) {
+  *count = 2;
+  return cuda::kSuccess;
+}
+
+Result cuDeviceGetUuid_v2(cuda::Uuid* uuid, cuda::DeviceNumber device) {
+  std::memset(uuid->bytes, device + 1, sizeof(uuid->bytes));
+  return cuda::kSuccess;
+}
+
 Result cuDevicePrimaryCtxRetain(cuda::Context* context, cuda::DeviceNumber) {
   State().Add("context", &primary);
   *context = &primary;

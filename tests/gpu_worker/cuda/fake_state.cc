@@ -42,6 +42,21 @@ void FakeMemory::End(char* data) {
   std::free(data);
 }
 
+size_t FakeMemory::capacity() {
+  MutexLock lock(mutex_);
+  return capacity_;
+}
+
+void FakeMemory::Place(char* data, size_t bytes) {
+  MutexLock lock(mutex_);
+  pieces_[data] = {bytes, true};
+}
+
+void FakeMemory::Forget(char* data) {
+  MutexLock lock(mutex_);
+  pieces_.erase(data);
+}
+
 bool FakeMemory::Owns(const void* data, size_t bytes) {
   MutexLock lock(mutex_);
   const char* const first = static_cast<const char*>(data);

@@ -17,11 +17,15 @@ namespace evenpack::testing {
 class FakeMemory {
  public:
   void SetCapacity(size_t bytes);
+  size_t capacity();
   // Null where there is not enough.
   char* Take(size_t bytes);
   // In the order of a stream: poisoned and ready, then poisoned and gone.
   void Begin(char* data);
   void End(char* data);
+  // What another has mapped, ready, and what it unmaps.
+  void Place(char* data, size_t bytes);
+  void Forget(char* data);
   bool Owns(const void* data, size_t bytes);
   bool IsTaken(const void* data);
   size_t pieces();
