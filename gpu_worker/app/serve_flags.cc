@@ -30,7 +30,8 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
       ->type_name("HOST:PORT");
   app.add_option("--memory", options.memory_bytes,
                  "with --serve what the trainer's tensors and the passes over them may "
-                 "take together, as 8GB; with --agent what it keeps of steps (512MB)")
+                 "take together on --device, as 8GB; with --agent what it keeps of "
+                 "steps (512MB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::Range(uint64_t{1}, kMaxArenaBytes))
       ->type_name("BYTES")

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -13,6 +14,8 @@
 #include "gpu_worker/app/end_signal.h"
 #include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
+#include "gpu_worker/sidecar/cuda_form.h"
+#include "gpu_worker/sidecar/host_form.h"
 #include "server/metrics/process_figures.h"
 #include "server/runtime/log.h"
 #include "server/web/http_server.h"
@@ -24,18 +27,33 @@ namespace {
 // Peers that are there answer sooner.
 constexpr std::chrono::milliseconds kMostToConnect = std::chrono::minutes(1);
 
-WorkerServerOptions OptionsOf(const WorkerOptions& options) {
+using Form = std::shared_ptr<const SidecarForm>;
+
+absl::StatusOr<Form> FormOf(const WorkerOptions& options) {
+  const std::chrono::seconds timeout(options.group_timeout_seconds);
+  const auto connect = std::min<std::chrono::milliseconds>(timeout, kMostToConnect);
+  if (!options.cuda_device.has_value()) {
+    HostFormOptions of;
+    of.group.host = options.host;
+    of.group.exchange_timeout = timeout;
+    of.group.connect_timeout = connect;
+    of.threads = options.threads;
+    return std::make_shared<HostForm>(of);
+  }
+  CudaFormOptions of;
+  of.rank.device = *options.cuda_device;
+  of.timing.exchange_timeout = timeout;
+  of.timing.connect_timeout = connect;
+  return CudaForm::Open(of);
+}
+
+WorkerServerOptions OptionsOf(const WorkerOptions& options, Form form) {
   const ServeOptions& serve = options.serve;
   WorkerServerOptions of;
   of.socket_folder = serve.socket_folder;
   of.trainer_user = serve.trainer_user;
-  of.sidecar.group.host = options.host;
-  const std::chrono::seconds timeout(options.group_timeout_seconds);
-  of.sidecar.group.exchange_timeout = timeout;
-  of.sidecar.group.connect_timeout =
-      std::min<std::chrono::milliseconds>(timeout, kMostToConnect);
+  of.sidecar.form = std::move(form);
   of.sidecar.patience = std::chrono::seconds(serve.patience_seconds);
-  of.sidecar.threads = options.threads;
   of.sidecar.memory_bytes = serve.memory_bytes;
   return of;
 }
@@ -70,8 +88,10 @@ absl::Status Serve(const WorkerOptions& options) {
   const absl::StatusOr<client::Client> client = client::Client::Connect(
       {.address = options.serve.server, .security = options.security});
   if (!client.ok()) return client.status();
+  absl::StatusOr<Form> form = FormOf(options);
+  if (!form.ok()) return form.status();
   const absl::StatusOr<std::unique_ptr<WorkerServer>> server =
-      WorkerServer::Start(*client, OptionsOf(options));
+      WorkerServer::Start(*client, OptionsOf(options, *std::move(form)));
   if (!server.ok()) return server.status();
   const absl::StatusOr<std::unique_ptr<HttpServer>> http =
       StartHttp(**server, options.serve);

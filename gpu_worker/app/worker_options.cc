@@ -62,9 +62,9 @@ void AddFlags(CLI::App& app, WorkerOptions& options, std::string& device) {
             "longest document, in tokens");
   AddNumber(app, "--threads", options.threads, 1, 1024, "threads of each rank");
   app.add_option("--device", device,
-                 "what a selftest or profile is of: cpu, cuda, or cuda:NUMBER; on a "
-                 "CUDA device all ranks are threads of this process, and a profile has "
-                 "one")
+                 "where a selftest, a profile or a rank (--serve) computes: cpu, cuda, "
+                 "or cuda:NUMBER; all ranks of a selftest on a CUDA device are threads "
+                 "of this process, and a profile has one")
       ->type_name("DEVICE")
       ->capture_default_str();
   app.add_option("--host", options.host, "the address that peers reach this rank at")
@@ -89,8 +89,9 @@ absl::Status SetDevice(const std::string& device, WorkerOptions& options) {
                      "' is not accepted; accepted: cpu, cuda or cuda:NUMBER, 0 to ",
                      kMostDevices - 1));
   }
-  if (!options.selftest && !options.profile.profile) {
-    return absl::InvalidArgumentError("--device: requires --selftest or --profile");
+  if (!options.selftest && !options.profile.profile && !options.serve.serve) {
+    return absl::InvalidArgumentError(
+        "--device: requires --selftest, --profile or --serve");
   }
   options.cuda_device = static_cast<int>(index);
   options.selftest_options.types = {ElementType::kBfloat16, ElementType::kFloat16};

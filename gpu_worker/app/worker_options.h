@@ -24,8 +24,8 @@ struct WorkerOptions {
   SelftestOptions selftest_options;
   // Of each rank's engine.
   uint32_t threads = 1;
-  // The CUDA device that a selftest or profile is of, among those that the process
-  // sees; none: the processor.
+  // The CUDA device that a selftest or profile is of, or a sidecar computes on, among
+  // those that the process sees; none: the processor.
   std::optional<int> cuda_device;
   bool json = false;
   // Of a group of processes: how peers reach this rank, and how long they wait.

@@ -9,21 +9,62 @@
 
 namespace evenpack::worker {
 
-absl::StatusOr<Arena> Arena::Create(uint64_t data_bytes) {
-  if (data_bytes == 0 || data_bytes > kMaxArenaBytes) {
-    return InvalidField("arena_bytes", data_bytes,
-                        absl::StrCat("1 to ", kMaxArenaBytes));
+namespace {
+
+absl::Status CheckBytes(uint64_t data_bytes) {
+  if (data_bytes != 0 && data_bytes <= kMaxArenaBytes) return absl::OkStatus();
+  return InvalidField("arena_bytes", data_bytes, absl::StrCat("1 to ", kMaxArenaBytes));
+}
+
+ArenaHeader& HeaderOf(const SharedMemory& memory) {
+  return *reinterpret_cast<ArenaHeader*>(memory.data());
+}
+
+absl::Status CheckHeader(const ArenaHeader& header, ArenaKind kind) {
+  if (header.magic != kArenaMagic || header.version != kArenaVersion ||
+      header.slots != kRingSlots || header.data_offset != kDataOffset) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an arena of version ", header.version,
+                     "; accepted: ", kArenaVersion, ", as this program has it"));
   }
-  absl::StatusOr<SharedMemory> memory = SharedMemory::Create(kDataOffset + data_bytes);
+  if (header.kind == kind) return absl::OkStatus();
+  return InvalidField(
+      "arena_kind", static_cast<uint32_t>(header.kind),
+      absl::StrCat(static_cast<uint32_t>(kind), ", which was asked for"));
+}
+
+absl::Status WrongSize(uint64_t said, uint64_t found) {
+  return absl::InvalidArgumentError(absl::StrCat("an arena that says to have ", said,
+                                                 " bytes; accepted: ", found,
+                                                 ", which its memory has"));
+}
+
+}  // namespace
+
+absl::StatusOr<Arena> Arena::Make(size_t ring_bytes,
+                                  std::unique_ptr<TensorMemory> tensors) {
+  absl::StatusOr<SharedMemory> memory = SharedMemory::Create(ring_bytes);
   if (!memory.ok()) return memory.status();
-  Arena arena(*std::move(memory));
+  Arena arena(*std::move(memory), std::move(tensors));
   ArenaHeader& header = arena.header();
   header.magic = kArenaMagic;
   header.version = kArenaVersion;
   header.slots = kRingSlots;
   header.data_offset = kDataOffset;
-  header.data_bytes = data_bytes;
+  header.data_bytes = arena.data_bytes();
+  header.kind = arena.kind();
+  if (arena.tensors_ != nullptr) header.device = arena.tensors_->device();
   return arena;
+}
+
+absl::StatusOr<Arena> Arena::Create(uint64_t data_bytes) {
+  if (absl::Status status = CheckBytes(data_bytes); !status.ok()) return status;
+  return Make(kDataOffset + data_bytes, nullptr);
+}
+
+absl::StatusOr<Arena> Arena::Create(std::unique_ptr<TensorMemory> tensors) {
+  if (absl::Status status = CheckBytes(tensors->bytes()); !status.ok()) return status;
+  return Make(kDataOffset, std::move(tensors));
 }
 
 absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor) {
@@ -33,16 +74,32 @@ absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor) {
     return absl::InvalidArgumentError(absl::StrCat(
         "an arena of ", memory->size(), " bytes; accepted: more than ", kDataOffset));
   }
-  Arena arena(*std::move(memory));
-  const ArenaHeader& header = arena.header();
-  if (header.magic != kArenaMagic || header.version != kArenaVersion ||
-      header.slots != kRingSlots || header.data_offset != kDataOffset ||
-      header.data_bytes != arena.data_bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an arena of version ", header.version,
-                     "; accepted: ", kArenaVersion, ", as this program has it"));
+  const ArenaHeader& header = HeaderOf(*memory);
+  if (absl::Status status = CheckHeader(header, ArenaKind::kHost); !status.ok()) {
+    return status;
   }
-  return arena;
+  Arena arena(*std::move(memory), nullptr);
+  if (header.data_bytes == arena.data_bytes()) return arena;
+  return WrongSize(header.data_bytes, arena.data_bytes());
+}
+
+absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor, OwnedDescriptor tensors,
+                                  const MapTensors& map) {
+  absl::StatusOr<SharedMemory> memory = SharedMemory::Map(std::move(descriptor));
+  if (!memory.ok()) return memory.status();
+  if (memory->size() != kDataOffset) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ring of ", memory->size(), " bytes; accepted: ", kDataOffset,
+                     ", where the tensors are a device's"));
+  }
+  const ArenaHeader& header = HeaderOf(*memory);
+  absl::Status status = CheckHeader(header, ArenaKind::kCuda);
+  if (status.ok()) status = CheckBytes(header.data_bytes);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<TensorMemory>> mapped =
+      map(std::move(tensors), header.data_bytes, header.device);
+  if (!mapped.ok()) return mapped.status();
+  return Arena(*std::move(memory), *std::move(mapped));
 }
 
 SubmissionSlot& Arena::slot(uint64_t number) const {

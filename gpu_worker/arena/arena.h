@@ -4,12 +4,14 @@
 #define EVENPACK_GPU_WORKER_ARENA_ARENA_H_
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena_format.h"
 #include "gpu_worker/arena/shared_memory.h"
+#include "gpu_worker/arena/tensor_memory.h"
 
 namespace evenpack::worker {
 
@@ -22,24 +24,46 @@ class Arena {
   // The worker's. INVALID_ARGUMENT: `data_bytes` is not 1 to kMaxArenaBytes. Errors of
   // SharedMemory.
   static absl::StatusOr<Arena> Create(uint64_t data_bytes);
-  // The trainer's. INVALID_ARGUMENT: it is of another version, or none.
+  // The same, with tensors in a device's memory.
+  static absl::StatusOr<Arena> Create(std::unique_ptr<TensorMemory> tensors);
+  // The trainer's. INVALID_ARGUMENT: it is of another version or kind, or none.
   static absl::StatusOr<Arena> Open(OwnedDescriptor descriptor);
+  // The same, with tensors in a device's memory. Errors of `map` too.
+  static absl::StatusOr<Arena> Open(OwnedDescriptor descriptor, OwnedDescriptor tensors,
+                                    const MapTensors& map);
 
+  ArenaKind kind() const {
+    return tensors_ == nullptr ? ArenaKind::kHost : ArenaKind::kCuda;
+  }
   int descriptor() const { return memory_.descriptor(); }
+  // Of the tensors, where they are a device's; else -1.
+  int tensors_descriptor() const {
+    return tensors_ == nullptr ? -1 : tensors_->descriptor();
+  }
   ArenaHeader& header() const {
     return *reinterpret_cast<ArenaHeader*>(memory_.data());
   }
   // Of submission `number`, from 1.
   SubmissionSlot& slot(uint64_t number) const;
-  // The tensors' memory. Its size is that which the arena was made with, whatever the
-  // header has come to say.
-  char* data() const { return memory_.data() + kDataOffset; }
-  uint64_t data_bytes() const { return memory_.size() - kDataOffset; }
+  // The tensors' memory; of kCuda an address of the device. Its size is that which the
+  // arena was made with, whatever the header has come to say.
+  char* data() const {
+    return tensors_ == nullptr ? memory_.data() + kDataOffset : tensors_->data();
+  }
+  uint64_t data_bytes() const {
+    return tensors_ == nullptr ? memory_.size() - kDataOffset : tensors_->bytes();
+  }
 
  private:
-  explicit Arena(SharedMemory memory) : memory_(std::move(memory)) {}
+  Arena(SharedMemory memory, std::unique_ptr<TensorMemory> tensors)
+      : memory_(std::move(memory)), tensors_(std::move(tensors)) {}
+
+  static absl::StatusOr<Arena> Make(size_t ring_bytes,
+                                    std::unique_ptr<TensorMemory> tensors);
 
   SharedMemory memory_;
+  // Null: they are behind the ring.
+  std::unique_ptr<TensorMemory> tensors_;
 };
 
 // A status as shared memory holds it, and back.

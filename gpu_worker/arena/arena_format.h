@@ -4,6 +4,7 @@
 #ifndef EVENPACK_GPU_WORKER_ARENA_ARENA_FORMAT_H_
 #define EVENPACK_GPU_WORKER_ARENA_ARENA_FORMAT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,11 +13,21 @@
 namespace evenpack::worker {
 
 inline constexpr uint64_t kArenaMagic = 0x6b6361706e657665;  // "evenpack"
-inline constexpr uint32_t kArenaVersion = 1;
+inline constexpr uint32_t kArenaVersion = 2;
 // Submissions that can be under way.
 inline constexpr uint64_t kRingSlots = 256;
 // Of the tensors' first elements.
 inline constexpr uint64_t kTensorAlignment = 64;
+
+// Where the tensors are: behind the ring, in the processes' memory, or in memory of a
+// CUDA device, which has a descriptor of its own.
+enum class ArenaKind : uint32_t {
+  kHost = 0,
+  kCuda = 1,
+};
+
+// As the device has it, whatever its number is in a process; all 0: none.
+using DeviceUuid = std::array<uint8_t, 16>;
 
 enum class SubmissionKind : uint32_t {
   kBeginStep = 1,
@@ -78,8 +89,12 @@ struct ArenaHeader {
   uint64_t magic;
   uint32_t version;
   uint32_t slots;
+  // Of the tensors, behind the ring; where they are a device's, the ring ends there.
   uint64_t data_offset;
   uint64_t data_bytes;
+  ArenaKind kind;
+  // Of kCuda.
+  DeviceUuid device;
   // Advanced by the trainer: submissions made, and what `Submission::ready` waits for.
   Timeline submitted;
   Timeline ready;

@@ -23,20 +23,23 @@ absl::Status SubmissionReader::Await(Timeline& timeline, uint64_t value) const {
 
 absl::StatusOr<Submission> SubmissionReader::Next() {
   ArenaHeader& header = arena_.header();
-  const uint64_t number = completed() + 1;
+  const uint64_t number = taken_ + 1;
   if (absl::Status status = Await(header.submitted, number); !status.ok())
     return status;
   const uint64_t submitted = header.submitted.value.load(std::memory_order_acquire);
-  if (submitted - completed() > kRingSlots) {
+  // Read after it: a trainer submits no more than fits beside what it has seen done.
+  const uint64_t completed = this->completed();
+  if (submitted - completed > kRingSlots) {
     return absl::InvalidArgumentError(
         absl::StrCat("submitted: ", submitted, " is not accepted; accepted: up to ",
-                     completed() + kRingSlots, ", ", kRingSlots, " under way"));
+                     completed + kRingSlots, ", ", kRingSlots, " under way"));
   }
   const Submission submission = arena_.slot(number).submission;
   if (absl::Status status = Await(header.ready, submission.ready); !status.ok()) {
     return status;
   }
-  started_ns_ = NowNs();
+  taken_ = number;
+  started_ns_[number % kRingSlots] = NowNs();
   return submission;
 }
 
@@ -44,9 +47,9 @@ void SubmissionReader::Complete(const absl::Status& status) {
   const uint64_t number = completed() + 1;
   SubmissionResult& result = arena_.slot(number).result;
   WriteResult(status, result);
-  result.started_ns = started_ns_;
+  result.started_ns = started_ns_[number % kRingSlots];
   result.finished_ns = NowNs();
-  completed_.store(number, std::memory_order_relaxed);
+  completed_.store(number, std::memory_order_release);
   Advance(arena_.header().completed, number);
 }
 

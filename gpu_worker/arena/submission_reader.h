@@ -2,6 +2,7 @@
 #ifndef EVENPACK_GPU_WORKER_ARENA_SUBMISSION_READER_H_
 #define EVENPACK_GPU_WORKER_ARENA_SUBMISSION_READER_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -12,7 +13,8 @@
 namespace evenpack::worker {
 
 // Believes nothing that the trainer's process can write: what it returns is a copy, and
-// what it counts is its own. One thread; Cancel() from any.
+// what it counts is its own. One thread takes submissions, and one, which may be
+// another, completes them; Cancel() from any.
 class SubmissionReader {
  public:
   // `arena` must outlive it.
@@ -21,12 +23,13 @@ class SubmissionReader {
   // Blocks until there is one and its inputs are ready. CANCELLED after Cancel().
   // INVALID_ARGUMENT: the ring holds more than it can.
   absl::StatusOr<Submission> Next();
-  // Of what Next() returned last.
+  // Of the first that Next() has returned and that is not completed. What was written
+  // before, also by others, is seen by the trainer.
   void Complete(const absl::Status& status);
-  // No more are taken; the trainer is told why.
+  // No more are taken or completed; the trainer is told why.
   void End(const absl::Status& why);
 
-  uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
+  uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
   void Cancel();
 
  private:
@@ -36,7 +39,10 @@ class SubmissionReader {
   const Arena& arena_;
   std::atomic<bool> cancelled_ = false;
   std::atomic<uint64_t> completed_ = 0;
-  int64_t started_ns_ = 0;
+  uint64_t taken_ = 0;
+  // By number, modulo the slots. Whoever completes one has learnt of it from who has
+  // taken it.
+  std::array<int64_t, kRingSlots> started_ns_ = {};
 };
 
 }  // namespace evenpack::worker

@@ -31,12 +31,15 @@ absl::StatusOr<uint64_t> SubmissionWriter::Submit(const Submission& submission) 
   return submitted_;
 }
 
+absl::Status SubmissionWriter::CheckSubmitted(uint64_t number) const {
+  if (number <= submitted_) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("submission ", number,
+                                                 " is not accepted; accepted: up to ",
+                                                 submitted_, ", the last made"));
+}
+
 absl::Status SubmissionWriter::Wait(uint64_t number) {
-  if (number > submitted_) {
-    return absl::InvalidArgumentError(absl::StrCat("submission ", number,
-                                                   " is not accepted; accepted: up to ",
-                                                   submitted_, ", the last made"));
-  }
+  if (absl::Status status = CheckSubmitted(number); !status.ok()) return status;
   if (absl::Status status = Collect(number); !status.ok()) return status;
   return std::exchange(untold_, absl::OkStatus());
 }

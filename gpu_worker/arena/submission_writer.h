@@ -31,6 +31,8 @@ class SubmissionWriter {
   // submissions: why.
   absl::Status Wait(uint64_t number);
 
+  // INVALID_ARGUMENT: no submission was made with that number.
+  absl::Status CheckSubmitted(uint64_t number) const;
   uint64_t submitted() const { return submitted_; }
   // When a submission that is done was begun and finished, until kRingSlots further
   // ones were made. CLOCK_MONOTONIC.

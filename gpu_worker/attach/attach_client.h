@@ -27,7 +27,7 @@ class Attachment {
 
  private:
   friend absl::StatusOr<Attachment> Attach(const std::string& path,
-                                           uint64_t arena_bytes);
+                                           uint64_t arena_bytes, const MapTensors& map);
 
   Attachment(OwnedDescriptor connection, const AttachToken& token, Arena arena)
       : connection_(std::move(connection)), token_(token), arena_(std::move(arena)) {}
@@ -39,8 +39,13 @@ class Attachment {
 
 // To the worker that listens at `path`, which makes the arena. UNAVAILABLE: there is
 // none. PERMISSION_DENIED, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, INVALID_ARGUMENT:
-// it refused, for another user's process, while another is attached, for the size.
-absl::StatusOr<Attachment> Attach(const std::string& path, uint64_t arena_bytes);
+// it refused, for another user's process, while another is attached or its arenas are
+// of the other kind, for the size.
+//
+// With `map` (device_arena.h) the tensors are to be in a device's memory: that of the
+// worker's device. Errors of it too.
+absl::StatusOr<Attachment> Attach(const std::string& path, uint64_t arena_bytes,
+                                  const MapTensors& map = nullptr);
 
 }  // namespace evenpack::worker
 

@@ -31,10 +31,20 @@ absl::StatusOr<ucred> PeerOf(int connection) {
   return peer;
 }
 
+absl::Status CheckKind(ArenaKind asked, ArenaKind had) {
+  if (asked == had) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "arena_kind: ", static_cast<uint32_t>(asked),
+      " is not accepted; accepted: ", static_cast<uint32_t>(had),
+      had == ArenaKind::kCuda
+          ? ", tensors in the memory of this worker's CUDA device (--device cuda)"
+          : ", tensors in the processes' memory (--device cpu)"));
+}
+
 void Refuse(int connection, const absl::Status& why) {
   AttachReply reply;
   WriteResult(why, reply.result);
-  SendReply(connection, reply, -1).IgnoreError();
+  SendReply(connection, reply, {}).IgnoreError();
 }
 
 }  // namespace
@@ -113,29 +123,33 @@ absl::StatusOr<AttachedTrainer> AttachListener::Admit(int connection) const {
   return trainer;
 }
 
-absl::StatusOr<std::shared_ptr<Arena>> AttachListener::MakeArena(int connection) const {
-  const absl::StatusOr<AttachRequest> request = ReceiveRequest(connection);
-  if (!request.ok()) return request.status();
-  if (request->magic != kArenaMagic || request->version != kArenaVersion) {
+absl::StatusOr<std::shared_ptr<Arena>> AttachListener::MakeArena(
+    const AttachRequest& request) const {
+  if (request.magic != kArenaMagic || request.version != kArenaVersion) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "version: ", request->version, " is not accepted; accepted: ", kArenaVersion,
+        "version: ", request.version, " is not accepted; accepted: ", kArenaVersion,
         ", as this worker has it"));
   }
-  if (request->arena_bytes > options_.max_arena_bytes) {
+  absl::Status status = CheckKind(request.kind, options_.arenas.kind);
+  if (!status.ok()) return status;
+  if (request.arena_bytes > options_.arenas.max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "arena_bytes: ", request->arena_bytes, " is not accepted; accepted: up to ",
-        options_.max_arena_bytes, " (--memory of the worker)"));
+        "arena_bytes: ", request.arena_bytes, " is not accepted; accepted: up to ",
+        options_.arenas.max_bytes, " (--memory of the worker)"));
   }
-  absl::StatusOr<Arena> arena = Arena::Create(request->arena_bytes);
+  absl::StatusOr<Arena> arena = options_.arenas.make(request.arena_bytes);
   if (!arena.ok()) return arena.status();
   return std::make_shared<Arena>(*std::move(arena));
 }
 
 absl::Status AttachListener::Attach(OwnedDescriptor connection) {
   // What it says is read first, so that it is there to read the answer.
-  absl::StatusOr<std::shared_ptr<Arena>> arena = MakeArena(connection.get());
+  const absl::StatusOr<AttachRequest> request = ReceiveRequest(connection.get());
   const absl::StatusOr<AttachedTrainer> trainer = Admit(connection.get());
-  if (!trainer.ok()) arena = trainer.status();
+  const absl::Status status = trainer.ok() ? request.status() : trainer.status();
+  // Only for who is let in: a device's memory is taken at once.
+  const absl::StatusOr<std::shared_ptr<Arena>> arena =
+      status.ok() ? MakeArena(*request) : status;
   if (!arena.ok()) {
     Refuse(connection.get(), arena.status());
     return arena.status();
@@ -145,7 +159,8 @@ absl::Status AttachListener::Attach(OwnedDescriptor connection) {
   handler_.OnAttached(trainer_, *arena);
   AttachReply reply;
   reply.token = trainer_.token;
-  return SendReply(connection_.get(), reply, (*arena)->descriptor());
+  return SendReply(connection_.get(), reply,
+                   {(*arena)->descriptor(), (*arena)->tensors_descriptor()});
 }
 
 void AttachListener::Detach() {

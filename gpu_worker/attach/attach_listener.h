@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -35,12 +36,22 @@ class AttachHandler {
   virtual void OnDetached() = 0;
 };
 
+// The arenas of a worker. Called from the listener's thread.
+struct ArenaMaker {
+  ArenaKind kind = ArenaKind::kHost;
+  // Largest arena.
+  uint64_t max_bytes = 0;
+  // Of so many bytes, or more where a device has it.
+  std::function<absl::StatusOr<Arena>(uint64_t bytes)> make = [](uint64_t bytes) {
+    return Arena::Create(bytes);
+  };
+};
+
 struct AttachOptions {
   std::string path;
   // Whose processes may attach.
   uid_t user = 0;
-  // Largest arena.
-  uint64_t max_arena_bytes = 0;
+  ArenaMaker arenas;
 };
 
 class AttachListener {
@@ -62,7 +73,7 @@ class AttachListener {
   void Accept();
   // Of who asks over a new connection.
   absl::StatusOr<AttachedTrainer> Admit(int connection) const;
-  absl::StatusOr<std::shared_ptr<Arena>> MakeArena(int connection) const;
+  absl::StatusOr<std::shared_ptr<Arena>> MakeArena(const AttachRequest& request) const;
   absl::Status Attach(OwnedDescriptor connection);
   void Detach();
 

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -40,11 +41,13 @@ absl::Status ReceiveAll(int connection, void* data, size_t size) {
   return absl::OkStatus();
 }
 
-// A byte by which a descriptor travels, or which says that there is none.
+constexpr size_t kMostDescriptors = 2;
+
+// A byte by which descriptors travel, or which says that there are none.
 struct DescriptorMessage {
   char byte = 0;
   iovec bytes{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
   msghdr header{};
 
   DescriptorMessage() {
@@ -55,32 +58,39 @@ struct DescriptorMessage {
   }
 };
 
-absl::Status SendDescriptor(int connection, int descriptor) {
+absl::Status SendDescriptors(int connection, const ArenaDescriptors& descriptors) {
   DescriptorMessage message;
-  if (descriptor < 0) {
+  if (descriptors.arena < 0) {
     message.header.msg_control = nullptr;
     message.header.msg_controllen = 0;
   } else {
+    const int sent[kMostDescriptors] = {descriptors.arena, descriptors.tensors};
+    const size_t bytes = (descriptors.tensors < 0 ? 1 : 2) * sizeof(int);
+    message.header.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* const control = CMSG_FIRSTHDR(&message.header);
     control->cmsg_level = SOL_SOCKET;
     control->cmsg_type = SCM_RIGHTS;
-    control->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(control), &descriptor, sizeof(int));
+    control->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(control), sent, bytes);
   }
   return sendmsg(connection, &message.header, MSG_NOSIGNAL) == 1 ? absl::OkStatus()
                                                                  : Gone();
 }
 
-absl::StatusOr<OwnedDescriptor> ReceiveDescriptor(int connection) {
+absl::Status ReceiveDescriptors(int connection, ReceivedReply& into) {
   DescriptorMessage message;
   if (recvmsg(connection, &message.header, MSG_CMSG_CLOEXEC) != 1) return Gone();
   const cmsghdr* const control = CMSG_FIRSTHDR(&message.header);
-  int descriptor = -1;
-  if (control != nullptr && control->cmsg_level == SOL_SOCKET &&
-      control->cmsg_type == SCM_RIGHTS && control->cmsg_len == CMSG_LEN(sizeof(int))) {
-    std::memcpy(&descriptor, CMSG_DATA(control), sizeof(int));
+  if (control == nullptr || control->cmsg_level != SOL_SOCKET ||
+      control->cmsg_type != SCM_RIGHTS) {
+    return absl::OkStatus();
   }
-  return OwnedDescriptor(descriptor);
+  int received[kMostDescriptors] = {-1, -1};
+  const size_t bytes = std::min(sizeof(received), control->cmsg_len - CMSG_LEN(0));
+  std::memcpy(received, CMSG_DATA(control), bytes);
+  into.arena = OwnedDescriptor(received[0]);
+  into.tensors = OwnedDescriptor(received[1]);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -96,18 +106,17 @@ absl::StatusOr<AttachRequest> ReceiveRequest(int connection) {
   return request;
 }
 
-absl::Status SendReply(int connection, const AttachReply& reply, int descriptor) {
+absl::Status SendReply(int connection, const AttachReply& reply,
+                       const ArenaDescriptors& descriptors) {
   absl::Status status = SendAll(connection, &reply, sizeof(reply));
-  return status.ok() ? SendDescriptor(connection, descriptor) : status;
+  return status.ok() ? SendDescriptors(connection, descriptors) : status;
 }
 
 absl::StatusOr<ReceivedReply> ReceiveReply(int connection) {
   ReceivedReply received;
   absl::Status status = ReceiveAll(connection, &received.reply, sizeof(received.reply));
+  if (status.ok()) status = ReceiveDescriptors(connection, received);
   if (!status.ok()) return status;
-  absl::StatusOr<OwnedDescriptor> descriptor = ReceiveDescriptor(connection);
-  if (!descriptor.ok()) return descriptor.status();
-  received.descriptor = *std::move(descriptor);
   return received;
 }
 

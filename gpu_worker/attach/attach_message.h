@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena_format.h"
-#include "gpu_worker/arena/shared_memory.h"
+#include "server/runtime/owned_descriptor.h"
 
 namespace evenpack::worker {
 
@@ -18,26 +18,35 @@ using AttachToken = std::array<uint8_t, 16>;
 struct AttachRequest {
   uint64_t magic = kArenaMagic;
   uint32_t version = kArenaVersion;
-  uint32_t reserved = 0;
+  // Of the tensors' memory, as the trainer can map it.
+  ArenaKind kind = ArenaKind::kHost;
   // Of tensors.
   uint64_t arena_bytes = 0;
 };
 
-// The arena's descriptor goes with it where the result is OK.
+// The arena's descriptors go with it where the result is OK.
 struct AttachReply {
   AttachToken token = {};
   SubmissionResult result;
 };
 
+// That of the arena, and of its tensors where they are a device's; -1: none.
+struct ArenaDescriptors {
+  int arena = -1;
+  int tensors = -1;
+};
+
 // Blocks, at most as long as the socket's time-outs have it. UNAVAILABLE: the other end
-// is gone or too slow. A descriptor of -1 is not sent.
+// is gone or too slow.
 absl::Status SendRequest(int connection, const AttachRequest& request);
 absl::StatusOr<AttachRequest> ReceiveRequest(int connection);
-absl::Status SendReply(int connection, const AttachReply& reply, int descriptor);
+absl::Status SendReply(int connection, const AttachReply& reply,
+                       const ArenaDescriptors& descriptors);
 
 struct ReceivedReply {
   AttachReply reply;
-  OwnedDescriptor descriptor;
+  OwnedDescriptor arena;
+  OwnedDescriptor tensors;
 };
 absl::StatusOr<ReceivedReply> ReceiveReply(int connection);
 

@@ -84,10 +84,10 @@ class WorkerServer::Rooms {
       return absl::UnavailableError(absl::StrCat("no service can be had at ", path));
     }
     server_->GetHealthCheckService()->SetServingStatus(kServiceName, true);
-    absl::StatusOr<std::unique_ptr<AttachListener>> listener =
-        AttachListener::Start({AttachSocketIn(options.socket_folder),
-                               options.trainer_user, options.sidecar.memory_bytes},
-                              sidecar_);
+    absl::StatusOr<std::unique_ptr<AttachListener>> listener = AttachListener::Start(
+        {AttachSocketIn(options.socket_folder), options.trainer_user,
+         options.sidecar.form->ArenasOf(options.sidecar.memory_bytes)},
+        sidecar_);
     if (!listener.ok()) return listener.status();
     listener_ = *std::move(listener);
     return absl::OkStatus();

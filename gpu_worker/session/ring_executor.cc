@@ -11,11 +11,11 @@ absl::Status RingExecutor::Run() {
     const absl::StatusOr<Submission> submission = reader_.Next();
     absl::Status status = submission.status();
     if (status.ok()) {
-      const absl::Status result = Execute(*submission);
-      reader_.Complete(result);
+      completions_.Add(Execute(*submission));
       status = final_;
     }
     if (status.ok()) continue;
+    completions_.Finish();
     reader_.End(status);
     return status;
   }

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/submission_reader.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
+#include "gpu_worker/session/completions.h"
 #include "gpu_worker/session/pass_tensors.h"
 #include "gpu_worker/steps/group_executor.h"
 #include "server/runtime/mutex.h"
@@ -48,18 +49,24 @@ struct RingProgress {
 // again is begun anew. Its passes name it, and its micro-batches by their index within
 // the step.
 //
+// A submission is complete once the device has done it; the next is executed before.
+//
 // Results are those of GroupExecutor: after ABORTED the rest of the step's submissions
 // have FAILED_PRECONDITION, and it is to be begun anew. OUT_OF_RANGE: the job is
 // drained and has no such step. INVALID_ARGUMENT: a step that isn't next, a micro-batch
 // that isn't the rank's, tensors that are refused. RESOURCE_EXHAUSTED: a pass needs
-// more memory than there is. An error of NextStep ends the executor.
+// more memory than there is. An error of NextStep ends the executor. On a device a pass
+// may be OK and its step lost, which the step's end tells, and INTERNAL is also what
+// the device failed with after it had been given the pass.
 class RingExecutor {
  public:
   // All must outlive it.
-  RingExecutor(const Arena& arena, SubmissionReader& reader, GroupExecutor& executor,
-               NextStep next_step, const RingExecutorOptions& options)
+  RingExecutor(const Arena& arena, SubmissionReader& reader, Completions& completions,
+               GroupExecutor& executor, NextStep next_step,
+               const RingExecutorOptions& options)
       : arena_(arena),
         reader_(reader),
+        completions_(completions),
         executor_(executor),
         next_step_(std::move(next_step)),
         options_(options) {}
@@ -96,6 +103,7 @@ class RingExecutor {
 
   const Arena& arena_;
   SubmissionReader& reader_;
+  Completions& completions_;
   GroupExecutor& executor_;
   const NextStep next_step_;
   const RingExecutorOptions options_;

@@ -16,7 +16,6 @@ RankWorkerOptions OptionsOf(const SessionRequest& request,
   of.member = request.member;
   of.shape = request.shape;
   of.executor.head_groups = request.head_groups;
-  of.endpoints = GlooEndpoints(options.group);
   of.patience = options.patience;
   return of;
 }
@@ -72,7 +71,16 @@ absl::StatusOr<Sidecar::Opening> Sidecar::BeginOpening(const std::string& token)
         "attaches");
   }
   opening_.emplace();
-  return Opening{arena_, {options_.threads, ScratchBytes()}, opening_->get_token()};
+  return Opening{arena_, ScratchBytes(), opening_->get_token()};
+}
+
+absl::StatusOr<std::unique_ptr<WorkerSession>> Sidecar::NewSession(
+    const SessionRequest& request, const Opening& opening) {
+  absl::StatusOr<std::unique_ptr<SessionSeat>> seat =
+      options_.form->OpenSeat(opening.scratch_bytes);
+  if (!seat.ok()) return seat.status();
+  return WorkerSession::Open(client_, OptionsOf(request, options_), opening.arena,
+                             {*std::move(seat), opening.scratch_bytes}, opening.stop);
 }
 
 absl::StatusOr<OpenedSession> Sidecar::EndOpening(
@@ -90,11 +98,9 @@ absl::StatusOr<OpenedSession> Sidecar::EndOpening(
 
 absl::StatusOr<OpenedSession> Sidecar::OpenSession(const std::string& token,
                                                    const SessionRequest& request) {
-  absl::StatusOr<Opening> opening = BeginOpening(token);
+  const absl::StatusOr<Opening> opening = BeginOpening(token);
   if (!opening.ok()) return opening.status();
-  return EndOpening(WorkerSession::Open(client_, OptionsOf(request, options_),
-                                        std::move(opening->arena), opening->resources,
-                                        opening->stop));
+  return EndOpening(NewSession(request, *opening));
 }
 
 std::unique_ptr<WorkerSession> Sidecar::TakeSession() {

@@ -14,19 +14,20 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/client.h"
 #include "gpu_worker/attach/attach_listener.h"
+#include "gpu_worker/sidecar/host_form.h"
+#include "gpu_worker/sidecar/sidecar_form.h"
 #include "gpu_worker/sidecar/worker_session.h"
 #include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
 
 struct SidecarOptions {
-  // What each session's group has: how peers reach it, and how long they are waited
-  // for.
-  GlooOptions group = {};
+  // Where it computes.
+  std::shared_ptr<const SidecarForm> form =
+      std::make_shared<HostForm>(HostFormOptions());
+  // How long each session's group waits for a lost rank.
   std::chrono::nanoseconds patience = kDefaultPatience;
-  // Of the engine.
-  uint32_t threads = 1;
-  // What arena and passes may take together.
+  // What arena and passes may take together, where it computes.
   uint64_t memory_bytes = 0;
 };
 
@@ -88,10 +89,12 @@ class Sidecar final : public AttachHandler {
   absl::Status CheckToken(const std::string& token) const EVENPACK_REQUIRES(mutex_);
   struct Opening {
     std::shared_ptr<Arena> arena;
-    SessionResources resources;
+    uint64_t scratch_bytes = 0;
     std::stop_token stop;
   };
   absl::StatusOr<Opening> BeginOpening(const std::string& token);
+  absl::StatusOr<std::unique_ptr<WorkerSession>> NewSession(
+      const SessionRequest& request, const Opening& opening);
   absl::StatusOr<OpenedSession> EndOpening(
       absl::StatusOr<std::unique_ptr<WorkerSession>> session);
   uint64_t ScratchBytes() const EVENPACK_REQUIRES(mutex_);

@@ -20,30 +20,38 @@ absl::StatusOr<std::optional<ExecutableStep>> NextOf(RankWorker& worker) {
                      std::move(step.micro_batches)});
 }
 
+RankWorkerOptions In(SessionSeat& seat, RankWorkerOptions options) {
+  options.endpoints = seat.endpoints();
+  options.executor.device = &seat.device();
+  return options;
+}
+
 }  // namespace
 
 WorkerSession::WorkerSession(RankWorkerOptions options, std::shared_ptr<Arena> arena,
-                             const SessionResources& resources)
-    : options_(std::move(options)),
+                             SessionResources resources)
+    : options_(In(*resources.seat, std::move(options))),
       arena_(std::move(arena)),
-      resources_(resources),
-      engine_(resources.threads),
-      reader_(*arena_) {}
+      resources_(std::move(resources)),
+      reader_(*arena_),
+      completions_(resources_.seat->CompletionsOf(reader_)) {}
 
 absl::StatusOr<std::unique_ptr<WorkerSession>> WorkerSession::Open(
     client::Client& client, const RankWorkerOptions& options,
-    std::shared_ptr<Arena> arena, const SessionResources& resources,
+    std::shared_ptr<Arena> arena, SessionResources resources,
     const std::stop_token& stop) {
+  const uint64_t scratch_bytes = resources.scratch_bytes;
   std::unique_ptr<WorkerSession> session(
-      new WorkerSession(options, std::move(arena), resources));
-  absl::StatusOr<std::unique_ptr<RankWorker>> worker =
-      RankWorker::Start(client, options, session->engine_, stop);
+      new WorkerSession(options, std::move(arena), std::move(resources)));
+  absl::StatusOr<std::unique_ptr<RankWorker>> worker = RankWorker::Start(
+      client, session->options_, session->resources_.seat->engine(), stop);
   if (!worker.ok()) return worker.status();
   session->worker_ = *std::move(worker);
   session->executor_ = std::make_unique<RingExecutor>(
-      *session->arena_, session->reader_, session->worker_->executor(),
+      *session->arena_, session->reader_, *session->completions_,
+      session->worker_->executor(),
       [own = session->worker_.get()] { return NextOf(*own); },
-      RingExecutorOptions{options.executor.head_groups, resources.scratch_bytes});
+      RingExecutorOptions{options.executor.head_groups, scratch_bytes});
   session->thread_ = std::thread([own = session.get()] { own->Execute(); });
   return session;
 }

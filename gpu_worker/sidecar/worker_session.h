@@ -12,15 +12,15 @@
 #include "client/cpp/client.h"
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/arena/submission_reader.h"
-#include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/rank_worker/rank_worker.h"
 #include "gpu_worker/session/ring_executor.h"
+#include "gpu_worker/sidecar/sidecar_form.h"
 
 namespace evenpack::worker {
 
-// The engine's threads, and the memory that a pass may take beside the arena.
+// What it computes with, and the memory that a pass may take beside the arena.
 struct SessionResources {
-  uint32_t threads = 1;
+  std::unique_ptr<SessionSeat> seat;
   uint64_t scratch_bytes = 0;
 };
 
@@ -28,10 +28,11 @@ struct SessionResources {
 class WorkerSession {
  public:
   // Returns once the server has said what the job is, and then executes what is
-  // submitted in the arena. As RankWorker::Start.
+  // submitted in the arena. As RankWorker::Start; endpoints and device are those of the
+  // seat.
   static absl::StatusOr<std::unique_ptr<WorkerSession>> Open(
       client::Client& client, const RankWorkerOptions& options,
-      std::shared_ptr<Arena> arena, const SessionResources& resources,
+      std::shared_ptr<Arena> arena, SessionResources resources,
       const std::stop_token& stop);
   // What is under way ends with an error.
   ~WorkerSession();
@@ -49,15 +50,16 @@ class WorkerSession {
 
  private:
   WorkerSession(RankWorkerOptions options, std::shared_ptr<Arena> arena,
-                const SessionResources& resources);
+                SessionResources resources);
 
   void Execute();
 
   const RankWorkerOptions options_;
   const std::shared_ptr<Arena> arena_;
   const SessionResources resources_;
-  CpuAttention engine_;
   SubmissionReader reader_;
+  // They wait for the device, which the worker's end frees of peers that are gone.
+  std::unique_ptr<Completions> completions_;
   std::unique_ptr<RankWorker> worker_;
   std::unique_ptr<RingExecutor> executor_;
 

@@ -15,7 +15,7 @@
 
 namespace evenpack::worker {
 
-// Memory in the arena.
+// Memory in the arena. `data` is an address of the device where its tensors are there.
 struct ArenaBlock {
   uint64_t offset = 0;
   void* data = nullptr;
@@ -54,6 +54,7 @@ class SidecarLink {
   // another trainer; the tensors stay until the link is destroyed.
   void Leave() const { attachment_.Leave(); }
 
+  const Arena& arena() const { return attachment_.arena(); }
   // RESOURCE_EXHAUSTED: the arena is full.
   absl::StatusOr<ArenaBlock> Allocate(uint64_t bytes);
   void Free(const ArenaBlock& block) { allocator_.Free(block.offset); }
@@ -69,6 +70,10 @@ class SidecarLink {
 
   // Inputs that submissions wait for are there, up to this value.
   void SignalReady(uint64_t value) { writer_.SignalReady(value); }
+  // Whether it has that number. INVALID_ARGUMENT: it was not made.
+  absl::Status CheckSubmitted(uint64_t number) const {
+    return writer_.CheckSubmitted(number);
+  }
   // As SubmissionWriter.
   absl::Status Wait(uint64_t number) { return writer_.Wait(number); }
 

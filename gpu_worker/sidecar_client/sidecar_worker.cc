@@ -46,7 +46,7 @@ SidecarWorker::SidecarWorker(Attachment attachment, std::string socket_folder)
 absl::StatusOr<std::unique_ptr<SidecarWorker>> SidecarWorker::Open(
     const SidecarWorkerOptions& options) {
   absl::StatusOr<Attachment> attachment =
-      Attach(AttachSocketIn(options.socket_folder), options.arena_bytes);
+      Attach(AttachSocketIn(options.socket_folder), options.arena_bytes, options.map);
   if (!attachment.ok()) return attachment.status();
   std::unique_ptr<SidecarWorker> worker(
       new SidecarWorker(*std::move(attachment), options.socket_folder));

@@ -35,6 +35,9 @@ struct SidecarWorkerOptions {
   std::string socket_folder;
   // Of tensors; at most the worker's --memory.
   uint64_t arena_bytes = uint64_t{1} << 30;
+  // Null: they are in the processes' memory, of a worker with --device cpu; of one on a
+  // CUDA device: MapOnDevice (device_arena.h).
+  MapTensors map = nullptr;
   std::string job;
   uint32_t dp_rank = 0;
   uint32_t cp_rank = 0;

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAGIC = int.from_bytes(b"evenpack", "little")
-VERSION = 1
+VERSION = 2
+_HOST = 0
 _REQUEST = struct.Struct("<QIIQ")
 _RESULT = struct.Struct("<qqII352s")
 _TOKEN_BYTES = 16
@@ -30,7 +31,7 @@ def attach(folder: str, arena_bytes: int, version: int = VERSION) -> Attached:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(str(Path(folder) / "attach.sock"))
-        connection.sendall(_REQUEST.pack(MAGIC, version, 0, arena_bytes))
+        connection.sendall(_REQUEST.pack(MAGIC, version, _HOST, arena_bytes))
         reply = b""
         while len(reply) < _TOKEN_BYTES + _RESULT.size:
             part = connection.recv(_TOKEN_BYTES + _RESULT.size - len(reply))

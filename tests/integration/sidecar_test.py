@@ -12,6 +12,7 @@ from pathlib import Path
 import grpc
 from attach_client import Attached, attach
 from attention_trainers import (
+    ACCEPTED_OF_BFLOAT16,
     SIDECAR_TRAINER,
     AttentionTestCase,
     AttentionTrainer,
@@ -28,6 +29,8 @@ from worker_service_process import PROGRAM, WorkerServiceProcess
 
 BAD_INPUT = 2
 FAILED = 1
+# What the program's build has beside it.
+DOUBLES = Path(PROGRAM).parent.parent / "tests"
 
 
 class SidecarTest(AttentionTestCase):
@@ -66,6 +69,38 @@ class SidecarTest(AttentionTestCase):
                 self.assertEqual([each.step for each in told], [*range(self.steps)])
                 for each in told:
                     self.assertEqual(each.ranks_reported, context)
+
+    @unittest.skipUnless(
+        os.environ.get("EVENPACK_SIDECAR_DEVICE"),
+        "EVENPACK_SIDECAR_DEVICE names no device (docs/gpu-checks.md)",
+    )
+    def test_a_trainers_process_and_its_workers_share_a_device(self) -> None:
+        self.create(1)
+        device = os.environ["EVENPACK_SIDECAR_DEVICE"]
+        worker = self.start_worker("--device", device)
+        program = [SIDECAR_TRAINER, worker.folder]
+        started = AttentionTrainer(program, self.server, (0, 0), "m0", 0, more=["cuda"])
+        trainer = self.enterContext(started)
+        trainer.accepted = ACCEPTED_OF_BFLOAT16
+        self.check_all([trainer])
+
+    def test_a_trainer_that_would_map_a_device_is_refused(self) -> None:
+        self.create(1)
+        worker = self.start_worker()
+        trainer = self.enterContext(
+            AttentionTrainer(
+                [SIDECAR_TRAINER, worker.folder],
+                self.server,
+                (0, 0),
+                "m0",
+                0,
+                {"EVENPACK_CUDA_DRIVER": str(DOUBLES / "libfake_cuda.so")},
+                ["cuda"],
+            )
+        )
+        self.assertFalse(trainer.take())
+        self.assertEqual(trainer.wait(), FAILED)
+        self.assertIn("arena_kind: 1 is not accepted; accepted: 0", trainer.stderr())
 
     def test_trainers_go_back_to_a_checkpoint_and_their_workers_stay(self) -> None:
         self.create(2)
@@ -332,6 +367,26 @@ class RefusalTest(unittest.TestCase):
                 self.assertEqual(ended.returncode, status)
                 self.assertIn(message, ended.stderr)
                 self.assertEqual(ended.stdout, "")
+
+    def test_without_cudnn_a_worker_for_a_device_serves_nothing(self) -> None:
+        own = self.enterContext(tempfile.TemporaryDirectory())
+        doubles = {
+            "EVENPACK_CUDA_DRIVER": str(DOUBLES / "libfake_cuda.so"),
+            "EVENPACK_NCCL": str(DOUBLES / "libfake_nccl.so"),
+            "EVENPACK_CUDNN": "/nowhere/libcudnn.so.9",
+        }
+        server = ["--server", self.server.grpc_address]
+        ended = subprocess.run(
+            [PROGRAM, "--serve", *server, "--socket-folder", own, "--device", "cuda"],
+            env={**os.environ, **doubles},
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        self.assertEqual(ended.returncode, FAILED)
+        self.assertIn("cuDNN", ended.stderr)
+        self.assertEqual(ended.stdout, "")
+        self.assertEqual(list(Path(own).iterdir()), [])
 
 
 if __name__ == "__main__":

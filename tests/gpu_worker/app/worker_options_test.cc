@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,23 @@ TEST(WorkerOptionsTest, ReadsWhatIsGiven) {
   EXPECT_EQ(options.selftest_options.max_ranks, 6U);
   EXPECT_EQ(options.selftest_options.max_length, 7U);
   EXPECT_EQ(options.threads, 8U);
+}
+
+TEST(WorkerOptionsTest, ASidecarComputesWhereItIsTold) {
+  const std::vector<std::string> serve = {"--serve", "--server", "a:1",
+                                          "--socket-folder", "/tmp"};
+  const auto on = [&](const std::vector<std::string>& device) {
+    std::vector<std::string> flags = serve;
+    flags.insert(flags.end(), device.begin(), device.end());
+    return ReadWorkerCommand(flags);
+  };
+  EXPECT_EQ(on({})->options.cuda_device, std::nullopt);
+  EXPECT_EQ(on({"--device", "cpu"})->options.cuda_device, std::nullopt);
+  EXPECT_EQ(on({"--device", "cuda"})->options.cuda_device, 0);
+  EXPECT_EQ(on({"--device", "cuda:3"})->options.cuda_device, 3);
+  EXPECT_THAT(on({"--device", "cuda:x"}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'cuda:x' is not accepted; accepted: cpu, cuda or")));
 }
 
 TEST(WorkerOptionsTest, ARankOfAGroupRunsCasesOfThatManyRanks) {

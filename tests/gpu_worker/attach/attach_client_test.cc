@@ -26,7 +26,7 @@ absl::Status AttachTo(const AttachReply& reply, int descriptor) {
   std::thread worker([&] {
     const OwnedDescriptor connection(accept(listening->get(), nullptr, nullptr));
     EXPECT_THAT(ReceiveRequest(connection.get()), IsOk());
-    EXPECT_THAT(SendReply(connection.get(), reply, descriptor), IsOk());
+    EXPECT_THAT(SendReply(connection.get(), reply, {descriptor}), IsOk());
   });
   const absl::Status status = Attach(path, 1000).status();
   worker.join();

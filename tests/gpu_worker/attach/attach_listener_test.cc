@@ -29,13 +29,14 @@ class AttachListenerTest : public ::testing::Test {
   static constexpr uint64_t kMost = 1 << 20;
 
   void Start(uid_t user = geteuid()) {
-    auto listener = AttachListener::Start({path_, user, kMost}, trainers_);
+    auto listener = AttachListener::Start({path_, user, arenas_}, trainers_);
     ASSERT_THAT(listener, IsOk());
     listener_ = *std::move(listener);
   }
 
   const ScratchDirectory folder_;
   const std::string path_ = folder_.File("attach.sock");
+  ArenaMaker arenas_{.max_bytes = kMost};
   RecordedTrainers trainers_;
   std::unique_ptr<AttachListener> listener_;
 };
@@ -110,6 +111,19 @@ TEST_F(AttachListenerTest, AnotherUsersProcessIsRefused) {
   EXPECT_TRUE(trainers_.trainers().empty());
 }
 
+TEST_F(AttachListenerTest, NoArenaIsMadeForWhoIsNotLetIn) {
+  int made = 0;
+  arenas_.make = [&made](uint64_t bytes) {
+    ++made;
+    return Arena::Create(bytes);
+  };
+  Start();
+  const auto first = Attach(path_, 1000);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_FALSE(Attach(path_, 1000).ok());
+  EXPECT_EQ(made, 1);
+}
+
 TEST_F(AttachListenerTest, SizesThatItHasNotAreRefused) {
   Start();
   EXPECT_THAT(Attach(path_, kMost + 1),
@@ -118,6 +132,21 @@ TEST_F(AttachListenerTest, SizesThatItHasNotAreRefused) {
   EXPECT_THAT(Attach(path_, 0),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("arena_bytes")));
   EXPECT_THAT(Attach(path_, kMost), IsOk());
+}
+
+TEST_F(AttachListenerTest, TensorsThatTheOtherSideCanNotMapAreRefused) {
+  const MapTensors none = [](auto, auto, const auto&) {
+    return absl::InternalError("not reached");
+  };
+  Start();
+  EXPECT_THAT(Attach(path_, 1000, none),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("arena_kind: 1 is not accepted; accepted: 0")));
+  listener_.reset();
+  arenas_.kind = ArenaKind::kCuda;
+  Start();
+  EXPECT_THAT(Attach(path_, 1000), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                            HasSubstr("(--device cuda)")));
 }
 
 TEST_F(AttachListenerTest, AnotherVersionIsRefused) {

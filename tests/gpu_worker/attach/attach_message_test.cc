@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "gpu_worker/arena/arena.h"
 #include "tests/testing/status_matchers.h"
 
@@ -42,24 +44,38 @@ TEST_F(AttachMessageTest, AReplyBringsADescriptorOfTheSameFile) {
   ASSERT_THAT(memory, IsOk());
   AttachReply reply;
   reply.token[15] = 9;
-  ASSERT_THAT(SendReply(worker_.get(), reply, memory->descriptor()), IsOk());
+  ASSERT_THAT(SendReply(worker_.get(), reply, {memory->descriptor()}), IsOk());
   auto received = ReceiveReply(trainer_.get());
   ASSERT_THAT(received, IsOk());
   EXPECT_EQ(received->reply.token, reply.token);
-  EXPECT_NE(received->descriptor.get(), memory->descriptor());
-  const auto mapped = SharedMemory::Map(std::move(received->descriptor));
+  EXPECT_NE(received->arena.get(), memory->descriptor());
+  const auto mapped = SharedMemory::Map(std::move(received->arena));
   ASSERT_THAT(mapped, IsOk());
   memory->data()[7] = 1;
   EXPECT_EQ(mapped->data()[7], 1);
 }
 
+TEST_F(AttachMessageTest, AReplyBringsASecondOneForTensorsOfADevice) {
+  auto ring = SharedMemory::Create(4096);
+  auto tensors = SharedMemory::Create(8192);
+  ASSERT_THAT(ring, IsOk());
+  ASSERT_THAT(tensors, IsOk());
+  ASSERT_THAT(SendReply(worker_.get(), {}, {ring->descriptor(), tensors->descriptor()}),
+              IsOk());
+  auto received = ReceiveReply(trainer_.get());
+  ASSERT_THAT(received, IsOk());
+  EXPECT_EQ(SharedMemory::Map(std::move(received->arena))->size(), 4096U);
+  EXPECT_EQ(SharedMemory::Map(std::move(received->tensors))->size(), 8192U);
+}
+
 TEST_F(AttachMessageTest, ARefusalBringsNone) {
   AttachReply reply;
   WriteResult(absl::PermissionDeniedError("not you"), reply.result);
-  ASSERT_THAT(SendReply(worker_.get(), reply, -1), IsOk());
+  ASSERT_THAT(SendReply(worker_.get(), reply, {}), IsOk());
   const auto received = ReceiveReply(trainer_.get());
   ASSERT_THAT(received, IsOk());
-  EXPECT_EQ(received->descriptor.get(), -1);
+  EXPECT_EQ(received->arena.get(), -1);
+  EXPECT_EQ(received->tensors.get(), -1);
   EXPECT_EQ(ReadResult(received->reply.result), absl::PermissionDeniedError("not you"));
 }
 

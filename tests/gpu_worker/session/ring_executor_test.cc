@@ -66,7 +66,7 @@ class Rank {
               return absl::StatusOr<std::unique_ptr<Endpoint>>(
                   place.Open(rank, breaks));
             }),
-        ring_executor_(ring_.workers, ring_.reader, executor_,
+        ring_executor_(ring_.workers, ring_.reader, completions_, executor_,
                        [this] { return Next(); }, {4, options.scratch_bytes}),
         thread_([this] { ended_ = ring_executor_.Run(); }) {
     Place();
@@ -181,6 +181,7 @@ class Rank {
   GroupRendezvous rendezvous_;
   CpuAttention engine_{1};
   GroupExecutor executor_{rendezvous_, engine_, {}};
+  HostCompletions completions_{ring_.reader};
   RingExecutor ring_executor_;
   std::thread thread_;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "gpu_worker/arena/submission_writer.h"
+#include "gpu_worker/sidecar/host_form.h"
 #include "tests/gpu_worker/sidecar/pretended_job.h"
 #include "tests/testing/status_matchers.h"
 
@@ -15,6 +16,8 @@ using evenpack::testing::IsOk;
 using evenpack::testing::PretendedJob;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
+
+SessionResources OnTheHost() { return {HostForm({}).OpenSeat(0).value(), 1 << 16}; }
 
 // A rank and its trainer.
 class Pair {
@@ -29,7 +32,7 @@ class Pair {
     options.steps.from_step = 1;
     options.member = absl::StrCat("m", cp_rank);
     client::Client client = job.client();
-    auto session = WorkerSession::Open(client, options, arena_, {1, 1 << 16}, {});
+    auto session = WorkerSession::Open(client, options, arena_, OnTheHost(), {});
     EXPECT_THAT(session, IsOk());
     session_ = *std::move(session);
   }
@@ -116,9 +119,10 @@ TEST(WorkerSessionTest, AJobThatIsNotThereIsRefused) {
   options.steps.job = "other";
   options.steps.cp_rank = 0;
   client::Client client = job.client();
-  EXPECT_THAT(WorkerSession::Open(client, options,
-                                  std::make_shared<Arena>(*Arena::Create(64)), {}, {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("job")));
+  EXPECT_THAT(
+      WorkerSession::Open(client, options, std::make_shared<Arena>(*Arena::Create(64)),
+                          OnTheHost(), {}),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("job")));
 }
 
 }  // namespace

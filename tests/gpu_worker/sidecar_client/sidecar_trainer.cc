@@ -1,25 +1,33 @@
-// sidecar_trainer SOCKET_FOLDER HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP]: as
-// attention_trainer, with the attention executed by the worker at SOCKET_FOLDER. The
-// trainer follows the rank's steps for itself, and enqueues all of a step at once.
+// sidecar_trainer SOCKET_FOLDER HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP
+// [cuda]]: as attention_trainer, with the attention executed by the worker at
+// SOCKET_FOLDER, which computes on a CUDA device if the last is given. The trainer
+// follows the rank's steps for itself, and enqueues all of a step at once.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "client/cpp/client.h"
+#include "gpu_worker/device_arena/device_arena.h"
 #include "gpu_worker/selftest/made_micro_batch.h"
 #include "gpu_worker/sidecar_client/sidecar_worker.h"
+#include "tests/gpu_worker/sidecar_client/trainer_memory.h"
 
 namespace {
 
 namespace client = evenpack::client;
+using evenpack::testing::CudaTrainerMemory;
+using evenpack::testing::HostTrainerMemory;
+using evenpack::testing::TrainerMemory;
 using evenpack::worker::ArenaBlock;
 using evenpack::worker::ArenaTensors;
+using evenpack::worker::CudaDriver;
 using evenpack::worker::MadeMicroBatch;
 using evenpack::worker::RankTensors;
 using evenpack::worker::SidecarWorker;
@@ -29,14 +37,48 @@ struct Task {
   std::string address;
   client::ConsumerOptions steps;
   SidecarWorkerOptions worker;
+  bool on_device = false;
 };
+
+// A worker, and its arena as the trainer has it.
+struct Worker {
+  std::unique_ptr<SidecarWorker> worker;
+  std::unique_ptr<TrainerMemory> memory;
+};
+
+absl::StatusOr<Worker> OpenWorker(const Task& task) {
+  Worker opened;
+  SidecarWorkerOptions options = task.worker;
+  std::shared_ptr<const CudaDriver> driver;
+  if (task.on_device) {
+    auto loaded = CudaDriver::Load();
+    if (!loaded.ok()) return loaded.status();
+    driver = *std::move(loaded);
+    options.map = evenpack::worker::MapOnDevice(driver);
+  }
+  auto worker = SidecarWorker::Open(options);
+  if (!worker.ok()) return worker.status();
+  opened.worker = *std::move(worker);
+  if (!task.on_device) {
+    opened.memory = std::make_unique<HostTrainerMemory>();
+    return opened;
+  }
+  auto memory = CudaTrainerMemory::Open(driver, *opened.worker);
+  if (!memory.ok()) return memory.status();
+  opened.memory = *std::move(memory);
+  return opened;
+}
 
 // The tensors of a micro-batch in the arena.
 class PlacedMicroBatch {
  public:
-  PlacedMicroBatch(SidecarWorker& worker, const client::MicroBatchView& view,
+  PlacedMicroBatch(const Worker& of, const client::MicroBatchView& view,
                    uint32_t cp_rank, const MadeMicroBatch& made)
-      : worker_(worker), view_(view), cp_rank_(cp_rank), made_(made) {
+      : worker_(*of.worker),
+        memory_(*of.memory),
+        view_(view),
+        cp_rank_(cp_rank),
+        made_(made) {
     values_ = made_.OfRank(view.plan(), cp_rank);
     Place(values_.query, tensors_.query);
     Place(values_.key, tensors_.key);
@@ -49,6 +91,7 @@ class PlacedMicroBatch {
     Place(values_.value_gradient, tensors_.value_gradient);
   }
   ~PlacedMicroBatch() {
+    memory_.Finish().IgnoreError();
     for (const ArenaBlock& block : blocks_) worker_.Free(block);
   }
   PlacedMicroBatch(const PlacedMicroBatch&) = delete;
@@ -56,9 +99,11 @@ class PlacedMicroBatch {
 
   absl::Status Submit(uint64_t step) {
     const uint64_t rows = HeldTokens(view_.plan(), cp_rank_);
-    auto number = worker_.Forward(step, view_.index(), rows, tensors_);
+    const absl::StatusOr<uint64_t> ready = memory_.Ready();
+    if (!ready.ok()) return ready.status();
+    auto number = worker_.Forward(step, view_.index(), rows, tensors_, *ready);
     if (number.ok()) number = worker_.Backward(step, view_.index(), rows, tensors_);
-    return number.status();
+    return number.ok() ? memory_.Follow(*number) : number.status();
   }
   double Error() {
     Fetch(3, values_.output);
@@ -66,6 +111,8 @@ class PlacedMicroBatch {
     Fetch(6, values_.query_gradient);
     Fetch(7, values_.key_gradient);
     Fetch(8, values_.value_gradient);
+    copied_.Update(memory_.Finish());
+    if (!copied_.ok()) return std::numeric_limits<double>::infinity();
     return made_.Compare(view_.plan(), cp_rank_, values_).Largest();
   }
 
@@ -75,27 +122,29 @@ class PlacedMicroBatch {
     const size_t bytes = values.size() * sizeof(Value);
     blocks_.push_back(worker_.Allocate(bytes).value());
     offset = blocks_.back().offset;
-    if (bytes > 0) std::memcpy(blocks_.back().data, values.data(), bytes);
+    copied_.Update(memory_.Write(blocks_.back().data, values.data(), bytes));
   }
   template <typename Value>
   void Fetch(size_t block, std::vector<Value>& values) {
-    if (values.empty()) return;
-    std::memcpy(values.data(), blocks_[block].data, values.size() * sizeof(Value));
+    copied_.Update(memory_.Read(values.data(), blocks_[block].data,
+                                values.size() * sizeof(Value)));
   }
 
   SidecarWorker& worker_;
+  TrainerMemory& memory_;
   const client::MicroBatchView& view_;
   const uint32_t cp_rank_;
   const MadeMicroBatch& made_;
   RankTensors values_;
   std::vector<ArenaBlock> blocks_;
   ArenaTensors tensors_;
+  absl::Status copied_;
 };
 
 class Trainer {
  public:
-  Trainer(const Task& task, client::Consumer& consumer, SidecarWorker& worker)
-      : task_(task), consumer_(consumer), worker_(worker) {}
+  Trainer(const Task& task, client::Consumer& consumer, const Worker& of)
+      : task_(task), consumer_(consumer), of_(of), worker_(*of.worker) {}
 
   absl::Status ExecuteAll() {
     for (;;) {
@@ -132,7 +181,7 @@ class Trainer {
       made.push_back(std::make_unique<MadeMicroBatch>(
           task_.worker.shape, lengths, step.index() * 100 + view.index()));
       placed.push_back(std::make_unique<PlacedMicroBatch>(
-          worker_, view, task_.worker.cp_rank, *made.back()));
+          of_, view, task_.worker.cp_rank, *made.back()));
       if (status.ok()) status = placed.back()->Submit(step.index());
     }
     if (!status.ok()) return status;
@@ -147,6 +196,7 @@ class Trainer {
 
   const Task& task_;
   client::Consumer& consumer_;
+  const Worker& of_;
   SidecarWorker& worker_;
 };
 
@@ -158,17 +208,18 @@ absl::Status Run(const Task& task) {
   if (!connected.ok()) return connected.status();
   const auto consumer = connected->OpenConsumer(task.steps);
   if (!consumer.ok()) return consumer.status();
-  const auto worker = SidecarWorker::Open(task.worker);
+  const absl::StatusOr<Worker> worker = OpenWorker(task);
   if (!worker.ok()) return worker.status();
-  const absl::Status status = Trainer(task, **consumer, **worker).ExecuteAll();
+  const absl::Status status = Trainer(task, **consumer, *worker).ExecuteAll();
   return status.ok() ? (*consumer)->Close() : status;
 }
 
 bool Read(int argc, char** argv, Task& task) {
   SidecarWorkerOptions& worker = task.worker;
-  if (argc < 7 || argc > 8 || !absl::SimpleAtoi(argv[4], &worker.dp_rank) ||
+  if (argc < 7 || argc > 9 || !absl::SimpleAtoi(argv[4], &worker.dp_rank) ||
       !absl::SimpleAtoi(argv[5], &worker.cp_rank) ||
-      (argc == 8 && !absl::SimpleAtoi(argv[7], &worker.from_step))) {
+      (argc >= 8 && !absl::SimpleAtoi(argv[7], &worker.from_step)) ||
+      (argc == 9 && absl::string_view(argv[8]) != "cuda")) {
     return false;
   }
   worker.socket_folder = argv[1];
@@ -178,6 +229,8 @@ bool Read(int argc, char** argv, Task& task) {
   worker.shape.query_heads = 4;
   worker.shape.kv_heads = 2;
   worker.shape.head_size = 64;
+  task.on_device = argc == 9;
+  if (task.on_device) worker.shape.type = evenpack::worker::ElementType::kBfloat16;
   task.address = argv[2];
   task.steps.job = worker.job;
   task.steps.dp_rank = worker.dp_rank;
@@ -193,7 +246,7 @@ int main(int argc, char** argv) {
   Task task;
   if (!Read(argc, argv, task)) {
     std::cerr << "usage: sidecar_trainer SOCKET_FOLDER HOST:PORT JOB DP_RANK CP_RANK "
-                 "MEMBER [FROM_STEP]\n";
+                 "MEMBER [FROM_STEP [cuda]]\n";
     return 2;
   }
   const absl::Status status = Run(task);

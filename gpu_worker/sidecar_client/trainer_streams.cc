@@ -1,0 +1,104 @@
+#include "gpu_worker/sidecar_client/trainer_streams.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace evenpack::worker {
+namespace {
+
+// Behind all submissions.
+constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+
+struct ReadySignal {
+  SidecarLink& link;
+  uint64_t value;
+};
+
+void SignalReady(void* argument) {
+  const std::unique_ptr<ReadySignal> signal(static_cast<ReadySignal*>(argument));
+  signal->link.SignalReady(signal->value);
+}
+
+}  // namespace
+
+TrainerStreams::TrainerStreams(SidecarLink& link,
+                               std::shared_ptr<const CudaContext> context,
+                               uint64_t* passed)
+    : link_(link),
+      context_(std::move(context)),
+      passed_(passed),
+      thread_([this] { Run(); }) {}
+
+absl::StatusOr<std::unique_ptr<TrainerStreams>> TrainerStreams::Create(
+    SidecarLink& link, std::shared_ptr<const CudaContext> context) {
+  const CurrentContext current(*context);
+  void* passed = nullptr;
+  absl::Status status =
+      context->Check(context->functions().cuMemHostAlloc(&passed, sizeof(uint64_t),
+                                                         cuda::kHostPortable),
+                     "to give memory of the host");
+  if (!status.ok()) return status;
+  *static_cast<uint64_t*>(passed) = 0;
+  return std::unique_ptr<TrainerStreams>(
+      new TrainerStreams(link, std::move(context), static_cast<uint64_t*>(passed)));
+}
+
+TrainerStreams::~TrainerStreams() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.SignalAll();
+  }
+  WakeWaiters(link_.arena().header().completed);
+  thread_.join();
+  const CurrentContext current(*context_);
+  context_->functions().cuMemFreeHost(passed_);
+}
+
+absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t value) {
+  auto* const signal = new ReadySignal{link_, value};  // the host function deletes it
+  const CurrentContext current(*context_);
+  absl::Status status = context_->Check(
+      context_->functions().cuLaunchHostFunc(stream, &SignalReady, signal),
+      "to say when inputs are ready");
+  if (!status.ok()) delete signal;
+  return status;
+}
+
+absl::Status TrainerStreams::Precede(uint64_t number, cuda::Stream stream) {
+  if (absl::Status status = link_.CheckSubmitted(number); !status.ok()) return status;
+  const CurrentContext current(*context_);
+  absl::Status status =
+      context_->Check(context_->functions().cuStreamWaitValue64_v2(
+                          stream, reinterpret_cast<cuda::DevicePointer>(passed_),
+                          number, cuda::kWaitAtLeast),
+                      "to order a stream behind a submission");
+  if (!status.ok()) return status;
+  MutexLock lock(mutex_);
+  wanted_ = std::max(wanted_, number);
+  changed_.SignalAll();
+  return status;
+}
+
+void TrainerStreams::Run() {
+  const std::atomic_ref<uint64_t> passed(*passed_);
+  ArenaHeader& header = link_.arena().header();
+  const auto over = [&] {
+    return ending_ || header.ended.value.load(std::memory_order_acquire) != 0 ||
+           link_.IsGone();
+  };
+  for (uint64_t next = 1;;) {
+    {
+      MutexLock lock(mutex_);
+      while (wanted_ < next && !ending_) changed_.Wait(mutex_);
+    }
+    if (!AwaitValue(header.completed, next, over)) break;
+    const uint64_t completed = header.completed.value.load(std::memory_order_acquire);
+    passed.store(completed, std::memory_order_release);
+    next = completed + 1;
+  }
+  passed.store(kAll, std::memory_order_release);
+}
+
+}  // namespace evenpack::worker

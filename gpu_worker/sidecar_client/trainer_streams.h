@@ -1,0 +1,77 @@
+// A trainer's CUDA streams beside the submissions to its worker.
+//
+//   auto driver = CudaDriver::Load();
+//   auto worker = SidecarWorker::Open({..., .map = MapOnDevice(*driver)});
+//   auto context = CudaContext::Open(*driver, (*worker)->arena().header().device);
+//   auto streams = TrainerStreams::Create(**worker, *context);
+//   ... the stream is given what makes the inputs ...
+//   (*streams)->SignalReadyAfter(stream, ++value);
+//   auto number = (*worker)->Forward(step, micro_batch, rows, tensors, value);
+//   (*streams)->Precede(*number, stream);
+//   ... the stream is given what takes the outputs ...
+#ifndef EVENPACK_GPU_WORKER_SIDECAR_CLIENT_TRAINER_STREAMS_H_
+#define EVENPACK_GPU_WORKER_SIDECAR_CLIENT_TRAINER_STREAMS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/cuda/cuda_context.h"
+#include "gpu_worker/sidecar_client/sidecar_link.h"
+#include "server/runtime/mutex.h"
+
+namespace evenpack::worker {
+
+// Nothing waits on the host. Streams are those of the context, as CUstream has them.
+// Thread-safe as the link is: SignalReadyAfter() may be called beside the others.
+class TrainerStreams {
+ public:
+  // The link must outlive it.
+  static absl::StatusOr<std::unique_ptr<TrainerStreams>> Create(
+      SidecarLink& link, std::shared_ptr<const CudaContext> context);
+  // Streams that still wait go on; they must be synchronized before it goes.
+  ~TrainerStreams();
+  TrainerStreams(const TrainerStreams&) = delete;
+  TrainerStreams& operator=(const TrainerStreams&) = delete;
+
+  // SidecarLink::SignalReady(value) once the stream has done what it has been given. By
+  // a host function, for which the stream is held up some tens of microseconds, and
+  // which the driver doesn't call after an error of the device. Values come in the
+  // order in which they are reached.
+  absl::Status SignalReadyAfter(cuda::Stream stream, uint64_t value);
+
+  // What the stream is given from now on comes after the submission and those before
+  // it. The stream itself polls a number in page-locked memory, which costs about a
+  // microsecond; a thread of this object advances it. A host function that waited could
+  // hold up those of other streams, and so what it waits for.
+  //
+  // Where the worker is gone, or takes no more submissions, the stream goes on too, and
+  // SidecarLink::Wait says why: until then what it computes with is undefined, as it is
+  // after a submission that failed.
+  absl::Status Precede(uint64_t number, cuda::Stream stream);
+
+ private:
+  TrainerStreams(SidecarLink& link, std::shared_ptr<const CudaContext> context,
+                 uint64_t* passed);
+
+  void Run();
+
+  SidecarLink& link_;
+  const std::shared_ptr<const CudaContext> context_;
+  // Page-locked: up to which submission streams may go on.
+  uint64_t* const passed_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  // The last submission that a stream waits for.
+  uint64_t wanted_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> ending_ = false;
+  std::thread thread_;  // last, since it uses the others
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_SIDECAR_CLIENT_TRAINER_STREAMS_H_
