@@ -14,8 +14,8 @@
 #include "gpu_worker/app/end_signal.h"
 #include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
-#include "gpu_worker/sidecar/cuda_form.h"
-#include "gpu_worker/sidecar/host_form.h"
+#include "gpu_worker/sidecar/cuda_sidecar_form.h"
+#include "gpu_worker/sidecar/host_sidecar_form.h"
 #include "server/metrics/process_figures.h"
 #include "server/runtime/log.h"
 #include "server/web/http_server.h"
@@ -33,18 +33,17 @@ absl::StatusOr<Form> FormOf(const WorkerOptions& options) {
   const std::chrono::seconds timeout(options.group_timeout_seconds);
   const auto connect = std::min<std::chrono::milliseconds>(timeout, kMostToConnect);
   if (!options.cuda_device.has_value()) {
-    HostFormOptions of;
-    of.group.host = options.host;
-    of.group.exchange_timeout = timeout;
-    of.group.connect_timeout = connect;
-    of.threads = options.threads;
-    return std::make_shared<HostForm>(of);
+    GlooOptions group;
+    group.host = options.host;
+    group.exchange_timeout = timeout;
+    group.connect_timeout = connect;
+    return std::make_shared<HostSidecarForm>(options.threads, std::move(group));
   }
   CudaFormOptions of;
   of.rank.device = *options.cuda_device;
-  of.timing.exchange_timeout = timeout;
-  of.timing.connect_timeout = connect;
-  return CudaForm::Open(of);
+  of.group.exchange_timeout = timeout;
+  of.group.connect_timeout = connect;
+  return CudaSidecarForm::Open(of);
 }
 
 WorkerServerOptions OptionsOf(const WorkerOptions& options, Form form) {

@@ -21,9 +21,7 @@ class CudaForm final : public RankForm {
 
   AttentionEngine& engine() override { return rank_->engine(); }
   Device& device() override { return rank_->device(); }
-  std::optional<int> cuda_device() const override {
-    return rank_->where().context->device();
-  }
+  const CudaWorkplace* workplace() const override { return &rank_->where(); }
   size_t least_group_bytes() const override { return kLeastGroupBytes; }
   absl::StatusOr<OpenEndpointOf> Endpoints() const override {
     absl::StatusOr<std::shared_ptr<const NcclLibrary>> library =

@@ -13,7 +13,7 @@ class ProcessorForm final : public RankForm {
 
   AttentionEngine& engine() override { return engine_; }
   Device& device() override { return Device::Host(); }
-  std::optional<int> cuda_device() const override { return std::nullopt; }
+  const CudaWorkplace* workplace() const override { return nullptr; }
   size_t least_group_bytes() const override { return 0; }
   absl::StatusOr<OpenEndpointOf> Endpoints() const override {
     return GlooEndpoints(group_);

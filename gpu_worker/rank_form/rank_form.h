@@ -14,6 +14,7 @@
 #include "gpu_worker/communicator/endpoint.h"
 #include "gpu_worker/communicator/gloo_endpoint.h"
 #include "gpu_worker/cuda/cuda_abi.h"
+#include "gpu_worker/cuda/cuda_workplace.h"
 #include "gpu_worker/cudnn/cuda_rank.h"
 #include "gpu_worker/device/device.h"
 #include "gpu_worker/nccl/nccl_connection.h"
@@ -29,8 +30,8 @@ class RankForm {
   virtual AttentionEngine& engine() = 0;
   // Where its tensors are.
   virtual Device& device() = 0;
-  // Of the CUDA device among those that the process sees; none: this process's memory.
-  virtual std::optional<int> cuda_device() const = 0;
+  // On a CUDA device; null: in this process's memory.
+  virtual const CudaWorkplace* workplace() const = 0;
   // ExecutorOptions::least_group_bytes that suit it.
   virtual size_t least_group_bytes() const = 0;
   // For groups of several ranks. FAILED_PRECONDITION: there is no NCCL.
@@ -39,6 +40,12 @@ class RankForm {
   // As CudaRank has them. On the processor nothing, whatever the stream.
   virtual absl::Status After(cuda::Stream stream) const = 0;
   virtual absl::Status Before(cuda::Stream stream) const = 0;
+
+  // Of the CUDA device among those that the process sees; none: on the processor.
+  std::optional<int> cuda_device() const {
+    if (workplace() == nullptr) return std::nullopt;
+    return workplace()->context->device();
+  }
 };
 
 // Of so many threads, the caller's among them; at least 1.

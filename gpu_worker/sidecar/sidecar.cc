@@ -76,11 +76,11 @@ absl::StatusOr<Sidecar::Opening> Sidecar::BeginOpening(const std::string& token)
 
 absl::StatusOr<std::unique_ptr<WorkerSession>> Sidecar::NewSession(
     const SessionRequest& request, const Opening& opening) {
-  absl::StatusOr<std::unique_ptr<SessionSeat>> seat =
-      options_.form->OpenSeat(opening.scratch_bytes);
-  if (!seat.ok()) return seat.status();
+  absl::StatusOr<std::unique_ptr<RankForm>> rank =
+      options_.form->OpenRank(opening.scratch_bytes);
+  if (!rank.ok()) return rank.status();
   return WorkerSession::Open(client_, OptionsOf(request, options_), opening.arena,
-                             {*std::move(seat), opening.scratch_bytes}, opening.stop);
+                             {*std::move(rank), opening.scratch_bytes}, opening.stop);
 }
 
 absl::StatusOr<OpenedSession> Sidecar::EndOpening(

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/client.h"
 #include "gpu_worker/attach/attach_listener.h"
-#include "gpu_worker/sidecar/host_form.h"
+#include "gpu_worker/sidecar/host_sidecar_form.h"
 #include "gpu_worker/sidecar/sidecar_form.h"
 #include "gpu_worker/sidecar/worker_session.h"
 #include "server/runtime/mutex.h"
@@ -23,8 +23,7 @@ namespace evenpack::worker {
 
 struct SidecarOptions {
   // Where it computes.
-  std::shared_ptr<const SidecarForm> form =
-      std::make_shared<HostForm>(HostFormOptions());
+  std::shared_ptr<const SidecarForm> form = std::make_shared<HostSidecarForm>();
   // How long each session's group waits for a lost rank.
   std::chrono::nanoseconds patience = kDefaultPatience;
   // What arena and passes may take together, where it computes.

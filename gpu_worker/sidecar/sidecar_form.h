@@ -6,26 +6,10 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "gpu_worker/arena/submission_reader.h"
 #include "gpu_worker/attach/attach_listener.h"
-#include "gpu_worker/attention/attention_engine.h"
-#include "gpu_worker/communicator/endpoint.h"
-#include "gpu_worker/device/device.h"
-#include "gpu_worker/session/completions.h"
+#include "gpu_worker/rank_form/rank_form.h"
 
 namespace evenpack::worker {
-
-// Of one session. Not thread-safe.
-class SessionSeat {
- public:
-  virtual ~SessionSeat() = default;
-
-  virtual AttentionEngine& engine() = 0;
-  virtual Device& device() = 0;
-  virtual OpenEndpointOf endpoints() const = 0;
-  // `reader` must outlive them, and so must the seat.
-  virtual std::unique_ptr<Completions> CompletionsOf(SubmissionReader& reader) = 0;
-};
 
 // Thread-safe.
 class SidecarForm {
@@ -34,8 +18,9 @@ class SidecarForm {
 
   // Of at most `memory_bytes`. The form must outlive it.
   virtual ArenaMaker ArenasOf(uint64_t memory_bytes) const = 0;
-  // `scratch_bytes`: what passes may take beside the arena. Errors of the device.
-  virtual absl::StatusOr<std::unique_ptr<SessionSeat>> OpenSeat(
+  // Of one session, so that none has the errors of another's. `scratch_bytes`: what
+  // passes may take beside the arena. Errors of the device.
+  virtual absl::StatusOr<std::unique_ptr<RankForm>> OpenRank(
       uint64_t scratch_bytes) const = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu_worker/session/device_completions.h"
 #include "server/runtime/log.h"
 
 namespace evenpack::worker {
@@ -20,31 +21,38 @@ absl::StatusOr<std::optional<ExecutableStep>> NextOf(RankWorker& worker) {
                      std::move(step.micro_batches)});
 }
 
-RankWorkerOptions In(SessionSeat& seat, RankWorkerOptions options) {
-  options.endpoints = seat.endpoints();
-  options.executor.device = &seat.device();
-  return options;
+std::unique_ptr<Completions> CompletionsOf(const RankForm& rank,
+                                           SubmissionReader& reader) {
+  const CudaWorkplace* const workplace = rank.workplace();
+  if (workplace == nullptr) return std::make_unique<HostCompletions>(reader);
+  return std::make_unique<DeviceCompletions>(reader, workplace->context,
+                                             workplace->compute);
 }
 
 }  // namespace
 
 WorkerSession::WorkerSession(RankWorkerOptions options, std::shared_ptr<Arena> arena,
                              SessionResources resources)
-    : options_(In(*resources.seat, std::move(options))),
+    : options_(std::move(options)),
       arena_(std::move(arena)),
       resources_(std::move(resources)),
       reader_(*arena_),
-      completions_(resources_.seat->CompletionsOf(reader_)) {}
+      completions_(CompletionsOf(*resources_.rank, reader_)) {}
 
 absl::StatusOr<std::unique_ptr<WorkerSession>> WorkerSession::Open(
     client::Client& client, const RankWorkerOptions& options,
     std::shared_ptr<Arena> arena, SessionResources resources,
     const std::stop_token& stop) {
+  absl::StatusOr<OpenEndpointOf> endpoints = resources.rank->Endpoints();
+  if (!endpoints.ok()) return endpoints.status();
+  RankWorkerOptions of = options;
+  of.endpoints = *std::move(endpoints);
+  of.executor.device = &resources.rank->device();
   const uint64_t scratch_bytes = resources.scratch_bytes;
   std::unique_ptr<WorkerSession> session(
-      new WorkerSession(options, std::move(arena), std::move(resources)));
+      new WorkerSession(std::move(of), std::move(arena), std::move(resources)));
   absl::StatusOr<std::unique_ptr<RankWorker>> worker = RankWorker::Start(
-      client, session->options_, session->resources_.seat->engine(), stop);
+      client, session->options_, session->resources_.rank->engine(), stop);
   if (!worker.ok()) return worker.status();
   session->worker_ = *std::move(worker);
   session->executor_ = std::make_unique<RingExecutor>(

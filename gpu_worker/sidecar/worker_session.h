@@ -12,15 +12,15 @@
 #include "client/cpp/client.h"
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/arena/submission_reader.h"
+#include "gpu_worker/rank_form/rank_form.h"
 #include "gpu_worker/rank_worker/rank_worker.h"
 #include "gpu_worker/session/ring_executor.h"
-#include "gpu_worker/sidecar/sidecar_form.h"
 
 namespace evenpack::worker {
 
 // What it computes with, and the memory that a pass may take beside the arena.
 struct SessionResources {
-  std::unique_ptr<SessionSeat> seat;
+  std::unique_ptr<RankForm> rank;
   uint64_t scratch_bytes = 0;
 };
 
@@ -28,8 +28,8 @@ struct SessionResources {
 class WorkerSession {
  public:
   // Returns once the server has said what the job is, and then executes what is
-  // submitted in the arena. As RankWorker::Start; endpoints and device are those of the
-  // seat.
+  // submitted in the arena. As RankWorker::Start and RankForm::Endpoints; endpoints and
+  // device are those of the resources.
   static absl::StatusOr<std::unique_ptr<WorkerSession>> Open(
       client::Client& client, const RankWorkerOptions& options,
       std::shared_ptr<Arena> arena, SessionResources resources,

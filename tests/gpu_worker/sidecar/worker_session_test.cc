@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "gpu_worker/arena/submission_writer.h"
-#include "gpu_worker/sidecar/host_form.h"
+#include "gpu_worker/rank_form/rank_form.h"
 #include "tests/gpu_worker/sidecar/pretended_job.h"
 #include "tests/testing/status_matchers.h"
 
@@ -17,7 +17,7 @@ using evenpack::testing::PretendedJob;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 
-SessionResources OnTheHost() { return {HostForm({}).OpenSeat(0).value(), 1 << 16}; }
+SessionResources OnTheHost() { return {OnProcessor(1), 1 << 16}; }
 
 // A rank and its trainer.
 class Pair {

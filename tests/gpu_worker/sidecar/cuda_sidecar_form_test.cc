@@ -1,13 +1,16 @@
 // Sidecars on a device and their trainers, through their sockets and memory that both
 // map: over doubles of the driver, of NCCL and of cuDNN's plans.
-#include "gpu_worker/sidecar/cuda_form.h"
+#include "gpu_worker/sidecar/cuda_sidecar_form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "gpu_worker/sidecar_client/trainer_streams.h"
 #include "tests/gpu_worker/cudnn/fake_planner.h"
 #include "tests/gpu_worker/nccl/fake_group.h"
+#include "tests/gpu_worker/rank_form/form_on_doubles.h"
 #include "tests/gpu_worker/sidecar/pretended_job.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
@@ -30,8 +34,8 @@ using evenpack::testing::FakeNcclTest;
 using evenpack::testing::FakePlanner;
 using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
-using evenpack::testing::kFakeImage;
 using evenpack::testing::PretendedJob;
+using evenpack::testing::RankOnDoubles;
 using evenpack::testing::ScratchDirectory;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -50,16 +54,67 @@ AttentionShape SmallShape() {
   return shape;
 }
 
-CudaFormOptions OnDoubles(const NcclTiming& timing) {
-  CudaFormOptions options;
-  options.rank.driver = EVENPACK_FAKE_CUDA;
-  options.rank.kernels = kFakeImage;
-  options.rank.open_planner = [](std::shared_ptr<const CudaContext> context) {
-    return std::make_unique<FakePlanner>(std::move(context));
+// Runs of plans are counted when they are given to the device, which may be held up.
+class HeldRuns {
+ public:
+  void Hold() { open_ = false; }
+  void Open() {
+    open_ = true;
+    open_.notify_all();
+  }
+  int given() const { return given_; }
+  void AwaitGiven(int runs) const {
+    while (given_ < runs) std::this_thread::yield();
+  }
+  void Put(const CudaContext& context, cuda::Stream stream) {
+    const CurrentContext current(context);
+    context.functions().cuLaunchHostFunc(
+        stream, [](void* runs) { static_cast<HeldRuns*>(runs)->open_.wait(false); },
+        this);
+    ++given_;
+  }
+
+ private:
+  std::atomic<bool> open_ = true;
+  std::atomic<int> given_ = 0;
+};
+
+class HeldPlanner final : public AttentionPlanner {
+ public:
+  HeldPlanner(std::shared_ptr<const CudaContext> context, HeldRuns& runs)
+      : context_(context), runs_(runs), planner_(std::move(context)) {}
+
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(
+      const PlanShape& shape) override {
+    return std::make_unique<Plan>(context_, runs_, planner_.Build(shape).value());
+  }
+
+ private:
+  class Plan final : public AttentionPlan {
+   public:
+    Plan(std::shared_ptr<const CudaContext> context, HeldRuns& runs,
+         std::unique_ptr<AttentionPlan> plan)
+        : context_(std::move(context)), runs_(runs), plan_(std::move(plan)) {}
+    size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+    absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,
+                     void* workspace, cuda::Stream stream) override {
+      runs_.Put(*context_, stream);
+      return plan_->Run(tables, tensors, workspace, stream);
+    }
+
+   private:
+    const std::shared_ptr<const CudaContext> context_;
+    HeldRuns& runs_;
+    const std::unique_ptr<AttentionPlan> plan_;
   };
-  options.nccl = EVENPACK_FAKE_NCCL;
-  options.timing = timing;
-  return options;
+
+  const std::shared_ptr<const CudaContext> context_;
+  HeldRuns& runs_;
+  FakePlanner planner_;
+};
+
+CudaFormOptions OnDoubles(const NcclTiming& timing) {
+  return {.rank = RankOnDoubles(), .group = timing, .nccl = EVENPACK_FAKE_NCCL};
 }
 
 // A worker's process, but in this one.
@@ -69,7 +124,7 @@ class Worker {
     WorkerServerOptions options;
     options.socket_folder = folder_.path();
     options.trainer_user = geteuid();
-    options.sidecar.form = CudaForm::Open(form).value();
+    options.sidecar.form = CudaSidecarForm::Open(form).value();
     options.sidecar.memory_bytes = kMemory;
     server_ = WorkerServer::Start(job.client(), options).value();
   }
@@ -106,6 +161,26 @@ class Trainer {
   ~Trainer() { EXPECT_THAT(stream_->Synchronize(), IsOk()); }
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
+
+  // Forward passes over a micro-batch of the step: `between` is called when the
+  // first is done, `then` when the others are enqueued.
+  void ExecuteLayers(uint64_t step, const std::function<void()>& between,
+                     const std::function<void()>& then) {
+    const client::RankStep of = job_.Step(step);
+    const client::MicroBatchView& view = of.micro_batches()[1];
+    ASSERT_THAT(worker_->BeginStep(step), IsOk());
+    Placed placed = Made(view, step);
+    const ArenaTensors at = Place(placed);
+    const auto forward = [&] {
+      return worker_->Forward(step, view.index(), RowsOf(view), at, ready_).value();
+    };
+    ASSERT_THAT(worker_->Wait(forward()), IsOk());
+    between();
+    forward();
+    forward();
+    then();
+    ASSERT_THAT(worker_->Wait(worker_->EndStep(step).value()), IsOk());
+  }
 
   // All of the step is enqueued before anything of it is waited for.
   void Execute(uint64_t step) {
@@ -208,12 +283,12 @@ class Trainer {
   uint64_t ready_ = 0;
 };
 
-class CudaFormTest : public FakeNcclTest {
+class CudaSidecarFormTest : public FakeNcclTest {
  protected:
   PretendedJob job_{kSteps};
 };
 
-TEST_F(CudaFormTest, StepsAreExecutedOnTheDeviceForTrainersThatEnqueueThem) {
+TEST_F(CudaSidecarFormTest, StepsAreExecutedOnTheDeviceForTrainersThatEnqueueThem) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
     workers.push_back(std::make_unique<Worker>(job_, OnDoubles(Timing())));
@@ -225,21 +300,58 @@ TEST_F(CudaFormTest, StepsAreExecutedOnTheDeviceForTrainersThatEnqueueThem) {
   EXPECT_EQ(workers[0]->status().figures.work.steps, kSteps);
 }
 
-TEST_F(CudaFormTest, ArenaAndPassesShareTheDevicesBudget) {
-  const auto form = CudaForm::Open(OnDoubles(Timing()));
+TEST_F(CudaSidecarFormTest, PassesAreTakenBeforeTheDeviceHasDoneThoseBefore) {
+  // It has tokens of that micro-batch.
+  constexpr uint32_t kHeld = 1;
+  HeldRuns runs;
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    CudaFormOptions options = OnDoubles(Timing());
+    if (rank == kHeld) {
+      options.rank.open_planner = [&runs](std::shared_ptr<const CudaContext> context) {
+        return std::make_unique<HeldPlanner>(std::move(context), runs);
+      };
+    }
+    workers.push_back(std::make_unique<Worker>(job_, options));
+  }
+  InThreads(kRanks, [&](uint32_t rank) {
+    Trainer trainer(workers[rank]->folder(), job_, rank);
+    if (rank != kHeld)
+      return trainer.ExecuteLayers(
+          0, [] {}, [] {});
+    int of_a_pass = 0;
+    trainer.ExecuteLayers(
+        0,
+        [&] {
+          of_a_pass = runs.given();
+          ASSERT_GT(of_a_pass, 0) << "the rank has nothing to compute";
+          runs.Hold();
+        },
+        [&] {
+          // Those of the second, and one of the third.
+          runs.AwaitGiven(2 * of_a_pass + 1);
+          EXPECT_EQ(workers[kHeld]->status().session->progress.submissions, 2U)
+              << "the step's beginning and the first pass";
+          runs.Open();
+        });
+  });
+}
+
+TEST_F(CudaSidecarFormTest, ArenaAndPassesShareTheDevicesBudget) {
+  const auto form = CudaSidecarForm::Open(OnDoubles(Timing()));
   ASSERT_THAT(form, IsOk());
   const ArenaMaker arenas = (*form)->ArenasOf(100'000);
   EXPECT_EQ(arenas.kind, ArenaKind::kCuda);
   EXPECT_THAT(arenas.make(65'536), IsOk());
   EXPECT_THAT(arenas.make(65'537), StatusIs(absl::StatusCode::kResourceExhausted,
                                             HasSubstr("accepted: up to 100000")));
-  const auto seat = (*form)->OpenSeat(1000);
-  ASSERT_THAT(seat, IsOk());
-  EXPECT_THAT((*seat)->device().Allocate(1001).status(),
+  const auto rank = (*form)->OpenRank(1000);
+  ASSERT_THAT(rank, IsOk());
+  EXPECT_THAT((*rank)->device().Allocate(1001).status(),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("of 1000")));
 }
 
-TEST_F(CudaFormTest, ATrainerThatMapsNoDeviceIsRefused) {
+TEST_F(CudaSidecarFormTest, ATrainerThatMapsNoDeviceIsRefused) {
   const Worker worker(job_, OnDoubles(Timing()));
   SidecarWorkerOptions options;
   options.socket_folder = worker.folder();
@@ -248,16 +360,16 @@ TEST_F(CudaFormTest, ATrainerThatMapsNoDeviceIsRefused) {
                        HasSubstr("arena_kind: 0 is not accepted; accepted: 1")));
 }
 
-TEST_F(CudaFormTest, WhatIsNotThereIsSaidBeforeItServes) {
+TEST_F(CudaSidecarFormTest, WhatIsNotThereIsSaidBeforeItServes) {
   CudaFormOptions none = OnDoubles(Timing());
   none.rank.open_planner = [](std::shared_ptr<const CudaContext>) {
     return absl::FailedPreconditionError("there is no cuDNN");
   };
-  EXPECT_THAT(CudaForm::Open(none).status(),
+  EXPECT_THAT(CudaSidecarForm::Open(none).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, "there is no cuDNN"));
   none = OnDoubles(Timing());
   none.nccl = "/nowhere/libnccl.so.2";
-  EXPECT_THAT(CudaForm::Open(none).status(),
+  EXPECT_THAT(CudaSidecarForm::Open(none).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("/nowhere/libnccl.so.2")));
 }
