@@ -11,11 +11,6 @@ namespace evenpack::worker {
 
 namespace {
 
-absl::Status CheckBytes(uint64_t data_bytes) {
-  if (data_bytes != 0 && data_bytes <= kMaxArenaBytes) return absl::OkStatus();
-  return InvalidField("arena_bytes", data_bytes, absl::StrCat("1 to ", kMaxArenaBytes));
-}
-
 ArenaHeader& HeaderOf(const SharedMemory& memory) {
   return *reinterpret_cast<ArenaHeader*>(memory.data());
 }
@@ -41,6 +36,11 @@ absl::Status WrongSize(uint64_t said, uint64_t found) {
 
 }  // namespace
 
+absl::Status CheckArenaBytes(uint64_t bytes) {
+  if (bytes != 0 && bytes <= kMaxArenaBytes) return absl::OkStatus();
+  return InvalidField("arena_bytes", bytes, absl::StrCat("1 to ", kMaxArenaBytes));
+}
+
 absl::StatusOr<Arena> Arena::Make(size_t ring_bytes,
                                   std::unique_ptr<TensorMemory> tensors) {
   absl::StatusOr<SharedMemory> memory = SharedMemory::Create(ring_bytes);
@@ -58,12 +58,13 @@ absl::StatusOr<Arena> Arena::Make(size_t ring_bytes,
 }
 
 absl::StatusOr<Arena> Arena::Create(uint64_t data_bytes) {
-  if (absl::Status status = CheckBytes(data_bytes); !status.ok()) return status;
+  if (absl::Status status = CheckArenaBytes(data_bytes); !status.ok()) return status;
   return Make(kDataOffset + data_bytes, nullptr);
 }
 
 absl::StatusOr<Arena> Arena::Create(std::unique_ptr<TensorMemory> tensors) {
-  if (absl::Status status = CheckBytes(tensors->bytes()); !status.ok()) return status;
+  if (absl::Status status = CheckArenaBytes(tensors->bytes()); !status.ok())
+    return status;
   return Make(kDataOffset, std::move(tensors));
 }
 
@@ -94,7 +95,7 @@ absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor, OwnedDescriptor te
   }
   const ArenaHeader& header = HeaderOf(*memory);
   absl::Status status = CheckHeader(header, ArenaKind::kCuda);
-  if (status.ok()) status = CheckBytes(header.data_bytes);
+  if (status.ok()) status = CheckArenaBytes(header.data_bytes);
   if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<TensorMemory>> mapped =
       map(std::move(tensors), header.data_bytes, header.device);

@@ -17,6 +17,8 @@ namespace evenpack::worker {
 
 // Most bytes of tensors: 16 TiB.
 inline constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 44;
+// INVALID_ARGUMENT: not 1 to kMaxArenaBytes.
+absl::Status CheckArenaBytes(uint64_t bytes);
 
 // Moving keeps the memory where it is.
 class Arena {

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/cuda/shared_device_memory.h"
-#include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
 namespace {
@@ -29,10 +28,7 @@ class DeviceTensorMemory final : public TensorMemory {
 
 absl::StatusOr<Arena> CreateDeviceArena(std::shared_ptr<const CudaContext> context,
                                         uint64_t data_bytes, uint64_t most_bytes) {
-  if (data_bytes == 0 || data_bytes > kMaxArenaBytes) {
-    return InvalidField("arena_bytes", data_bytes,
-                        absl::StrCat("1 to ", kMaxArenaBytes));
-  }
+  if (absl::Status status = CheckArenaBytes(data_bytes); !status.ok()) return status;
   const absl::StatusOr<size_t> taken =
       SharedDeviceMemory::RoundedUp(*context, data_bytes);
   if (!taken.ok()) return taken.status();

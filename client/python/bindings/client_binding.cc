@@ -4,7 +4,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,6 +23,7 @@
 #include "client/python/bindings/held_session.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
+#include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/python_stub.h"
 #include "client/python/bindings/status_error.h"
 #include "evenpack/v1/cost_profile.pb.h"
@@ -210,8 +210,7 @@ Client Connect(const std::string& address, const nb::object& transport_at,
   client::ClientOptions options;
   const auto given = client::ServerAddresses("address", address);
   ThrowIfError(given.status());
-  options.backoff.total =
-      std::chrono::milliseconds(static_cast<int64_t>(backoff_seconds * 1000));
+  options.backoff.total = FromSeconds(backoff_seconds);
   ThrowIfError(Validate(options.backoff));
   return Client(
       client::MakeRetryingConnection(MakePythonStub(*given, transport_at), options));

@@ -4,33 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <utility>
 
-#include "tests/gpu_worker/cuda/fake_device.h"
-#include "tests/gpu_worker/cudnn/fake_planner.h"
+#include "tests/gpu_worker/cudnn/rank_on_doubles.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
 namespace {
 
-using evenpack::testing::FakePlanner;
 using evenpack::testing::IsOk;
-using evenpack::testing::kFakeImage;
+using evenpack::testing::RankOnDoubles;
 using evenpack::testing::StatusIs;
 using evenpack::testing::StreamGate;
 using ::testing::HasSubstr;
 
 class CudaRankTest : public evenpack::testing::FakeDeviceTest {
  protected:
-  CudaRankTest() {
-    options_.driver = EVENPACK_FAKE_CUDA;
-    options_.kernels = kFakeImage;
-    options_.open_planner = [](std::shared_ptr<const CudaContext> context) {
-      return std::make_unique<FakePlanner>(std::move(context));
-    };
-  }
-
-  CudaRankOptions options_;
+  const CudaRankOptions options_ = RankOnDoubles();
 };
 
 TEST_F(CudaRankTest, ItsPartsComputeInOneStreamOfTheDevice) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
 
 namespace evenpack::worker {

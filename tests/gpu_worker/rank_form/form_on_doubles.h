@@ -3,23 +3,11 @@
 #define EVENPACK_TESTS_GPU_WORKER_RANK_FORM_FORM_ON_DOUBLES_H_
 
 #include <memory>
-#include <utility>
 
 #include "gpu_worker/rank_form/rank_form.h"
-#include "tests/gpu_worker/cuda/fake_device.h"
-#include "tests/gpu_worker/cudnn/fake_planner.h"
+#include "tests/gpu_worker/cudnn/rank_on_doubles.h"
 
 namespace evenpack::testing {
-
-inline worker::CudaRankOptions RankOnDoubles() {
-  worker::CudaRankOptions options;
-  options.driver = EVENPACK_FAKE_CUDA;
-  options.kernels = kFakeImage;
-  options.open_planner = [](std::shared_ptr<const worker::CudaContext> context) {
-    return std::make_unique<FakePlanner>(std::move(context));
-  };
-  return options;
-}
 
 inline std::unique_ptr<worker::RankForm> FormOnDoubles(
     const worker::NcclTiming& timing) {

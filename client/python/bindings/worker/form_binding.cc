@@ -3,12 +3,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/worker_bindings.h"
 #include "gpu_worker/rank_form/rank_form.h"
@@ -19,16 +18,12 @@ namespace {
 namespace nb = nanobind;
 using worker::RankForm;
 
-std::chrono::milliseconds Milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
 std::shared_ptr<RankForm> Processor(size_t threads, const std::string& host,
                                     double connect_seconds, double exchange_seconds) {
   worker::GlooOptions group;
   group.host = host;
-  group.connect_timeout = Milliseconds(connect_seconds);
-  group.exchange_timeout = Milliseconds(exchange_seconds);
+  group.connect_timeout = FromSeconds(connect_seconds);
+  group.exchange_timeout = FromSeconds(exchange_seconds);
   return worker::OnProcessor(threads, group);
 }
 
@@ -37,8 +32,8 @@ std::shared_ptr<RankForm> Cuda(int device, size_t memory_bytes, double connect_s
   worker::CudaFormOptions options;
   options.rank.device = device;
   options.rank.budget = memory_bytes;
-  options.group.connect_timeout = Milliseconds(connect_seconds);
-  options.group.exchange_timeout = Milliseconds(exchange_seconds);
+  options.group.connect_timeout = FromSeconds(connect_seconds);
+  options.group.exchange_timeout = FromSeconds(exchange_seconds);
   const nb::gil_scoped_release release;
   return ValueOrThrow(worker::OnCuda(options));
 }

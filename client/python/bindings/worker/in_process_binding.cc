@@ -5,7 +5,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "client/python/bindings/held_session.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
+#include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/in_process_worker.h"
 #include "client/python/bindings/worker/pass_arrays.h"
@@ -177,8 +177,7 @@ void BindLone(nb::module_& module) {
 }
 
 InProcessOptions OptionsOf(uint32_t head_groups, double patience_seconds) {
-  return {head_groups,
-          std::chrono::milliseconds(static_cast<int64_t>(patience_seconds * 1000))};
+  return {head_groups, FromSeconds(patience_seconds)};
 }
 
 std::unique_ptr<HeldWorker> Start(std::shared_ptr<RankForm> form,

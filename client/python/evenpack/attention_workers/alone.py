@@ -6,9 +6,9 @@ from functools import cache
 
 import torch
 
+from evenpack.attention_workers.in_process import InProcessOptions
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
-from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
 
 
 class LoneWorker(NativePasses):
@@ -31,7 +31,4 @@ class LoneWorker(NativePasses):
 @cache
 def lone_worker(device: torch.device) -> LoneWorker:
     """The process's own; on the processor with as many threads as PyTorch has."""
-    form = computing_on(
-        device, threads=torch.get_num_threads(), memory_bytes=DEFAULT_MEMORY_BYTES
-    )
-    return LoneWorker(form)
+    return LoneWorker(InProcessOptions(device=device).form())
