@@ -37,6 +37,14 @@ if(EVENPACK_SANITIZE)
   target_link_options(evenpack_options INTERFACE -fsanitize=${EVENPACK_SANITIZE})
 endif()
 
+# What a shared library (gpu_worker/c_api) may hold, and what is compiled with the headers
+# of that. Nobody interposes a function of it, so that it is inlined as in a program.
+function(evenpack_compile_as_shared TARGET)
+  if(EVENPACK_GRPC)
+    target_compile_options(${TARGET} PRIVATE -fPIC -fno-semantic-interposition)
+  endif()
+endfunction()
+
 # evenpack_library(NAME name SOURCES ... DEPS ... [PRECOMPILED set]): a static library,
 # linked as evenpack::name. PRECOMPILED: see PrecompiledHeaders; default: library.
 function(evenpack_library)
@@ -44,6 +52,7 @@ function(evenpack_library)
   add_library(evenpack_${ARG_NAME} STATIC ${ARG_SOURCES})
   add_library(evenpack::${ARG_NAME} ALIAS evenpack_${ARG_NAME})
   target_link_libraries(evenpack_${ARG_NAME} PUBLIC evenpack_options ${ARG_DEPS})
+  evenpack_compile_as_shared(evenpack_${ARG_NAME})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED library)
   endif()
