@@ -78,7 +78,20 @@ class FakeDevice {
   worker::CudaBuffer Take(size_t bytes) {
     return memory_->Take(bytes, compute()).value();
   }
-  // Both in the order of the compute stream.
+  // All in the order of the compute stream. Of the buffer's size; the first two are not
+  // waited for.
+  void Put(const void* from, const worker::CudaBuffer& to) {
+    const worker::CurrentContext current(*context_);
+    context_->functions().cuMemcpyHtoDAsync_v2(
+        reinterpret_cast<worker::cuda::DevicePointer>(to.data()), from, to.size(),
+        compute());
+  }
+  void Get(const worker::CudaBuffer& from, void* to) {
+    const worker::CurrentContext current(*context_);
+    context_->functions().cuMemcpyDtoHAsync_v2(
+        to, reinterpret_cast<worker::cuda::DevicePointer>(from.data()), from.size(),
+        compute());
+  }
   template <typename T>
   void Write(const std::vector<T>& from, const worker::CudaBuffer& to) {
     const worker::CurrentContext current(*context_);
@@ -90,10 +103,7 @@ class FakeDevice {
   template <typename T>
   std::vector<T> Read(const worker::CudaBuffer& from) {
     std::vector<T> read(from.size() / sizeof(T));
-    const worker::CurrentContext current(*context_);
-    context_->functions().cuMemcpyDtoHAsync_v2(
-        read.data(), reinterpret_cast<worker::cuda::DevicePointer>(from.data()),
-        from.size(), compute());
+    Get(from, read.data());
     Synchronize();
     return read;
   }

@@ -1,0 +1,193 @@
+#include "gpu_worker/c_api/checked_rank.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+namespace {
+
+struct NamedPointer {
+  const char* name;
+  const void* pointer;
+};
+
+absl::Status CheckPointers(uint64_t rows, std::initializer_list<NamedPointer> named) {
+  if (rows == 0) return absl::OkStatus();
+  for (const NamedPointer& each : named) {
+    if (each.pointer != nullptr) continue;
+    return InvalidField(each.name, "NULL", absl::StrCat("a tensor of ", rows, " rows"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CheckedRank::CheckedRank(client::Client client, std::unique_ptr<RankForm> form,
+                         uint32_t cp_rank)
+    : client_(std::move(client)), form_(std::move(form)), cp_rank_(cp_rank) {}
+
+absl::StatusOr<std::unique_ptr<CheckedRank>> CheckedRank::Open(
+    client::Client client, RankWorkerOptions options, std::unique_ptr<RankForm> form) {
+  absl::StatusOr<OpenEndpointOf> endpoints = form->Endpoints();
+  if (!endpoints.ok()) return endpoints.status();
+  options.endpoints = *std::move(endpoints);
+  options.executor.device = &form->device();
+  options.executor.least_group_bytes = form->least_group_bytes();
+  std::unique_ptr<CheckedRank> rank(new CheckedRank(std::move(client), std::move(form),
+                                                    options.steps.cp_rank.value_or(0)));
+  absl::StatusOr<std::unique_ptr<RankWorker>> worker =
+      RankWorker::Start(rank->client_, options, rank->form_->engine());
+  if (!worker.ok()) return worker.status();
+  rank->worker_ = *std::move(worker);
+  return rank;
+}
+
+absl::StatusOr<const PreparedStep*> CheckedRank::NextStep() {
+  if (phase_ == Phase::kBegun) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("step ", step_->step.index(),
+                     " has begun; accepted: after end_step or abandon"));
+  }
+  absl::StatusOr<std::optional<PreparedStep>> next = worker_->NextStep();
+  if (!next.ok()) return next.status();
+  step_ = *std::move(next);
+  phase_ = step_.has_value() ? Phase::kTaken : Phase::kNone;
+  return step_.has_value() ? &*step_ : nullptr;
+}
+
+absl::Status CheckedRank::CheckMicroBatch(uint32_t micro_batch) const {
+  if (!step_.has_value()) {
+    return absl::FailedPreconditionError(
+        "there is no step; accepted: after next_step has given one");
+  }
+  const size_t count = step_->micro_batches.size();
+  if (micro_batch < count) return absl::OkStatus();
+  return InvalidField("micro_batch", micro_batch,
+                      count == 0 ? "none: the step has no micro-batch of this rank"
+                                 : absl::StrCat("0 to ", count - 1));
+}
+
+absl::StatusOr<const client::MicroBatchView*> CheckedRank::MicroBatch(
+    uint32_t micro_batch) const {
+  if (absl::Status status = CheckMicroBatch(micro_batch); !status.ok()) return status;
+  return &step_->step.micro_batches()[micro_batch];
+}
+
+absl::Status CheckedRank::CheckBegun(absl::string_view call) const {
+  if (phase_ == Phase::kBegun) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(call, ": no step has begun; accepted: after begin_step"));
+}
+
+absl::Status CheckedRank::Judge(absl::Status status) {
+  if (!status.ok()) phase_ = Phase::kTaken;
+  return status;
+}
+
+absl::Status CheckedRank::BeginStep() {
+  switch (phase_) {
+    case Phase::kNone:
+      return absl::FailedPreconditionError(
+          "there is no step; accepted: after next_step has given one");
+    case Phase::kBegun:
+    case Phase::kEnded:
+      return absl::FailedPreconditionError(
+          absl::StrCat("step ", step_->step.index(),
+                       phase_ == Phase::kBegun ? " has begun" : " has ended",
+                       "; accepted: the step that next_step gives"));
+    case Phase::kTaken:
+      break;
+  }
+  absl::Status status = worker_->executor().BeginStep(step_->step.index());
+  if (status.ok()) phase_ = Phase::kBegun;
+  return status;
+}
+
+template <typename Run>
+absl::Status CheckedRank::InOrderOf(void* stream, Run run) {
+  absl::Status status = form_->After(static_cast<cuda::Stream>(stream));
+  if (status.ok()) {
+    if (status = run(); !status.ok()) return Judge(std::move(status));
+    status = form_->Before(static_cast<cuda::Stream>(stream));
+  }
+  if (!status.ok()) worker_->executor().Abandon(status);
+  return Judge(std::move(status));
+}
+
+absl::Status CheckedRank::Forward(uint32_t micro_batch, const PassPointers& tensors,
+                                  void* stream) {
+  absl::Status status = CheckBegun("forward");
+  if (status.ok()) status = CheckMicroBatch(micro_batch);
+  if (!status.ok()) return status;
+  const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
+  status = CheckPointers(prepared.held_rows, {{"query", tensors.query},
+                                              {"key", tensors.key},
+                                              {"value", tensors.value},
+                                              {"output", tensors.output},
+                                              {"log_sum_exp", tensors.log_sum_exp}});
+  if (!status.ok()) return status;
+  return InOrderOf(stream, [&] {
+    return worker_->executor().Forward(prepared,
+                                       {tensors.query, tensors.key, tensors.value},
+                                       {tensors.output, tensors.log_sum_exp});
+  });
+}
+
+absl::Status CheckedRank::Backward(uint32_t micro_batch, const PassPointers& tensors,
+                                   void* stream) {
+  absl::Status status = CheckBegun("backward");
+  if (status.ok()) status = CheckMicroBatch(micro_batch);
+  if (!status.ok()) return status;
+  const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
+  status =
+      CheckPointers(prepared.held_rows, {{"query", tensors.query},
+                                         {"key", tensors.key},
+                                         {"value", tensors.value},
+                                         {"output", tensors.output},
+                                         {"log_sum_exp", tensors.log_sum_exp},
+                                         {"output_gradient", tensors.output_gradient},
+                                         {"query_gradient", tensors.query_gradient},
+                                         {"key_gradient", tensors.key_gradient},
+                                         {"value_gradient", tensors.value_gradient}});
+  if (!status.ok()) return status;
+  return InOrderOf(stream, [&] {
+    return worker_->executor().Backward(
+        prepared, {tensors.query, tensors.key, tensors.value},
+        {tensors.output, tensors.log_sum_exp}, tensors.output_gradient,
+        {tensors.query_gradient, tensors.key_gradient, tensors.value_gradient});
+  });
+}
+
+absl::Status CheckedRank::EndStep() {
+  if (absl::Status status = CheckBegun("end_step"); !status.ok()) return status;
+  absl::Status status = Judge(worker_->executor().EndStep());
+  if (!status.ok()) return status;
+  phase_ = Phase::kEnded;
+  last_ended_ = step_->step.index();
+  return status;
+}
+
+absl::Status CheckedRank::Abandon(absl::string_view why) {
+  if (absl::Status status = CheckBegun("abandon"); !status.ok()) return status;
+  worker_->executor().Abandon(absl::AbortedError(why));
+  phase_ = Phase::kTaken;
+  return absl::OkStatus();
+}
+
+absl::Status CheckedRank::AcknowledgeDurable(uint64_t step) {
+  // The consumer knows only which it has handed out, some of them ahead of the trainer.
+  if (!last_ended_.has_value() || step > *last_ended_) {
+    return InvalidField("step", step,
+                        last_ended_.has_value() ? absl::StrCat("at most ", *last_ended_,
+                                                               ", the last to end")
+                                                : "none: no step has ended");
+  }
+  return worker_->consumer().AcknowledgeDurable(step);
+}
+
+absl::Status CheckedRank::Close() { return worker_->consumer().Close(); }
+
+}  // namespace evenpack::worker

@@ -1,0 +1,167 @@
+#include "gpu_worker/c_api/evenpack_worker.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/c_api/open_options.h"
+#include "gpu_worker/c_api/sized_struct.h"
+#include "gpu_worker/c_api/worker_handle.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+namespace {
+
+// Of calls without a worker.
+std::string& ErrorOfThread() {
+  static thread_local std::string error;
+  return error;
+}
+
+int CodeOf(const absl::Status& status, std::string& error) {
+  if (!status.ok()) error = std::string(status.message());
+  return static_cast<int>(status.code());
+}
+
+// Does it, if there is a worker.
+template <typename Call>
+int With(EvenpackWorker* worker, Call call) {
+  if (worker == nullptr) {
+    return CodeOf(InvalidField("worker", "NULL", "what evenpack_worker_open gave"),
+                  ErrorOfThread());
+  }
+  return CodeOf(call(*worker), worker->error);
+}
+
+absl::Status Open(const EvenpackWorkerOptions* options, EvenpackWorker** worker) {
+  if (worker == nullptr) return InvalidField("worker", "NULL", "where to put it");
+  *worker = nullptr;
+  absl::StatusOr<OpenOptions> read = ReadOptions(options);
+  if (!read.ok()) return read.status();
+  absl::StatusOr<client::Client> client = client::Client::Connect(read->client);
+  if (!client.ok()) return client.status();
+  absl::StatusOr<std::unique_ptr<RankForm>> form = OpenForm(read->form);
+  if (!form.ok()) return form.status();
+  absl::StatusOr<std::unique_ptr<CheckedRank>> rank =
+      CheckedRank::Open(*client, std::move(read->worker), *std::move(form));
+  if (!rank.ok()) return rank.status();
+  *worker = new EvenpackWorker{.rank = *std::move(rank)};
+  return absl::OkStatus();
+}
+
+absl::Status NextStep(EvenpackWorker& worker, EvenpackStep* step) {
+  if (absl::Status status = CheckOutput("step", step); !status.ok()) return status;
+  const absl::StatusOr<const PreparedStep*> next = worker.rank->NextStep();
+  if (!next.ok()) return next.status();
+  worker.columns.clear();
+  if (*next == nullptr) {
+    step->drained = 1;
+  } else {
+    ShowStep((*next)->step, *step);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MicroBatch(EvenpackWorker& worker, uint32_t micro_batch,
+                        EvenpackMicroBatch* result) {
+  if (absl::Status status = CheckOutput("result", result); !status.ok()) return status;
+  const absl::StatusOr<const client::MicroBatchView*> view =
+      worker.rank->MicroBatch(micro_batch);
+  if (!view.ok()) return view.status();
+  ShowMicroBatch(**view, worker.rank->cp_rank(), worker.columns[micro_batch], *result);
+  return absl::OkStatus();
+}
+
+PassPointers PointersOf(const EvenpackTensors& tensors) {
+  return {tensors.query,          tensors.key,          tensors.value,
+          tensors.output,         tensors.log_sum_exp,  tensors.output_gradient,
+          tensors.query_gradient, tensors.key_gradient, tensors.value_gradient};
+}
+
+}  // namespace
+}  // namespace evenpack::worker
+
+using evenpack::worker::CheckInput;
+using evenpack::worker::PointersOf;
+using evenpack::worker::With;
+
+int evenpack_worker_open(const EvenpackWorkerOptions* options,
+                         EvenpackWorker** worker) {
+  return evenpack::worker::CodeOf(evenpack::worker::Open(options, worker),
+                                  evenpack::worker::ErrorOfThread());
+}
+
+const char* evenpack_worker_error(const EvenpackWorker* worker) {
+  return worker == nullptr ? evenpack::worker::ErrorOfThread().c_str()
+                           : worker->error.c_str();
+}
+
+uint32_t evenpack_worker_cp_size(const EvenpackWorker* worker) {
+  return worker == nullptr ? 0 : worker->rank->cp_size();
+}
+
+int evenpack_worker_next_step(EvenpackWorker* worker, EvenpackStep* step) {
+  return With(worker, [step](EvenpackWorker& own) {
+    return evenpack::worker::NextStep(own, step);
+  });
+}
+
+int evenpack_worker_micro_batch(EvenpackWorker* worker, uint32_t micro_batch,
+                                EvenpackMicroBatch* result) {
+  return With(worker, [micro_batch, result](EvenpackWorker& own) {
+    return evenpack::worker::MicroBatch(own, micro_batch, result);
+  });
+}
+
+int evenpack_worker_begin_step(EvenpackWorker* worker) {
+  return With(worker, [](EvenpackWorker& own) { return own.rank->BeginStep(); });
+}
+
+int evenpack_worker_forward(EvenpackWorker* worker, uint32_t micro_batch,
+                            const EvenpackTensors* tensors, void* stream) {
+  return With(worker, [micro_batch, tensors, stream](EvenpackWorker& own) {
+    absl::Status status = CheckInput("tensors", tensors);
+    if (!status.ok()) return status;
+    return own.rank->Forward(micro_batch, PointersOf(*tensors), stream);
+  });
+}
+
+int evenpack_worker_backward(EvenpackWorker* worker, uint32_t micro_batch,
+                             const EvenpackTensors* tensors, void* stream) {
+  return With(worker, [micro_batch, tensors, stream](EvenpackWorker& own) {
+    absl::Status status = CheckInput("tensors", tensors);
+    if (!status.ok()) return status;
+    return own.rank->Backward(micro_batch, PointersOf(*tensors), stream);
+  });
+}
+
+int evenpack_worker_end_step(EvenpackWorker* worker) {
+  return With(worker, [](EvenpackWorker& own) { return own.rank->EndStep(); });
+}
+
+int evenpack_worker_abandon(EvenpackWorker* worker, const char* why) {
+  return With(worker, [why](EvenpackWorker& own) {
+    return own.rank->Abandon(why == nullptr ? "it was abandoned" : why);
+  });
+}
+
+int evenpack_worker_acknowledge_durable(EvenpackWorker* worker, uint64_t step) {
+  return With(worker, [step](EvenpackWorker& own) {
+    return own.rank->AcknowledgeDurable(step);
+  });
+}
+
+int evenpack_worker_cancel(EvenpackWorker* worker) {
+  return With(worker, [](EvenpackWorker& own) {
+    own.rank->Cancel();
+    return absl::OkStatus();
+  });
+}
+
+int evenpack_worker_close(EvenpackWorker* worker) {
+  return With(worker, [](EvenpackWorker& own) { return own.rank->Close(); });
+}
+
+void evenpack_worker_destroy(EvenpackWorker* worker) { delete worker; }

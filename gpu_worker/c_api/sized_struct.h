@@ -1,0 +1,51 @@
+// Structs of the C API, which callers of other versions fill: newer ones have more
+// fields.
+#ifndef EVENPACK_GPU_WORKER_C_API_SIZED_STRUCT_H_
+#define EVENPACK_GPU_WORKER_C_API_SIZED_STRUCT_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/core/document/invalid_field.h"
+
+namespace evenpack::worker {
+
+template <typename Struct>
+absl::Status CheckStruct(absl::string_view name, const Struct* given) {
+  if (given == nullptr) return InvalidField(name, "NULL", "a struct");
+  if (given->struct_size >= sizeof(Struct)) return absl::OkStatus();
+  return InvalidField(absl::StrCat(name, ".struct_size"), given->struct_size,
+                      absl::StrCat(sizeof(Struct), " or more"));
+}
+
+// One that is read.
+template <typename Struct>
+absl::Status CheckInput(absl::string_view name, const Struct* given) {
+  if (absl::Status status = CheckStruct(name, given); !status.ok()) return status;
+  const char* const bytes = reinterpret_cast<const char*>(given);
+  if (std::all_of(bytes + sizeof(Struct), bytes + given->struct_size,
+                  [](char byte) { return byte == 0; })) {
+    return absl::OkStatus();
+  }
+  return InvalidField(
+      absl::StrCat(name, ".struct_size"), given->struct_size,
+      absl::StrCat(sizeof(Struct), ", or 0 in the fields that this library lacks"));
+}
+
+// One that is written: all of it is 0 then.
+template <typename Struct>
+absl::Status CheckOutput(absl::string_view name, Struct* given) {
+  if (absl::Status status = CheckStruct(name, given); !status.ok()) return status;
+  const size_t size = given->struct_size;
+  std::memset(static_cast<void*>(given), 0, size);
+  given->struct_size = size;
+  return absl::OkStatus();
+}
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_C_API_SIZED_STRUCT_H_
