@@ -108,13 +108,16 @@ absl::Status CheckedRank::BeginStep() {
 
 template <typename Run>
 absl::Status CheckedRank::InOrderOf(void* stream, Run run) {
-  absl::Status status = form_->After(static_cast<cuda::Stream>(stream));
-  if (status.ok()) {
-    if (status = run(); !status.ok()) return Judge(std::move(status));
-    status = form_->Before(static_cast<cuda::Stream>(stream));
+  auto* const of = static_cast<cuda::Stream>(stream);
+  absl::Status order = form_->After(of);
+  if (order.ok()) {
+    absl::Status status = run();
+    // Also where it failed: the tensors' memory is the trainer's again.
+    order = form_->Before(of);
+    if (!status.ok()) return Judge(std::move(status));
   }
-  if (!status.ok()) worker_->executor().Abandon(status);
-  return Judge(std::move(status));
+  if (!order.ok()) worker_->executor().Abandon(order);
+  return Judge(std::move(order));
 }
 
 absl::Status CheckedRank::Forward(uint32_t micro_batch, const PassPointers& tensors,
