@@ -114,6 +114,7 @@ check_style() {
   check "shell scripts" "$style/check_shell.sh"
   check "layout" python3 "$style/check_layout.py"
   check "layout self-test" python3 "$style/check_layout_test.py"
+  check "clang-tidy self-test" python3 "$style/clang_tidy_inputs_test.py"
   check "result count self-test" python3 "$root/tests/count_results_test.py"
   check "protos" "$style/check_protos.sh"
   check "ruff" "$style/check_python_style.sh"

@@ -20,9 +20,8 @@ std::vector<CommandDefinition> AllCommands() {
 }  // namespace
 
 const std::vector<CommandDefinition>& CommandDefinitions() {
-  static const auto* const kCommands =
-      new std::vector<CommandDefinition>(AllCommands());
-  return *kCommands;
+  static const auto* const kAll = new std::vector<CommandDefinition>(AllCommands());
+  return *kAll;
 }
 
 std::string GroupHelp(const std::string& group) {

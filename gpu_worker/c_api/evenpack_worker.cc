@@ -81,21 +81,16 @@ PassPointers PointersOf(const EvenpackTensors& tensors) {
 }
 
 }  // namespace
-}  // namespace evenpack::worker
 
-using evenpack::worker::CheckInput;
-using evenpack::worker::PointersOf;
-using evenpack::worker::With;
+extern "C" {
 
 int evenpack_worker_open(const EvenpackWorkerOptions* options,
                          EvenpackWorker** worker) {
-  return evenpack::worker::CodeOf(evenpack::worker::Open(options, worker),
-                                  evenpack::worker::ErrorOfThread());
+  return CodeOf(Open(options, worker), ErrorOfThread());
 }
 
 const char* evenpack_worker_error(const EvenpackWorker* worker) {
-  return worker == nullptr ? evenpack::worker::ErrorOfThread().c_str()
-                           : worker->error.c_str();
+  return worker == nullptr ? ErrorOfThread().c_str() : worker->error.c_str();
 }
 
 uint32_t evenpack_worker_cp_size(const EvenpackWorker* worker) {
@@ -103,15 +98,13 @@ uint32_t evenpack_worker_cp_size(const EvenpackWorker* worker) {
 }
 
 int evenpack_worker_next_step(EvenpackWorker* worker, EvenpackStep* step) {
-  return With(worker, [step](EvenpackWorker& own) {
-    return evenpack::worker::NextStep(own, step);
-  });
+  return With(worker, [step](EvenpackWorker& own) { return NextStep(own, step); });
 }
 
 int evenpack_worker_micro_batch(EvenpackWorker* worker, uint32_t micro_batch,
                                 EvenpackMicroBatch* result) {
   return With(worker, [micro_batch, result](EvenpackWorker& own) {
-    return evenpack::worker::MicroBatch(own, micro_batch, result);
+    return MicroBatch(own, micro_batch, result);
   });
 }
 
@@ -165,3 +158,6 @@ int evenpack_worker_close(EvenpackWorker* worker) {
 }
 
 void evenpack_worker_destroy(EvenpackWorker* worker) { delete worker; }
+
+}  // extern "C"
+}  // namespace evenpack::worker

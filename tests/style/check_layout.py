@@ -5,6 +5,7 @@
 - No source file is longer than MAX_LINES.
 - No file or folder is named after nothing in particular (utils, helpers, common).
 - No number's name in C++ is a macro, no type's name a typedef.
+- No C++ file includes a source.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ EMPTY_NAME = re.compile(r"(?:^|[/_.-])(?:utils?|helpers?|common)(?=$|[/_.-])")
 CPP_SUFFIXES = (".cc", ".h", ".cu", ".cuh")
 NUMBER_AS_MACRO = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+[-+~( \t]*[0-9]", re.MULTILINE
+)
+SOURCE_INCLUDED = re.compile(
+    r'^[ \t]*#[ \t]*include[ \t]*["<]\S+\.(?:cc|cu)[">]', re.MULTILINE
 )
 TYPEDEF = re.compile(r"^[ \t]*typedef\b", re.MULTILINE)
 
@@ -80,22 +84,29 @@ def empty_name(path: str) -> list[str]:
     return [f"{path}: a name that says nothing; name it after what it holds"]
 
 
-def names_of_c(path: str, text: str) -> list[str]:
-    """One message for each number or type of C++ that is named as C names it."""
+def lines_of_c(path: str, text: str) -> list[str]:
+    """One message for each line of C++ that C++ has something better for."""
     if not path.endswith(CPP_SUFFIXES):
         return []
 
     def at(match: re.Match[str]) -> str:
         return f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
 
-    return [
-        f"{at(match)}: {match.group(1)} is a macro; make the number a constexpr or an "
-        "enum"
-        for match in NUMBER_AS_MACRO.finditer(text)
-    ] + [
-        f"{at(match)}: typedef; name the type by `using`"
-        for match in TYPEDEF.finditer(text)
-    ]
+    return (
+        [
+            f"{at(match)}: includes a source; declare what it has in a header"
+            for match in SOURCE_INCLUDED.finditer(text)
+        ]
+        + [
+            f"{at(match)}: {match.group(1)} is a macro; make the number a constexpr "
+            "or an enum"
+            for match in NUMBER_AS_MACRO.finditer(text)
+        ]
+        + [
+            f"{at(match)}: typedef; name the type by `using`"
+            for match in TYPEDEF.finditer(text)
+        ]
+    )
 
 
 def problems_of(path: str, content: bytes) -> list[str]:
@@ -105,7 +116,7 @@ def problems_of(path: str, content: bytes) -> list[str]:
         return found
     text = content.decode("utf-8", errors="replace")
     found += registry_hosts(path, text) + overlong(path, text)
-    return found + names_of_c(path, text)
+    return found + lines_of_c(path, text)
 
 
 def main() -> int:

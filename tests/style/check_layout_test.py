@@ -70,12 +70,13 @@ class CheckLayoutTest(unittest.TestCase):
             with self.subTest(path=path):
                 self.assertEqual(check_layout.problems_of(path, b""), [])
 
-    def test_names_of_c_are_found_with_their_line(self) -> None:
+    def test_lines_of_c_are_found_with_their_line(self) -> None:
         for line in (
             "#define kMost 8",
             "# define MASK (1 << 3)",
             "  #define A -1L",
             "  typedef int Count;",
+            '#include "server/core/b.cc"',
         ):
             for path in ("server/core/a.h", "gpu_worker/cuda/a.cu"):
                 with self.subTest(line=line, path=path):
