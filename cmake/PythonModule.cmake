@@ -29,7 +29,7 @@ if(NOT OpenBLAS_FOUND OR NOT Gloo_FOUND)
 endif()
 include(CudaToolkit)
 set(room_parts attention communicator device cuda cudnn nccl rank_form rendezvous
-    executor steps arena attach sidecar_client)
+    executor steps arena device_arena attach sidecar_client)
 foreach(part IN LISTS room_parts)
   add_subdirectory(gpu_worker/${part})
 endforeach()

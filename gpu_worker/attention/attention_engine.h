@@ -107,6 +107,11 @@ class AttentionEngine {
  public:
   virtual ~AttentionEngine() = default;
 
+  // Whether its calls may be of this shape. INVALID_ARGUMENT naming the field, its
+  // value and what is accepted.
+  virtual absl::Status CheckShape(const AttentionShape& shape) const {
+    return Check(shape);
+  }
   // What its calls' tasks must be like.
   virtual KeyPlacement key_placement() const { return KeyPlacement::kWhereTheyAre; }
   virtual absl::Status Forward(const AttentionCall& call,

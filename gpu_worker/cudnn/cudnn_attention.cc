@@ -17,14 +17,17 @@ std::byte* After(const CudaBuffer& buffer, size_t bytes) {
   return static_cast<std::byte*>(buffer.data()) + bytes;
 }
 
+absl::Status CheckType(ElementType type) {
+  if (type != ElementType::kFloat32) return absl::OkStatus();
+  return InvalidField("shape.type", ElementTypeName(type),
+                      "bfloat16 or float16 on a CUDA device");
+}
+
 // As many tasks as a run may have, in turn.
 template <typename Visit>
 absl::Status ForEachRun(const AttentionCall& call, Visit visit) {
-  if (call.shape.type == ElementType::kFloat32) {
-    return InvalidField("shape.type", ElementTypeName(call.shape.type),
-                        "bfloat16 or float16 on a CUDA device");
-  }
-  absl::Status status = CheckKeys(call.tasks);
+  absl::Status status = CheckType(call.shape.type);
+  if (status.ok()) status = CheckKeys(call.tasks);
   std::span<const AttentionTask> tasks = call.tasks;
   while (!tasks.empty() && status.ok()) {
     const size_t count = std::min<size_t>(tasks.size(), kMostSequences);
@@ -116,6 +119,11 @@ absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
   if (!loaded.ok()) return loaded.status();
   return std::unique_ptr<CudnnAttention>(new CudnnAttention(
       std::move(where), std::move(planner), *std::move(loaded), options));
+}
+
+absl::Status CudnnAttention::CheckShape(const AttentionShape& shape) const {
+  absl::Status status = Check(shape);
+  return status.ok() ? CheckType(shape.type) : status;
 }
 
 absl::Status CudnnAttention::Forward(const AttentionCall& call,

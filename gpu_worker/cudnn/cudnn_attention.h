@@ -46,6 +46,7 @@ class CudnnAttention final : public AttentionEngine {
       const CudnnOptions& options = {},
       std::span<const unsigned char> kernels = RowKernelImage());
 
+  absl::Status CheckShape(const AttentionShape& shape) const override;
   KeyPlacement key_placement() const override { return KeyPlacement::kTogether; }
   // INVALID_ARGUMENT: a type or a layout that isn't accepted. RESOURCE_EXHAUSTED: the
   // budget of the device's memory.

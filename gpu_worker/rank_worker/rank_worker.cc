@@ -54,7 +54,9 @@ absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
   }
   if (options.prepared_ahead == 0)
     return InvalidField("prepared_ahead", 0, "1 or more");
-  if (absl::Status status = Check(options.shape); !status.ok()) return status;
+  if (absl::Status status = engine.CheckShape(options.shape); !status.ok()) {
+    return status;
+  }
   absl::StatusOr<std::unique_ptr<client::Consumer>> consumer =
       client.OpenConsumer(options.steps);
   if (!consumer.ok()) return consumer.status();

@@ -49,6 +49,7 @@ WORKER_ROOMS = (
     "executor",
     "steps",
     "arena",
+    "device_arena",
     "attach",
     "sidecar_client",
 )

@@ -10,10 +10,17 @@ from typing import Any
 import example_attention
 import pytest
 import torch
-from evenpack.attention_workers import InProcessOptions, InProcessWorker
+from evenpack.attention_workers import (
+    AttentionForm,
+    InProcessOptions,
+    InProcessWorker,
+    SidecarWorker,
+)
 from evenpack.errors import InvalidArgumentError
 from evenpack.sharded_attention import attention
+from server_process import ServerProcess
 from torch_ranks import run_ranks
+from worker_service_process import WorkerServiceProcess
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="no CUDA device is found"
@@ -101,3 +108,24 @@ def test_ranks_of_a_process_group_share_a_micro_batch(ranks: int) -> None:
     if torch.cuda.device_count() < ranks:
         pytest.skip(f"{ranks} devices are needed")
     run_ranks(ranks, _over_process_group, ranks)
+
+
+def test_a_sidecar_computes_in_memory_that_both_map(server: ServerProcess) -> None:
+    """Alone, since two ranks of NCCL need a device each."""
+    example_attention.create_job(server, context=1)
+    with (
+        WorkerServiceProcess(server.grpc_address, "--device", "cuda") as process,
+        SidecarWorker(
+            process.folder,
+            job="run",
+            dp_rank=0,
+            cp_rank=0,
+            form=AttentionForm(torch.bfloat16, 4, 2, 64),
+            arena_bytes=64 << 20,
+            device="cuda",
+        ) as worker,
+        example_attention.dataset_of(server, 0) as steps,
+    ):
+        assert worker.device.type == "cuda"
+        for step in steps:
+            example_attention.execute(worker, step, "sidecar", dtype=torch.bfloat16)

@@ -30,10 +30,10 @@ def job_spec(context: int) -> dict[str, object]:
     }
 
 
-def create_job(server: ServerProcess) -> None:
-    """The job "run" of two context-parallel ranks and a few small steps."""
+def create_job(server: ServerProcess, context: int = 2) -> None:
+    """The job "run" of so many context-parallel ranks and a few small steps."""
     client = Client(server.grpc_address)
-    client.create_job("run", job_spec(context=2))
+    client.create_job("run", job_spec(context))
     example_jobs.feed(client, "run", example_jobs.lengths(40).clip(1, 256))
 
 
@@ -183,7 +183,11 @@ class Layer:
 
 
 def execute(
-    worker: AttentionWorker, step: Step, backend: Backend = "inprocess", layers: int = 2
+    worker: AttentionWorker,
+    step: Step,
+    backend: Backend = "inprocess",
+    layers: int = 2,
+    dtype: torch.dtype = torch.float32,
 ) -> int:
     """All layers of a step, right; how many attempts it took."""
     attempts = 0
@@ -192,7 +196,9 @@ def execute(
         with attempt:
             for micro_batch in step:
                 for _ in range(layers):
-                    layer = Layer(micro_batch, worker.cp_rank)
+                    layer = Layer(
+                        micro_batch, worker.cp_rank, device=worker.device, dtype=dtype
+                    )
                     output = attention(
                         *layer.inputs, micro_batch, backend, worker=worker
                     )

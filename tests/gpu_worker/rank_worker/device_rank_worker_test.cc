@@ -28,6 +28,7 @@ using evenpack::testing::FormOnDoubles;
 using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
 using evenpack::testing::kFakeRunNanoseconds;
+using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
 using evenpack::testing::TestHistory;
 using ::testing::NiceMock;
@@ -74,17 +75,22 @@ std::shared_ptr<MockConnection> ConnectionFor(const TestHistory& history,
 
 class DeviceRankWorkerTest : public FakeNcclTest {
  protected:
-  void ExecuteAll(uint32_t rank) {
-    const auto form = FormOnDoubles(Timing());
-    client::Client client(ConnectionFor(history_, table_));
+  static RankWorkerOptions OptionsOf(uint32_t rank, RankForm& form) {
     RankWorkerOptions options;
     options.steps.job = "run";
     options.steps.cp_rank = rank;
     options.member = absl::StrCat("process", rank);
     options.shape = SmallShape();
-    options.executor = {.head_groups = 2, .device = &form->device()};
-    options.endpoints = form->Endpoints().value();
-    const auto worker = RankWorker::Start(client, options, form->engine());
+    options.executor = {.head_groups = 2, .device = &form.device()};
+    options.endpoints = form.Endpoints().value();
+    return options;
+  }
+
+  void ExecuteAll(uint32_t rank) {
+    const auto form = FormOnDoubles(Timing());
+    client::Client client(ConnectionFor(history_, table_));
+    const auto worker =
+        RankWorker::Start(client, OptionsOf(rank, *form), form->engine());
     ASSERT_THAT(worker, IsOk());
     int64_t executed = 0;
     for (;;) {
@@ -134,6 +140,22 @@ class DeviceRankWorkerTest : public FakeNcclTest {
 
 TEST_F(DeviceRankWorkerTest, ItsStepsAreExecutedOnItsDeviceWithItsPeers) {
   InThreads(kRanks, [this](uint32_t rank) { ExecuteAll(rank); });
+}
+
+TEST_F(DeviceRankWorkerTest, AShapeThatTheDeviceHasNoKernelsForIsRefusedAtTheStart) {
+  const auto form = FormOnDoubles(Timing());
+  client::Client client(ConnectionFor(history_, table_));
+  RankWorkerOptions options = OptionsOf(0, *form);
+  options.shape.type = ElementType::kFloat32;
+  EXPECT_THAT(
+      RankWorker::Start(client, options, form->engine()).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "shape.type: float32 is not accepted; accepted: bfloat16 or float16 on "
+               "a CUDA device"));
+  options.shape.head_size = 63;
+  EXPECT_THAT(
+      RankWorker::Start(client, options, form->engine()).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("head_size")));
 }
 
 }  // namespace

@@ -1,20 +1,21 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/status_error.h"
+#include "client/python/bindings/worker/trainer_link.h"
 #include "client/python/bindings/worker/worker_bindings.h"
-#include "gpu_worker/attach/attach_client.h"
-#include "gpu_worker/attach/unix_socket.h"
-#include "gpu_worker/sidecar_client/sidecar_link.h"
 
 namespace evenpack::python {
 namespace {
@@ -22,18 +23,46 @@ namespace {
 namespace nb = nanobind;
 using worker::ArenaTensors;
 using worker::SidecarLink;
-using ArenaBytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>, nb::c_contig>;
 
-// Submits, and waits until it is done.
-void Do(SidecarLink& link, const std::function<absl::StatusOr<uint64_t>()>& submit) {
+// Waits until work() has returned.
+void Do(SidecarLink& link, const std::function<absl::Status()>& work) {
   absl::Status status;
-  Interruptibly(
-      [&] {
-        const absl::StatusOr<uint64_t> number = submit();
-        status = number.ok() ? link.Wait(*number) : number.status();
-      },
-      [&link] { link.Leave(); });
+  Interruptibly([&] { status = work(); }, [&link] { link.Leave(); });
   ThrowIfError(status);
+}
+
+void DoStep(SidecarLink& link,
+            const std::function<absl::StatusOr<uint64_t>()>& submit) {
+  Do(link, [&] {
+    const absl::StatusOr<uint64_t> number = submit();
+    return number.ok() ? link.Wait(*number) : number.status();
+  });
+}
+
+void DoPass(TrainerLink& of, uintptr_t stream, const TrainerLink::Submit& submit) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): PyTorch tells handles as numbers.
+  auto* const in = reinterpret_cast<worker::cuda::Stream>(stream);
+  const auto run = [&] { return of.RunPass(in, submit); };
+  if (!of.cuda_device().has_value()) return Do(of.link(), run);
+  absl::Status status;
+  {
+    const nb::gil_scoped_release release;
+    status = run();
+  }
+  ThrowIfError(status);
+}
+
+// uint8 over the memory, which `owner` keeps mapped: NumPy's, or DLPack's capsule of a
+// device.
+nb::object BytesAt(void* data, size_t bytes, nb::handle owner,
+                   std::optional<int> cuda_device) {
+  if (!cuda_device.has_value()) {
+    return nb::cast(nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>, nb::c_contig>(
+        data, {bytes}, owner));
+  }
+  return nb::cast(nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cuda>(
+      data, {bytes}, owner, {}, nb::dtype<uint8_t>(), nb::device::cuda::value,
+      *cuda_device));
 }
 
 // In their order in ArenaTensors; those of a backward pass may be left out.
@@ -48,73 +77,76 @@ ArenaTensors TensorsAt(const std::vector<uint64_t>& offsets) {
 }
 
 // What is done with tensors, by step.
-void BindSubmissions(nb::class_<SidecarLink>& bound) {
+void BindSubmissions(nb::class_<TrainerLink>& bound) {
   bound
       .def(
           "begin_step",
-          [](SidecarLink& link, uint64_t step) {
-            Do(link, [&] { return link.BeginStep(step); });
+          [](TrainerLink& self, uint64_t step) {
+            DoStep(self.link(), [&] { return self.link().BeginStep(step); });
           },
           nb::arg("step"))
       .def(
           "end_step",
-          [](SidecarLink& link, uint64_t step) {
-            Do(link, [&] { return link.EndStep(step); });
+          [](TrainerLink& self, uint64_t step) {
+            DoStep(self.link(), [&] { return self.link().EndStep(step); });
           },
           nb::arg("step"))
       .def(
           "forward",
-          [](SidecarLink& link, uint64_t step, uint32_t micro_batch, uint64_t rows,
-             const std::vector<uint64_t>& offsets) {
-            Do(link, [&] {
-              return link.Forward(step, micro_batch, rows, TensorsAt(offsets));
+          [](TrainerLink& self, uint64_t step, uint32_t micro_batch, uint64_t rows,
+             const std::vector<uint64_t>& offsets, uintptr_t stream) {
+            DoPass(self, stream, [&](uint64_t ready) {
+              return self.link().Forward(step, micro_batch, rows, TensorsAt(offsets),
+                                         ready);
             });
           },
-          nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"))
+          nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"),
+          nb::kw_only(), nb::arg("stream"))
       .def(
           "backward",
-          [](SidecarLink& link, uint64_t step, uint32_t micro_batch, uint64_t rows,
-             const std::vector<uint64_t>& offsets) {
-            Do(link, [&] {
-              return link.Backward(step, micro_batch, rows, TensorsAt(offsets));
+          [](TrainerLink& self, uint64_t step, uint32_t micro_batch, uint64_t rows,
+             const std::vector<uint64_t>& offsets, uintptr_t stream) {
+            DoPass(self, stream, [&](uint64_t ready) {
+              return self.link().Backward(step, micro_batch, rows, TensorsAt(offsets),
+                                          ready);
             });
           },
-          nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"));
+          nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"),
+          nb::kw_only(), nb::arg("stream"));
 }
 
 }  // namespace
 
 void BindSidecar(nb::module_& module) {
-  nb::class_<SidecarLink> bound(module, "SidecarLink", nb::is_weak_referenceable());
+  nb::class_<TrainerLink> bound(module, "SidecarLink", nb::is_weak_referenceable());
   bound
-      .def(
-          "__init__",
-          [](SidecarLink* self, const std::string& socket_folder, uint64_t bytes) {
-            const nb::gil_scoped_release release;
-            new (self) SidecarLink(ValueOrThrow(
-                worker::Attach(worker::AttachSocketIn(socket_folder), bytes)));
-          },
-          nb::arg("socket_folder"), nb::arg("arena_bytes"))
+      .def(nb::new_([](const std::string& socket_folder, uint64_t bytes,
+                       bool on_device) {
+             const nb::gil_scoped_release release;
+             return ValueOrThrow(TrainerLink::Attach(socket_folder, bytes, on_device));
+           }),
+           nb::arg("socket_folder"), nb::arg("arena_bytes"), nb::arg("on_device"))
+      .def_prop_ro("cuda_device", &TrainerLink::cuda_device)
       .def_prop_ro("token",
-                   [](const SidecarLink& self) { return ToBytes(self.token()); })
-      .def_prop_ro("is_gone", &SidecarLink::IsGone)
-      .def("leave", &SidecarLink::Leave)
-      // (offset, uint8 array over the memory, which keeps the arena mapped).
+                   [](TrainerLink& self) { return ToBytes(self.link().token()); })
+      .def_prop_ro("is_gone", [](TrainerLink& self) { return self.link().IsGone(); })
+      .def("leave", [](TrainerLink& self) { self.link().Leave(); })
+      // (offset, bytes that keep the arena mapped).
       .def(
           "allocate",
-          [](nb::pointer_and_handle<SidecarLink> self, uint64_t bytes) {
-            const worker::ArenaBlock block = ValueOrThrow(self.p->Allocate(bytes));
-            return nb::make_tuple(block.offset,
-                                  ArenaBytes(static_cast<uint8_t*>(block.data),
-                                             {static_cast<size_t>(bytes)}, self.h));
+          [](nb::pointer_and_handle<TrainerLink> self, uint64_t bytes) {
+            const worker::ArenaBlock block =
+                ValueOrThrow(self.p->link().Allocate(bytes));
+            return nb::make_tuple(
+                block.offset, BytesAt(block.data, static_cast<size_t>(bytes), self.h,
+                                      self.p->cuda_device()));
           },
           nb::arg("bytes"),
-          nb::sig("def allocate(self, bytes: int) -> tuple[int, "
-                  "numpy.typing.NDArray[numpy.uint8]]"))
+          nb::sig("def allocate(self, bytes: int) -> tuple[int, typing.Any]"))
       .def(
           "free",
-          [](SidecarLink& link, uint64_t offset) {
-            link.Free({offset, nullptr});
+          [](TrainerLink& self, uint64_t offset) {
+            self.link().Free({offset, nullptr});
           },
           nb::arg("offset"));
   BindSubmissions(bound);

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from evenpack import _native
 from evenpack._native import MicroBatch
+from evenpack.attention_workers.arena_memory import ArenaMemory, DeviceArenaMemory
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import invalid_argument, quoted
 from evenpack.transport import Transport
 from evenpack.v1.cost_profile_pb2 import ElementType
 from evenpack.v1.worker_service_pb2 import (
@@ -40,6 +41,7 @@ class _ArenaTensor:
     def __init__(
         self,
         link: _worker.SidecarLink,
+        memory: ArenaMemory,
         shape: Sequence[int],
         dtype: torch.dtype,
         content: Tensor | None = None,
@@ -49,8 +51,8 @@ class _ArenaTensor:
         elements = 1
         for size in shape:
             elements *= size
-        self.offset, memory = link.allocate(elements * dtype.itemsize)
-        self.tensor = torch.from_numpy(memory).view(dtype).view(*shape)
+        self.offset, taken = link.allocate(elements * dtype.itemsize)
+        self.tensor = memory.tensor(taken).view(dtype).view(*shape)
         if content is not None:
             self.tensor.copy_(content)
 
@@ -74,6 +76,10 @@ class SidecarWorker(AttentionWorker):
     Tensors are copied into the memory that both processes map, and results out of it.
     The worker follows the rank's steps by itself, in order; the trainer executes the
     same. What the worker measures it reports by itself.
+
+    On the processor a pass is waited for. On a CUDA device it comes after what
+    PyTorch's current stream has been given, and before what that is given next; what a
+    pass fails with is raised at its step's end at the latest.
     """
 
     def __init__(
@@ -87,6 +93,7 @@ class SidecarWorker(AttentionWorker):
         from_step: int = 0,
         last_digest: bytes | None = None,
         member: str | None = None,
+        device: torch.device | str = "cpu",
         head_groups: int = 0,
         arena_bytes: int = 1 << 30,
         open_seconds: float = 600.0,
@@ -102,18 +109,31 @@ class SidecarWorker(AttentionWorker):
             from_step: the step that is begun first.
             last_digest: of the step before, 16 bytes; None: histories aren't compared.
             member: as InProcessWorker.join.
+            device: where the worker computes, as its --device: "cpu", or "cuda";
+                "cuda:N" if it must be that one of the devices that this process sees.
             head_groups: likewise; 0: the worker's own default.
             arena_bytes: for tensors, at most the worker's --memory.
             open_seconds: until the worker has heard from the packing server.
 
         Raises:
             UnavailableError: there is no worker.
-            FailedPreconditionError: another process is attached to it.
+            FailedPreconditionError: another process is attached to it; it computes
+                elsewhere than on such a device; there is no CUDA driver.
             InvalidArgumentError: a field out of its range.
         """
         form.native()
         self._form = form
-        self._link = _worker.SidecarLink(str(socket_folder), arena_bytes)
+        where = torch.device(device)
+        if where.type not in ("cpu", "cuda"):
+            raise invalid_argument("device", quoted(str(where)), "cpu, cuda or cuda:N")
+        on_device = where.type == "cuda"
+        self._link = _worker.SidecarLink(str(socket_folder), arena_bytes, on_device)
+        number = self._link.cuda_device
+        self._memory = ArenaMemory() if number is None else DeviceArenaMemory(number)
+        if where.index is not None and where != self._memory.device:
+            self._link.leave()
+            accepted = f"{self._memory.device}, where the worker computes"
+            raise invalid_argument("device", quoted(str(where)), accepted)
         self._transport = Transport(f"unix:{Path(socket_folder) / 'worker.sock'}")
         self._closed = False
         shape = AttentionShape(
@@ -145,7 +165,7 @@ class SidecarWorker(AttentionWorker):
         super().__init__(
             cp_rank,
             OpenSessionResponse.FromString(answer).cp_size,
-            torch.device("cpu"),
+            self._memory.device,
         )
 
     def _call(self, method: str, request: bytes, seconds: float) -> bytes:
@@ -178,16 +198,17 @@ class SidecarWorker(AttentionWorker):
         if form != self._form:
             raise invalid_argument("form", f"{form}", f"the session's, {self._form}")
         step, rows = self.step, query.shape[0]
+        stream = self._memory.stream()
         of_heads = (rows, form.query_heads)
         tensors = [
             *(self._tensor(given.shape, given) for given in (query, key, value)),
             self._tensor(query.shape),
-            _ArenaTensor(self._link, of_heads, torch.float32),
+            _ArenaTensor(self._link, self._memory, of_heads, torch.float32),
         ]
         offsets = [tensor.offset for tensor in tensors]
-        self._link.forward(step, micro_batch.index, rows, offsets)
+        self._link.forward(step, micro_batch.index, rows, offsets, stream=stream)
         # The memory goes back with the pass.
-        output = tensors[3].tensor.clone()
+        output = self._memory.copy_out(tensors[3].tensor)
         return ForwardPass(output, (), _Pass(micro_batch.index, tensors))
 
     def run_backward(
@@ -195,17 +216,19 @@ class SidecarWorker(AttentionWorker):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """As AttentionWorker."""
         forward = cast(_Pass, state)
+        stream = self._memory.stream()
         given = self._tensor(gradient.shape, gradient)
         results = [self._tensor(of.tensor.shape) for of in forward.tensors[:3]]
         offsets = [of.offset for of in (*forward.tensors, given, *results)]
-        self._link.backward(self.step, forward.index, gradient.shape[0], offsets)
-        query, key, value = (result.tensor.clone() for result in results)
+        rows = gradient.shape[0]
+        self._link.backward(self.step, forward.index, rows, offsets, stream=stream)
+        query, key, value = (self._memory.copy_out(result.tensor) for result in results)
         return query, key, value
 
     def _tensor(
         self, shape: Sequence[int], content: Tensor | None = None
     ) -> _ArenaTensor:
-        return _ArenaTensor(self._link, shape, self._form.dtype, content)
+        return _ArenaTensor(self._link, self._memory, shape, self._form.dtype, content)
 
     def close(self) -> None:
         """Ends the session and detaches; later passes raise UnavailableError."""

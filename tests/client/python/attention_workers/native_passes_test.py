@@ -8,35 +8,11 @@ from types import SimpleNamespace
 import example_attention
 import pytest
 import torch
+from dlpack_structs import CUDA, ManagedTensor
 from evenpack import MicroBatch, _worker
 from evenpack.attention_workers import AttentionForm
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.errors import InvalidArgumentError
-
-_CUDA = 2
-
-
-class _DlTensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device", ctypes.c_int32),
-        ("dimensions", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-class _Managed(ctypes.Structure):
-    _fields_ = (
-        ("tensor", _DlTensor),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    )
 
 
 class OnDevice:
@@ -45,14 +21,14 @@ class OnDevice:
     def __init__(self, device: int, *shape: int) -> None:
         """Of any memory: nobody is to read it."""
         self._shape = (ctypes.c_int64 * len(shape))(*shape)
-        self._managed = _Managed()
+        self._managed = ManagedTensor()
         of = self._managed.tensor
-        of.device_type, of.device, of.dimensions = _CUDA, device, len(shape)
+        of.device_type, of.device, of.dimensions = CUDA, device, len(shape)
         of.code, of.bits, of.lanes, of.shape = 2, 32, 1, self._shape
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Its type and number."""
-        return _CUDA, self._managed.tensor.device
+        return CUDA, self._managed.tensor.device
 
     def __dlpack__(self, **_: object) -> object:
         """The protocol's capsule."""
