@@ -10,6 +10,15 @@
 
 namespace evenpack::worker {
 
+uint32_t ExecutorOptions::HeadGroupsOf(const PreparedMicroBatch& prepared) const {
+  if (least_group_bytes == 0) return head_groups;
+  const AttentionShape& shape = prepared.shape;
+  const uint64_t bytes =
+      2 * prepared.micro_batch_tokens * shape.kv_row() * BytesOf(shape.type);
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(bytes / least_group_bytes, 1, head_groups));
+}
+
 Executor::Executor(Communicator& communicator, AttentionEngine& engine,
                    const ExecutorOptions& options)
     : communicator_(communicator),
@@ -31,7 +40,7 @@ absl::StatusOr<PreparedMicroBatch> Executor::Prepare(
 template <typename Pass>
 absl::Status Executor::Run(Pass& pass, const PreparedMicroBatch& prepared) {
   timer_ = PassTimer::Begin(options_.Where(), *options_.clock);
-  absl::Status status = pass.Run(HeadGroupsOf(prepared));
+  absl::Status status = pass.Run(options_.HeadGroupsOf(prepared));
   timer_->End();
   return AbortUnlessOk(std::move(status));
 }
@@ -52,15 +61,6 @@ absl::Status Executor::Backward(const PreparedMicroBatch& prepared,
   BackwardPass pass(prepared, input, forward, output_gradient, result,
                     timed_communicator_, timed_engine_, options_.Where());
   return Run(pass, prepared);
-}
-
-uint32_t Executor::HeadGroupsOf(const PreparedMicroBatch& prepared) const {
-  if (options_.least_group_bytes == 0) return options_.head_groups;
-  const AttentionShape& shape = prepared.shape;
-  const uint64_t bytes =
-      2 * prepared.micro_batch_tokens * shape.kv_row() * BytesOf(shape.type);
-  return static_cast<uint32_t>(std::clamp<uint64_t>(bytes / options_.least_group_bytes,
-                                                    1, options_.head_groups));
 }
 
 absl::Status Executor::AbortUnlessOk(absl::Status status) {

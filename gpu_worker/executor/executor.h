@@ -42,6 +42,8 @@ struct ExecutorOptions {
   // hide. The same on all ranks.
   size_t least_group_bytes = 0;
 
+  // In how many groups a micro-batch's heads are exchanged, if it has so many.
+  uint32_t HeadGroupsOf(const PreparedMicroBatch& prepared) const;
   Device& Where() const { return device == nullptr ? Device::Host() : *device; }
 };
 
@@ -81,7 +83,6 @@ class Executor {
   // Runs a pass, and times it.
   template <typename Pass>
   absl::Status Run(Pass& pass, const PreparedMicroBatch& prepared);
-  uint32_t HeadGroupsOf(const PreparedMicroBatch& prepared) const;
   // Peers would wait for this rank's part.
   absl::Status AbortUnlessOk(absl::Status status);
 

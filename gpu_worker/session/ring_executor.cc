@@ -116,7 +116,8 @@ absl::StatusOr<const PreparedMicroBatch*> RingExecutor::MicroBatchOf(
 
 absl::Status RingExecutor::CheckMemory(const PreparedMicroBatch& prepared,
                                        SubmissionKind kind) const {
-  const PassMemory memory = MemoryOf(prepared, options_.head_groups);
+  const PassMemory memory =
+      MemoryOf(prepared, options_.executor.HeadGroupsOf(prepared));
   const uint64_t needed =
       kind == SubmissionKind::kForward ? memory.forward : memory.backward;
   if (needed <= options_.scratch_bytes) return absl::OkStatus();

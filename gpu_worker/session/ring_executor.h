@@ -30,8 +30,8 @@ struct ExecutableStep {
 using NextStep = std::function<absl::StatusOr<std::optional<ExecutableStep>>()>;
 
 struct RingExecutorOptions {
-  // As the executor has it.
-  uint32_t head_groups = 4;
+  // Those of `executor`.
+  ExecutorOptions executor = {};
   // Of MemoryOf a pass.
   uint64_t scratch_bytes = 0;
 };

@@ -48,6 +48,7 @@ absl::StatusOr<std::unique_ptr<WorkerSession>> WorkerSession::Open(
   RankWorkerOptions of = options;
   of.endpoints = *std::move(endpoints);
   of.executor.device = &resources.rank->device();
+  of.executor.least_group_bytes = resources.rank->least_group_bytes();
   const uint64_t scratch_bytes = resources.scratch_bytes;
   std::unique_ptr<WorkerSession> session(
       new WorkerSession(std::move(of), std::move(arena), std::move(resources)));
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<WorkerSession>> WorkerSession::Open(
       *session->arena_, session->reader_, *session->completions_,
       session->worker_->executor(),
       [own = session->worker_.get()] { return NextOf(*own); },
-      RingExecutorOptions{options.executor.head_groups, scratch_bytes});
+      RingExecutorOptions{session->options_.executor, scratch_bytes});
   session->thread_ = std::thread([own = session.get()] { own->Execute(); });
   return session;
 }

@@ -274,5 +274,27 @@ TEST(ExecutorTest, ARankThatFailsEndsTheWorkOfItsPeers) {
   }
 }
 
+TEST(ExecutorOptionsTest, GroupsOfHeadsAreFewerWhereTheyWouldBeSmall) {
+  PreparedMicroBatch prepared;
+  prepared.shape.type = ElementType::kBfloat16;
+  prepared.shape.kv_heads = 8;
+  prepared.shape.head_size = 128;
+  // Keys and values of 4 MiB.
+  prepared.micro_batch_tokens = 1024;
+  constexpr size_t kMiB = 1 << 20;
+  const struct {
+    uint32_t head_groups;
+    size_t least_group_bytes;
+    uint32_t groups;
+  } cases[] = {{4, 0, 4},        {4, kMiB, 4},     {8, kMiB, 4},
+               {4, 2 * kMiB, 2}, {4, 3 * kMiB, 1}, {4, 128 * kMiB, 1}};
+  for (const auto& of : cases) {
+    const ExecutorOptions options = {.head_groups = of.head_groups,
+                                     .least_group_bytes = of.least_group_bytes};
+    EXPECT_EQ(options.HeadGroupsOf(prepared), of.groups)
+        << of.head_groups << " groups of " << of.least_group_bytes << " bytes";
+  }
+}
+
 }  // namespace
 }  // namespace evenpack::worker

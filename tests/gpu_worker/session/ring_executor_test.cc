@@ -67,7 +67,7 @@ class Rank {
                   place.Open(rank, breaks));
             }),
         ring_executor_(ring_.workers, ring_.reader, completions_, executor_,
-                       [this] { return Next(); }, {4, options.scratch_bytes}),
+                       [this] { return Next(); }, {{}, options.scratch_bytes}),
         thread_([this] { ended_ = ring_executor_.Run(); }) {
     Place();
   }
