@@ -4,18 +4,24 @@
 #   deploy/make_worker_bundle.sh BUILD_DIRECTORY FILE.tar.xz
 # Left out, and found on that machine: glibc, the driver, NCCL, cuDNN, NVRTC.
 #   tar xf FILE.tar.xz && evenpack-worker-bundle/tests/gpu/run.sh
+# What must be built for it:
+#   deploy/make_worker_bundle.sh --targets
 set -euo pipefail
 
+programs=(bin/evenpack-worker tests/gpu_check tests/attention_test tests/executor_test
+  bench/attention_bench bench/gpu_attention_bench bench/ring_bench)
+if [[ "$*" == --targets ]]; then
+  printf '%s\n' "${programs[@]##*/}"
+  exit 0
+fi
 if [[ $# -ne 2 || "$1" == -* || ! -d "$1" || "$2" != *.tar.xz ]]; then
-  sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build="$1"
 archive="$2"
 most_bytes=$((40 << 20))
-programs=(bin/evenpack-worker tests/gpu_check tests/attention_test tests/executor_test
-  bench/attention_bench bench/gpu_attention_bench bench/ring_bench)
 # glibc's own, which belong to the machine's loader, and what comes with the driver, the
 # toolkit or a wheel.
 left_out='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl)\.so.*|lib(cuda|nccl|cudnn|nvrtc).*)$'

@@ -108,11 +108,16 @@ class DockerfileTest(unittest.TestCase):
                 self.assertRegex(stage.base, r":\d[\w.-]*$")
 
     def test_scripts_say_how_they_are_called(self) -> None:
-        for name in ("build.sh", "build_cuda.sh", "install_runtime.sh"):
-            script = SOURCE / "deploy/docker" / name
-            done = subprocess.run([script], capture_output=True, text=True)
+        for script in (
+            "deploy/docker/build.sh",
+            "deploy/docker/build_cuda.sh",
+            "deploy/docker/install_runtime.sh",
+            "deploy/install_cudnn_frontend.sh",
+            "deploy/make_worker_bundle.sh",
+        ):
+            done = subprocess.run([SOURCE / script], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2)
-            self.assertIn(f"deploy/docker/{name} ", done.stderr)
+            self.assertIn(f"{script} ", done.stderr)
 
 
 class ComposeTest(unittest.TestCase):
