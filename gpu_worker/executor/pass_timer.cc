@@ -33,8 +33,9 @@ class ClockTimer final : public PassTimer {
 // host can't see.
 class MarkTimer final : public PassTimer {
  public:
-  MarkTimer(Device& device, std::unique_ptr<DeviceMark> begin) : device_(device) {
-    marks_.push_back(std::move(begin));
+  MarkTimer(Device& device, absl::StatusOr<std::unique_ptr<DeviceMark>> begin)
+      : device_(device), failed_(!begin.ok()) {
+    if (!failed_) marks_.push_back(*std::move(begin));
   }
 
   void End() override { Mark(); }
@@ -64,15 +65,15 @@ class MarkTimer final : public PassTimer {
 
   Device& device_;
   std::vector<std::unique_ptr<DeviceMark>> marks_;
-  bool failed_ = false;
+  bool failed_;
 };
 
 }  // namespace
 
 std::unique_ptr<PassTimer> PassTimer::Begin(Device& device, const Clock& clock) {
   absl::StatusOr<std::unique_ptr<DeviceMark>> mark = device.Mark();
-  if (!mark.ok() || *mark == nullptr) return std::make_unique<ClockTimer>(clock);
-  return std::make_unique<MarkTimer>(device, *std::move(mark));
+  if (mark.ok() && *mark == nullptr) return std::make_unique<ClockTimer>(clock);
+  return std::make_unique<MarkTimer>(device, std::move(mark));
 }
 
 }  // namespace evenpack::worker
