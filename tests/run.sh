@@ -57,13 +57,12 @@ check() {
   if logged "$@"; then record passed "$1"; else record failed "$1"; fi
 }
 
-# Builds a preset in its tree and runs CTest there. Some tests wait most of their time, so
-# that one more than there are processors runs at once.
+# Builds a preset in its tree and runs CTest there.
 test_tree() {
   local name="$1" preset="$2" tree="$3" started=$SECONDS
   prepare "configure $name" cmake --preset "$preset" || return
   prepare "build $name" cmake --build "$tree" --parallel "$jobs" -- -k 0 || return
-  ctest --test-dir "$tree" -j "$((jobs + 1))" --output-junit "$results/$name.xml" \
+  ctest --test-dir "$tree" -j "$jobs" --output-junit "$results/$name.xml" \
     >"$results/$name.log" 2>&1
   [[ -s "$results/$name.xml" ]] || {
     tail -n 50 "$results/$name.log"
