@@ -49,8 +49,8 @@ TrainerLink::~TrainerLink() {
   if (streams_ == nullptr) return;
   // A fork has none of its threads, and no device: there is nothing to be waited for.
   if (getpid() != process_) {
-    static_cast<void>(streams_.release());
-    static_cast<void>(link_.release());
+    [[maybe_unused]] worker::TrainerStreams* const streams = streams_.release();
+    [[maybe_unused]] worker::SidecarLink* const link = link_.release();
     return;
   }
   // What streams still wait for comes no more.
