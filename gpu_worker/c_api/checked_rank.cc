@@ -1,30 +1,11 @@
 #include "gpu_worker/c_api/checked_rank.h"
 
-#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
-namespace {
-
-struct NamedPointer {
-  const char* name;
-  const void* pointer;
-};
-
-absl::Status CheckPointers(uint64_t rows, std::initializer_list<NamedPointer> named) {
-  if (rows == 0) return absl::OkStatus();
-  for (const NamedPointer& each : named) {
-    if (each.pointer != nullptr) continue;
-    return InvalidField(each.name, "NULL", absl::StrCat("a tensor of ", rows, " rows"));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 CheckedRank::CheckedRank(client::Client client, std::unique_ptr<RankForm> form,
                          uint32_t cp_rank)
     : client_(std::move(client)), form_(std::move(form)), cp_rank_(cp_rank) {}
@@ -107,11 +88,22 @@ absl::Status CheckedRank::BeginStep() {
 }
 
 template <typename Run>
-absl::Status CheckedRank::InOrderOf(void* stream, Run run) {
+absl::Status CheckedRank::RunPass(absl::string_view call, uint32_t micro_batch,
+                                  std::initializer_list<NamedTensor> tensors,
+                                  void* stream, Run run) {
+  absl::Status status = CheckBegun(call);
+  if (status.ok()) status = CheckMicroBatch(micro_batch);
+  if (!status.ok()) return status;
+  const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
+  for (const NamedTensor& each : tensors) {
+    if (each.data != nullptr || prepared.held_rows == 0) continue;
+    return InvalidField(each.name, "NULL",
+                        absl::StrCat("a tensor of ", prepared.held_rows, " rows"));
+  }
   auto* const of = static_cast<cuda::Stream>(stream);
   absl::Status order = form_->After(of);
   if (order.ok()) {
-    absl::Status status = run();
+    status = run(prepared);
     // Also where it failed: the tensors' memory is the trainer's again.
     order = form_->Before(of);
     if (!status.ok()) return Judge(std::move(status));
@@ -120,48 +112,37 @@ absl::Status CheckedRank::InOrderOf(void* stream, Run run) {
   return Judge(std::move(order));
 }
 
-absl::Status CheckedRank::Forward(uint32_t micro_batch, const PassPointers& tensors,
+absl::Status CheckedRank::Forward(uint32_t micro_batch, const PassTensors& tensors,
                                   void* stream) {
-  absl::Status status = CheckBegun("forward");
-  if (status.ok()) status = CheckMicroBatch(micro_batch);
-  if (!status.ok()) return status;
-  const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
-  status = CheckPointers(prepared.held_rows, {{"query", tensors.query},
-                                              {"key", tensors.key},
-                                              {"value", tensors.value},
-                                              {"output", tensors.output},
-                                              {"log_sum_exp", tensors.log_sum_exp}});
-  if (!status.ok()) return status;
-  return InOrderOf(stream, [&] {
-    return worker_->executor().Forward(prepared,
-                                       {tensors.query, tensors.key, tensors.value},
-                                       {tensors.output, tensors.log_sum_exp});
-  });
+  return RunPass("forward", micro_batch,
+                 {{"query", tensors.input.query},
+                  {"key", tensors.input.key},
+                  {"value", tensors.input.value},
+                  {"output", tensors.output.output},
+                  {"log_sum_exp", tensors.output.log_sum_exp}},
+                 stream, [&](const PreparedMicroBatch& prepared) {
+                   return worker_->executor().Forward(prepared, tensors.input,
+                                                      tensors.output);
+                 });
 }
 
-absl::Status CheckedRank::Backward(uint32_t micro_batch, const PassPointers& tensors,
+absl::Status CheckedRank::Backward(uint32_t micro_batch, const PassTensors& tensors,
                                    void* stream) {
-  absl::Status status = CheckBegun("backward");
-  if (status.ok()) status = CheckMicroBatch(micro_batch);
-  if (!status.ok()) return status;
-  const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
-  status =
-      CheckPointers(prepared.held_rows, {{"query", tensors.query},
-                                         {"key", tensors.key},
-                                         {"value", tensors.value},
-                                         {"output", tensors.output},
-                                         {"log_sum_exp", tensors.log_sum_exp},
-                                         {"output_gradient", tensors.output_gradient},
-                                         {"query_gradient", tensors.query_gradient},
-                                         {"key_gradient", tensors.key_gradient},
-                                         {"value_gradient", tensors.value_gradient}});
-  if (!status.ok()) return status;
-  return InOrderOf(stream, [&] {
-    return worker_->executor().Backward(
-        prepared, {tensors.query, tensors.key, tensors.value},
-        {tensors.output, tensors.log_sum_exp}, tensors.output_gradient,
-        {tensors.query_gradient, tensors.key_gradient, tensors.value_gradient});
-  });
+  return RunPass("backward", micro_batch,
+                 {{"query", tensors.input.query},
+                  {"key", tensors.input.key},
+                  {"value", tensors.input.value},
+                  {"output", tensors.output.output},
+                  {"log_sum_exp", tensors.output.log_sum_exp},
+                  {"output_gradient", tensors.output_gradient},
+                  {"query_gradient", tensors.gradients.query},
+                  {"key_gradient", tensors.gradients.key},
+                  {"value_gradient", tensors.gradients.value}},
+                 stream, [&](const PreparedMicroBatch& prepared) {
+                   return worker_->executor().Backward(
+                       prepared, tensors.input, tensors.output, tensors.output_gradient,
+                       tensors.gradients);
+                 });
 }
 
 absl::Status CheckedRank::EndStep() {

@@ -4,6 +4,7 @@
 #define EVENPACK_GPU_WORKER_C_API_CHECKED_RANK_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,19 +17,6 @@
 #include "gpu_worker/rank_worker/rank_worker.h"
 
 namespace evenpack::worker {
-
-// Where a pass's tensors are; a forward pass has those up to log_sum_exp.
-struct PassPointers {
-  const void* query = nullptr;
-  const void* key = nullptr;
-  const void* value = nullptr;
-  void* output = nullptr;
-  float* log_sum_exp = nullptr;
-  const void* output_gradient = nullptr;
-  void* query_gradient = nullptr;
-  void* key_gradient = nullptr;
-  void* value_gradient = nullptr;
-};
 
 // Not thread-safe, but for Cancel(). Errors are documented in evenpack_worker.h.
 class CheckedRank {
@@ -49,9 +37,8 @@ class CheckedRank {
   absl::StatusOr<const client::MicroBatchView*> MicroBatch(uint32_t micro_batch) const;
 
   absl::Status BeginStep();
-  absl::Status Forward(uint32_t micro_batch, const PassPointers& tensors, void* stream);
-  absl::Status Backward(uint32_t micro_batch, const PassPointers& tensors,
-                        void* stream);
+  absl::Status Forward(uint32_t micro_batch, const PassTensors& tensors, void* stream);
+  absl::Status Backward(uint32_t micro_batch, const PassTensors& tensors, void* stream);
   absl::Status EndStep();
   absl::Status Abandon(absl::string_view why);
 
@@ -60,6 +47,10 @@ class CheckedRank {
   void Cancel() { worker_->Cancel(); }
 
  private:
+  struct NamedTensor {
+    const char* name;
+    const void* data;
+  };
   // Of the last step, to which calls belong.
   enum class Phase : uint8_t { kNone, kTaken, kBegun, kEnded };
 
@@ -69,10 +60,12 @@ class CheckedRank {
   absl::Status CheckMicroBatch(uint32_t micro_batch) const;
   // OK, or the step is over for the executor.
   absl::Status Judge(absl::Status status);
-  // Orders a pass, which `run` does, between what the stream has been given and what it
-  // will be.
+  // Does run(micro-batch) between what the stream has been given and what it will be,
+  // where the pass may be done now, and has its tensors.
   template <typename Run>
-  absl::Status InOrderOf(void* stream, Run run);
+  absl::Status RunPass(absl::string_view call, uint32_t micro_batch,
+                       std::initializer_list<NamedTensor> tensors, void* stream,
+                       Run run);
 
   client::Client client_;
   const std::unique_ptr<RankForm> form_;

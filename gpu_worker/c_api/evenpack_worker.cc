@@ -74,10 +74,20 @@ absl::Status MicroBatch(EvenpackWorker& worker, uint32_t micro_batch,
   return absl::OkStatus();
 }
 
-PassPointers PointersOf(const EvenpackTensors& tensors) {
-  return {tensors.query,          tensors.key,          tensors.value,
-          tensors.output,         tensors.log_sum_exp,  tensors.output_gradient,
-          tensors.query_gradient, tensors.key_gradient, tensors.value_gradient};
+using RankPass = absl::Status (CheckedRank::*)(uint32_t, const PassTensors&, void*);
+
+int Pass(EvenpackWorker* worker, uint32_t micro_batch, const EvenpackTensors* given,
+         void* stream, RankPass pass) {
+  return With(worker, [micro_batch, given, stream, pass](EvenpackWorker& own) {
+    absl::Status status = CheckInput("tensors", given);
+    if (!status.ok()) return status;
+    const PassTensors tensors = {
+        {given->query, given->key, given->value},
+        {given->output, given->log_sum_exp},
+        given->output_gradient,
+        {given->query_gradient, given->key_gradient, given->value_gradient}};
+    return ((*own.rank).*pass)(micro_batch, tensors, stream);
+  });
 }
 
 }  // namespace
@@ -114,20 +124,12 @@ int evenpack_worker_begin_step(EvenpackWorker* worker) {
 
 int evenpack_worker_forward(EvenpackWorker* worker, uint32_t micro_batch,
                             const EvenpackTensors* tensors, void* stream) {
-  return With(worker, [micro_batch, tensors, stream](EvenpackWorker& own) {
-    absl::Status status = CheckInput("tensors", tensors);
-    if (!status.ok()) return status;
-    return own.rank->Forward(micro_batch, PointersOf(*tensors), stream);
-  });
+  return Pass(worker, micro_batch, tensors, stream, &CheckedRank::Forward);
 }
 
 int evenpack_worker_backward(EvenpackWorker* worker, uint32_t micro_batch,
                              const EvenpackTensors* tensors, void* stream) {
-  return With(worker, [micro_batch, tensors, stream](EvenpackWorker& own) {
-    absl::Status status = CheckInput("tensors", tensors);
-    if (!status.ok()) return status;
-    return own.rank->Backward(micro_batch, PointersOf(*tensors), stream);
-  });
+  return Pass(worker, micro_batch, tensors, stream, &CheckedRank::Backward);
 }
 
 int evenpack_worker_end_step(EvenpackWorker* worker) {

@@ -70,6 +70,14 @@ struct AttentionGradients {
   void* value = nullptr;
 };
 
+struct PassTensors {
+  AttentionInput input = {};
+  AttentionOutput output = {};
+  // Of a backward pass.
+  const void* output_gradient = nullptr;
+  AttentionGradients gradients = {};
+};
+
 // Sets the rows of padding to 0.
 absl::Status ClearPadding(const PreparedMicroBatch& prepared, Device& device,
                           void* rows, size_t row_bytes);

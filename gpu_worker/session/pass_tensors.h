@@ -9,14 +9,6 @@
 
 namespace evenpack::worker {
 
-struct PassTensors {
-  AttentionInput input;
-  AttentionOutput output;
-  // Of a backward pass.
-  const void* output_gradient = nullptr;
-  AttentionGradients gradients;
-};
-
 // Of a forward or backward pass, as `submission` has it. INVALID_ARGUMENT naming
 // tensor, value and what is accepted: the rows are not those of the micro-batch; a
 // tensor does not begin at a multiple of kTensorAlignment, does not lie in the arena,

@@ -76,6 +76,23 @@ ArenaTensors TensorsAt(const std::vector<uint64_t>& offsets) {
   return tensors;
 }
 
+using Pass = absl::StatusOr<uint64_t> (SidecarLink::*)(uint64_t, uint32_t, uint64_t,
+                                                       const ArenaTensors&, uint64_t);
+
+void BindPass(nb::class_<TrainerLink>& bound, const char* name, Pass pass) {
+  bound.def(
+      name,
+      [pass](TrainerLink& self, uint64_t step, uint32_t micro_batch, uint64_t rows,
+             const std::vector<uint64_t>& offsets, uintptr_t stream) {
+        DoPass(self, stream, [&](uint64_t ready) {
+          return (self.link().*pass)(step, micro_batch, rows, TensorsAt(offsets),
+                                     ready);
+        });
+      },
+      nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"),
+      nb::kw_only(), nb::arg("stream"));
+}
+
 // What is done with tensors, by step.
 void BindSubmissions(nb::class_<TrainerLink>& bound) {
   bound
@@ -90,29 +107,9 @@ void BindSubmissions(nb::class_<TrainerLink>& bound) {
           [](TrainerLink& self, uint64_t step) {
             DoStep(self.link(), [&] { return self.link().EndStep(step); });
           },
-          nb::arg("step"))
-      .def(
-          "forward",
-          [](TrainerLink& self, uint64_t step, uint32_t micro_batch, uint64_t rows,
-             const std::vector<uint64_t>& offsets, uintptr_t stream) {
-            DoPass(self, stream, [&](uint64_t ready) {
-              return self.link().Forward(step, micro_batch, rows, TensorsAt(offsets),
-                                         ready);
-            });
-          },
-          nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"),
-          nb::kw_only(), nb::arg("stream"))
-      .def(
-          "backward",
-          [](TrainerLink& self, uint64_t step, uint32_t micro_batch, uint64_t rows,
-             const std::vector<uint64_t>& offsets, uintptr_t stream) {
-            DoPass(self, stream, [&](uint64_t ready) {
-              return self.link().Backward(step, micro_batch, rows, TensorsAt(offsets),
-                                          ready);
-            });
-          },
-          nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"),
-          nb::kw_only(), nb::arg("stream"));
+          nb::arg("step"));
+  BindPass(bound, "forward", &SidecarLink::Forward);
+  BindPass(bound, "backward", &SidecarLink::Backward);
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ class SidecarWorker(AttentionWorker):
         tensors = [
             *(self._tensor(given.shape, given) for given in (query, key, value)),
             self._tensor(query.shape),
-            _ArenaTensor(self._link, self._memory, of_heads, torch.float32),
+            self._tensor(of_heads, dtype=torch.float32),
         ]
         offsets = [tensor.offset for tensor in tensors]
         self._link.forward(step, micro_batch.index, rows, offsets, stream=stream)
@@ -226,9 +226,14 @@ class SidecarWorker(AttentionWorker):
         return query, key, value
 
     def _tensor(
-        self, shape: Sequence[int], content: Tensor | None = None
+        self,
+        shape: Sequence[int],
+        content: Tensor | None = None,
+        dtype: torch.dtype | None = None,
     ) -> _ArenaTensor:
-        return _ArenaTensor(self._link, self._memory, shape, self._form.dtype, content)
+        return _ArenaTensor(
+            self._link, self._memory, shape, dtype or self._form.dtype, content
+        )
 
     def close(self) -> None:
         """Ends the session and detaches; later passes raise UnavailableError."""

@@ -35,13 +35,6 @@ def _double(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def served(server: ServerProcess) -> ServerProcess:
-    """With the job "run"."""
-    example_attention.create_job(server)
-    return server
-
-
-@pytest.fixture
 def folders(served: ServerProcess) -> Iterator[list[str]]:
     """Of a sidecar for each rank."""
     with ExitStack() as stack:

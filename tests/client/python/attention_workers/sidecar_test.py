@@ -29,13 +29,6 @@ ARENA = 64 << 20
 
 
 @pytest.fixture
-def served(server: ServerProcess) -> ServerProcess:
-    """With the job "run" of two context-parallel ranks and a few small steps."""
-    example_attention.create_job(server)
-    return server
-
-
-@pytest.fixture
 def sidecars(served: ServerProcess) -> Iterator[list[WorkerServiceProcess]]:
     """One for each rank."""
     with ExitStack() as stack:
