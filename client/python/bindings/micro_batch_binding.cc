@@ -43,13 +43,12 @@ struct PlacedSlices {
   std::vector<int32_t> token_indices;
 };
 
-PlacedSlices SlicesOf(const MicroBatchView& view, uint32_t rank) {
-  if (rank >= view.context_parallel()) {
-    throw StatusError(InvalidField("cp_rank", rank,
-                                   absl::StrCat("0 to ", view.context_parallel() - 1)));
-  }
+PlacedSlices SlicesOf(const MicroBatchView& view, int64_t rank) {
+  const absl::Status status =
+      CheckRange("cp_rank", rank, 0, int64_t{view.context_parallel()} - 1);
+  if (!status.ok()) throw StatusError(status);
   PlacedSlices placed;
-  placed.slices = view.Slices(rank);
+  placed.slices = view.Slices(static_cast<uint32_t>(rank));
   placed.positions = view.PositionsOf(placed.slices);
   placed.token_indices = view.TokenIndices(placed.slices);
   return placed;

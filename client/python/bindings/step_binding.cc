@@ -69,16 +69,22 @@ void BindTotals(nb::class_<RankStep>& step) {
                    "Micro-batches of the whole step, all ranks together.");
 }
 
+const client::MicroBatchView& MicroBatchAt(const RankStep& step, int64_t i) {
+  const auto size = static_cast<int64_t>(step.micro_batches().size());
+  if (i < -size || i >= size) {
+    throw nb::index_error(absl::StrCat("micro-batch ", i,
+                                       " is not accepted; accepted: ", -size, " to ",
+                                       size - 1)
+                              .c_str());
+  }
+  return step.micro_batches()[static_cast<size_t>(i < 0 ? i + size : i)];
+}
+
 void BindMicroBatchesOf(nb::class_<RankStep>& step) {
   step.def("__len__", [](const RankStep& s) { return s.micro_batches().size(); })
       .def(
-          "__getitem__",
-          [](const RankStep& s, size_t i) -> const client::MicroBatchView& {
-            if (i >= s.micro_batches().size()) throw nb::index_error();
-            return s.micro_batches()[i];
-          },
-          nb::rv_policy::reference_internal, nb::arg("i"),
-          "The rank's micro-batch i, 0 to len - 1.")
+          "__getitem__", &MicroBatchAt, nb::rv_policy::reference_internal, nb::arg("i"),
+          "The rank's micro-batch i, 0 to len - 1; below 0: from the end, as a list's.")
       .def(
           "__iter__",
           [](const nb::handle& self) {

@@ -6,6 +6,12 @@ from collections.abc import Sequence
 
 from evenpack import _native
 from evenpack.errors import UnavailableError
+from evenpack.invalid_argument import (
+    UINT32_MAX,
+    check_seconds,
+    checked_index,
+    checked_integer,
+)
 from evenpack.producer import Producer
 from evenpack.security import Security
 from evenpack.spec import SpecSource, job_spec
@@ -27,7 +33,8 @@ class Client:
     """A packing server. Thread-safe.
 
     Calls are tried again while the server is away, for as long as `patience_seconds`,
-    where that can't do a thing twice. Errors are those of `evenpack.errors`.
+    where that can't do a thing twice. Errors are those of `evenpack.errors`; a step,
+    epoch or sequence number that is none is an InvalidArgumentError.
     """
 
     def __init__(
@@ -47,10 +54,14 @@ class Client:
             security: TLS, and who this client is; what the environment says where None.
             options: keepalive, limits.
             patience_seconds: how long a server that is away is waited for.
+
+        Raises:
+            InvalidArgumentError: a security that can't work, or no such time.
         """
+        check_seconds("patience_seconds", patience_seconds, 0)
         self.address = address
         # Of nanoseconds, 64 bits hold little more.
-        patience = min(patience_seconds, 1e9)
+        patience = min(float(patience_seconds), 1e9)
         transports = ServerTransports(address, options, security)
         self.native = _native.Client.connect(address, transports.at, patience)
 
@@ -99,8 +110,8 @@ class Client:
         request = UpdateJobRequest(
             name=name,
             spec=job_spec(spec),
-            from_step=from_step,
-            expected_epoch=expected_epoch,
+            from_step=checked_index("from_step", from_step),
+            expected_epoch=checked_index("expected_epoch", expected_epoch),
         )
         return Job.FromString(self.native.update_job(request.SerializeToString()))
 
@@ -110,7 +121,7 @@ class Client:
 
     def checkpoint_job(self, name: str, step: int) -> CheckpointJobResponse:
         """The job as it was after `step`, which restore_job() or a dataset takes."""
-        answer = self.native.checkpoint_job(name, step)
+        answer = self.native.checkpoint_job(name, checked_integer("step", step))
         return CheckpointJobResponse.FromString(answer)
 
     def restore_job(self, name: str, checkpoint: bytes) -> Job:
@@ -125,13 +136,17 @@ class Client:
     ) -> Job:
         """Has steps from `from_step` on decided anew."""
         request = RewindJobRequest(
-            name=name, from_step=from_step, expected_epoch=expected_epoch
+            name=name,
+            from_step=checked_integer("from_step", from_step),
+            expected_epoch=checked_index("expected_epoch", expected_epoch),
         )
         return Job.FromString(self.native.rewind_job(request.SerializeToString()))
 
     def fork_job(self, name: str, new_name: str, step: int) -> Job:
         """A new job that has the steps up to `step` in common with another."""
-        request = ForkJobRequest(name=name, new_name=new_name, step=step)
+        request = ForkJobRequest(
+            name=name, new_name=new_name, step=checked_integer("step", step)
+        )
         return Job.FromString(self.native.fork_job(request.SerializeToString()))
 
     def skip_documents(
@@ -152,10 +167,14 @@ class Client:
         request = SkipDocumentsRequest(
             name=name,
             skip=[
-                DocumentRange(stream=stream, first_sequence=first, documents=count)
+                DocumentRange(
+                    stream=stream,
+                    first_sequence=checked_integer("documents.first_sequence", first),
+                    documents=checked_integer("documents.documents", count),
+                )
                 for stream, first, count in documents
             ],
-            from_step=from_step,
+            from_step=checked_index("from_step", from_step),
         )
         return Job.FromString(self.native.skip_documents(request.SerializeToString()))
 
@@ -165,7 +184,12 @@ class Client:
         Returns:
             How many of its steps are durable now.
         """
-        request = AcknowledgeRequest(job=name, dp_rank=dp_rank, step=step, epoch=epoch)
+        request = AcknowledgeRequest(
+            job=name,
+            dp_rank=checked_integer("dp_rank", dp_rank, 0, UINT32_MAX),
+            step=checked_integer("step", step),
+            epoch=checked_integer("epoch", epoch),
+        )
         return self.native.acknowledge(request.SerializeToString())
 
     def producer(
@@ -179,4 +203,5 @@ class Client:
             from_sequence: number of the first document to be added, not above what the
                 server has; where it goes on, if left out.
         """
-        return Producer(self.native.open_producer(job, stream, from_sequence))
+        first = checked_index("from_sequence", from_sequence)
+        return Producer(self.native.open_producer(job, stream, first))

@@ -17,7 +17,11 @@ from evenpack.errors import (
     DataLossError,
     FailedPreconditionError,
 )
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    UINT32_MAX,
+    checked_integer,
+    invalid_argument,
+)
 from evenpack.local_steps import LocalSteps
 from evenpack.security import Security
 from evenpack.server_steps import ServerOptions, ServerSteps
@@ -109,7 +113,8 @@ class PackedDataset(IterableDataset[Step]):
                 step.
 
         Raises:
-            InvalidArgumentError: arguments of both forms, or of neither.
+            InvalidArgumentError: arguments of both forms, or of neither; a rank that is
+                none of any job.
         """
         super().__init__()
         local = {"spec": spec, "lengths": lengths, "checkpoint": checkpoint}
@@ -135,7 +140,12 @@ class PackedDataset(IterableDataset[Step]):
         self._spec = spec
         self._lengths = lengths
         self._checkpoint = self._first_checkpoint = checkpoint
-        self._ranks = (dp_rank, cp_rank)
+        self._ranks = (
+            checked_integer("dp_rank", dp_rank, 0, UINT32_MAX),
+            None
+            if cp_rank is None
+            else checked_integer("cp_rank", cp_rank, 0, UINT32_MAX),
+        )
         self._security = security
         self._options = options or ServerOptions()
         self._group = broadcast_group
@@ -354,11 +364,16 @@ class PackedDataset(IterableDataset[Step]):
             micro_batch: which of the step's own, 0 to len(step) - 1.
             forward_ns: nanoseconds of its forward pass, 0 where not measured.
             backward_ns: of its backward pass.
+
+        Raises:
+            InvalidArgumentError: a time below 0.
         """
+        forward = checked_integer("forward_ns", forward_ns)
+        backward = checked_integer("backward_ns", backward_ns)
         steps = self._opened()
         if steps is not None:
             index = step[micro_batch].index
-            steps.report_latency(step.index, index, forward_ns, backward_ns)
+            steps.report_latency(step.index, index, forward, backward)
 
     @property
     def step_wait(self) -> StepWait:

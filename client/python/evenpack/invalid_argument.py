@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+import operator
+
 from evenpack.errors import InvalidArgumentError
 
 _MOST_CHARACTERS = 60
+
+#: The largest numbers of the API's unsigned fields.
+UINT32_MAX = (1 << 32) - 1
+UINT64_MAX = (1 << 64) - 1
 
 
 def quoted(value: object) -> str:
@@ -39,3 +47,42 @@ def check_range(field: str, value: int, least: int, most: int, place: str = "") 
     """
     if not least <= value <= most:
         raise invalid_argument(field, value, f"{least} to {most}", place)
+
+
+def checked_integer(
+    field: str, value: object, least: int = 0, most: int = UINT64_MAX
+) -> int:
+    """A whole number of any kind, NumPy's too, as Python's own.
+
+    Raises:
+        InvalidArgumentError: it is none, or outside `least` to `most`.
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        accepted = f"an integer, {least} to {most}"
+        raise invalid_argument(field, quoted(value), accepted) from error
+    check_range(field, number, least, most)
+    return number
+
+
+def checked_index(field: str, value: object) -> int | None:
+    """A step, an epoch or a sequence number, or None where it is left out.
+
+    Raises:
+        InvalidArgumentError: anything else.
+    """
+    return None if value is None else checked_integer(field, value)
+
+
+def check_seconds(
+    field: str, value: object, least: float, most: float = math.inf
+) -> None:
+    """Refuses what is no number of seconds from `least` to `most`.
+
+    Raises:
+        InvalidArgumentError: it isn't.
+    """
+    if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
+        range_ = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
+        raise invalid_argument(field, quoted(value), range_)

@@ -7,11 +7,18 @@ from dataclasses import dataclass, field
 from evenpack import _native
 from evenpack.client import Client
 from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.invalid_argument import (
+    check_seconds,
+    checked_integer,
+    invalid_argument,
+    quoted,
+)
 from evenpack.sessions_at_exit import end_at_exit
 from evenpack.steps import Position, StepWait
 from evenpack.transport import TransportOptions
 from evenpack.v1.job_pb2 import Layout
+
+_MOST_CREDITS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,16 @@ class ServerOptions:
     follow_epochs: bool = False
     patience_seconds: float = 600.0
     transport: TransportOptions = field(default_factory=TransportOptions)
+
+    def __post_init__(self) -> None:
+        """Looks at the numbers.
+
+        Raises:
+            InvalidArgumentError: one that can't be.
+        """
+        checked_integer("credits", self.credits, 1, _MOST_CREDITS)
+        checked_integer("max_buffered_bytes", self.max_buffered_bytes, 1)
+        check_seconds("patience_seconds", self.patience_seconds, 0)
 
     def layout_number(self) -> int:
         """Of the API; 0 for any. InvalidArgumentError: no such layout."""
@@ -88,8 +105,8 @@ class ServerSteps:
             from_step=None if position is None else position.next_step,
             last_digest=None if position is None else position.digest,
             layout=options.layout_number(),
-            credits=options.credits,
-            max_buffered_bytes=options.max_buffered_bytes,
+            credits=int(options.credits),
+            max_buffered_bytes=int(options.max_buffered_bytes),
             follow_epochs=options.follow_epochs,
         )
         end_at_exit(self._consumer)

@@ -17,7 +17,11 @@ from typing import cast
 import grpc
 
 from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    check_seconds,
+    checked_integer,
+    invalid_argument,
+)
 from evenpack.secured_channel import SecuredChannel, Status
 from evenpack.security import Security, security_for
 
@@ -48,9 +52,10 @@ class TransportOptions:
     Attributes:
         credentials: for TLS, as grpcio makes them, in place of a Security.
         keepalive_seconds: a connection that was silent for so long is asked whether it
-            is alive; at least 10.
-        keepalive_timeout_seconds: given up if it doesn't answer within that.
-        max_message_bytes: of a message, either way.
+            is alive; 10 to 10^6.
+        keepalive_timeout_seconds: given up if it doesn't answer within that; 0.001 to
+            10^6.
+        max_message_bytes: of a message, either way; 1 to 2^31 - 1.
         channel_options: more of gRPC's channel arguments.
     """
 
@@ -59,6 +64,18 @@ class TransportOptions:
     keepalive_timeout_seconds: float = 10.0
     max_message_bytes: int = 64 << 20
     channel_options: Sequence[tuple[str, str | int]] = ()
+
+    def __post_init__(self) -> None:
+        """Looks at the numbers.
+
+        Raises:
+            InvalidArgumentError: one that can't be.
+        """
+        check_seconds("keepalive_seconds", self.keepalive_seconds, 10, 1e6)
+        check_seconds(
+            "keepalive_timeout_seconds", self.keepalive_timeout_seconds, 0.001, 1e6
+        )
+        checked_integer("max_message_bytes", self.max_message_bytes, 1, (1 << 31) - 1)
 
 
 def _status(call: grpc.Call) -> Status:
@@ -202,8 +219,8 @@ class Transport:
         arguments: list[tuple[str, str | int]] = [
             ("grpc.keepalive_time_ms", int(given.keepalive_seconds * 1000)),
             ("grpc.keepalive_timeout_ms", int(given.keepalive_timeout_seconds * 1000)),
-            ("grpc.max_receive_message_length", given.max_message_bytes),
-            ("grpc.max_send_message_length", given.max_message_bytes),
+            ("grpc.max_receive_message_length", int(given.max_message_bytes)),
+            ("grpc.max_send_message_length", int(given.max_message_bytes)),
             # The native client waits between its attempts itself; gRPC's own wait on
             # top would grow to two minutes.
             ("grpc.initial_reconnect_backoff_ms", 100),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import example_jobs
 import pytest
 from evenpack import Client, PackedDataset
@@ -58,6 +61,41 @@ def test_a_job_that_there_is_not(client: Client) -> None:
         lambda: client.producer("none", "text"),
     ):
         with pytest.raises(NotFoundError, match="none"):
+            call()
+
+
+def test_numbers_that_cannot_be_name_their_field() -> None:
+    """Before the server is asked: there is none."""
+    client = Client("127.0.0.1:1", patience_seconds=0)
+    spec = example_jobs.spec()
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("step: -1", lambda: client.checkpoint_job("run", -1)),
+        ("from_step: -1", lambda: client.rewind_job("run", -1)),
+        ("expected_epoch: -1", lambda: client.rewind_job("run", 1, expected_epoch=-1)),
+        ("step: -1", lambda: client.fork_job("run", "other", -1)),
+        ("from_step: -1", lambda: client.update_job("run", spec, from_step=-1)),
+        (
+            "expected_epoch: -1",
+            lambda: client.update_job("run", spec, expected_epoch=-1),
+        ),
+        (
+            r"documents\.first_sequence: -1",
+            lambda: client.skip_documents("run", [("text", -1, 2)]),
+        ),
+        (
+            r"documents\.documents: -2",
+            lambda: client.skip_documents("run", [("text", 1, -2)]),
+        ),
+        ("dp_rank: 4294967296", lambda: client.acknowledge("run", 1 << 32, 0, 0)),
+        ("epoch: -1", lambda: client.acknowledge("run", 0, 0, -1)),
+        (
+            "from_sequence: -1",
+            lambda: client.producer("run", "text", from_sequence=-1),
+        ),
+        ("patience_seconds: nan", lambda: Client("a:1", patience_seconds=math.nan)),
+    ]
+    for named, call in calls:
+        with pytest.raises(InvalidArgumentError, match=f"^{named} is not accepted"):
             call()
 
 

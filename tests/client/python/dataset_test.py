@@ -358,12 +358,21 @@ def test_measured_latencies_reach_the_server(
             "spec: dict .* accepted: None, with address",
         ),
         ({"lengths": [1], "job": "a"}, "job: str .* accepted: None, without address"),
+        ({"lengths": [1], "dp_rank": -1}, "dp_rank: -1 .* accepted: 0 to 4294967295"),
+        (
+            {"address": "localhost:1", "job": "a", "dp_rank": "0"},
+            "dp_rank: '0' .* accepted: an integer",
+        ),
+        (
+            {"address": "localhost:1", "job": "a", "cp_rank": 1 << 32},
+            "cp_rank: 4294967296 .* accepted: 0 to 4294967295",
+        ),
     ],
 )
-def test_arguments_of_both_forms_are_refused(
+def test_arguments_that_cannot_be_are_refused_at_once(
     arguments: dict[str, Any], named: str
 ) -> None:
-    """Rather than one of them be passed over."""
+    """Of both forms, rather than one of them be passed over; ranks of no job."""
     with pytest.raises(InvalidArgumentError, match=named):
         PackedDataset(**arguments)
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from evenpack.errors import InvalidArgumentError
-from evenpack.invalid_argument import check_range, invalid_argument, quoted
+from evenpack.invalid_argument import (
+    check_range,
+    check_seconds,
+    checked_index,
+    checked_integer,
+    invalid_argument,
+    quoted,
+)
 
 
 def test_the_error_names_the_field_its_value_and_what_would_do() -> None:
@@ -47,3 +57,51 @@ def test_what_is_outside_a_range_is_refused(value: int) -> None:
 )
 def test_a_quoted_value_is_short_and_on_one_line(value: object, text: str) -> None:
     assert quoted(value) == text
+
+
+@pytest.mark.parametrize("value", [3, np.uint8(3), np.int64(3)])
+def test_any_kind_of_integer_becomes_pythons_own(value: object) -> None:
+    number = checked_integer("n", value)
+    assert number == 3
+    assert type(number) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (-1, "n: -1 is not accepted; accepted: 0 to 7"),
+        (8, "n: 8 is not accepted; accepted: 0 to 7"),
+        (np.int64(-1), "n: -1 is not accepted; accepted: 0 to 7"),
+        (1.0, "n: 1.0 is not accepted; accepted: an integer, 0 to 7"),
+        ("1", "n: '1' is not accepted; accepted: an integer, 0 to 7"),
+        (None, "n: None is not accepted; accepted: an integer, 0 to 7"),
+    ],
+)
+def test_what_is_no_such_integer_is_refused(value: object, named: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        checked_integer("n", value, 0, 7)
+    assert str(caught.value) == named
+
+
+def test_an_index_may_be_left_out() -> None:
+    assert checked_index("step", None) is None
+    assert checked_index("step", np.int32(4)) == 4
+    with pytest.raises(InvalidArgumentError, match=r"step: -4 .*: 0 to 18446744073709"):
+        checked_index("step", -4)
+
+
+@pytest.mark.parametrize("value", [1, 2.5, np.float32(2.5), 10])
+def test_seconds_within_a_range_are_accepted(value: object) -> None:
+    check_seconds("wait", value, 1, 10)
+
+
+@pytest.mark.parametrize("value", [0.5, 10.5, math.nan, math.inf, "2", None])
+def test_seconds_outside_a_range_are_refused(value: object) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"wait: .*; accepted: 1 to 10"):
+        check_seconds("wait", value, 1, 10)
+
+
+def test_seconds_may_be_without_end() -> None:
+    check_seconds("wait", math.inf, 1)
+    with pytest.raises(InvalidArgumentError, match=r"wait: nan .*: 1 or more"):
+        check_seconds("wait", math.nan, 1)

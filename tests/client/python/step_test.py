@@ -165,14 +165,22 @@ def test_a_step_of_another_history_is_data_loss() -> None:
         second.verify(second.digest)
 
 
-@pytest.mark.parametrize("index", [2, 100])
+@pytest.mark.parametrize("index", [2, 100, -3])
 def test_a_micro_batch_that_there_is_not(index: int) -> None:
     """As of a list."""
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=f"micro-batch {index} .*accepted: -2 to 1"):
         _steps(1)[0][index]
 
 
-def test_a_rank_that_there_is_not() -> None:
+def test_micro_batches_are_counted_from_the_end_as_well() -> None:
+    """As of a list."""
+    (step,) = _steps(1)
+    assert [step[-2].index, step[-1].index] == [step[0].index, step[1].index]
+
+
+@pytest.mark.parametrize("rank", [2, -1])
+def test_a_rank_that_there_is_not(rank: int) -> None:
     """The message says which there are."""
-    with pytest.raises(InvalidArgumentError, match=r"cp_rank: 2 .* accepted: 0 to 1"):
-        _steps(1)[0][0].slices(2)
+    named = f"cp_rank: {rank} .* accepted: 0 to 1"
+    with pytest.raises(InvalidArgumentError, match=named):
+        _steps(1)[0][0].slices(rank)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent import futures
+from typing import Any
 
 import grpc
 import pytest
+from evenpack.errors import InvalidArgumentError
 from evenpack.transport import Transport, TransportOptions
 from evenpack.v1.packing_service_pb2 import (
     GetJobRequest,
@@ -148,3 +150,20 @@ def test_a_message_over_the_limit_is_refused(echo: tuple[_Echo, str]) -> None:
     stream.write(bytes(2000))
     assert stream.read() is None
     assert stream.finish()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"keepalive_seconds": 1}, r"keepalive_seconds: 1 .*: 10 to 1e\+06"),
+        ({"keepalive_timeout_seconds": 0}, "keepalive_timeout_seconds: 0 .*: 0.001 to"),
+        ({"max_message_bytes": -1}, "max_message_bytes: -1 .*: 1 to 2147483647"),
+        ({"max_message_bytes": 1 << 31}, "max_message_bytes: 2147483648"),
+    ],
+)
+def test_a_number_that_cannot_be_names_its_field(
+    arguments: dict[str, Any], named: str
+) -> None:
+    """When the options are made."""
+    with pytest.raises(InvalidArgumentError, match=named):
+        TransportOptions(**arguments)

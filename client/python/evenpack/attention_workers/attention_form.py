@@ -9,7 +9,11 @@ from torch import Tensor
 
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.errors import UnimplementedError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    UINT32_MAX,
+    checked_integer,
+    invalid_argument,
+)
 
 _TYPES = {
     torch.float32: "float32",
@@ -68,12 +72,15 @@ class AttentionForm:
         """For the native module. InvalidArgumentError: a number out of its range."""
         return _worker.Shape(
             dtype=_TYPES.get(self.dtype, str(self.dtype)),
-            query_heads=self.query_heads,
-            kv_heads=self.kv_heads,
-            head_size=self.head_size,
-            scale=self.scale,
-            sliding_window=self.sliding_window,
+            query_heads=self._number("query_heads"),
+            kv_heads=self._number("kv_heads"),
+            head_size=self._number("head_size"),
+            scale=float(self.scale),
+            sliding_window=self._number("sliding_window"),
         )
+
+    def _number(self, field: str) -> int:
+        return checked_integer(field, getattr(self, field), 0, UINT32_MAX)
 
 
 def _check(name: str, tensor: Tensor, query: Tensor) -> None:

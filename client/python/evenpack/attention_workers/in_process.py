@@ -16,10 +16,18 @@ from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
 from evenpack.client import Client
+from evenpack.invalid_argument import (
+    UINT32_MAX,
+    check_seconds,
+    checked_integer,
+)
 from evenpack.sessions_at_exit import end_at_exit
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
+
+_MOST_THREADS = 1024
+_MOST_HEAD_GROUPS = 1024
 
 
 def member_name() -> str:
@@ -37,13 +45,15 @@ class InProcessOptions:
         memory_bytes: of a CUDA device, that passes may take beside the tensors.
         host: on the processor, the address that the peers reach this rank at; any free
             port.
-        threads: on the processor, that compute; 0: as many as PyTorch has.
+        threads: on the processor, that compute, at most 1,024; 0: as many as PyTorch
+            has.
         head_groups: keys and values are exchanged in as many groups of heads, one while
-            the last is computed with.
-        connect_seconds: how long ranks wait for each other's connections.
-        exchange_seconds: and for each other in an exchange.
+            the last is computed with; 1 to 1,024.
+        connect_seconds: how long ranks wait for each other's connections; 0.001 to
+            10^6.
+        exchange_seconds: and for each other in an exchange; likewise.
         patience_seconds: how long a rank waits for all to be there, at first and after
-            one was lost.
+            one was lost; 0 to 10^9.
     """
 
     device: torch.device | str = "cpu"
@@ -55,12 +65,25 @@ class InProcessOptions:
     exchange_seconds: float = 600.0
     patience_seconds: float = 1800.0
 
+    def __post_init__(self) -> None:
+        """Looks at the numbers.
+
+        Raises:
+            InvalidArgumentError: one that can't be.
+        """
+        checked_integer("memory_bytes", self.memory_bytes, 1)
+        checked_integer("threads", self.threads, 0, _MOST_THREADS)
+        checked_integer("head_groups", self.head_groups, 1, _MOST_HEAD_GROUPS)
+        check_seconds("connect_seconds", self.connect_seconds, 0.001, 1e6)
+        check_seconds("exchange_seconds", self.exchange_seconds, 0.001, 1e6)
+        check_seconds("patience_seconds", self.patience_seconds, 0, 1e9)
+
     def form(self) -> _worker.Form:
         """What the rank computes with; errors as computing_on()."""
         return computing_on(
             self.device,
-            threads=self.threads or torch.get_num_threads(),
-            memory_bytes=self.memory_bytes,
+            threads=int(self.threads) or torch.get_num_threads(),
+            memory_bytes=int(self.memory_bytes),
             host=self.host,
             connect_seconds=self.connect_seconds,
             exchange_seconds=self.exchange_seconds,
@@ -135,10 +158,16 @@ class InProcessWorker(NativePasses):
             member: names this process, and no other before or after it, 1 to 256
                 bytes; made up if left out. A newer member takes the rank over.
             options: threads, addresses, time-outs.
+
+        Raises:
+            InvalidArgumentError: a rank that is none of the job's.
         """
         given = options or InProcessOptions()
+        dp_rank = checked_integer("dp_rank", dp_rank, 0, UINT32_MAX)
         if cp_size is None:
             cp_size = client.get_job(job).spec.parallelism.context
+        cp_size = checked_integer("cp_size", cp_size, 1, UINT32_MAX)
+        cp_rank = checked_integer("cp_rank", cp_rank, 0, cp_size - 1)
         form = given.form()
         seat = client.native.join_group(
             job, dp_rank, cp_size, cp_rank, member or member_name()

@@ -16,7 +16,13 @@ from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.invalid_argument import (
+    UINT32_MAX,
+    check_seconds,
+    checked_integer,
+    invalid_argument,
+    quoted,
+)
 from evenpack.transport import Transport
 from evenpack.v1.cost_profile_pb2 import ElementType
 from evenpack.v1.worker_service_pb2 import (
@@ -122,6 +128,12 @@ class SidecarWorker(AttentionWorker):
             InvalidArgumentError: a field out of its range.
         """
         form.native()
+        dp_rank = checked_integer("dp_rank", dp_rank, 0, UINT32_MAX)
+        cp_rank = checked_integer("cp_rank", cp_rank, 0, UINT32_MAX)
+        from_step = checked_integer("from_step", from_step)
+        head_groups = checked_integer("head_groups", head_groups, 0, UINT32_MAX)
+        arena_bytes = checked_integer("arena_bytes", arena_bytes, 1)
+        check_seconds("open_seconds", open_seconds, 0.001, 1e6)
         self._form = form
         where = torch.device(device)
         if where.type not in ("cpu", "cuda"):

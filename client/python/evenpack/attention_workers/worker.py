@@ -14,6 +14,7 @@ from torch import Tensor
 from evenpack._native import MicroBatch
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.errors import AbortedError, FailedPreconditionError
+from evenpack.invalid_argument import checked_integer
 
 W = TypeVar("W", bound="AttentionWorker")
 
@@ -108,10 +109,12 @@ class AttentionWorker(ABC):
         """Attempts at a step until one is executed: one, unless a rank is lost.
 
         Raises:
+            InvalidArgumentError: no number of a step.
             FailedPreconditionError: a peer is at another step, or the rank was taken by
                 another process.
             DeadlineExceededError: peers did not come.
         """
+        step = checked_integer("step", step)
         while True:
             attempt = Attempt(self, step)
             yield attempt

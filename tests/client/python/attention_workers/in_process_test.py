@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import example_attention
 import example_jobs
@@ -271,3 +273,42 @@ def test_a_job_of_the_server_is_executed_whole(server: ServerProcess) -> None:
     with ThreadPoolExecutor(2) as pool:
         executed = list(pool.map(rank, range(2)))
     assert executed[0] == executed[1] > 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"threads": 1025}, "threads: 1025 .*: 0 to 1024"),
+        ({"threads": -1}, "threads: -1 .*: 0 to 1024"),
+        ({"memory_bytes": 0}, "memory_bytes: 0 .*: 1 to"),
+        ({"head_groups": 0}, "head_groups: 0 .*: 1 to 1024"),
+        ({"connect_seconds": 0}, "connect_seconds: 0 .*: 0.001 to"),
+        ({"exchange_seconds": math.inf}, "exchange_seconds: inf .*: 0.001 to"),
+        ({"patience_seconds": math.nan}, "patience_seconds: nan .*: 0 to"),
+    ],
+)
+def test_a_number_that_cannot_be_names_its_field(
+    arguments: dict[str, Any], named: str
+) -> None:
+    """When the options are made: as many threads would end the process."""
+    with pytest.raises(InvalidArgumentError, match=named):
+        InProcessOptions(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"dp_rank": -1}, "dp_rank: -1 .*: 0 to 4294967295"),
+        ({"cp_rank": -1}, "cp_rank: -1 .*: 0 to 1"),
+        ({"cp_rank": 2}, "cp_rank: 2 .*: 0 to 1"),
+        ({"cp_size": 0}, "cp_size: 0 .*: 1 to 4294967295"),
+    ],
+)
+def test_a_rank_that_cannot_be_is_refused(
+    arguments: dict[str, int], named: str
+) -> None:
+    """Before the server is asked: there is none."""
+    client = Client("127.0.0.1:1", patience_seconds=0)
+    given: dict[str, Any] = {"dp_rank": 0, "cp_rank": 0, "cp_size": 2}
+    with pytest.raises(InvalidArgumentError, match=named):
+        InProcessWorker.join(client, job="run", **(given | arguments))

@@ -49,3 +49,5 @@ def test_another_group_and_forms_that_cannot_be_are_refused() -> None:
         PreparedMicroBatches(0, 4).of(first, FORM)
     with pytest.raises(InvalidArgumentError, match="head_size: 63"):
         PreparedMicroBatches(0, 2).of(first, AttentionForm(torch.float32, 4, 2, 63))
+    with pytest.raises(InvalidArgumentError, match=r"kv_heads: -2 .*: 0 to 4294967295"):
+        PreparedMicroBatches(0, 2).of(first, AttentionForm(torch.float32, 4, -2, 64))

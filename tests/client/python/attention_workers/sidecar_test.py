@@ -40,8 +40,14 @@ def sidecars(served: ServerProcess) -> Iterator[list[WorkerServiceProcess]]:
 
 def open_worker(folder: str, rank: int = 0, **changes: object) -> SidecarWorker:
     """A session of a rank."""
-    options: dict[str, Any] = {"job": "run", "form": FORM, "arena_bytes": ARENA}
-    return SidecarWorker(folder, dp_rank=0, cp_rank=rank, **(options | changes))
+    options: dict[str, Any] = {
+        "job": "run",
+        "dp_rank": 0,
+        "cp_rank": rank,
+        "form": FORM,
+        "arena_bytes": ARENA,
+    }
+    return SidecarWorker(folder, **(options | changes))
 
 
 def run_ranks(
@@ -109,6 +115,9 @@ def test_a_session_says_what_it_does_not_take(
         open_worker(folder, form=AttentionForm(torch.float32, 4, 2, 65))
     with pytest.raises(InvalidArgumentError, match="member"):
         open_worker(folder, member="x" * 257)
+    for field in ("dp_rank", "cp_rank", "from_step", "head_groups", "arena_bytes"):
+        with pytest.raises(InvalidArgumentError, match=f"{field}: -1 is not accepted"):
+            open_worker(folder, **{field: -1})
     with pytest.raises(UnavailableError, match=r"attach\.sock"):
         open_worker(f"{folder}/nowhere")
     with pytest.raises(ResourceExhaustedError):
