@@ -9,6 +9,7 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$root" || exit 1
 results="$root/build-test-results"
 jobs="$(nproc)"
+built=false
 export PYTHONDONTWRITEBYTECODE=1
 
 case "$*" in
@@ -57,11 +58,16 @@ check() {
   if logged "$@"; then record passed "$1"; else record failed "$1"; fi
 }
 
-# Builds a preset in its tree and runs CTest there.
-test_tree() {
-  local name="$1" preset="$2" tree="$3" started=$SECONDS
+# Builds a preset in its tree.
+build_tree() {
+  local name="$1" preset="$2" tree="$3"
   prepare "configure $name" cmake --preset "$preset" || return
-  prepare "build $name" cmake --build "$tree" --parallel "$jobs" -- -k 0 || return
+  prepare "build $name" cmake --build "$tree" --parallel "$jobs" -- -k 0
+}
+
+# Runs CTest in a tree.
+test_tree() {
+  local name="$1" tree="$2" started=$SECONDS
   ctest --test-dir "$tree" -j "$jobs" --output-junit "$results/$name.xml" \
     >"$results/$name.log" 2>&1
   [[ -s "$results/$name.xml" ]] || {
@@ -95,7 +101,7 @@ test_python() {
 # Each fuzz target for some seconds, two at a time; a check each.
 check_fuzz() {
   local log="$results/fuzz.log" started=$SECONDS
-  tests/fuzz/run.sh --seconds 20 --results "$results/checks.tsv" 2>&1 | tee "$log"
+  tests/fuzz/run.sh --seconds 10 --results "$results/checks.tsv" 2>&1 | tee "$log"
   grep -q 'fuzz ' "$results/checks.tsv" || record failed "fuzz"
   echo "done    fuzz ($((SECONDS - started)) s)"
 }
@@ -110,8 +116,10 @@ check_tidy() {
 
 check_by_clang() {
   check_tidy
-  test_tree clang-sanitize clang-sanitize build-test-clang
-  test_tree clang-tsan clang-tsan build-test-tsan
+  build_tree clang-sanitize clang-sanitize build-test-clang &&
+    test_tree clang-sanitize build-test-clang
+  build_tree clang-tsan clang-tsan build-test-tsan &&
+    test_tree clang-tsan build-test-tsan
 }
 
 check_style() {
@@ -137,11 +145,12 @@ check_style() {
 
 if prepare "install packages" deploy/install_packages.sh build test &&
   prepare "install packages from PyPI" tests/install_python_packages.sh; then
-  test_tree gcc gcc-test build-test-gcc
-  # Beside the Python tests, which leave a processor to it, being one after another.
+  build_tree gcc gcc-test build-test-gcc && built=true
+  # Beside the tests: many of them wait, and those of Python come one after another.
   if [[ "$quick" == false ]]; then
     (renice -n 10 "$BASHPID" >/dev/null && check_by_clang) &
   fi
+  [[ "$built" == true ]] && test_tree gcc build-test-gcc
   test_python
   wait
   if [[ "$quick" == false ]]; then

@@ -29,8 +29,8 @@ constexpr FlagReader::Range kPasses = {1, 1'000'000};
 constexpr FlagReader::Range kDelay = {0, 1'000'000'000'000};
 constexpr FlagReader::Range kSteps = {1, 1'000'000'000'000};
 constexpr double kMostBacklog = 1e6;
-constexpr double kLeastError = -0.9;
-constexpr double kMostError = 90;
+constexpr double kLeastCrossoverError = -0.9;
+constexpr double kMostCrossoverError = 90;
 constexpr uint32_t kCompareWindowBatches = 8;
 
 WindowDefaults PackDefaults(uint32_t window) { return {window, {}}; }
@@ -55,7 +55,8 @@ absl::StatusOr<JobFlags> ReadJobFlags(const FlagValues& values, JobFlags flags,
   if (const auto* analytic = std::get_if<AnalyticCost>(&flags.cost)) {
     flags.context_parallel = analytic->context_parallel;
   }
-  flags.crossover_error = reader.Real("--crossover-error", kLeastError, kMostError, 0);
+  flags.crossover_error =
+      reader.Real("--crossover-error", kLeastCrossoverError, kMostCrossoverError, 0);
   flags.split_documents = reader.Boolean("--split-documents", false);
   flags.split_overlong = reader.Boolean("--split-overlong", false);
   if (!reader.status().ok()) return reader.status();

@@ -10,8 +10,15 @@ namespace evenpack {
 
 using Json = nlohmann::ordered_json;
 
-// Indented by two spaces, with a line's end.
-inline std::string JsonText(const Json& json) { return json.dump(2) + "\n"; }
+// Indented by two spaces, with a line's end. What is not UTF-8 becomes U+FFFD.
+inline std::string JsonText(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// Likewise on one line.
+inline std::string JsonLine(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 inline Json OrNull(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);

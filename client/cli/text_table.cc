@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace evenpack {
 
@@ -21,6 +22,10 @@ std::string Grouped(uint64_t number) {
   std::string text = absl::StrCat(number);
   for (size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, 1, ',');
   return text;
+}
+
+std::string Microseconds(int64_t ns) {
+  return absl::StrFormat("%.1f", static_cast<double>(ns) / 1000);
 }
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {

@@ -16,6 +16,9 @@ std::string Bar(double value, double most, size_t width);
 // 1234567 as "1,234,567".
 std::string Grouped(uint64_t number);
 
+// Nanoseconds in microseconds: 1234567 as "1234.6".
+std::string Microseconds(int64_t ns);
+
 class TextTable {
  public:
   enum class Align : uint8_t { kLeft, kRight };

@@ -12,6 +12,7 @@
 #include "client/cli/json_text.h"
 #include "client/cli/online/document_source.h"
 #include "client/cli/online/ingest_run.h"
+#include "client/cli/online/jobs_commands.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/quoted_value.h"
 #include "client/cli/text_table.h"
@@ -19,7 +20,6 @@
 namespace evenpack {
 namespace {
 
-constexpr char kDefaultStream[] = "default";
 constexpr FlagReader::Range kBatch = {1, 1U << 20U};
 
 struct IngestFlags {
@@ -55,7 +55,7 @@ std::string ReportJson(const IngestFlags& flags, const IngestReport& report) {
                      {"ended", report.ended},
                      {"seconds", report.seconds},
                      {"documents_per_second", report.documents_per_second()}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonLine(json);
 }
 
 std::string ReportText(const IngestFlags& flags, const IngestReport& report) {

@@ -13,16 +13,13 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
+#include "client/cli/online/report_line.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack {
 namespace {
-
-std::string Line(std::string_view name, const std::string& value) {
-  return absl::StrFormat("%-10s %s\n", std::string(name), value);
-}
 
 const char* StateOf(const v1::Job& job) { return job.drained() ? "drained" : "open"; }
 
@@ -96,26 +93,22 @@ Json WithAddress(const Message& message, const Places& places) {
   return json;
 }
 
-std::string Dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string JobText(const v1::Job& job) {
   return absl::StrCat(
-      Line("job",
-           absl::StrCat(job.name(), ", ", StateOf(job), ", epoch ", job.epoch())),
-      Line("shape", ShapeText(job.spec())), Line("steps", StepsText(job)),
-      Line("digest", absl::BytesToHexString(job.digest())),
-      Line("waiting", absl::StrCat(Grouped(job.waiting_documents()), " documents, ",
-                                   Grouped(job.waiting_tokens()),
-                                   " tokens admitted and in no step")),
-      Line("readers", absl::StrCat(job.subscribers(), " subscriptions")), "\n",
+      ReportLine("job",
+                 absl::StrCat(job.name(), ", ", StateOf(job), ", epoch ", job.epoch())),
+      ReportLine("shape", ShapeText(job.spec())), ReportLine("steps", StepsText(job)),
+      ReportLine("digest", absl::BytesToHexString(job.digest())),
+      ReportLine("waiting", absl::StrCat(Grouped(job.waiting_documents()),
+                                         " documents, ", Grouped(job.waiting_tokens()),
+                                         " tokens admitted and in no step")),
+      ReportLine("readers", absl::StrCat(job.subscribers(), " subscriptions")), "\n",
       StreamsText(job), "\nspec\n", SpecText(job.spec()));
 }
 
-std::string JobJson(const v1::Job& job) { return Dump(MessageJson(job)); }
+std::string JobJson(const v1::Job& job) { return JsonText(MessageJson(job)); }
 
 std::string JobReport(const v1::Job& job, bool as_json) {
   return as_json ? JobJson(job) : JobText(job);
@@ -157,7 +150,7 @@ std::string JobsJson(const v1::ListJobsResponse& listed) {
   for (const v1::BrokenJob& job : listed.broken_jobs()) {
     broken.push_back(WithAddress(job, places));
   }
-  return Dump({{"jobs", std::move(jobs)}, {"broken_jobs", std::move(broken)}});
+  return JsonText({{"jobs", std::move(jobs)}, {"broken_jobs", std::move(broken)}});
 }
 
 }  // namespace evenpack

@@ -15,8 +15,6 @@
 namespace evenpack {
 namespace {
 
-constexpr char kDefaultStream[] = "default";
-
 std::string ReadJobName(FlagReader& reader) {
   return reader.Text("NAME", "the job's name");
 }

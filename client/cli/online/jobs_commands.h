@@ -8,6 +8,10 @@
 
 namespace evenpack {
 
+// The only stream of a job that is created without any, and the one that is fed where
+// none is named.
+inline constexpr char kDefaultStream[] = "default";
+
 // Each writes what the server answered. INVALID_ARGUMENT: a flag, the file of --spec,
 // or a field that the server refused; else the server's error.
 absl::Status RunJobsCreate(const FlagValues& values, const OnlineContext& context);

@@ -14,10 +14,6 @@
 namespace evenpack {
 namespace {
 
-std::string Microseconds(int64_t ns) {
-  return absl::StrFormat("%.1f", static_cast<double>(ns) / 1000);
-}
-
 std::string RankName(uint32_t dp_rank, uint32_t cp_rank) {
   return absl::StrCat("dp ", dp_rank, " cp ", cp_rank);
 }

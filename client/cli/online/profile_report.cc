@@ -11,15 +11,12 @@
 #include "absl/time/time.h"
 #include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
+#include "client/cli/online/report_line.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/cost_profile.pb.h"
 
 namespace evenpack {
 namespace {
-
-std::string Line(const std::string& name, const std::string& value) {
-  return absl::StrFormat("%-10s %s\n", name, value);
-}
 
 std::string HeadsText(const v1::CostProfile& profile) {
   const v1::AttentionHeads& heads = profile.heads();
@@ -38,10 +35,6 @@ std::string TimeText(const v1::CostProfile& profile) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC",
                           absl::FromUnixSeconds(profile.measured_unix_seconds()),
                           absl::UTCTimeZone());
-}
-
-std::string Microseconds(int64_t ns) {
-  return absl::StrFormat("%.1f", static_cast<double>(ns) / 1000);
 }
 
 std::string LatencyText(const std::string& pass, const v1::KernelLatency& latency) {
@@ -78,24 +71,21 @@ std::string CollectivesText(const v1::CostProfile& profile) {
   return absl::StrCat("\nexchange, by what each rank receives\n", table.ToString());
 }
 
-std::string Dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string ProfileText(const v1::CostProfile& profile) {
   return absl::StrCat(
-      Line("profile", profile.name()), Line("hardware", profile.hardware()),
-      Line("kernel", profile.kernel()),
-      Line("heads", absl::StrCat(HeadsText(profile), ", ", TypeText(profile))),
-      Line("measured", TimeText(profile)), LatencyText("forward", profile.forward()),
+      ReportLine("profile", profile.name()), ReportLine("hardware", profile.hardware()),
+      ReportLine("kernel", profile.kernel()),
+      ReportLine("heads", absl::StrCat(HeadsText(profile), ", ", TypeText(profile))),
+      ReportLine("measured", TimeText(profile)),
+      LatencyText("forward", profile.forward()),
       profile.has_backward() ? LatencyText("backward", profile.backward()) : "",
       CollectivesText(profile));
 }
 
 std::string ProfileJson(const v1::CostProfile& profile) {
-  return Dump(MessageJson(profile));
+  return JsonText(MessageJson(profile));
 }
 
 std::string ProfilesText(const v1::ListCostProfilesResponse& listed) {
@@ -127,7 +117,7 @@ std::string ProfilesJson(const v1::ListCostProfilesResponse& listed) {
   for (const v1::BrokenCostProfile& profile : listed.broken_profiles()) {
     broken.push_back(MessageJson(profile));
   }
-  return Dump(
+  return JsonText(
       {{"profiles", std::move(profiles)}, {"broken_profiles", std::move(broken)}});
 }
 

@@ -127,7 +127,7 @@ std::string StepJson(const RankStep& step) {
     json["micro_batches"].push_back(MicroBatchJson(view, step.spec()));
   }
   json["digest"] = ToHex(step.digest());
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonLine(json);
 }
 
 std::string StepText(const RankStep& step) {

@@ -23,15 +23,15 @@ constexpr size_t kStepFigures = 18;
 constexpr size_t kMicroBatchFigures = 38;
 // Micro-batches that have a line each.
 constexpr int kMostLines = 8;
-constexpr int64_t kNone = 0;
+constexpr int64_t kNoWorkload = 0;
 
 int64_t Slowest(const Workloads& workloads) {
-  return workloads.empty() ? kNone
+  return workloads.empty() ? kNoWorkload
                            : *std::max_element(workloads.begin(), workloads.end());
 }
 
 int64_t Mean(const Workloads& workloads) {
-  if (workloads.empty()) return kNone;
+  if (workloads.empty()) return kNoWorkload;
   return std::accumulate(workloads.begin(), workloads.end(), int64_t{0}) /
          workloads.size();
 }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/json_text.h"
 #include "client/cli/online/interruptible_sleeper.h"
 #include "client/cli/online/message_json.h"
 #include "client/cli/top/top_frames.h"
@@ -19,8 +20,8 @@
 namespace evenpack {
 namespace {
 
-constexpr double kLeastSeconds = 0.1;
-constexpr double kMostSeconds = 3600;
+constexpr double kLeastInterval = 0.1;
+constexpr double kMostInterval = 3600;
 // What the server keeps of a job.
 constexpr size_t kMostObservedSteps = 240;
 
@@ -36,17 +37,13 @@ absl::StatusOr<TopFlags> ReadTopFlags(const FlagValues& values, bool on_terminal
   FlagReader reader(values);
   TopFlags flags;
   flags.job = reader.Text("--job", "the job's name", "");
-  const double seconds = reader.Real("--interval", kLeastSeconds, kMostSeconds, 1);
+  const double seconds = reader.Real("--interval", kLeastInterval, kMostInterval, 1);
   flags.interval = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(seconds));
   flags.json = IsGiven(values, "--json");
   flags.once = IsGiven(values, "--once") || (!flags.json && !on_terminal);
   if (!reader.status().ok()) return reader.status();
   return flags;
-}
-
-std::string JsonLine(const google::protobuf::Message& message) {
-  return MessageJson(message).dump() + "\n";
 }
 
 // A look at the server: a line of JSON, or else a frame.
@@ -63,7 +60,7 @@ class Look {
   absl::StatusOr<std::vector<std::string>> JobsLines(const FrameStyle& style) {
     const absl::StatusOr<v1::ListJobsResponse> jobs = client_.ListJobs();
     if (!jobs.ok()) return jobs.status();
-    if (flags_.json) return std::vector<std::string>{JsonLine(*jobs)};
+    if (flags_.json) return std::vector<std::string>{JsonLine(MessageJson(*jobs))};
     return JobsFrame(*jobs, style);
   }
   absl::StatusOr<std::vector<std::string>> JobLines(const FrameStyle& style) {
@@ -74,7 +71,7 @@ class Look {
     request.set_steps(static_cast<uint32_t>(steps));
     const absl::StatusOr<v1::ObserveJobResponse> job = client_.ObserveJob(request);
     if (!job.ok()) return job.status();
-    if (flags_.json) return std::vector<std::string>{JsonLine(*job)};
+    if (flags_.json) return std::vector<std::string>{JsonLine(MessageJson(*job))};
     return JobFrame(*job, style);
   }
 

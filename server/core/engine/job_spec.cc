@@ -81,18 +81,19 @@ absl::Status ValidateWorkload(const JobSpec& spec) {
 }
 
 absl::Status ValidateBalanced(const JobSpec& spec) {
-  constexpr uint32_t kMillion = 1000000;
+  constexpr uint32_t kWholeInPpm = 1000000;
   const BalancedSpec& balanced = spec.policy.balanced;
   if (balanced.release > ReleaseMode::kByLevel) {
     return InvalidField("policy.release", static_cast<uint32_t>(balanced.release),
                         "by_workload, by_class or by_level");
   }
   absl::Status status =
-      CheckRange("policy.delay_price_ppm", balanced.delay_price_ppm, 0, kMillion);
+      CheckRange("policy.delay_price_ppm", balanced.delay_price_ppm, 0, kWholeInPpm);
   status.Update(CheckRange("policy.token_spread_ppm",
-                           balanced.token_spread_ppm.value_or(kMillion), 1, kMillion));
+                           balanced.token_spread_ppm.value_or(kWholeInPpm), 1,
+                           kWholeInPpm));
   status.Update(CheckRange("policy.long_share_spread_ppm",
-                           balanced.long_share_spread_ppm.value_or(0), 0, kMillion));
+                           balanced.long_share_spread_ppm.value_or(0), 0, kWholeInPpm));
   status.Update(CheckRange("policy.attention_error_64ths",
                            balanced.attention_error_64ths, 0, 63));
   status.Update(CheckRange("policy.virtual_stages", balanced.virtual_stages, 1, 1024));

@@ -33,5 +33,11 @@ TEST(GroupedTest, SetsCommas) {
   EXPECT_EQ(Grouped(1234567), "1,234,567");
 }
 
+TEST(MicrosecondsTest, HaveOneDecimal) {
+  EXPECT_EQ(Microseconds(0), "0.0");
+  EXPECT_EQ(Microseconds(1'234'567), "1234.6");
+  EXPECT_EQ(Microseconds(-49'960), "-50.0");
+}
+
 }  // namespace
 }  // namespace evenpack
