@@ -13,9 +13,6 @@
 namespace evenpack {
 namespace {
 
-constexpr char kCommands[] =
-    "pack, shard or compare; jobs, profiles, ingest, follow or step; --help, --version";
-
 // The CLI11 side of one command; values arrive as text.
 struct BoundCommand {
   const CommandDefinition* definition = nullptr;
@@ -142,6 +139,20 @@ std::string CommandsOf(const std::string& group) {
   return names;
 }
 
+// "pack, shard, ..., --version": what a command line may begin with.
+std::string FirstWords() {
+  std::string words;
+  std::string_view last;
+  for (const CommandDefinition& command : CommandDefinitions()) {
+    const std::string_view name = command.name;
+    const std::string_view word = name.substr(0, name.find(' '));
+    // The commands of a group stand together.
+    if (word != last) absl::StrAppend(&words, std::string(word), ", ");
+    last = word;
+  }
+  return words + "--help, --version";
+}
+
 // What stands where a command should.
 absl::Status NoCommand(const std::string& field, const std::vector<std::string>& extras,
                        std::string_view accepted) {
@@ -167,7 +178,7 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments,
     return absl::InvalidArgumentError(error.what());
   }
   const std::vector<std::string> extras = program.app.remaining();
-  if (!extras.empty()) return NoCommand("command", extras, kCommands);
+  if (!extras.empty()) return NoCommand("command", extras, FirstWords());
   for (const BoundCommand& command : program.commands) {
     if (command.app->parsed()) return Collect(command);
   }
@@ -176,7 +187,7 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments,
     return NoCommand(absl::StrCat(name, " command"), group->remaining(),
                      CommandsOf(name));
   }
-  return NoCommand("command", {}, kCommands);
+  return NoCommand("command", {}, FirstWords());
 }
 
 }  // namespace

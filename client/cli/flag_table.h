@@ -32,8 +32,7 @@ struct CommandDefinition {
   std::vector<FlagDefinition> flags;
 };
 
-// Those that need no server: pack, shard, compare, verify. Those that do: jobs ...,
-// profiles ..., checkpoint, restore, ingest, follow, step.
+// Those that need no server, then those that do; those of a group stand together.
 const std::vector<CommandDefinition>& CommandDefinitions();
 
 // What the commands are for that begin with the word `group`.

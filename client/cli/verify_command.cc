@@ -143,7 +143,10 @@ std::string Text(const StoreReport& report) {
 }  // namespace
 
 absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values) {
-  const std::string path(absl::StripPrefix(values.at("FILE"), "sqlite:"));
+  FlagReader reader(values);
+  const std::string file = reader.Text("FILE", "what the server's --store has");
+  if (!reader.status().ok()) return reader.status();
+  const std::string path(absl::StripPrefix(file, "sqlite:"));
   const absl::StatusOr<std::unique_ptr<SqliteStore>> store =
       SqliteStore::Open(path, SqliteStore::Access::kReadOnly);
   if (!store.ok()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/rank_worker/computed_on.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
@@ -11,16 +12,14 @@ CheckedRank::CheckedRank(client::Client client, std::unique_ptr<RankForm> form,
     : client_(std::move(client)), form_(std::move(form)), cp_rank_(cp_rank) {}
 
 absl::StatusOr<std::unique_ptr<CheckedRank>> CheckedRank::Open(
-    client::Client client, RankWorkerOptions options, std::unique_ptr<RankForm> form) {
-  absl::StatusOr<OpenEndpointOf> endpoints = form->Endpoints();
-  if (!endpoints.ok()) return endpoints.status();
-  options.endpoints = *std::move(endpoints);
-  options.executor.device = &form->device();
-  options.executor.least_group_bytes = form->least_group_bytes();
+    client::Client client, const RankWorkerOptions& options,
+    std::unique_ptr<RankForm> form) {
+  absl::StatusOr<RankWorkerOptions> of = ComputedOn(*form, options);
+  if (!of.ok()) return of.status();
   std::unique_ptr<CheckedRank> rank(new CheckedRank(std::move(client), std::move(form),
                                                     options.steps.cp_rank.value_or(0)));
   absl::StatusOr<std::unique_ptr<RankWorker>> worker =
-      RankWorker::Start(rank->client_, options, rank->form_->engine());
+      RankWorker::Start(rank->client_, *of, rank->form_->engine());
   if (!worker.ok()) return worker.status();
   rank->worker_ = *std::move(worker);
   return rank;

@@ -21,10 +21,10 @@ namespace evenpack::worker {
 // Not thread-safe, but for Cancel(). Errors are documented in evenpack_worker.h.
 class CheckedRank {
  public:
-  // `options` without what the form says. Errors of RankForm::Endpoints and
-  // RankWorker::Start.
+  // `options` without what the form says. Errors of ComputedOn and RankWorker::Start.
   static absl::StatusOr<std::unique_ptr<CheckedRank>> Open(
-      client::Client client, RankWorkerOptions options, std::unique_ptr<RankForm> form);
+      client::Client client, const RankWorkerOptions& options,
+      std::unique_ptr<RankForm> form);
   CheckedRank(const CheckedRank&) = delete;
   CheckedRank& operator=(const CheckedRank&) = delete;
 

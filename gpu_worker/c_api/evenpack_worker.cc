@@ -45,7 +45,7 @@ absl::Status Open(const EvenpackWorkerOptions* options, EvenpackWorker** worker)
   absl::StatusOr<std::unique_ptr<RankForm>> form = OpenForm(read->form);
   if (!form.ok()) return form.status();
   absl::StatusOr<std::unique_ptr<CheckedRank>> rank =
-      CheckedRank::Open(*client, std::move(read->worker), *std::move(form));
+      CheckedRank::Open(*client, read->worker, *std::move(form));
   if (!rank.ok()) return rank.status();
   *worker = new EvenpackWorker{.rank = *std::move(rank)};
   return absl::OkStatus();

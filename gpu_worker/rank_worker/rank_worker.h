@@ -17,13 +17,11 @@
 //     if (!status.ok()) return status;
 //   }
 //
-// On a CUDA device, in whose memory the tensors are then (rank_form.h):
+// On a CUDA device, in whose memory the tensors are then (rank_form.h, computed_on.h):
 //
 //   auto form = OnCuda({.rank = {.device = 0}});
-//   auto worker = RankWorker::Start(
-//       *client, {.steps = ..., .executor = {.device = &(*form)->device()},
-//                 .endpoints = *(*form)->Endpoints()},
-//       (*form)->engine());
+//   auto options = ComputedOn(**form, {.steps = ..., .member = ..., .shape = shape});
+//   auto worker = RankWorker::Start(*client, *options, (*form)->engine());
 #ifndef EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 #define EVENPACK_GPU_WORKER_RANK_WORKER_RANK_WORKER_H_
 

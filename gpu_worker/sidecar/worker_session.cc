@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu_worker/rank_worker/computed_on.h"
 #include "gpu_worker/session/device_completions.h"
 #include "server/runtime/log.h"
 
@@ -43,15 +44,11 @@ absl::StatusOr<std::unique_ptr<WorkerSession>> WorkerSession::Open(
     client::Client& client, const RankWorkerOptions& options,
     std::shared_ptr<Arena> arena, SessionResources resources,
     const std::stop_token& stop) {
-  absl::StatusOr<OpenEndpointOf> endpoints = resources.rank->Endpoints();
-  if (!endpoints.ok()) return endpoints.status();
-  RankWorkerOptions of = options;
-  of.endpoints = *std::move(endpoints);
-  of.executor.device = &resources.rank->device();
-  of.executor.least_group_bytes = resources.rank->least_group_bytes();
+  absl::StatusOr<RankWorkerOptions> of = ComputedOn(*resources.rank, options);
+  if (!of.ok()) return of.status();
   const uint64_t scratch_bytes = resources.scratch_bytes;
   std::unique_ptr<WorkerSession> session(
-      new WorkerSession(std::move(of), std::move(arena), std::move(resources)));
+      new WorkerSession(*std::move(of), std::move(arena), std::move(resources)));
   absl::StatusOr<std::unique_ptr<RankWorker>> worker = RankWorker::Start(
       client, session->options_, session->resources_.rank->engine(), stop);
   if (!worker.ok()) return worker.status();

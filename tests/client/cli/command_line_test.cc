@@ -97,9 +97,9 @@ TEST(CommandLineTest, RefusesWhatIsNoCommandLine) {
   };
   const std::vector<Case> cases = {
       {{},
-       "command is missing; accepted: pack, shard or compare; jobs, profiles, ingest, "
-       "follow or "
-       "step; --help, --version"},
+       "command is missing; accepted: pack, shard, compare, simulate, assess, verify, "
+       "jobs, profiles, checkpoint, restore, rewind, fork, skip, ingest, follow, step, "
+       "latency, top, --help, --version"},
       {{"jobs"},
        "jobs command is missing; accepted: create, list, describe, update, delete"},
       {{"jobs", "destroy"},
@@ -111,7 +111,7 @@ TEST(CommandLineTest, RefusesWhatIsNoCommandLine) {
       {{"jobs", "update", "a", "--streams", "b"},
        "jobs update: '--streams' is not accepted"},
       {{"follow", "--job"}, "--job has no value; accepted: --job NAME"},
-      {{"unpack"}, "command: 'unpack' is not accepted; accepted: pack, shard or"},
+      {{"unpack"}, "command: 'unpack' is not accepted; accepted: pack, shard, compare"},
       {{"--window", "5"}, "command: '--window' is not accepted"},
       {{"pack", "--widow", "5"},
        "pack: '--widow' is not accepted; accepted: --lengths"},

@@ -136,7 +136,8 @@ class BadInputTest(unittest.TestCase):
                 self.assertIn(words, self.refused_pack(*more))
 
     def test_bad_command_lines(self) -> None:
-        self.assertIn("accepted: pack, shard or compare", self.refused())
+        self.assertIn("accepted: pack, shard, compare", self.refused())
+        self.assertIn("FILE is missing", self.refused("verify"))
         self.assertIn("'unpack'", self.refused("unpack"))
         self.assertIn("'--widow'", self.refused_pack(*SHAPE, "--widow", "5"))
         self.assertIn("accepted: --lengths,", self.refused_pack(*SHAPE, "extra"))

@@ -58,6 +58,12 @@ class VerifyCommandTest : public ::testing::Test {
   const std::string path_ = directory_.File("store");
 };
 
+TEST(RunVerifyCommandTest, AsksForAFile) {
+  EXPECT_THAT(RunVerifyCommand({}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("FILE is missing; accepted: what the server's")));
+}
+
 TEST_F(VerifyCommandTest, TellsWhatAWholeStoreHolds) {
   const nlohmann::json json = VerifyJson();
   EXPECT_EQ(json["ok"], true);

@@ -37,10 +37,9 @@ inline WorkerHandle OpenRank(PretendedJob& job, uint32_t cp_rank,
   options.steps.cp_rank = cp_rank;
   options.member = absl::StrCat("process", cp_rank);
   options.shape = SmallShape(type);
-  return WorkerHandle(
-      new EvenpackWorker{.rank = worker::CheckedRank::Open(
-                                     job.client(), std::move(options), std::move(form))
-                                     .value()});
+  return WorkerHandle(new EvenpackWorker{
+      .rank =
+          worker::CheckedRank::Open(job.client(), options, std::move(form)).value()});
 }
 
 inline EvenpackStep NextStep(EvenpackWorker& worker) {

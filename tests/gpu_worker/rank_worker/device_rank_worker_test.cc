@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/mocks/mock_connection.h"
+#include "gpu_worker/rank_worker/computed_on.h"
 #include "gpu_worker/rank_worker/rank_worker.h"
 #include "gpu_worker/selftest/device_tensors.h"
 #include "tests/client/cpp/test_history.h"
@@ -81,9 +82,8 @@ class DeviceRankWorkerTest : public FakeNcclTest {
     options.steps.cp_rank = rank;
     options.member = absl::StrCat("process", rank);
     options.shape = SmallShape();
-    options.executor = {.head_groups = 2, .device = &form.device()};
-    options.endpoints = form.Endpoints().value();
-    return options;
+    options.executor.head_groups = 2;
+    return ComputedOn(form, options).value();
   }
 
   void ExecuteAll(uint32_t rank) {
