@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "server/app/config_file.h"
 #include "server/payload/payload_root.h"
 #include "server/runtime/program_flags.h"
@@ -119,6 +120,11 @@ void AddTimes(CLI::App& app, ServerOptions& options) {
             "what a shutdown may take after SIGTERM or SIGINT");
 }
 
+// What is wrong with a flag's value; empty where nothing is. CLI11 names the flag.
+std::string WithoutField(absl::string_view field, const absl::Status& status) {
+  return std::string(absl::StripPrefix(status.message(), absl::StrCat(field, ": ")));
+}
+
 void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--store", options.store,
                  "where jobs are kept; memory: lost with the process; sqlite:PATH: a "
@@ -126,7 +132,7 @@ void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
                  "it, that several servers may share")
       ->type_name("memory|sqlite:PATH|postgresql:TARGET")
       ->check([](const std::string& name) {
-        return std::string(CheckStoreName(name).message());
+        return WithoutField("store", CheckStoreName(name));
       })
       ->capture_default_str();
   app.add_option("--payload-root", options.payload_root,
@@ -134,7 +140,7 @@ void AddOthers(CLI::App& app, ServerOptions& options, std::string& config) {
                  "in place of token ids; none: no file is read")
       ->type_name("FOLDER")
       ->check([](const std::string& folder) {
-        return std::string(PayloadRoot::Open(folder).status().message());
+        return WithoutField("payload-root", PayloadRoot::Open(folder).status());
       });
   AddLogFlags(app, options.log_level, options.log_format);
   app.add_option(

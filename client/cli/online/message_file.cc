@@ -66,6 +66,9 @@ absl::Status FromYaml(std::string_view yaml, Message& message) {
   if (!json.ok()) return json.status();
   // A file without a value is a message without a field.
   if (*json == "null") return absl::OkStatus();
+  if (!absl::StartsWith(*json, "{")) {
+    return absl::InvalidArgumentError("fields with their values are expected");
+  }
   return FromJson(*json, message);
 }
 

@@ -61,7 +61,9 @@ TEST(ProfileFlagsTest, RefusesByNameWhatItDoesNotTake) {
       {{"--profile", "--longest", "131073"}, "--longest"},
       {{"--profile", "--head-size", "65"}, "head_size"},
       {{"--profile", "--query-heads", "3", "--kv-heads", "2"}, "query_heads"},
-      {{"--profile", "--element-type", "float8"}, "--element-type"},
+      {{"--profile", "--element-type", "float8"},
+       "--element-type: 'float8' is not accepted; accepted: float32, bfloat16 or "
+       "float16"},
       {{"--profile", "--repetitions", "0"}, "--repetitions"},
       {{"--profile", "--most-exchange-bytes", "4095"}, "--most-exchange-bytes"},
       {{"--profile", "--profile-ranks", "65"}, "--profile-ranks"},

@@ -48,6 +48,11 @@ TEST(MessageFileTest, NamesTheFlagTheFileAndThePlace) {
   EXPECT_THAT(ParseMessage("FILE", "p.textproto", "nam: 'a'", profile),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("FILE 'p.textproto': line 1, column 4"))));
+  for (const char* text : {"root:x:0:0", "- 1", "[1]", "7"}) {
+    EXPECT_THAT(ParseMessage("FILE", "p.yaml", text, profile),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         "FILE 'p.yaml': fields with their values are expected"));
+  }
   EXPECT_THAT(ReadMessageFile("FILE", "none", profile),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("FILE"), HasSubstr("'none'"),
