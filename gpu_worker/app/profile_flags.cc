@@ -1,6 +1,7 @@
 #include "gpu_worker/app/profile_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -20,9 +21,8 @@ void AddText(CLI::App& app, const std::string& flag, std::string& value,
 
 // A type's name as its number, which CLI11 reads an enumeration from.
 std::string ElementTypeNumber(const std::string& name) {
-  for (const ElementType type : kElementTypes) {
-    if (name == ElementTypeName(type)) return std::to_string(static_cast<int>(type));
-  }
+  const std::optional<ElementType> type = ElementTypeNamed(name);
+  if (type.has_value()) return std::to_string(static_cast<int>(*type));
   throw CLI::ValidationError(
       "'" + name + "' is not accepted; accepted: float32, bfloat16 or float16");
 }

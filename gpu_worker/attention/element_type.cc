@@ -35,6 +35,13 @@ absl::string_view ElementTypeName(ElementType type) {
   return "unknown";
 }
 
+std::optional<ElementType> ElementTypeNamed(absl::string_view name) {
+  for (const ElementType type : kElementTypes) {
+    if (name == ElementTypeName(type)) return type;
+  }
+  return std::nullopt;
+}
+
 uint16_t ToBfloat16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   // A NaN keeps its sign and is made a quiet one, which rounding could undo.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "absl/strings/string_view.h"
 
@@ -16,6 +17,8 @@ inline constexpr ElementType kElementTypes[] = {
     ElementType::kFloat32, ElementType::kBfloat16, ElementType::kFloat16};
 
 absl::string_view ElementTypeName(ElementType type);
+// The type of that name; none where there is no such type.
+std::optional<ElementType> ElementTypeNamed(absl::string_view name);
 constexpr size_t BytesOf(ElementType type) {
   return type == ElementType::kFloat32 ? 4 : 2;
 }

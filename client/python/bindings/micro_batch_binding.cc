@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cpp/micro_batch_view.h"
 #include "client/python/bindings/bindings.h"
@@ -44,9 +43,7 @@ struct PlacedSlices {
 };
 
 PlacedSlices SlicesOf(const MicroBatchView& view, int64_t rank) {
-  const absl::Status status =
-      CheckRange("cp_rank", rank, 0, int64_t{view.context_parallel()} - 1);
-  if (!status.ok()) throw StatusError(status);
+  ThrowIfError(CheckRange("cp_rank", rank, 0, int64_t{view.context_parallel()} - 1));
   PlacedSlices placed;
   placed.slices = view.Slices(static_cast<uint32_t>(rank));
   placed.positions = view.PositionsOf(placed.slices);

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from evenpack import _native
 from evenpack.errors import UnavailableError
 from evenpack.invalid_argument import (
-    UINT32_MAX,
     check_seconds,
     checked_index,
     checked_integer,
+    checked_uint32,
 )
 from evenpack.producer import Producer
 from evenpack.security import Security
@@ -186,7 +186,7 @@ class Client:
         """
         request = AcknowledgeRequest(
             job=name,
-            dp_rank=checked_integer("dp_rank", dp_rank, 0, UINT32_MAX),
+            dp_rank=checked_uint32("dp_rank", dp_rank),
             step=checked_integer("step", step),
             epoch=checked_integer("epoch", epoch),
         )

@@ -18,8 +18,8 @@ from evenpack.errors import (
     FailedPreconditionError,
 )
 from evenpack.invalid_argument import (
-    UINT32_MAX,
     checked_integer,
+    checked_uint32,
     invalid_argument,
 )
 from evenpack.local_steps import LocalSteps
@@ -141,10 +141,8 @@ class PackedDataset(IterableDataset[Step]):
         self._lengths = lengths
         self._checkpoint = self._first_checkpoint = checkpoint
         self._ranks = (
-            checked_integer("dp_rank", dp_rank, 0, UINT32_MAX),
-            None
-            if cp_rank is None
-            else checked_integer("cp_rank", cp_rank, 0, UINT32_MAX),
+            checked_uint32("dp_rank", dp_rank),
+            None if cp_rank is None else checked_uint32("cp_rank", cp_rank),
         )
         self._security = security
         self._options = options or ServerOptions()

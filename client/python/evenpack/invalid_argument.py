@@ -10,9 +10,9 @@ from evenpack.errors import InvalidArgumentError
 
 _MOST_CHARACTERS = 60
 
-#: The largest numbers of the API's unsigned fields.
-UINT32_MAX = (1 << 32) - 1
-UINT64_MAX = (1 << 64) - 1
+# The largest numbers of the API's unsigned fields.
+_UINT32_MAX = (1 << 32) - 1
+_UINT64_MAX = (1 << 64) - 1
 
 
 def quoted(value: object) -> str:
@@ -50,7 +50,7 @@ def check_range(field: str, value: int, least: int, most: int, place: str = "") 
 
 
 def checked_integer(
-    field: str, value: object, least: int = 0, most: int = UINT64_MAX
+    field: str, value: object, least: int = 0, most: int = _UINT64_MAX
 ) -> int:
     """A whole number of any kind, NumPy's too, as Python's own.
 
@@ -64,6 +64,15 @@ def checked_integer(
         raise invalid_argument(field, quoted(value), accepted) from error
     check_range(field, number, least, most)
     return number
+
+
+def checked_uint32(field: str, value: object, least: int = 0) -> int:
+    """A rank, a size or a count, as the API holds them in 32 bits.
+
+    Raises:
+        InvalidArgumentError: anything else.
+    """
+    return checked_integer(field, value, least, _UINT32_MAX)
 
 
 def checked_index(field: str, value: object) -> int | None:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace evenpack::worker {
@@ -19,6 +20,14 @@ TEST(ElementTypeTest, HaveNamesAndSizes) {
   EXPECT_EQ(BytesOf(ElementType::kFloat32), 4U);
   EXPECT_EQ(BytesOf(ElementType::kBfloat16), 2U);
   EXPECT_EQ(BytesOf(ElementType::kFloat16), 2U);
+}
+
+TEST(ElementTypeTest, AreFoundByTheirNames) {
+  for (const ElementType type : kElementTypes) {
+    EXPECT_EQ(ElementTypeNamed(ElementTypeName(type)), type);
+  }
+  EXPECT_EQ(ElementTypeNamed("float8"), std::nullopt);
+  EXPECT_EQ(ElementTypeNamed(""), std::nullopt);
 }
 
 // What is representable comes back: all 65,536 patterns.

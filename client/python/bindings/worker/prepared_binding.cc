@@ -1,9 +1,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/worker_bindings.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
@@ -25,15 +25,11 @@ AttentionShape MakeShape(const std::string& type, uint32_t query_heads,
   shape.head_size = head_size;
   shape.scale = scale;
   shape.sliding_window = sliding_window;
-  bool known = false;
-  for (const worker::ElementType of : worker::kElementTypes) {
-    if (ElementTypeName(of) != type) continue;
-    shape.type = of;
-    known = true;
-  }
-  if (!known) {
+  const std::optional<worker::ElementType> named = worker::ElementTypeNamed(type);
+  if (!named.has_value()) {
     throw StatusError(InvalidField("dtype", type, "float32, bfloat16 or float16"));
   }
+  shape.type = *named;
   ThrowIfError(Check(shape));
   return shape;
 }
@@ -41,10 +37,7 @@ AttentionShape MakeShape(const std::string& type, uint32_t query_heads,
 PreparedMicroBatch Prepare(const ShardPlan& plan, uint32_t rank,
                            const AttentionShape& shape, uint32_t index,
                            bool keys_together) {
-  if (rank >= plan.context_parallel) {
-    throw StatusError(InvalidField("cp_rank", rank,
-                                   absl::StrCat("0 to ", plan.context_parallel - 1)));
-  }
+  ThrowIfError(CheckRange("cp_rank", rank, 0, plan.context_parallel - 1));
   const nb::gil_scoped_release release;
   PreparedMicroBatch prepared =
       worker::PrepareMicroBatch(plan, rank, shape,

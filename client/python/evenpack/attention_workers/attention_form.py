@@ -10,8 +10,7 @@ from torch import Tensor
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.errors import UnimplementedError
 from evenpack.invalid_argument import (
-    UINT32_MAX,
-    checked_integer,
+    checked_uint32,
     invalid_argument,
 )
 
@@ -72,15 +71,12 @@ class AttentionForm:
         """For the native module. InvalidArgumentError: a number out of its range."""
         return _worker.Shape(
             dtype=_TYPES.get(self.dtype, str(self.dtype)),
-            query_heads=self._number("query_heads"),
-            kv_heads=self._number("kv_heads"),
-            head_size=self._number("head_size"),
+            query_heads=checked_uint32("query_heads", self.query_heads),
+            kv_heads=checked_uint32("kv_heads", self.kv_heads),
+            head_size=checked_uint32("head_size", self.head_size),
             scale=float(self.scale),
-            sliding_window=self._number("sliding_window"),
+            sliding_window=checked_uint32("sliding_window", self.sliding_window),
         )
-
-    def _number(self, field: str) -> int:
-        return checked_integer(field, getattr(self, field), 0, UINT32_MAX)
 
 
 def _check(name: str, tensor: Tensor, query: Tensor) -> None:

@@ -17,9 +17,9 @@ from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
 from evenpack.client import Client
 from evenpack.invalid_argument import (
-    UINT32_MAX,
     check_seconds,
     checked_integer,
+    checked_uint32,
 )
 from evenpack.sessions_at_exit import end_at_exit
 
@@ -163,10 +163,10 @@ class InProcessWorker(NativePasses):
             InvalidArgumentError: a rank that is none of the job's.
         """
         given = options or InProcessOptions()
-        dp_rank = checked_integer("dp_rank", dp_rank, 0, UINT32_MAX)
+        dp_rank = checked_uint32("dp_rank", dp_rank)
         if cp_size is None:
             cp_size = client.get_job(job).spec.parallelism.context
-        cp_size = checked_integer("cp_size", cp_size, 1, UINT32_MAX)
+        cp_size = checked_uint32("cp_size", cp_size, 1)
         cp_rank = checked_integer("cp_rank", cp_rank, 0, cp_size - 1)
         form = given.form()
         seat = client.native.join_group(

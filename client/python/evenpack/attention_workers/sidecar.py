@@ -17,9 +17,9 @@ from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.invalid_argument import (
-    UINT32_MAX,
     check_seconds,
     checked_integer,
+    checked_uint32,
     invalid_argument,
     quoted,
 )
@@ -128,10 +128,10 @@ class SidecarWorker(AttentionWorker):
             InvalidArgumentError: a field out of its range.
         """
         form.native()
-        dp_rank = checked_integer("dp_rank", dp_rank, 0, UINT32_MAX)
-        cp_rank = checked_integer("cp_rank", cp_rank, 0, UINT32_MAX)
+        dp_rank = checked_uint32("dp_rank", dp_rank)
+        cp_rank = checked_uint32("cp_rank", cp_rank)
         from_step = checked_integer("from_step", from_step)
-        head_groups = checked_integer("head_groups", head_groups, 0, UINT32_MAX)
+        head_groups = checked_uint32("head_groups", head_groups)
         arena_bytes = checked_integer("arena_bytes", arena_bytes, 1)
         check_seconds("open_seconds", open_seconds, 0.001, 1e6)
         self._form = form
