@@ -1,12 +1,18 @@
 #include "server/core/digest/digest.h"
 
 #include <array>
+#include <bit>
+#include <cstring>
 
 namespace evenpack {
 namespace {
 
 uint64_t LoadWord(std::string_view bytes) {
   uint64_t word = 0;
+  if (std::endian::native == std::endian::little && bytes.size() >= 8) {
+    std::memcpy(&word, bytes.data(), 8);
+    return word;
+  }
   for (size_t i = 0; i < bytes.size() && i < 8; ++i) {
     word |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
