@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -21,20 +22,6 @@ namespace {
 // A snapshot is written when the records since the last one have outgrown it, so that
 // what a store holds of a job stays within a few times its state.
 constexpr uint64_t kLeastSnapshotDistance = 4 << 20;
-
-// Documents that the last decided step admitted, in merged order.
-std::vector<Document> AdmittedByLastStep(const JobState& state) {
-  const auto& record = std::get<StepRecord>(state.history.back());
-  std::vector<Document> admitted;
-  for (const std::vector<Document>& stream : record.admitted) {
-    admitted.insert(admitted.end(), stream.begin(), stream.end());
-  }
-  if (record.admitted.size() > 1) {
-    std::sort(admitted.begin(), admitted.end(),
-              [](const Document& a, const Document& b) { return a.order < b.order; });
-  }
-  return admitted;
-}
 
 std::vector<DocumentRange> SkippedBy(const Command& command) {
   if (const auto* rewind = std::get_if<RewindJob>(&command)) return rewind->skip;
@@ -321,9 +308,11 @@ bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
   NewStep step;
   step.step = *std::move(published);
   step.batches_admitted = decision.batches_admitted;
+  step.admitted = NextLengths(
+      state_,
+      std::accumulate(decision.admitted.begin(), decision.admitted.end(), uint64_t{0}));
   step.decide_seconds = SecondsBetween(start, decided);
   Record(*std::move(event), entry);
-  step.admitted = AdmittedByLastStep(state_);
   step.waiting = CountsOf(state_.waiting);
   change.steps.push_back(std::move(step));
   return true;

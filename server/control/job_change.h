@@ -60,8 +60,8 @@ struct WaitingCounts {
 
 struct NewStep {
   std::shared_ptr<const PublishedStep> step;
-  // Documents that it admitted, in merged order.
-  std::vector<Document> admitted;
+  // Lengths of the documents that it admitted, in merged order.
+  std::vector<uint32_t> admitted;
   // Global batches admitted up to and including it.
   uint64_t batches_admitted = 0;
   double decide_seconds = 0;

@@ -124,12 +124,21 @@ void JobRecorder::AddDocuments(const NewStep& step) {
       figures_.context_parallel_imbalance.Observe(
           ContextParallelImbalance(published.rank_loads[i]));
     }
-    for (const Document& document : micro_batch.documents) {
-      if (!EndsDocument(document)) continue;
-      ++figures_.documents_emitted;
-      figures_.document_delay.Observe(
-          static_cast<double>(step.batches_admitted - 1 - document.batch));
+    AddDelays(micro_batch.documents, step.batches_admitted - 1);
+  }
+}
+
+void JobRecorder::AddDelays(std::span<const Document> documents, uint64_t batch) {
+  // Most wait as long as the one before.
+  for (auto next = documents.begin(); next != documents.end();) {
+    const uint64_t admitted = next->batch;
+    uint64_t ended = 0;
+    for (; next != documents.end() && next->batch == admitted; ++next) {
+      if (EndsDocument(*next)) ++ended;
     }
+    if (ended == 0) continue;
+    figures_.documents_emitted += ended;
+    figures_.document_delay.Observe(static_cast<double>(batch - admitted), ended);
   }
 }
 

@@ -59,6 +59,9 @@ class JobRecorder {
   void Add(const Queued& queued) EVENPACK_REQUIRES(mutex_);
   void AddStep(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddDocuments(const NewStep& step) EVENPACK_REQUIRES(mutex_);
+  // Of documents that leave with global batch `batch`.
+  void AddDelays(std::span<const Document> documents, uint64_t batch)
+      EVENPACK_REQUIRES(mutex_);
   void AddBalance(const NewStep& step) EVENPACK_REQUIRES(mutex_);
   void AddForecast(const StepPrediction& prediction) EVENPACK_REQUIRES(mutex_);
   void AddFull(const JobSpec& spec, const StepBalance& balance)

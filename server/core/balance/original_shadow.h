@@ -12,7 +12,6 @@
 #include "server/core/balance/micro_batch_sizes.h"
 #include "server/core/balance/step_balance.h"
 #include "server/core/cost/workload_table.h"
-#include "server/core/document/document.h"
 
 namespace evenpack {
 
@@ -28,21 +27,26 @@ class OriginalShadow {
   // The costs by which steps to come are compared.
   void SetWorkload(WorkloadTable workload) { workload_ = std::move(workload); }
 
-  // The balance of each step that can be formed once `admitted` has come: documents in
-  // merged order, such as those of a full global batch. On average there is more than
-  // one step for each global batch, since micro-batches that are filled in order stay
-  // partly empty. Steps of left-overs alone, which a job would count apart, are formed
-  // and not returned. `last`, where it is given: the micro-batches of the last step
-  // that is returned; as it was where none is.
-  std::vector<StepBalance> Add(std::span<const Document> admitted,
+  // The balance of each step that can be formed once `admitted` has come: lengths of
+  // documents in merged order, such as those of a full global batch. On average there
+  // is more than one step for each global batch, since micro-batches that are filled in
+  // order stay partly empty. Steps of left-overs alone, which a job would count apart,
+  // are formed and not returned. `last`, where it is given: the micro-batches of the
+  // last step that is returned; as it was where none is.
+  std::vector<StepBalance> Add(std::span<const uint32_t> admitted,
                                MicroBatchSizes* last = nullptr);
 
  private:
+  // Of the step whose micro-batches are cut from the documents there (OriginalEnds).
+  StepBalance Measure(std::span<const uint32_t> lengths, std::span<const size_t> ends,
+                      MicroBatchSizes* sizes) const;
+
   size_t micro_batches_;
   uint32_t window_;
   WorkloadTable workload_;
-  // In merged order; the first `left_over_` of them were in a step's work list before.
-  std::vector<Document> pending_;
+  // Lengths in merged order; the first `left_over_` of them were in a step's work list
+  // before.
+  std::vector<uint32_t> pending_;
   size_t left_over_ = 0;
 };
 

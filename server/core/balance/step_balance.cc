@@ -22,28 +22,38 @@ double StepBalance::LongDocumentShare() const {
   return static_cast<double>(long_document_tokens) / static_cast<double>(tokens);
 }
 
+void BalanceMeter::AddDocument(uint32_t length, uint32_t document_length) {
+  longest_ = std::max(longest_, length);
+  if (IsLongDocument(document_length, window_)) {
+    balance_.long_document_tokens += length;
+  }
+}
+
+void BalanceMeter::AddMicroBatch(uint64_t tokens, int64_t workload_ns) {
+  ++balance_.micro_batches;
+  balance_.max_workload_ns = std::max(balance_.max_workload_ns, workload_ns);
+  balance_.total_workload_ns += workload_ns;
+  balance_.tokens += tokens;
+  balance_.longest_micro_batch = std::max(balance_.longest_micro_batch, tokens);
+}
+
+StepBalance BalanceMeter::Balance() const {
+  StepBalance balance = balance_;
+  balance.largest_document_ns =
+      workload_.AttentionNs(longest_) + workload_.LinearNs(longest_);
+  return balance;
+}
+
 StepBalance MeasureBalance(const Step& step, const WorkloadTable& workload,
                            uint32_t window) {
-  StepBalance balance;
-  balance.micro_batches = step.micro_batches.size();
-  uint32_t longest = 0;
+  BalanceMeter meter(workload, window);
   for (const MicroBatch& micro_batch : step.micro_batches) {
-    balance.max_workload_ns =
-        std::max(balance.max_workload_ns, micro_batch.workload_ns);
-    balance.total_workload_ns += micro_batch.workload_ns;
-    balance.tokens += micro_batch.tokens;
-    balance.longest_micro_batch =
-        std::max(balance.longest_micro_batch, micro_batch.tokens);
     for (const Document& document : micro_batch.documents) {
-      longest = std::max(longest, document.length);
-      if (IsLongDocument(document.document_length, window)) {
-        balance.long_document_tokens += document.length;
-      }
+      meter.AddDocument(document.length, document.document_length);
     }
+    meter.AddMicroBatch(micro_batch.tokens, micro_batch.workload_ns);
   }
-  balance.largest_document_ns =
-      workload.AttentionNs(longest) + workload.LinearNs(longest);
-  return balance;
+  return meter.Balance();
 }
 
 }  // namespace evenpack

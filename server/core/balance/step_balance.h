@@ -36,6 +36,26 @@ struct StepBalance {
 StepBalance MeasureBalance(const Step& step, const WorkloadTable& workload,
                            uint32_t window);
 
+// The same of documents and micro-batches that are told one by one. Not thread-safe.
+class BalanceMeter {
+ public:
+  // `workload` outlives it.
+  BalanceMeter(const WorkloadTable& workload, uint32_t window)
+      : workload_(workload), window_(window) {}
+
+  // One of `length` tokens, cut from a document of so many.
+  void AddDocument(uint32_t length, uint32_t document_length);
+  void AddMicroBatch(uint64_t tokens, int64_t workload_ns);
+
+  StepBalance Balance() const;
+
+ private:
+  const WorkloadTable& workload_;
+  const uint32_t window_;
+  StepBalance balance_;
+  uint32_t longest_ = 0;
+};
+
 // The length from which a document counts as long.
 inline uint32_t LongFrom(uint32_t window) { return (window + 3) / 4; }
 inline bool IsLongDocument(uint32_t document_length, uint32_t window) {

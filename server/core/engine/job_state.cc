@@ -35,4 +35,15 @@ MergeReader ReadMerge(const JobState& state) {
           state.position.merge};
 }
 
+std::vector<uint32_t> NextLengths(const JobState& state, uint64_t count) {
+  std::vector<uint32_t> lengths;
+  MergeReader reader = ReadMerge(state);
+  while (lengths.size() < count) {
+    const Document* const document = reader.Next();
+    if (document == nullptr) break;
+    lengths.push_back(document->length);
+  }
+  return lengths;
+}
+
 }  // namespace evenpack

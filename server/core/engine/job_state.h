@@ -112,6 +112,8 @@ const Step* FindStep(const JobState& state, uint64_t index);
 bool IsDrained(const JobState& state);
 // The merge over the buffers as they are. Valid until the state changes.
 MergeReader ReadMerge(const JobState& state);
+// Lengths of the next `count` documents of that merge; fewer where it waits before.
+std::vector<uint32_t> NextLengths(const JobState& state, uint64_t count);
 
 }  // namespace evenpack
 

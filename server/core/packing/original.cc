@@ -75,4 +75,22 @@ Packing PackOriginal(const WorkList& work_list, const OriginalOptions& options,
   return packing;
 }
 
+std::vector<size_t> OriginalEnds(std::span<const uint32_t> lengths,
+                                 size_t micro_batches, uint32_t window) {
+  std::vector<size_t> ends;
+  ends.reserve(micro_batches);
+  size_t end = 0;
+  while (ends.size() < micro_batches) {
+    uint64_t tokens = 0;
+    const size_t begin = end;
+    // The first fits alone, whatever its length.
+    for (; end < lengths.size(); ++end) {
+      tokens += lengths[end];
+      if (tokens > window && end > begin) break;
+    }
+    ends.push_back(end);
+  }
+  return ends;
+}
+
 }  // namespace evenpack

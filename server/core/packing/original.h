@@ -4,6 +4,9 @@
 #define EVENPACK_SERVER_CORE_PACKING_ORIGINAL_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "server/core/cost/workload_table.h"
 #include "server/core/packing/capacity.h"
@@ -23,6 +26,12 @@ struct OriginalOptions {
 
 Packing PackOriginal(const WorkList& work_list, const OriginalOptions& options,
                      const WorkloadTable& workload);
+
+// The same of lengths alone, where micro-batches have `window` tokens and neither a
+// layout nor cut documents: micro-batch i has documents ends[i - 1], or 0, to
+// ends[i] - 1, and what is left over begins at the last end.
+std::vector<size_t> OriginalEnds(std::span<const uint32_t> lengths,
+                                 size_t micro_batches, uint32_t window);
 
 }  // namespace evenpack
 

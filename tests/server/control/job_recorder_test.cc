@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/control/job.h"
 #include "server/core/cost/named_models.h"
 #include "tests/server/control/small_job.h"
@@ -63,6 +64,24 @@ class JobRecorderTest : public ::testing::Test {
 
   ControlRoom room_;
 };
+
+// Documents of 60 and of 40 tokens in turn make full micro-batches.
+TEST_F(JobRecorderTest, OriginalIsGivenTheDocumentsOfAllStreamsInMergedOrder) {
+  for (const MergeMode merge : {MergeMode::kInterleave, MergeMode::kArrival}) {
+    JobSpec spec = SmallJob();
+    spec.streams = {{.name = "a"}, {.name = "b"}};
+    spec.merge = merge;
+    const auto job = room_.MakeJob(spec, absl::StrCat("job", static_cast<int>(merge)));
+    for (uint64_t i = 0; i < 40; ++i) {
+      ASSERT_THAT(DoIngest(*job, i, {60}), IsOk());
+      ASSERT_THAT(DoIngest(*job, i, {40}, "b"), IsOk());
+    }
+    const JobFigures figures = job->Figures();
+    EXPECT_EQ(figures.policy.steps, 10U);
+    EXPECT_EQ(figures.original.steps, 10U);
+    EXPECT_DOUBLE_EQ(MeanOf(figures.original.imbalance), 1);
+  }
+}
 
 TEST_F(JobRecorderTest, ANewJobHasCountedNothing) {
   const JobFigures figures = MakeJob(SmallJob(), {})->Figures();

@@ -15,9 +15,10 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using testing::MakeDocuments;
 using testing::MakeSpec;
 using testing::TestJob;
+
+using Lengths = std::vector<uint32_t>;
 
 std::vector<int64_t> Heaviest(const std::vector<StepBalance>& balances) {
   std::vector<int64_t> heaviest;
@@ -30,12 +31,12 @@ std::vector<int64_t> Heaviest(const std::vector<StepBalance>& balances) {
 TEST(OriginalShadowTest, CarriesLeftOversToTheNextStep) {
   const WorkloadTable workload = testing::QuadraticWorkload(1'000'000'000, 100);
   OriginalShadow shadow(2, 10, workload);
-  EXPECT_THAT(shadow.Add(MakeDocuments({6, 6})), ::testing::IsEmpty());
+  EXPECT_THAT(shadow.Add(Lengths{6, 6}), ::testing::IsEmpty());
   // 6 | 6, and the 9 waits: with 1 and 10 it makes a step of 9 1 | 10.
-  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({9}))), ElementsAre(6000));
-  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({1, 10}))), ElementsAre(10000));
+  EXPECT_THAT(Heaviest(shadow.Add(Lengths{9})), ElementsAre(6000));
+  EXPECT_THAT(Heaviest(shadow.Add(Lengths{1, 10})), ElementsAre(10000));
   // Several steps at once.
-  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({10, 10, 3, 9, 9, 1}))),
+  EXPECT_THAT(Heaviest(shadow.Add(Lengths{10, 10, 3, 9, 9, 1})),
               ElementsAre(10000, 9000));
 }
 
@@ -43,29 +44,28 @@ TEST(OriginalShadowTest, CarriesLeftOversToTheNextStep) {
 TEST(OriginalShadowTest, StepsOfLeftOversAloneAreNotReturned) {
   OriginalShadow shadow(1, 10, testing::QuadraticWorkload(1'000'000'000, 100));
   // 2 | 15, then 15 alone without an admission, then 4 and 7.
-  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({2, 15, 4, 7}))),
-              ElementsAre(2000, 4000));
+  EXPECT_THAT(Heaviest(shadow.Add(Lengths{2, 15, 4, 7})), ElementsAre(2000, 4000));
 }
 
 TEST(OriginalShadowTest, OtherCostsHoldForStepsToComeAndLoseNothing) {
   OriginalShadow shadow(2, 10, testing::QuadraticWorkload(1'000'000'000, 100));
-  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({10, 10, 10}))), ElementsAre(10000));
+  EXPECT_THAT(Heaviest(shadow.Add(Lengths{10, 10, 10})), ElementsAre(10000));
   // Attention as dear as the rest at 10 tokens.
   shadow.SetWorkload(testing::QuadraticWorkload(10, 100));
-  EXPECT_THAT(Heaviest(shadow.Add(MakeDocuments({10}))), ElementsAre(20000));
+  EXPECT_THAT(Heaviest(shadow.Add(Lengths{10})), ElementsAre(20000));
 }
 
 TEST(OriginalShadowTest, TellsTheMicroBatchesOfTheLastStepWhereOneIsReturned) {
   OriginalShadow shadow(2, 10, testing::QuadraticWorkload(1'000'000'000, 100));
   MicroBatchSizes last;
   last.tokens = {1};
-  EXPECT_THAT(shadow.Add(MakeDocuments({6, 6}), &last), ::testing::IsEmpty());
+  EXPECT_THAT(shadow.Add(Lengths{6, 6}, &last), ::testing::IsEmpty());
   EXPECT_THAT(last.tokens, ElementsAre(1));
-  EXPECT_EQ(shadow.Add(MakeDocuments({9}), &last).size(), 1U);
+  EXPECT_EQ(shadow.Add(Lengths{9}, &last).size(), 1U);
   EXPECT_THAT(last.tokens, ElementsAre(6, 6));
   EXPECT_THAT(last.workload_ns, ElementsAre(6000, 6000));
   // 9 1 | 10, 10 | 10 and then 3 9 | 9, where the 1 waits.
-  const auto balances = shadow.Add(MakeDocuments({1, 10, 10, 10, 3, 9, 9, 1}), &last);
+  const auto balances = shadow.Add(Lengths{1, 10, 10, 10, 3, 9, 9, 1}, &last);
   ASSERT_FALSE(balances.empty());
   EXPECT_EQ(*std::max_element(last.workload_ns.begin(), last.workload_ns.end()),
             balances.back().max_workload_ns);
@@ -106,18 +106,18 @@ TEST(OriginalShadowTest, IsTheStepsOfAJobOnTheGivenLengths) {
   // Global batch after global batch, as another policy admits them; the rest of the
   // documents, less than a batch, is never admitted by a full step.
   OriginalShadow shadow(spec.micro_batches, spec.window, spec.workload);
-  const std::vector<Document> documents = MakeDocuments(testing::GivenLengths());
+  const Lengths& lengths = testing::GivenLengths();
   std::vector<StepBalance> balances;
   size_t batches = 0;
   size_t at = 0;
-  for (size_t end = 0; end < documents.size();) {
+  for (size_t end = 0; end < lengths.size();) {
     uint64_t tokens = 0;
-    while (end < documents.size() && tokens < GlobalBatchTokens(spec)) {
-      tokens += documents[end++].length;
+    while (end < lengths.size() && tokens < GlobalBatchTokens(spec)) {
+      tokens += lengths[end++];
     }
     if (tokens < GlobalBatchTokens(spec)) break;
     const std::vector<StepBalance> formed =
-        shadow.Add(std::span(documents).subspan(at, end - at));
+        shadow.Add(std::span(lengths).subspan(at, end - at));
     balances.insert(balances.end(), formed.begin(), formed.end());
     at = end;
     ++batches;
@@ -147,14 +147,13 @@ TEST(OriginalShadowTest, IsTheStepsOfAJobOnOverlongDocumentsToo) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(61, 4000, 1500);
   const std::vector<StepBalance> expected = OfJob(spec, lengths);
   OriginalShadow shadow(3, 1000, spec.workload);
-  const std::vector<Document> documents = MakeDocuments(lengths);
   std::vector<StepBalance> balances;
   std::mt19937_64 random(62);
-  for (size_t at = 0; at < documents.size();) {
+  for (size_t at = 0; at < lengths.size();) {
     const size_t count =
-        std::min<size_t>(testing::Draw(random, 1, 60), documents.size() - at);
+        std::min<size_t>(testing::Draw(random, 1, 60), lengths.size() - at);
     for (const StepBalance& balance :
-         shadow.Add(std::span(documents).subspan(at, count))) {
+         shadow.Add(std::span(lengths).subspan(at, count))) {
       balances.push_back(balance);
     }
     at += count;

@@ -1,5 +1,6 @@
 #include "server/core/engine/job_state.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/testing/status_matchers.h"
@@ -8,6 +9,8 @@
 namespace evenpack {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::MakeSpec;
 using testing::TestJob;
@@ -40,6 +43,18 @@ TEST(JobStateTest, DrainedOnceEndedAndEmitted) {
   EXPECT_FALSE(IsDrained(job.state()));
   EXPECT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_TRUE(IsDrained(job.state()));
+}
+
+TEST(JobStateTest, TheNextLengthsAreInMergedOrder) {
+  JobSpec spec = MakeSpec(PolicyKind::kOriginal, 2, 100);
+  spec.streams = {{.name = "a", .weight = 2}, {.name = "b"}};
+  TestJob job(spec);
+  ASSERT_THAT(job.Ingest({1, 2, 3, 4, 5}), IsOk());
+  ASSERT_THAT(job.Ingest({60, 70}, "b"), IsOk());
+  EXPECT_THAT(NextLengths(job.state(), 4), ElementsAre(1, 60, 2, 3));
+  EXPECT_THAT(NextLengths(job.state(), 0), IsEmpty());
+  // The merge waits for a third of b.
+  EXPECT_THAT(NextLengths(job.state(), 9), ElementsAre(1, 60, 2, 3, 70, 4, 5));
 }
 
 }  // namespace

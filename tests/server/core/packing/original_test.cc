@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <span>
 #include <string>
 
 #include "tests/testing/test_documents.h"
@@ -87,6 +90,32 @@ TEST(PackOriginalTest, PiecesOfACutDocumentJoinUp) {
   EXPECT_EQ(second.offset, 6U);
   EXPECT_EQ(second.document_length, 12U);
   EXPECT_TRUE(EndsDocument(second));
+}
+
+TEST(OriginalEndsTest, AreThoseOfPackOriginal) {
+  const WorkloadTable workload = testing::QuadraticWorkload(10, 100);
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 500; ++round) {
+    const auto micro_batches = 1 + random() % 5;
+    std::vector<uint32_t> lengths(random() % 40);
+    for (uint32_t& length : lengths) {
+      length = static_cast<uint32_t>(1 + random() % 130);
+    }
+    const std::vector<Document> documents = testing::MakeDocuments(lengths);
+    const Packing packing = PackOriginal(
+        PointTo(documents),
+        {.micro_batches = micro_batches, .capacity = {.tokens = 100}}, workload);
+    const std::vector<size_t> ends = OriginalEnds(lengths, micro_batches, 100);
+    ASSERT_EQ(ends.size(), micro_batches);
+    size_t begin = 0;
+    for (size_t i = 0; i < micro_batches; ++i) {
+      EXPECT_TRUE(
+          std::ranges::equal(packing.micro_batches[i].documents,
+                             std::span(documents).subspan(begin, ends[i] - begin)));
+      begin = ends[i];
+    }
+    EXPECT_EQ(packing.left_over.size(), documents.size() - begin);
+  }
 }
 
 }  // namespace
