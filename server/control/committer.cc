@@ -231,7 +231,7 @@ void Committer::CommitOneJob(std::span<CommitEntry> entries) {
 }
 
 absl::Status Committer::Store(std::span<const StoreWrite> writes) {
-  if (writes.empty()) return absl::OkStatus();
+  if (writes.empty() || !store_.Keeps()) return absl::OkStatus();
   uint64_t bytes = 0;
   for (const StoreWrite& write : writes) bytes += BytesOf(write);
   absl::Status status = store_.Commit(writes);

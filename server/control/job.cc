@@ -96,7 +96,7 @@ Job::Job(std::string name, ControlEnvironment environment)
       recorder_(name_, environment_.forecast),
       shown_(name_),
       calibration_(environment_.calibration),
-      tokens_(name_, environment_.tokens_travel) {}
+      tokens_(name_, environment_.tokens_travel, environment_.store.Keeps()) {}
 
 absl::Status Job::CheckAlive() {
   if (removing_ || paused_ || abandoned_) return JobNotFound(name_);
@@ -319,9 +319,12 @@ bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
 }
 
 void Job::Record(Event event, CommitEntry& entry) {
-  AppendRecord record{name_, records_++, EncodeEvent(event)};
-  bytes_since_snapshot_ += record.bytes.size();
-  entry.writes.emplace_back(std::move(record));
+  const uint64_t number = records_++;
+  if (environment_.store.Keeps()) {
+    AppendRecord record{name_, number, EncodeEvent(event)};
+    bytes_since_snapshot_ += record.bytes.size();
+    entry.writes.emplace_back(std::move(record));
+  }
   Apply(std::move(event), state_);
 }
 

@@ -56,9 +56,9 @@ absl::Status JobTokens::Check(const Event& event) const {
 }
 
 absl::Status JobTokens::Check(const Ingest& ingest) const {
+  if (!travel_ && ingest.token_ids.empty()) return absl::OkStatus();
   const std::string given = absl::StrCat(ingest.token_ids.size(), " bytes");
   if (!travel_) {
-    if (ingest.token_ids.empty()) return absl::OkStatus();
     return InvalidField("token_ids", given,
                         "none, where the job's payload travels by reference");
   }
@@ -86,7 +86,7 @@ void JobTokens::Accept(const Ingest& ingest, uint32_t stream, size_t documents,
       first, lengths,
       ingest.token_ids.substr(ingest.token_ids.size() - tokens * kTokenBytes),
       std::move(file));
-  writes.emplace_back(PutTokens{job_, stream, first, batch.Bytes()});
+  if (stored_) writes.emplace_back(PutTokens{job_, stream, first, batch.Bytes()});
   book_.Put(stream, std::move(batch));
 }
 
@@ -102,7 +102,8 @@ void JobTokens::LetGo(const JobState& state, std::vector<StoreWrite>& writes) {
   const std::vector<uint64_t> first = FirstNeeded(state);
   for (uint32_t stream = 0; stream < first.size(); ++stream) {
     const std::optional<uint64_t> below = book_.DropBelow(stream, first[stream]);
-    if (below.has_value()) writes.emplace_back(DropTokens{job_, stream, *below});
+    if (below.has_value() && stored_)
+      writes.emplace_back(DropTokens{job_, stream, *below});
   }
 }
 

@@ -26,8 +26,9 @@ class JobTokens {
   // Whether a job of this spec has its payload by value; null: none has.
   using Travel = std::function<bool(const JobSpec&)>;
 
-  JobTokens(std::string job, Travel travel)
-      : job_(std::move(job)), travel_in_(std::move(travel)) {}
+  // `stored`: whether what is written is there for Load (StateStore::Keeps).
+  JobTokens(std::string job, Travel travel, bool stored)
+      : job_(std::move(job)), travel_in_(std::move(travel)), stored_(stored) {}
 
   // What the store has of a job of this spec. Errors as TokenBatch::FromBytes.
   absl::Status Load(const JobSpec& spec, std::span<const StoredTokens> stored,
@@ -59,6 +60,7 @@ class JobTokens {
 
   const std::string job_;
   const Travel travel_in_;
+  const bool stored_;
   bool travel_ = false;
   uint64_t oldest_step_ = 0;
   TokenBook book_;

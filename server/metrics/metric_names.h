@@ -155,7 +155,7 @@ inline constexpr MetricDefinition kTable[] = {
     Counter(Metric::kQuotaRefusals, "evenpack_quota_refusals_total", {"quota"},
             "Calls and streams that a quota of a peer or a job refused."),
     Counter(Metric::kStoreCommits, "evenpack_store_commits_total", {},
-            "Transactions that the store committed."),
+            "Transactions that the store committed; none in memory."),
     Counter(Metric::kStoreCommitFailures, "evenpack_store_commit_failures_total", {},
             "Transactions that the store failed to commit."),
     Counter(Metric::kStoreRecords, "evenpack_store_records_total", {},

@@ -3,7 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
-#include "server/store/memory_store.h"
+#include "server/store/no_store.h"
 #include "server/store/postgresql_store.h"
 #include "server/store/postgresql_target.h"
 #include "server/store/sqlite_store.h"
@@ -30,7 +30,7 @@ absl::Status CheckStoreName(const std::string& name) {
 
 absl::StatusOr<std::unique_ptr<StateStore>> OpenStore(const std::string& name) {
   if (absl::Status status = CheckStoreName(name); !status.ok()) return status;
-  if (name == kMemory) return std::make_unique<MemoryStore>();
+  if (name == kMemory) return std::make_unique<NoStore>();
   if (absl::StartsWith(name, kPostgresql)) {
     return PostgresqlStore::Open(PostgresqlTarget(name).value());
   }

@@ -109,6 +109,10 @@ class StateStore {
   // and no thread is woken for it.
   virtual bool CommitWaits() const = 0;
 
+  // Whether what is committed is there for Load. Where it isn't, nobody needs to make
+  // records and snapshots: jobs end with the server.
+  virtual bool Keeps() const { return true; }
+
   // Names, sorted.
   virtual absl::StatusOr<std::vector<std::string>> Jobs() = 0;
 

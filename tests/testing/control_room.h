@@ -14,9 +14,9 @@
 #include "server/control/committer.h"
 #include "server/control/job.h"
 #include "server/runtime/worker_pool.h"
-#include "server/store/memory_store.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/fault_store.h"
+#include "tests/testing/memory_store.h"
 
 namespace evenpack::testing {
 

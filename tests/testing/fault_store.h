@@ -21,6 +21,7 @@ class FaultStore final : public StateStore {
 
   absl::Status Commit(std::span<const StoreWrite> writes) override;
   bool CommitWaits() const override { return commit_waits_; }
+  bool Keeps() const override { return store_.Keeps(); }
   absl::StatusOr<std::vector<std::string>> Jobs() override { return store_.Jobs(); }
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
   absl::StatusOr<StoredProfiles> Profiles() override { return store_.Profiles(); }

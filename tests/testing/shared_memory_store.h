@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "server/runtime/mutex.h"
-#include "server/store/memory_store.h"
 #include "server/store/shared_store.h"
+#include "tests/testing/memory_store.h"
 
 namespace evenpack::testing {
 

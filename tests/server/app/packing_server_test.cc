@@ -187,7 +187,7 @@ TEST_F(PackingServerTest, MetricsAreOfTheJobsAndTheServer) {
   EXPECT_THAT(metrics, HasSubstr("\nevenpack_jobs 1\n"));
   EXPECT_THAT(metrics,
               HasSubstr("\nevenpack_job_documents_accepted_total{job=\"job\","));
-  EXPECT_THAT(metrics, HasSubstr("\nevenpack_store_commits_total 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("\nevenpack_store_commits_total 0\n"));
   EXPECT_THAT(metrics, HasSubstr("\nevenpack_errors_total{code=\"ALREADY_EXISTS\"} 1"));
 }
 

@@ -14,9 +14,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/status_detail.h"
-#include "server/store/memory_store.h"
+#include "server/store/no_store.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/fault_store.h"
+#include "tests/testing/memory_store.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -28,6 +29,7 @@ using testing::FaultStore;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
+using testing::MemoryStore;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
@@ -274,6 +276,23 @@ TEST_F(CommitterTest, StopCommitsWhatWasEnqueuedBefore) {
   EXPECT_TRUE(second.IsSet());
   EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0", "1"));
   committer_.Stop();
+}
+
+TEST(CommitterWithoutAStoreTest, EntriesAreDoneAndTheStoreIsNotAsked) {
+  NoStore none;
+  FaultStore store(none, /*commit_waits=*/false);
+  store.FailCommits(1);
+  Committer committer(store);
+  const Awaited<absl::Status> done;
+  CommitEntry entry;
+  entry.participant = std::make_shared<Participant>("a");
+  entry.writes = {RemoveJob{"a"}};
+  entry.done = done;
+  committer.Enqueue(std::move(entry));
+  committer.Flush();
+  EXPECT_THAT(done.Get(), IsOk());
+  EXPECT_THAT(store.commits(), IsEmpty());
+  EXPECT_EQ(committer.Figures().commits, 0U);
 }
 
 TEST_F(CommitterTest, CountsCommitsFailuresRecordsAndBytes) {

@@ -31,6 +31,7 @@ using testing::Draw;
 using testing::Follower;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::MemoryStore;
 using testing::Open;
 using testing::RandomLengths;
 using testing::ResolveCosts;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/runtime/status_detail.h"
+#include "server/store/no_store.h"
 #include "tests/server/control/small_job.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
@@ -29,8 +30,10 @@ using testing::DoUpdate;
 using ::testing::ElementsAre;
 using testing::Follower;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::Open;
+using testing::OutlierJob;
 using testing::SmallJob;
 using ::testing::StartsWith;
 using testing::StatusIs;
@@ -403,6 +406,31 @@ TEST_F(JobTest, RecordsFromBeforeARestartCountTowardsTheNextSnapshot) {
     job_ = room_.RecoverJob();
   }
   EXPECT_GT(room_.memory().Load("job")->snapshot_records, 0U);
+}
+
+// Digests of a job's steps, marked durable as far as the first, until it is drained.
+std::vector<Digest128> DigestsOver(ControlRoom& room) {
+  const auto job = room.MakeJob(OutlierJob());
+  Follower follower(job);
+  EXPECT_THAT(DoIngest(*job, 0, StepsOfDocuments(5)), IsOk());
+  EXPECT_THAT(Do(*job, Acknowledge{0, 1, 0}), IsOk());
+  EXPECT_THAT(Do(*job, EndOfStream{"a", StepsOfDocuments(5).size()}), IsOk());
+  std::vector<Digest128> digests;
+  for (const auto& step : follower.TakeAll()) digests.push_back(step->step.digest);
+  EXPECT_THAT(DoRemove(*job), IsOk());
+  EXPECT_THAT(follower.TakeEnd(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("not known")));
+  return digests;
+}
+
+TEST(JobWithoutAStoreTest, DecidesAsOneWithAStoreAndWritesNothing) {
+  NoStore none;
+  ControlRoom unkept(none);
+  ControlRoom kept;
+  const std::vector<Digest128> digests = DigestsOver(unkept);
+  EXPECT_GE(digests.size(), 5U);
+  EXPECT_EQ(digests, DigestsOver(kept));
+  EXPECT_THAT(unkept.store().commits(), IsEmpty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/store/memory_store.h"
+#include "tests/testing/memory_store.h"
 
 #include <gtest/gtest.h>
 

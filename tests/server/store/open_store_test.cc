@@ -22,10 +22,12 @@ TEST(OpenStoreTest, OpensWhatIsNamed) {
   const auto memory = OpenStore("memory");
   ASSERT_THAT(memory, IsOk());
   EXPECT_FALSE((*memory)->CommitWaits());
+  EXPECT_FALSE((*memory)->Keeps());
   const ScratchDirectory directory;
   const auto file = OpenStore("sqlite:" + directory.File("store"));
   ASSERT_THAT(file, IsOk());
   EXPECT_TRUE((*file)->CommitWaits());
+  EXPECT_TRUE((*file)->Keeps());
   EXPECT_TRUE(std::filesystem::exists(directory.File("store")));
 }
 

@@ -1,4 +1,4 @@
-#include "server/store/memory_store.h"
+#include "tests/testing/memory_store.h"
 
 #include <optional>
 #include <variant>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/store/write_check.h"
 
-namespace evenpack {
+namespace evenpack::testing {
 
 void MemoryStore::Write(const AppendRecord& write, Content& content) {
   content.jobs[write.job].job.records.push_back(write.bytes);
@@ -86,4 +86,4 @@ absl::StatusOr<StoredProfiles> MemoryStore::Profiles() {
   return content_.profiles;
 }
 
-}  // namespace evenpack
+}  // namespace evenpack::testing

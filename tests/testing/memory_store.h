@@ -1,7 +1,6 @@
-// A store that lives and dies with the process: for tests, and for runs that can start
-// anew.
-#ifndef EVENPACK_SERVER_STORE_MEMORY_STORE_H_
-#define EVENPACK_SERVER_STORE_MEMORY_STORE_H_
+// A store that keeps what is committed as long as it lives itself.
+#ifndef EVENPACK_TESTS_TESTING_MEMORY_STORE_H_
+#define EVENPACK_TESTS_TESTING_MEMORY_STORE_H_
 
 #include <cstdint>
 #include <map>
@@ -13,7 +12,7 @@
 #include "server/runtime/mutex.h"
 #include "server/store/state_store.h"
 
-namespace evenpack {
+namespace evenpack::testing {
 
 class MemoryStore final : public StateStore {
  public:
@@ -47,6 +46,6 @@ class MemoryStore final : public StateStore {
   Content content_ EVENPACK_GUARDED_BY(mutex_);
 };
 
-}  // namespace evenpack
+}  // namespace evenpack::testing
 
-#endif  // EVENPACK_SERVER_STORE_MEMORY_STORE_H_
+#endif  // EVENPACK_TESTS_TESTING_MEMORY_STORE_H_
