@@ -136,6 +136,9 @@ void GrpcPort::AddTo(grpc::ServerBuilder& builder,
 }
 
 void GrpcPort::Start() {
+  const LookPaceOptions& look = options_.look;
+  pace_.emplace(Clock::Steady().Now(), ResidentBytes().value_or(0), look);
+  looks_.emplace(std::min(look.glance_each, look.each), [this] { LookIfDue(); });
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -144,33 +147,32 @@ void GrpcPort::Stop() {
   const uint64_t one = 1;
   // It can't be full: this is the one place that writes to it.
   [[maybe_unused]] const ssize_t written = write(wakeup_.get(), &one, sizeof(one));
+  // A peer that is being read in that thread may have to be cut for it.
   thread_.join();
+  looks_.reset();
   listeners_.clear();
+}
+
+void GrpcPort::LookIfDue() {
+  const Look look = pace_->Next(Clock::Steady().Now(), ResidentBytes().value_or(0));
+  if (look != Look::kNone) LookAtConnections(look == Look::kAll);
 }
 
 void GrpcPort::Run() {
   std::vector<pollfd> polled(listeners_.size() + 1, {wakeup_.get(), POLLIN, 0});
   const Clock& clock = Clock::Steady();
-  LookPace pace(clock.Now(), ResidentBytes().value_or(0), options_.look);
   // None are accepted until then.
   Clock::TimePoint paused_until = clock.Now();
   for (;;) {
     const Clock::TimePoint now = clock.Now();
-    if (now >= pace.next_glance()) {
-      const Look look = pace.Next(now, ResidentBytes().value_or(0));
-      if (look != Look::kNone) LookAtConnections(look == Look::kAll);
-    }
     const bool paused = now < paused_until;
-    Clock::TimePoint next = pace.next_glance();
-    if (paused) next = std::min(next, paused_until);
     for (size_t i = 0; i < listeners_.size(); ++i) {
       // poll passes over a negative descriptor.
       polled[i + 1] = {paused ? -1 : listeners_[i].fd(), POLLIN, 0};
     }
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - now);
-    if (poll(polled.data(), polled.size(), static_cast<int>(wait.count())) < 0) {
-      continue;
-    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(paused_until - now);
+    const int wait = paused ? static_cast<int>(left.count()) : -1;
+    if (poll(polled.data(), polled.size(), wait) < 0) continue;
     if (polled[0].revents != 0) return;
     for (size_t i = 0; i < listeners_.size(); ++i) {
       if (polled[i + 1].revents == 0) continue;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "server/app/look_pace.h"
 #include "server/app/unclaimed_bytes.h"
 #include "server/runtime/mutex.h"
+#include "server/runtime/repeated_task.h"
 #include "server/web/file_descriptor.h"
 #include "server/web/listen_address.h"
 #include "server/web/listener.h"
@@ -88,6 +90,7 @@ class GrpcPort {
   };
 
   void Run();
+  void LookIfDue();
   void LookAtConnections(bool all);
   // Of those that are remembered, whose calls never come: the heaviest first.
   std::vector<std::pair<std::string, const char*>> ToBeCut() EVENPACK_REQUIRES(mutex_);
@@ -102,6 +105,10 @@ class GrpcPort {
   std::vector<Listener> listeners_;
   const FileDescriptor wakeup_;
   std::unique_ptr<Acceptor> acceptor_;
+  // Looks have a thread of their own: gRPC begins to read a connection in the one that
+  // hands it over, and reads on as long as there is more.
+  std::optional<LookPace> pace_;
+  std::optional<RepeatedTask> looks_;
   std::thread thread_;
   // Both are used by the thread alone.
   AcceptGate gate_;

@@ -28,8 +28,6 @@ class LookPace {
 
   // Which are to be looked at now.
   Look Next(Clock::TimePoint now, uint64_t resident_bytes);
-  // When to ask again.
-  Clock::TimePoint next_glance() const { return next_glance_; }
 
  private:
   const LookPaceOptions options_;
