@@ -136,9 +136,8 @@ void GrpcPort::AddTo(grpc::ServerBuilder& builder,
 }
 
 void GrpcPort::Start() {
-  const LookPaceOptions& look = options_.look;
-  pace_.emplace(Clock::Steady().Now(), ResidentBytes().value_or(0), look);
-  looks_.emplace(std::min(look.glance_each, look.each), [this] { LookIfDue(); });
+  pace_.emplace(Clock::Steady().Now(), ResidentBytes().value_or(0), options_.look);
+  looks_.emplace(options_.look.interval(), [this] { LookIfDue(); });
   thread_ = std::thread([this] { Run(); });
 }
 

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_SERVER_APP_LOOK_PACE_H_
 #define EVENPACK_SERVER_APP_LOOK_PACE_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -18,6 +19,9 @@ struct LookPaceOptions {
   // memory has grown by so much, which is asked for so often.
   uint64_t growth = 32 << 20;
   std::chrono::milliseconds glance_each{25};
+
+  // How often to ask for a look: a glance, where looks are no farther apart.
+  std::chrono::milliseconds interval() const { return std::min(glance_each, each); }
 };
 
 // Not thread-safe.

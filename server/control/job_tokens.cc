@@ -102,8 +102,7 @@ void JobTokens::LetGo(const JobState& state, std::vector<StoreWrite>& writes) {
   const std::vector<uint64_t> first = FirstNeeded(state);
   for (uint32_t stream = 0; stream < first.size(); ++stream) {
     const std::optional<uint64_t> below = book_.DropBelow(stream, first[stream]);
-    if (below.has_value() && stored_)
-      writes.emplace_back(DropTokens{job_, stream, *below});
+    if (below.has_value()) writes.emplace_back(DropTokens{job_, stream, *below});
   }
 }
 

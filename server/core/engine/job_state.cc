@@ -37,6 +37,7 @@ MergeReader ReadMerge(const JobState& state) {
 
 std::vector<uint32_t> NextLengths(const JobState& state, uint64_t count) {
   std::vector<uint32_t> lengths;
+  lengths.reserve(count);
   MergeReader reader = ReadMerge(state);
   while (lengths.size() < count) {
     const Document* const document = reader.Next();

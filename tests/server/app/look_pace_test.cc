@@ -22,14 +22,14 @@ class LookPaceTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  LookPace pace_{
-      clock_.Now(),
-      kResident,
-      {.each = milliseconds(40), .growth = 1000, .glance_each = milliseconds(10)}};
+  const LookPaceOptions options_ = {
+      .each = milliseconds(40), .growth = 1000, .glance_each = milliseconds(10)};
+  LookPace pace_{clock_.Now(), kResident, options_};
 };
 
 TEST_F(LookPaceTest, EachTimeThoseThatAreBusyAndEveryFourthAll) {
   EXPECT_EQ(After(milliseconds(39)), Look::kNone);
+  EXPECT_EQ(options_.interval(), milliseconds(10));
   EXPECT_EQ(After(milliseconds(10)), Look::kBusy);
   EXPECT_EQ(After(milliseconds(40)), Look::kBusy);
   EXPECT_EQ(After(milliseconds(40)), Look::kBusy);
@@ -53,9 +53,13 @@ TEST_F(LookPaceTest, MemoryThatWasGivenBackMayGrowAgain) {
 }
 
 TEST_F(LookPaceTest, ThereIsNoGlanceFartherOffThanALook) {
-  LookPace pace(clock_.Now(), 0, {.each = milliseconds(5)});
-  clock_.Advance(milliseconds(5));
-  EXPECT_EQ(pace.Next(clock_.Now(), 0), Look::kBusy);
+  const LookPaceOptions options = {.each = milliseconds(5)};
+  EXPECT_EQ(options.interval(), milliseconds(5));
+  LookPace pace(clock_.Now(), 0, options);
+  for (int look = 0; look < 2; ++look) {
+    clock_.Advance(milliseconds(5));
+    EXPECT_EQ(pace.Next(clock_.Now(), 0), Look::kBusy);
+  }
 }
 
 }  // namespace
