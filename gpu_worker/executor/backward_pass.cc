@@ -29,17 +29,16 @@ absl::Status BackwardPass::Run(uint32_t head_groups) {
   };
   if (prepared_.has_received_rows()) next_ = receive(0);
   absl::Status status = Prepare();
-  GradientSums none;
-  if (status.ok()) {
-    status = Compute(LocalCall(prepared_, input_), HeadView(shape, {0, shape.kv_heads}),
-                     none);
-  }
+  const std::span<const AttentionTask> local = prepared_.local_tasks;
+  if (status.ok()) status = ComputeLocal(local.first(prepared_.local_tasks_before));
   for (size_t g = 0; next_ != nullptr && status.ok(); ++g) {
     const std::unique_ptr<ReceivedKv> received = std::move(next_);
     if (g + 1 < groups.size()) next_ = receive(g + 1);
     status = ComputeReceived(*received);
+    if (status.ok() && next_ != nullptr) status = AddReturned(1);
   }
-  if (status.ok() && returning_ != nullptr) status = returning_->AddTo(own_);
+  if (status.ok()) status = ComputeLocal(local.subspan(prepared_.local_tasks_before));
+  if (status.ok()) status = AddReturned(0);
   return status.ok() ? StoreResult() : status;
 }
 
@@ -59,10 +58,24 @@ absl::Status BackwardPass::ComputeReceived(ReceivedKv& received) {
   absl::Status status = Compute(received.CallFor(prepared_.remote_tasks, input_),
                                 received.heads(), (*gradients)->sums());
   if (status.ok()) status = (*gradients)->Start(communicator_);
-  if (!status.ok()) return status;
-  if (returning_ != nullptr) status = returning_->AddTo(own_);
-  returning_ = *std::move(gradients);
+  returning_.push_back(*std::move(gradients));
   return status;
+}
+
+absl::Status BackwardPass::AddReturned(size_t left) {
+  while (returning_.size() > left) {
+    if (absl::Status status = returning_.front()->AddTo(own_); !status.ok()) {
+      return status;
+    }
+    returning_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::ComputeLocal(std::span<const AttentionTask> tasks) {
+  GradientSums none;
+  return Compute(LocalCall(prepared_, tasks, input_),
+                 HeadView(prepared_.shape, {0, prepared_.shape.kv_heads}), none);
 }
 
 absl::Status BackwardPass::Compute(const AttentionCall& call, const HeadView& heads,

@@ -2,8 +2,11 @@
 #ifndef EVENPACK_GPU_WORKER_EXECUTOR_BACKWARD_PASS_H_
 #define EVENPACK_GPU_WORKER_EXECUTOR_BACKWARD_PASS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <span>
 
 #include "absl/status/status.h"
 #include "gpu_worker/attention/attention_engine.h"
@@ -18,7 +21,9 @@ namespace evenpack::worker {
 
 // Keys and values travel again, so that no more of them is held between the passes than
 // the rank's own. While a group of heads is computed the keys of the next one travel
-// here and the gradients of the last one back.
+// here and the gradients of the last one back. Slices that need no other rank's keys
+// are computed in part while the first keys travel, and the others while the last
+// gradients do.
 class BackwardPass {
  public:
   // As ForwardPass. `forward`: what that gave.
@@ -34,7 +39,10 @@ class BackwardPass {
   // `others`: of the received rows.
   absl::Status Compute(const AttentionCall& call, const HeadView& heads,
                        GradientSums& others);
+  absl::Status ComputeLocal(std::span<const AttentionTask> tasks);
   absl::Status ComputeReceived(ReceivedKv& received);
+  // What has come back, but for the last `left` groups of heads.
+  absl::Status AddReturned(size_t left);
   // What is there before the first call.
   absl::Status Prepare();
   absl::Status ClearPaddingOfResult();
@@ -52,7 +60,7 @@ class BackwardPass {
   GradientSums own_;
   std::unique_ptr<ReceivedKv> next_;
   // On their way back.
-  std::unique_ptr<ReturnedGradients> returning_;
+  std::deque<std::unique_ptr<ReturnedGradients>> returning_;
 };
 
 }  // namespace evenpack::worker

@@ -13,8 +13,7 @@ namespace evenpack::worker {
 uint32_t ExecutorOptions::HeadGroupsOf(const PreparedMicroBatch& prepared) const {
   if (least_group_bytes == 0) return head_groups;
   const AttentionShape& shape = prepared.shape;
-  const uint64_t bytes =
-      2 * prepared.micro_batch_tokens * shape.kv_row() * BytesOf(shape.type);
+  const uint64_t bytes = 2 * prepared.cut_tokens * shape.kv_row() * BytesOf(shape.type);
   return static_cast<uint32_t>(
       std::clamp<uint64_t>(bytes / least_group_bytes, 1, head_groups));
 }

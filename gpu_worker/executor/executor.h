@@ -38,8 +38,8 @@ struct ExecutorOptions {
   // outlive the executor.
   const Clock* clock = &Clock::Steady();
   // Fewer groups are made where the keys and values of one would be fewer bytes than
-  // these, over the whole micro-batch: small kernels and messages take longer than they
-  // hide. The same on all ranks.
+  // these, over all documents that are cut: small kernels and messages take longer than
+  // they hide. The same on all ranks.
   size_t least_group_bytes = 0;
 
   // In how many groups a micro-batch's heads are exchanged, if it has so many.

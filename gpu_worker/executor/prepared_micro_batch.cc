@@ -2,10 +2,42 @@
 
 #include <algorithm>
 
+#include "absl/numeric/int128.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/executor/tensor_views.h"
 
 namespace evenpack::worker {
+namespace {
+
+// Pairs of a query and a key that it sees, about.
+uint64_t PairsOf(const AttentionTask& task) {
+  uint64_t keys = 0;
+  for (const KeyRun& run : task.keys) keys += run.count;
+  const uint64_t queries = task.end - task.begin;
+  return queries * (keys - queries / 2);
+}
+
+size_t LocalTasksBefore(const PreparedMicroBatch& prepared) {
+  const std::vector<AttentionTask>& tasks = prepared.local_tasks;
+  uint64_t arrives = 0;
+  for (const std::vector<RowRange>& rows : prepared.layout.receive) {
+    arrives += RowsIn(rows) * BytesOf(prepared.shape.type);
+  }
+  const uint64_t comes_back = prepared.returned_rows * sizeof(float);
+  if (arrives + comes_back == 0) return tasks.size();
+  absl::uint128 pairs = 0;
+  for (const AttentionTask& task : tasks) pairs += PairsOf(task);
+  const absl::uint128 wanted = pairs * arrives / (arrives + comes_back);
+  absl::uint128 before = 0;
+  size_t count = 0;
+  // As near as whole tasks come.
+  while (count < tasks.size() && before + PairsOf(tasks[count]) / 2 < wanted) {
+    before += PairsOf(tasks[count++]);
+  }
+  return count;
+}
+
+}  // namespace
 
 PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
                                      const AttentionShape& shape,
@@ -14,7 +46,7 @@ PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
   prepared.shape = shape;
   prepared.layout = LayOut(plan, rank, shape, placement);
   prepared.held_rows = HeldTokens(plan, rank);
-  prepared.micro_batch_tokens = plan.tokens();
+  prepared.cut_tokens = CutTokens(plan);
   for (const AttentionTask& task : prepared.layout.tasks) {
     const bool remote = std::any_of(task.keys.begin(), task.keys.end(),
                                     [](const KeyRun& keys) { return keys.received; });
@@ -29,6 +61,7 @@ PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
   for (const RowMove& copy : prepared.layout.copies) {
     prepared.summed[rank].push_back({copy.to, copy.from, copy.count});
   }
+  prepared.local_tasks_before = LocalTasksBefore(prepared);
   return prepared;
 }
 

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_GPU_WORKER_EXECUTOR_PREPARED_MICRO_BATCH_H_
 #define EVENPACK_GPU_WORKER_EXECUTOR_PREPARED_MICRO_BATCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,11 +26,16 @@ struct PreparedMicroBatch {
   KvLayout layout;
   // Tokens and padding that the rank holds: rows of its tensors.
   uint64_t held_rows = 0;
-  // Of all ranks, without padding.
-  uint64_t micro_batch_tokens = 0;
+  // Tokens of the documents that are cut over ranks: those whose keys may travel.
+  uint64_t cut_tokens = 0;
   // Of layout.tasks, those that see own keys alone where they are, and the others.
   std::vector<AttentionTask> local_tasks;
   std::vector<AttentionTask> remote_tasks;
+  // Local tasks, the first, that a backward pass computes while keys are on their way
+  // to the rank; the others while the last gradients are on their way back. Work is
+  // divided as the bytes are that come to the rank: keys of its type, and floats for
+  // the rows that it sent.
+  size_t local_tasks_before = 0;
   // By peer, where gradients of the rows that were sent to it lie when they come back,
   // before they are added up; and how many rows these are together.
   std::vector<std::vector<RowRange>> returned;

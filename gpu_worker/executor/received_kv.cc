@@ -7,7 +7,7 @@
 namespace evenpack::worker {
 namespace {
 
-AttentionCall CallOf(const HeadView& heads, const std::vector<AttentionTask>& tasks,
+AttentionCall CallOf(const HeadView& heads, std::span<const AttentionTask> tasks,
                      const AttentionInput& input) {
   AttentionCall call;
   call.shape = heads.shape();
@@ -62,9 +62,10 @@ AttentionCall ReceivedKv::CallFor(const std::vector<AttentionTask>& tasks,
 }
 
 AttentionCall LocalCall(const PreparedMicroBatch& prepared,
+                        std::span<const AttentionTask> tasks,
                         const AttentionInput& input) {
   const HeadView heads(prepared.shape, {0, prepared.shape.kv_heads});
-  return CallOf(heads, prepared.local_tasks, input);
+  return CallOf(heads, tasks, input);
 }
 
 }  // namespace evenpack::worker

@@ -3,6 +3,7 @@
 #define EVENPACK_GPU_WORKER_EXECUTOR_RECEIVED_KV_H_
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,8 +42,9 @@ class ReceivedKv {
   absl::Status status_;
 };
 
-// Tasks that see the rank's own keys alone, all heads.
+// All heads of some of prepared.local_tasks.
 AttentionCall LocalCall(const PreparedMicroBatch& prepared,
+                        std::span<const AttentionTask> tasks,
                         const AttentionInput& input);
 
 }  // namespace evenpack::worker

@@ -280,7 +280,7 @@ TEST(ExecutorOptionsTest, GroupsOfHeadsAreFewerWhereTheyWouldBeSmall) {
   prepared.shape.kv_heads = 8;
   prepared.shape.head_size = 128;
   // Keys and values of 4 MiB.
-  prepared.micro_batch_tokens = 1024;
+  prepared.cut_tokens = 1024;
   constexpr size_t kMiB = 1 << 20;
   const struct {
     uint32_t head_groups;

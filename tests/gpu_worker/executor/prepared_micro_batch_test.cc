@@ -37,6 +37,33 @@ TEST(PreparedMicroBatchTest, GradientsOfEachPeerComeBackBehindThoseOfTheOneBefor
   EXPECT_EQ(prepared.returned_rows, first + last);
 }
 
+// Of each document the first of two ranks has a front slice that sees own keys alone: a
+// quarter, whose keys the other needs, and three quarters come to it.
+TEST(PreparedMicroBatchTest, LocalWorkIsDividedAsWhatArrivesAndWhatComesBack) {
+  const auto before = [&](ElementType type, const std::vector<uint32_t>& lengths,
+                          uint32_t ranks) {
+    AttentionShape shape;
+    shape.type = type;
+    const ShardPlan plan = Planned(Sharding::kPerDocument, lengths, ranks);
+    return PrepareMicroBatch(plan, 0, shape).local_tasks_before;
+  };
+  const std::vector<uint32_t> even(8, 40);
+  EXPECT_EQ(before(ElementType::kFloat32, even, 2), 5U);
+  EXPECT_EQ(before(ElementType::kBfloat16, even, 2), 4U);
+  // As near as whole tasks come.
+  EXPECT_EQ(before(ElementType::kBfloat16, {400, 40, 40}, 2), 1U);
+  EXPECT_EQ(before(ElementType::kBfloat16, {40, 40, 400}, 2), 2U);
+  // Nothing travels.
+  EXPECT_EQ(before(ElementType::kBfloat16, even, 1), 16U);
+}
+
+TEST(PreparedMicroBatchTest, TokensOfWholeDocumentsAreNotCut) {
+  std::vector<uint32_t> lengths(12, 512);
+  lengths.push_back(8192);
+  const ShardPlan plan = Planned(Sharding::kHybrid, lengths, 4);
+  EXPECT_EQ(PrepareMicroBatch(plan, 0, AttentionShape()).cut_tokens, 8192U);
+}
+
 TEST(PreparedMicroBatchTest, PaddingIsWhatIsHeldBehindTheTokens) {
   const ShardPlan plan = Planned(Sharding::kPerSequence, {9}, 2, 4);
   for (uint32_t rank = 0; rank < 2; ++rank) {
