@@ -1,7 +1,8 @@
 // One rank's attention on a device: how long it takes beside cuDNN called directly on
 // the same slices, how much of its exchanges shows at a network's speed, and what a
 // call takes of the host. JSON, an object a line.
-//   gpu_attention_bench LENGTHS
+//   gpu_attention_bench LENGTHS [SLICES]
+// SLICES: a file to write the slices of each case to, for gpu_attention_peers.py.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -362,7 +363,7 @@ class Passes {
 
 class Bench {
  public:
-  Bench() {
+  explicit Bench(std::ofstream slices) : slices_(std::move(slices)) {
     CudaRankOptions options;
     options.budget = kBudget;
     place_ = Value(CudaRank::Open(options));
@@ -376,17 +377,19 @@ class Bench {
     const std::vector<AttentionTask> tasks = LayOut(plan, rank, shape).tasks;
     const uint64_t rows = HeldTokens(plan, rank);
     const Tensors tensors(*place_, shape, rows);
+    const nlohmann::ordered_json named = {
+        {"case", of.name},
+        {"heads", std::to_string(of.query_heads) + ":8"},
+        {"cp", of.ranks},
+        {"sharding", of.ranks == 1                        ? "none"
+                     : plan.sharding == Sharding::kHybrid ? "hybrid"
+                                                          : "per_document"}};
+    WriteSlices(named, tasks);
     for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
-      nlohmann::ordered_json report = {
-          {"case", of.name},
-          {"heads", std::to_string(of.query_heads) + ":8"},
-          {"cp", of.ranks},
-          {"sharding", of.ranks == 1                        ? "none"
-                       : plan.sharding == Sharding::kHybrid ? "hybrid"
-                                                            : "per_document"},
-          {"pass", pass == Pass::kForward ? "forward" : "backward"},
-          {"slices", tasks.size()},
-          {"tokens", rows}};
+      nlohmann::ordered_json report = named;
+      report["pass"] = pass == Pass::kForward ? "forward" : "backward";
+      report["slices"] = tasks.size();
+      report["tokens"] = rows;
       const double flops = 4 * PairsOf(tasks) * kHeadSize * of.query_heads *
                            (pass == Pass::kForward ? 1 : 2.5);
       NoExchange alone(rank, of.ranks);
@@ -397,9 +400,10 @@ class Bench {
       report["host_us"] = compute.host_us;
       {
         Direct direct(*place_, *planner_, shape, tasks, pass, tensors);
-        const double ms = Timed(*place_, [&] { direct.Run(); }).ms;
-        report["cudnn_ms"] = ms;
-        report["to_cudnn"] = compute.ms / ms;
+        const Times times = Timed(*place_, [&] { direct.Run(); });
+        report["cudnn_ms"] = times.ms;
+        report["cudnn_host_us"] = times.host_us;
+        report["to_cudnn"] = compute.ms / times.ms;
       }
       if (of.ranks > 1) {
         const auto source =
@@ -416,6 +420,14 @@ class Bench {
   }
 
  private:
+  void WriteSlices(nlohmann::ordered_json of, const std::vector<AttentionTask>& tasks) {
+    for (const AttentionTask& task : tasks) {
+      of["slices"].push_back({task.begin, task.end});
+    }
+    slices_ << of.dump() << std::endl;
+  }
+
+  std::ofstream slices_;
   std::unique_ptr<CudaRank> place_;
   std::unique_ptr<AttentionPlanner> planner_;
 };
@@ -433,15 +445,15 @@ std::vector<uint32_t> Packed(const std::vector<uint32_t>& lengths, size_t from,
 
 int Main(int argc, char** argv) {
   std::vector<uint32_t> lengths;
-  if (argc == 2) {
+  if (argc == 2 || argc == 3) {
     std::ifstream file(argv[1]);
     for (uint32_t length = 0; file >> length;) lengths.push_back(length);
   }
   if (lengths.empty()) {
-    std::fprintf(stderr, "usage: gpu_attention_bench LENGTHS, a file of numbers\n");
+    std::fprintf(stderr, "usage: gpu_attention_bench LENGTHS [SLICES], files\n");
     return 2;
   }
-  Bench bench;
+  Bench bench(argc == 3 ? std::ofstream(argv[2]) : std::ofstream());
   for (const uint32_t query_heads : {32U, 64U}) {
     for (const auto& [name, packed] :
          {std::pair{"packed 32K", Packed(lengths, 0, 32768)},

@@ -1,10 +1,11 @@
-"""What PyTorch's own attention takes on slices that gpu_attention_bench measures.
+"""What other kernels take on the slices that gpu_attention_bench measures.
 
-FlashAttention as torch carries it, for slices of unequal length, and cuDNN as
-scaled_dot_product_attention has it, for a document that is whole. JSON, an object a
-line.
+FlashAttention as torch carries it, and FlashAttention-3 where its package is installed
+(flash_attn_interface), for slices of unequal length; cuDNN as torch's
+scaled_dot_product_attention has it, for a document that is whole. JSON, an object a line.
 
-    python3 tests/bench/gpu_attention_peers.py LENGTHS
+    gpu_attention_bench LENGTHS SLICES
+    python3 tests/bench/gpu_attention_peers.py SLICES
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+try:
+    from flash_attn_interface import flash_attn_varlen_func
+except ImportError:
+    flash_attn_varlen_func = None
+
 HEAD_SIZE = 128
-KV_HEADS = 8
 Slices = list[tuple[int, int]]
 
 
@@ -40,26 +46,6 @@ def timed(call: Callable[[], object]) -> float:
     return (time.perf_counter() - begun) / calls * 1e3
 
 
-def packed(lengths: list[int], first: int, tokens: int) -> list[int]:
-    """Lengths one after another, of which the last is cut."""
-    documents: list[int] = []
-    while tokens > 0:
-        documents.append(min(lengths[(first + len(documents)) % len(lengths)], tokens))
-        tokens -= documents[-1]
-    return documents
-
-
-def of_rank(documents: list[int], ranks: int, rank: int) -> Slices:
-    """Its slices of each document, which is cut into 2 * ranks, without remainders."""
-    slices: Slices = []
-    for length in documents:
-        size = length // (2 * ranks)
-        if size > 0:
-            for part in (rank, 2 * ranks - 1 - rank):
-                slices.append((part * size, (part + 1) * size))
-    return slices
-
-
 def cumulated(counts: list[int]) -> Tensor:
     """From 0 on, as kernels for unequal lengths take them."""
     sums = torch.tensor([0, *counts]).cumsum(0)
@@ -67,17 +53,23 @@ def cumulated(counts: list[int]) -> Tensor:
 
 
 class Peer:
-    """Random tensors of some slices; keys of each slice apart."""
+    """Random tensors of a case's slices; keys of each slice apart."""
 
-    def __init__(self, case: str, slices: Slices, query_heads: int) -> None:
+    def __init__(self, case: dict[str, Any]) -> None:
         """On the device."""
-        self.report = {"case": case, "heads": f"{query_heads}:{KV_HEADS}"}
-        self.slices = slices
+        slices: Slices = case.pop("slices")
+        self.report = case
+        query_heads, self.kv_heads = (int(each) for each in case["heads"].split(":"))
         pairs = sum((e - b) * (b + e + 1) / 2 for b, e in slices)
         self.flops = 4 * pairs * HEAD_SIZE * query_heads
         self.query = self._random(sum(e - b for b, e in slices), query_heads)
-        self.key = self._random(sum(e for _, e in slices), KV_HEADS)
-        self.value = self._random(sum(e for _, e in slices), KV_HEADS)
+        self.key = self._random(sum(e for _, e in slices), self.kv_heads)
+        self.value = self._random(sum(e for _, e in slices), self.kv_heads)
+        self.ends = (
+            cumulated([e - b for b, e in slices]),
+            cumulated([e for _, e in slices]),
+        )
+        self.longest = (max(e - b for b, e in slices), max(e for _, e in slices))
 
     @staticmethod
     def _random(rows: int, heads: int) -> Tensor:
@@ -94,86 +86,90 @@ class Peer:
         flops = self.flops * (1 if passes == "forward" else 2.5)
         print(json.dumps({**of, "ms": ms, "tflops": flops / ms / 1e9}), flush=True)
 
-    def flash(self) -> None:
-        """FlashAttention-2, as torch has it."""
-        query_ends = cumulated([e - b for b, e in self.slices])
-        key_ends = cumulated([e for _, e in self.slices])
-        longest = (
-            max(e - b for b, e in self.slices),
-            max(e for _, e in self.slices),
-        )
+    def flash_attention_2(self) -> None:
+        """As torch has it."""
         scale = HEAD_SIZE**-0.5
         given = (self.query, self.key, self.value)
         forward = torch.ops.aten._flash_attention_forward
         backward = torch.ops.aten._flash_attention_backward
+        lengths = (*self.ends, *self.longest)
 
         def run() -> tuple[Tensor, ...]:
             results: tuple[Tensor, ...] = forward(
-                *given, query_ends, key_ends, *longest, 0.0, True, False, scale=scale
+                *given, *lengths, 0.0, True, False, scale=scale
             )
             return results
 
-        self.show("FlashAttention-2 of torch", "forward", run)
+        name = "FlashAttention-2 of torch"
+        self.show(name, "forward", run)
         output, sums, seed, offset, _ = run()
         gradient = torch.randn_like(output)
+        given = (gradient, *given, output, sums)
         self.show(
-            "FlashAttention-2 of torch",
+            name,
             "backward",
-            lambda: backward(
-                gradient,
-                *given,
-                output,
-                sums,
-                query_ends,
-                key_ends,
-                *longest,
-                0.0,
-                True,
-                seed,
-                offset,
-                scale=scale,
+            lambda: backward(*given, *lengths, 0.0, True, seed, offset, scale=scale),
+        )
+
+    def with_gradients(
+        self, kernel: str, inputs: list[Tensor], call: Callable[[], Tensor]
+    ) -> None:
+        """Shows a call, and what autograd does for it."""
+        with torch.no_grad():
+            self.show(kernel, "forward", call)
+        output = call()
+        gradient = torch.randn_like(output)
+        self.show(
+            kernel,
+            "backward",
+            lambda: torch.autograd.grad(output, inputs, gradient, retain_graph=True),
+        )
+
+    def flash_attention_3(self) -> None:
+        """Where it is installed."""
+        if flash_attn_varlen_func is None:
+            return
+        inputs = [
+            each.detach().requires_grad_()
+            for each in (self.query, self.key, self.value)
+        ]
+        self.with_gradients(
+            "FlashAttention-3",
+            inputs,
+            lambda: flash_attn_varlen_func(
+                *inputs, *self.ends, *self.longest, causal=True
             ),
         )
 
-    def whole(self) -> None:
-        """CuDNN of a single document."""
-        tensors = [
+    def cudnn_of_torch(self) -> None:
+        """Of a single document."""
+        inputs = [
             tensor.unsqueeze(0).transpose(1, 2).detach().requires_grad_()
             for tensor in (self.query, self.key, self.value)
         ]
-
-        def run() -> Tensor:
-            return torch.nn.functional.scaled_dot_product_attention(
-                *tensors, is_causal=True, enable_gqa=True
-            )
-
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-            with torch.no_grad():
-                self.show("cuDNN of torch", "forward", run)
-            output = run()
-            gradient = torch.randn_like(output)
-            self.show(
+            self.with_gradients(
                 "cuDNN of torch",
-                "backward",
-                lambda: torch.autograd.grad(
-                    output, tensors, gradient, retain_graph=True
+                inputs,
+                lambda: torch.nn.functional.scaled_dot_product_attention(
+                    *inputs, is_causal=True, enable_gqa=True
                 ),
             )
 
 
 def main() -> None:
     """Measures all."""
-    lengths = [int(line) for line in Path(sys.argv[1]).read_text().split()]
     versions = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version()}
     print(json.dumps(versions))
-    documents = packed(lengths, 40, 131072)
-    for query_heads in (32, 64):
-        Peer("packed 128K", [(0, n) for n in documents], query_heads).flash()
-        cut = of_rank(documents, 8, 3)
-        Peer("packed 128K, a rank of CP 8", cut, query_heads).flash()
-    Peer("one of 128K, a rank of CP 8", of_rank([131072], 8, 3), 32).flash()
-    Peer("one of 32K", [(0, 32768)], 32).flash()
-    Peer("one of 32K", [(0, 32768)], 32).whole()
+    for line in Path(sys.argv[1]).read_text().splitlines():
+        peer = Peer(json.loads(line))
+        peer.flash_attention_3()
+        if peer.report["cp"] in (1, 8):
+            peer.flash_attention_2()
+    whole = {"case": "one of 32K", "heads": "32:8", "cp": 1, "slices": [(0, 32768)]}
+    peer = Peer(whole)
+    peer.flash_attention_3()
+    peer.cudnn_of_torch()
 
 
 if __name__ == "__main__":

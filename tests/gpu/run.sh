@@ -116,8 +116,8 @@ fi
 if [[ "$has_device" == true ]]; then
   lengths="$root/deploy/data/lengths/wlbllm.txt"
   echo
-  "$(program gpu_attention_bench)" "$lengths"
-  python3 "$root/tests/bench/gpu_attention_peers.py" "$lengths"
+  "$(program gpu_attention_bench)" "$lengths" "$results/slices"
+  python3 "$root/tests/bench/gpu_attention_peers.py" "$results/slices"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
