@@ -55,7 +55,7 @@ std::string SelftestText(const SelftestOptions& options, const SelftestReport& r
     text += absl::StrFormat(
         "%-10s %6d %9.1e %11.1e %14.1e %12.1e %14.1e %9.0e\n", ElementTypeName(type),
         figures.cases, errors.output, errors.log_sum_exp, errors.query_gradient,
-        errors.key_gradient, errors.value_gradient, AcceptedError(type));
+        errors.key_gradient, errors.value_gradient, options.accepted(type));
   }
   return text + "ok\n";
 }
@@ -78,7 +78,7 @@ std::string SelftestJson(const SelftestOptions& options, const SelftestReport& r
                               {"query_gradient", figures.errors.query_gradient},
                               {"key_gradient", figures.errors.key_gradient},
                               {"value_gradient", figures.errors.value_gradient},
-                              {"accepted", AcceptedError(type)}});
+                              {"accepted", options.accepted(type)}});
   }
   return json.dump() + "\n";
 }

@@ -92,6 +92,10 @@ struct BackwardInput {
   Rows output_gradient;
 };
 
+// Gradients of keys and values where an engine has computed them
+// (gpu_worker/device/key_gradients.h).
+struct KeyGradients;
+
 struct BackwardResult {
   MutableRows query_gradient;
   // Sums are added to what these hold. Rows as the keys have.
@@ -99,6 +103,8 @@ struct BackwardResult {
   FloatRows own_value_gradient;
   FloatRows received_key_gradient;
   FloatRows received_value_gradient;
+  // Where an engine that leaves_key_gradients() appends them; those sums are null then.
+  std::vector<KeyGradients>* key_gradients = nullptr;
 };
 
 // Not thread-safe: one call at a time. Rows that are in no task are neither read nor
@@ -114,6 +120,9 @@ class AttentionEngine {
   }
   // What its calls' tasks must be like.
   virtual KeyPlacement key_placement() const { return KeyPlacement::kWhereTheyAre; }
+  // Whether gradients of keys and values are left where they were computed, rather than
+  // added to sums. Only with kTogether.
+  virtual bool leaves_key_gradients() const { return false; }
   virtual absl::Status Forward(const AttentionCall& call,
                                const ForwardResult& result) = 0;
   virtual absl::Status Backward(const AttentionCall& call, const BackwardInput& input,

@@ -1,6 +1,10 @@
 #include "gpu_worker/cuda/cuda_device.h"
 
+#include <cstddef>
 #include <utility>
+#include <vector>
+
+#include "gpu_worker/cuda/row_kernel_arguments.h"
 
 namespace evenpack::worker {
 namespace {
@@ -62,14 +66,26 @@ absl::Status CudaDevice::CopyRows(std::span<const RowCopy> copies) {
   return kernels_->CopyRows(copies, compute_);
 }
 
-absl::Status CudaDevice::AddRows(std::span<const RowCopy> sums) {
-  return kernels_->AddRows(sums, ElementType::kFloat32, ElementType::kFloat32,
-                           compute_);
-}
-
-absl::Status CudaDevice::Convert(ElementType type, const float* from, size_t count,
-                                 void* to) {
-  return kernels_->Convert(type, from, count, to, compute_);
+absl::Status CudaDevice::SumRows(std::span<const RowTerm> terms, const RowSums& sums) {
+  if (terms.size() <= kTermsOfSums) return kernels_->SumRows(terms, sums, compute_);
+  // The first ones in single precision, which then are a term before the others.
+  const size_t bytes = sums.rows * sums.columns * sizeof(float);
+  const absl::StatusOr<CudaBuffer> memory = memory_->Take(2 * bytes, compute_);
+  if (!memory.ok()) return memory.status();
+  auto* const data = static_cast<std::byte*>(memory->data());
+  RowSums first = {ElementType::kFloat32,
+                   {data, data + bytes},
+                   sums.columns * sizeof(float),
+                   sums.columns,
+                   sums.rows};
+  absl::Status status = kernels_->SumRows(terms.first(kTermsOfSums), first, compute_);
+  if (!status.ok()) return status;
+  const RowMove all = {0, 0, sums.rows};
+  std::vector<RowTerm> rest = {
+      {first.type, {data, data + bytes}, first.stride, {&all, 1}}};
+  terms = terms.subspan(kTermsOfSums);
+  rest.insert(rest.end(), terms.begin(), terms.end());
+  return SumRows(rest, sums);
 }
 
 absl::Status CudaDevice::CopyFromHost(const void* from, size_t bytes, void* to) {

@@ -28,9 +28,7 @@ class CudaDevice final : public Device {
   absl::Status Zero(void* data, size_t row_bytes, size_t stride,
                     uint64_t rows) override;
   absl::Status CopyRows(std::span<const RowCopy> copies) override;
-  absl::Status AddRows(std::span<const RowCopy> sums) override;
-  absl::Status Convert(ElementType type, const float* from, size_t count,
-                       void* to) override;
+  absl::Status SumRows(std::span<const RowTerm> terms, const RowSums& sums) override;
   absl::StatusOr<std::unique_ptr<DeviceMark>> Mark() override;
   absl::Status Finish() override;
   absl::Status CopyFromHost(const void* from, size_t bytes, void* to) override;

@@ -7,7 +7,7 @@
 
 namespace evenpack::worker {
 
-// Moves of a launch; more take several. An argument is at most 4 KiB.
+// Moves of a launch; more take several.
 inline constexpr uint32_t kMovesOfLaunch = 128;
 
 // A warp for each row of a launch. Row r belongs to the last move whose `first` is not
@@ -32,13 +32,34 @@ struct RowsArguments {
   uint32_t to_type;
 };
 
-// evenpack_convert: a thread for each kFloatsOfThread numbers.
-struct ConvertArguments {
-  const float* from;
-  void* to;
-  uint64_t count;
+// evenpack_sum_rows: a warp for each row of the two tensors (blockIdx.y). As RowTerm
+// and RowSums have them.
+inline constexpr uint32_t kTermsOfSums = 64;
+inline constexpr uint32_t kMovesOfSums = 512;
+struct SumsMove {
+  uint32_t from;
+  uint32_t to;
+  uint32_t count;
+};
+struct SumsTerm {
+  uint64_t tensors[2];
+  uint64_t stride;
   // An ElementType.
   uint32_t type;
+  // Of `moves`, those of the term.
+  uint32_t first_move;
+  uint32_t moves;
+};
+struct SumsArguments {
+  SumsTerm terms[kTermsOfSums];
+  SumsMove moves[kMovesOfSums];
+  uint64_t tensors[2];
+  uint64_t stride;
+  uint64_t columns;
+  uint32_t type;
+  uint32_t term_count;
+  uint32_t first_row;
+  uint32_t rows;
 };
 
 // evenpack_pace: one thread.
@@ -49,7 +70,6 @@ struct PaceArguments {
 
 inline constexpr uint32_t kThreadsOfBlock = 256;
 inline constexpr uint32_t kRowsOfBlock = kThreadsOfBlock / 32;
-inline constexpr uint32_t kFloatsOfThread = 4;
 
 }  // namespace evenpack::worker
 

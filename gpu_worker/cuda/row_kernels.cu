@@ -1,16 +1,17 @@
-// Copies, sums and conversions of rows (device.h). Their host forms are those of
+// Copies and sums of rows (device.h). Their host forms are those of
 // HostDevice.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "gpu_worker/cuda/row_kernel_arguments.h"
 
-using evenpack::worker::ConvertArguments;
-using evenpack::worker::kFloatsOfThread;
 using evenpack::worker::kRowsOfBlock;
+using evenpack::worker::kTermsOfSums;
 using evenpack::worker::MovedRows;
 using evenpack::worker::PaceArguments;
 using evenpack::worker::RowsArguments;
+using evenpack::worker::SumsArguments;
+using evenpack::worker::SumsTerm;
 
 constexpr uint32_t kLanes = 32;
 constexpr uint32_t kBytesAtOnce = 16;
@@ -136,28 +137,133 @@ extern "C" __global__ void evenpack_add_rows(const __grid_constant__ RowsArgumen
   }
 }
 
-__device__ void StoreOne(const ConvertArguments& of, uint64_t i) {
-  const float value = of.from[i];
-  // As ElementType has them.
-  switch (of.type) {
-    case 0:
-      static_cast<float*>(of.to)[i] = value;
-      break;
-    case 1:
-      static_cast<__nv_bfloat16*>(of.to)[i] = __float2bfloat16_rn(value);
-      break;
-    default:
-      static_cast<__half*>(of.to)[i] = __float2half_rn(value);
+constexpr uint32_t kAllLanes = 0xffffffff;
+// Terms whose rows each lane of a warp looks for.
+constexpr uint32_t kTermsOfLane = kTermsOfSums / kLanes;
+
+// The address of the term's row that goes to a row of the sums; 0 where none does.
+__device__ uint64_t RowOfTerm(const SumsArguments& of, uint32_t number, uint32_t row) {
+  const SumsTerm& term = of.terms[number];
+  uint32_t low = term.first_move;
+  uint32_t high = low + term.moves;
+  if (low == high || of.moves[low].to > row) return 0;
+  while (high - low > 1) {
+    const uint32_t middle = (low + high) / 2;
+    if (of.moves[middle].to <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  const uint32_t within = row - of.moves[low].to;
+  if (within >= of.moves[low].count) return 0;
+  return term.tensors[blockIdx.y] +
+         (static_cast<uint64_t>(of.moves[low].from) + within) * term.stride;
+}
+
+// Of a row, from `first` on; fewer than kNumbersAtOnce, or not at once, where it is not
+// aligned.
+struct Part {
+  uint64_t first;
+  uint32_t count;
+  bool is_aligned;
+};
+
+template <typename From>
+__device__ void AddPart(uint64_t row, const Part& part, float* sums) {
+  const auto* const from = reinterpret_cast<const From*>(row) + part.first;
+  if (part.is_aligned) {
+    const auto more = *reinterpret_cast<const Numbers<From>*>(from);
+    for (uint32_t k = 0; k < kNumbersAtOnce; ++k) {
+      sums[k] += static_cast<float>(more.at[k]);
+    }
+    return;
+  }
+#pragma unroll
+  for (uint32_t k = 0; k < kNumbersAtOnce; ++k) {
+    if (k < part.count) sums[k] += static_cast<float>(from[k]);
   }
 }
 
-extern "C" __global__ void evenpack_convert(const __grid_constant__ ConvertArguments of) {
-  // Neighbours read neighbouring numbers.
-  const uint64_t first =
-      static_cast<uint64_t>(blockIdx.x) * blockDim.x * kFloatsOfThread + threadIdx.x;
-  for (uint32_t k = 0; k < kFloatsOfThread; ++k) {
-    const uint64_t i = first + static_cast<uint64_t>(k) * blockDim.x;
-    if (i < of.count) StoreOne(of, i);
+__device__ void AddPartOf(uint32_t type, uint64_t row, const Part& part, float* sums) {
+  // As ElementType has them.
+  switch (type) {
+    case 0:
+      AddPart<float>(row, part, sums);
+      break;
+    case 1:
+      AddPart<__nv_bfloat16>(row, part, sums);
+      break;
+    default:
+      AddPart<__half>(row, part, sums);
+  }
+}
+
+template <typename To>
+__device__ void StorePart(const float* sums, uint64_t row, const Part& part) {
+  auto* const to = reinterpret_cast<To*>(row) + part.first;
+  if (part.is_aligned) {
+    Numbers<To> numbers;
+    for (uint32_t k = 0; k < kNumbersAtOnce; ++k) {
+      numbers.at[k] = static_cast<To>(sums[k]);
+    }
+    *reinterpret_cast<Numbers<To>*>(to) = numbers;
+    return;
+  }
+#pragma unroll
+  for (uint32_t k = 0; k < kNumbersAtOnce; ++k) {
+    if (k < part.count) to[k] = static_cast<To>(sums[k]);
+  }
+}
+
+__device__ void StorePartOf(uint32_t type, const float* sums, uint64_t row,
+                            const Part& part) {
+  switch (type) {
+    case 0:
+      StorePart<float>(sums, row, part);
+      break;
+    case 1:
+      StorePart<__nv_bfloat16>(sums, row, part);
+      break;
+    default:
+      StorePart<__half>(sums, row, part);
+  }
+}
+
+extern "C" __global__ void evenpack_sum_rows(const __grid_constant__ SumsArguments of) {
+  const uint64_t number = RowOfWarp();
+  if (number >= of.rows) return;
+  const uint32_t row = of.first_row + static_cast<uint32_t>(number);
+  const uint64_t to = of.tensors[blockIdx.y] + row * of.stride;
+  uint64_t found[kTermsOfLane];
+  uint64_t all = to;
+  for (uint32_t k = 0; k < kTermsOfLane; ++k) {
+    const uint32_t term = k * kLanes + Lane();
+    found[k] = term < of.term_count ? RowOfTerm(of, term, row) : 0;
+    all |= found[k];
+  }
+  const bool is_aligned =
+      __all_sync(kAllLanes, AreAligned(all, 0, 0)) && of.columns % kNumbersAtOnce == 0;
+  constexpr uint32_t kOfWarp = kLanes * kNumbersAtOnce;
+  for (uint64_t column = 0; column < of.columns; column += kOfWarp) {
+    Part part;
+    part.first = column + Lane() * kNumbersAtOnce;
+    part.count = part.first < of.columns
+                     ? static_cast<uint32_t>(
+                           min(of.columns - part.first, uint64_t{kNumbersAtOnce}))
+                     : 0;
+    part.is_aligned = is_aligned;
+    float sums[kNumbersAtOnce] = {};
+    for (uint32_t k = 0; k < kTermsOfLane; ++k) {
+      const uint32_t begin = k * kLanes;
+      for (uint32_t lane = 0; begin + lane < of.term_count && lane < kLanes; ++lane) {
+        const uint64_t from = __shfl_sync(kAllLanes, found[k], lane);
+        if (from != 0 && part.count > 0) {
+          AddPartOf(of.terms[begin + lane].type, from, part, sums);
+        }
+      }
+    }
+    if (part.count > 0) StorePartOf(of.type, sums, to, part);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/cuda/cuda_context.h"
+#include "gpu_worker/device/row_sums.h"
 
 namespace evenpack::worker {
 
@@ -34,12 +35,13 @@ class RowKernels {
 
   // As Device::CopyRows, in the order of the stream, as all that follow.
   absl::Status CopyRows(std::span<const RowCopy> copies, cuda::Stream stream) const;
-  // As Device::AddRows, from rows of one type to rows of another; row_bytes are those
-  // of the former. What is added to other than floats is rounded as Store does.
+  // Adds to what is there, in single precision, rows of one type to rows of another;
+  // row_bytes are those of the former. Sums are rounded as Store does. No row is both
+  // read and written, and none written twice.
   absl::Status AddRows(std::span<const RowCopy> sums, ElementType from, ElementType to,
                        cuda::Stream stream) const;
-  // As Device::Convert.
-  absl::Status Convert(ElementType type, const float* from, size_t count, void* to,
+  // As Device::SumRows, of at most kTermsOfSums terms (row_kernel_arguments.h).
+  absl::Status SumRows(std::span<const RowTerm> terms, const RowSums& sums,
                        cuda::Stream stream) const;
   // 0: notes the time in `clock`, of the device's memory; else the stream goes on once
   // that long has passed since then.
@@ -50,8 +52,9 @@ class RowKernels {
   explicit RowKernels(std::shared_ptr<const CudaContext> context);
 
   absl::Status LoadImage(std::span<const unsigned char> image);
+  // `tensors`: each has so many blocks.
   absl::Status Launch(cuda::Kernel kernel, uint64_t blocks, void* argument,
-                      cuda::Stream stream) const;
+                      cuda::Stream stream, unsigned tensors = 1) const;
   absl::Status LaunchRows(cuda::Kernel kernel, std::span<const RowCopy> rows,
                           ElementType from, ElementType to, cuda::Stream stream) const;
 
@@ -59,7 +62,7 @@ class RowKernels {
   cuda::Library library_ = nullptr;
   cuda::Kernel copy_rows_ = nullptr;
   cuda::Kernel add_rows_ = nullptr;
-  cuda::Kernel convert_ = nullptr;
+  cuda::Kernel sum_rows_ = nullptr;
   cuda::Kernel pace_ = nullptr;
 };
 

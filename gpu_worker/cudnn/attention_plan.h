@@ -41,10 +41,12 @@ struct PlanShape {
   int64_t all_queries = 0;
   int64_t all_keys = 0;
   // Elements from a token's row to the next one's. Outputs and the gradients of queries
-  // have those of queries; gradients of keys and values those of the run's own heads.
+  // have those of queries.
   int64_t query_stride = 0;
   int64_t key_stride = 0;
   int64_t log_sum_exp_stride = 0;
+  // Backward: of gradients of keys and values.
+  int64_t key_gradient_stride = 0;
 
   friend bool operator==(const PlanShape&, const PlanShape&) = default;
   template <typename H>
@@ -54,7 +56,7 @@ struct PlanShape {
                       of.kv_heads, of.head_size, of.scale, of.sliding_window,
                       shape.sequences, shape.queries, shape.keys, shape.all_queries,
                       shape.all_keys, shape.query_stride, shape.key_stride,
-                      shape.log_sum_exp_stride);
+                      shape.log_sum_exp_stride, shape.key_gradient_stride);
   }
 };
 

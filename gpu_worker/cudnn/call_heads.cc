@@ -14,10 +14,6 @@ void* After(void* data, size_t bytes) {
   return data == nullptr ? nullptr : static_cast<char*>(data) + bytes;
 }
 
-void MoveBy(FloatRows& rows, size_t floats) {
-  if (rows.data != nullptr) rows.data += floats;
-}
-
 }  // namespace
 
 BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count) {
@@ -34,15 +30,12 @@ BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count) {
   }
   some.result.query_gradient.data =
       After(some.result.query_gradient.data, query_column * element);
-  MoveBy(some.input.log_sum_exp, size_t{begin} * shape.group_size());
+  if (some.input.log_sum_exp.data != nullptr) {
+    some.input.log_sum_exp.data += size_t{begin} * shape.group_size();
+  }
   for (Rows* rows : {&some.call.own_key, &some.call.own_value, &some.call.received_key,
                      &some.call.received_value}) {
     rows->data = After(rows->data, key_column * element);
-  }
-  for (FloatRows* rows :
-       {&some.result.own_key_gradient, &some.result.own_value_gradient,
-        &some.result.received_key_gradient, &some.result.received_value_gradient}) {
-    MoveBy(*rows, key_column);
   }
   return some;
 }

@@ -15,7 +15,8 @@ struct BackwardCall {
   BackwardResult result;
 };
 
-// For `count` KV heads from `begin` on, and the query heads that attend to them.
+// For `count` KV heads from `begin` on, and the query heads that attend to them. Where
+// gradients of keys and values go stays as it is.
 BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count);
 
 // Bytes that cuDNN's backward run of the call takes beside its tensors: a

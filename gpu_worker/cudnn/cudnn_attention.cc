@@ -5,6 +5,7 @@
 
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
+#include "gpu_worker/device/key_gradients.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
@@ -143,97 +144,76 @@ absl::Status CudnnAttention::Backward(const AttentionCall& call,
   return ForEachRun(call, [&](std::span<const AttentionTask> tasks) {
     BackwardCall some = {call, input, result};
     some.call.tasks = tasks;
-    const BackwardSequences sequences =
+    BackwardSequences sequences =
         BackwardSequencesOf(tasks, call.shape.sliding_window != 0, options_.split_from);
+    const auto rows = static_cast<uint64_t>(sequences.key_gradient_rows);
+    const size_t element = BytesOf(call.shape.type);
+    const size_t stride = call.shape.kv_row();
+    const size_t bytes = Aligned(rows * stride * element);
+    absl::StatusOr<CudaBuffer> memory = where_.memory->Take(2 * bytes, where_.compute);
+    if (!memory.ok()) return memory.status();
+    std::byte* const key = After(*memory, 0);
+    std::byte* const value = After(*memory, bytes);
     const uint32_t heads = call.shape.kv_heads;
-    const uint32_t at_once = HeadsAtOnce(
-        some.call, static_cast<uint64_t>(sequences.key_gradient_rows), options_);
+    const uint32_t at_once = HeadsAtOnce(some.call, rows, options_);
     absl::Status status;
     for (uint32_t begin = 0; begin < heads && status.ok(); begin += at_once) {
+      const size_t column = size_t{begin} * call.shape.head_size * element;
       status = BackwardOf(sequences,
-                          SomeHeads(some, begin, std::min(at_once, heads - begin)));
+                          SomeHeads(some, begin, std::min(at_once, heads - begin)),
+                          stride, key + column, value + column);
     }
+    result.key_gradients->push_back(
+        {call.shape.type, key, value, stride, std::move(sequences.key_gradients),
+         std::make_shared<const CudaBuffer>(*std::move(memory))});
     return status;
   });
 }
 
 absl::Status CudnnAttention::BackwardOf(const BackwardSequences& sequences,
-                                        const BackwardCall& of) {
-  const AttentionShape& shape = of.call.shape;
+                                        const BackwardCall& of,
+                                        size_t key_gradient_stride, void* key_gradient,
+                                        void* value_gradient) {
   PlanTensors tensors = TensorsOf(of.call);
   tensors.output = const_cast<void*>(of.input.output.data);
   tensors.log_sum_exp = of.input.log_sum_exp.data;
   tensors.output_gradient = of.input.output_gradient.data;
-  const size_t bytes = Aligned(static_cast<size_t>(sequences.key_gradient_rows) *
-                               shape.kv_row() * BytesOf(shape.type));
-  const absl::StatusOr<CudaBuffer> gradients =
-      where_.memory->Take(2 * bytes, where_.compute);
-  if (!gradients.ok()) return gradients.status();
-  tensors.key_gradient = After(*gradients, 0);
-  tensors.value_gradient = After(*gradients, bytes);
-  absl::Status status = RunBackward(
-      sequences, LikeOf(Pass::kBackward, of.call, of.input.log_sum_exp.stride), tensors,
-      of.result);
-  if (!status.ok()) return status;
-  return AddKeyGradients(sequences, shape, tensors, of.result, AreReceived(of.call));
+  tensors.key_gradient = key_gradient;
+  tensors.value_gradient = value_gradient;
+  PlanShape like = LikeOf(Pass::kBackward, of.call, of.input.log_sum_exp.stride);
+  like.key_gradient_stride = static_cast<int64_t>(key_gradient_stride);
+  return RunBackward(sequences, like, tensors, of.result.query_gradient);
 }
 
 absl::Status CudnnAttention::RunBackward(const BackwardSequences& sequences,
                                          const PlanShape& like, PlanTensors tensors,
-                                         const BackwardResult& result) {
+                                         const MutableRows& query_gradient) {
   const AttentionShape& shape = like.attention;
   PlanShape masked = like;
   masked.mask = Mask::kLastAligned;
   PlanShape own = like;
   own.mask = Mask::kCausal;
-  tensors.query_gradient = result.query_gradient.data;
+  tensors.query_gradient = query_gradient.data;
   absl::Status status = Run(sequences.masked, masked, tensors);
   if (status.ok()) status = Run(sequences.own, own, tensors);
   if (!status.ok() || sequences.before.empty()) return status;
 
   PlanShape before = like;
   before.mask = Mask::kFull;
-  const MutableRows& gradients = result.query_gradient;
   const absl::StatusOr<CudaBuffer> part =
       where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
-                              gradients.stride * BytesOf(shape.type),
+                              query_gradient.stride * BytesOf(shape.type),
                           where_.compute);
   if (!part.ok()) return part.status();
   tensors.query_gradient = part->data();
   status = Run(sequences.before, before, tensors);
   if (!status.ok()) return status;
-  const size_t element = BytesOf(shape.type);
+  const size_t stride = query_gradient.stride * BytesOf(shape.type);
   std::vector<RowCopy> rows;
-  AppendCopies({part->data(), gradients.stride * element, gradients.data,
-                gradients.stride * element},
-               sequences.query_gradients, shape.query_row() * element, rows);
+  AppendCopies({part->data(), stride, query_gradient.data, stride},
+               sequences.query_gradients, shape.query_row() * BytesOf(shape.type),
+               rows);
   return kernels_->AddRows(rows, shape.type, shape.type, where_.compute);
-}
-
-absl::Status CudnnAttention::AddKeyGradients(const BackwardSequences& sequences,
-                                             const AttentionShape& shape,
-                                             const PlanTensors& tensors,
-                                             const BackwardResult& result,
-                                             bool received) {
-  const size_t row_bytes = shape.kv_row() * BytesOf(shape.type);
-  const auto tensor = [&](const void* from, const FloatRows& to) {
-    return ExchangedTensor{from, row_bytes, to.data, to.stride * sizeof(float)};
-  };
-  const ExchangedTensor key =
-      tensor(tensors.key_gradient,
-             received ? result.received_key_gradient : result.own_key_gradient);
-  const ExchangedTensor value =
-      tensor(tensors.value_gradient,
-             received ? result.received_value_gradient : result.own_value_gradient);
-  for (const std::vector<RowMove>& moves : sequences.key_gradients) {
-    std::vector<RowCopy> rows;
-    AppendCopies(key, moves, row_bytes, rows);
-    AppendCopies(value, moves, row_bytes, rows);
-    absl::Status status =
-        kernels_->AddRows(rows, shape.type, ElementType::kFloat32, where_.compute);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CudnnAttention::Run(const std::vector<Sequence>& sequences,

@@ -36,8 +36,8 @@ struct CudnnOptions {
 // plans. bfloat16 and float16; the keys of a task in rows one after another, those of a
 // call in one tensor (KeyPlacement::kTogether).
 //
-// Gradients of keys and values are of the tensors' type for each slice, and summed in
-// single precision. They may differ in their last places from run to run.
+// Gradients of keys and values are of the tensors' type for each slice, and left to be
+// summed. They may differ in their last places from run to run.
 class CudnnAttention final : public AttentionEngine {
  public:
   // Errors as RowKernels::Load.
@@ -48,6 +48,7 @@ class CudnnAttention final : public AttentionEngine {
 
   absl::Status CheckShape(const AttentionShape& shape) const override;
   KeyPlacement key_placement() const override { return KeyPlacement::kTogether; }
+  bool leaves_key_gradients() const override { return true; }
   // INVALID_ARGUMENT: a type or a layout that isn't accepted. RESOURCE_EXHAUSTED: the
   // budget of the device's memory.
   absl::Status Forward(const AttentionCall& call, const ForwardResult& result) override;
@@ -64,13 +65,12 @@ class CudnnAttention final : public AttentionEngine {
   // Nothing where there are no sequences. `like` says all but their lengths.
   absl::Status Run(const std::vector<Sequence>& sequences, const PlanShape& like,
                    const PlanTensors& tensors);
-  absl::Status BackwardOf(const BackwardSequences& sequences, const BackwardCall& of);
+  // Of some heads, whose gradients of keys and values begin there.
+  absl::Status BackwardOf(const BackwardSequences& sequences, const BackwardCall& of,
+                          size_t key_gradient_stride, void* key_gradient,
+                          void* value_gradient);
   absl::Status RunBackward(const BackwardSequences& sequences, const PlanShape& like,
-                           PlanTensors tensors, const BackwardResult& result);
-  // `received`: whose keys they are.
-  absl::Status AddKeyGradients(const BackwardSequences& sequences,
-                               const AttentionShape& shape, const PlanTensors& tensors,
-                               const BackwardResult& result, bool received);
+                           PlanTensors tensors, const MutableRows& query_gradient);
 
   // On the device. Those of the plan's last run where they are the same: layer after
   // layer executes the same slices.

@@ -195,7 +195,7 @@ class GraphOf {
     Output(query_gradient, kQueryGradient, Queries());
     const Tensor offsets = Table(kKeyGradientOffsets, fe::DataType_t::INT64, 1);
     const Tensor_attributes gradients =
-        Rows(of().kv_heads, shape_.keys, static_cast<int64_t>(of().kv_row()), offsets);
+        Rows(of().kv_heads, shape_.keys, shape_.key_gradient_stride, offsets);
     Output(key_gradient, kKeyGradient, gradients);
     Output(value_gradient, kValueGradient, gradients);
   }

@@ -35,7 +35,6 @@ TableImage::TableImage(const std::vector<Sequence>& sequences, const PlanShape& 
     using Number = std::remove_cvref_t<decltype(*table)>;
     const_cast<Number*>(table)[i] = static_cast<Number>(number);
   };
-  const auto key_gradient_stride = static_cast<int64_t>(shape.attention.kv_row());
   for (size_t i = 0; i < sequences.size(); ++i) {
     const Sequence& of = sequences[i];
     set(tables.query_lengths, i, of.queries);
@@ -43,7 +42,8 @@ TableImage::TableImage(const std::vector<Sequence>& sequences, const PlanShape& 
     set(tables.query_offsets, i, of.query_row * shape.query_stride);
     set(tables.key_offsets, i, of.key_row * shape.key_stride);
     set(tables.log_sum_exp_offsets, i, of.query_row * shape.log_sum_exp_stride);
-    set(tables.key_gradient_offsets, i, of.key_gradient_row * key_gradient_stride);
+    set(tables.key_gradient_offsets, i,
+        of.key_gradient_row * shape.key_gradient_stride);
   }
 }
 

@@ -100,6 +100,8 @@ BackwardSequences BackwardSequencesOf(std::span<const AttentionTask> tasks,
         Split(whole, sequences);
       }
     }
+    std::sort(added.begin(), added.end(),
+              [](const RowMove& a, const RowMove& b) { return a.to < b.to; });
   }
   return sequences;
 }

@@ -37,7 +37,8 @@ struct BackwardSequences {
   // One past the last of them.
   int64_t query_gradient_rows = 0;
   // From the rows of a run's gradients of keys, of which slices that share keys have
-  // each their own, to the keys' rows; those of one sum name no row twice.
+  // each their own, to the keys' rows; those of one sum rise in `to` and name no row
+  // twice.
   std::vector<std::vector<RowMove>> key_gradients;
   int64_t key_gradient_rows = 0;
 };

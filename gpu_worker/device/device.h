@@ -14,6 +14,7 @@
 #include "gpu_worker/attention/element_type.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/communicator/row_copies.h"
+#include "gpu_worker/device/row_sums.h"
 
 namespace evenpack::worker {
 
@@ -61,11 +62,10 @@ class Device {
                             uint64_t rows) = 0;
   // No row is both read and written, and none written twice.
   virtual absl::Status CopyRows(std::span<const RowCopy> copies) = 0;
-  // The same, but floats are added to what is there.
-  virtual absl::Status AddRows(std::span<const RowCopy> sums) = 0;
-  // As Store (element_type.h).
-  virtual absl::Status Convert(ElementType type, const float* from, size_t count,
-                               void* to) = 0;
+  // Sets each row to the sum of the terms' rows that go to it, or to 0 where none does:
+  // in single precision and in the order of the terms, then rounded as Store does
+  // (element_type.h). No row of a term is one of the sums.
+  virtual absl::Status SumRows(std::span<const RowTerm> terms, const RowSums& sums) = 0;
 
   // After what was asked so far. Null where that is done by now: a clock tells the
   // time.

@@ -1,7 +1,9 @@
 #include "gpu_worker/device/host_device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -19,8 +21,19 @@ class HostMemory final : public DeviceMemory {
   HostMemory& operator=(const HostMemory&) = delete;
 };
 
-void AddRow(const float* values, size_t count, float* sums) {
-  for (size_t i = 0; i < count; ++i) sums[i] += values[i];
+// The term's row that goes to a row of the sums; null where none does.
+const void* RowOf(const RowTerm& term, size_t tensor, uint64_t row) {
+  auto move = std::partition_point(term.moves.begin(), term.moves.end(),
+                                   [row](const RowMove& of) { return of.to <= row; });
+  if (move == term.moves.begin()) return nullptr;
+  --move;
+  if (row - move->to >= move->count) return nullptr;
+  return static_cast<const char*>(term.tensors[tensor]) +
+         (move->from + (row - move->to)) * term.stride;
+}
+
+void AddRow(const std::vector<float>& values, std::vector<float>& sums) {
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
 }
 
 }  // namespace
@@ -60,22 +73,22 @@ absl::Status HostDevice::CopyRows(std::span<const RowCopy> copies) {
   return absl::OkStatus();
 }
 
-absl::Status HostDevice::AddRows(std::span<const RowCopy> sums) {
-  for (const RowCopy& sum : sums) {
-    for (uint64_t row = 0; row < sum.rows; ++row) {
-      const void* const from =
-          static_cast<const char*>(sum.from) + row * sum.from_stride;
-      void* const to = static_cast<char*>(sum.to) + row * sum.to_stride;
-      AddRow(static_cast<const float*>(from), sum.row_bytes / sizeof(float),
-             static_cast<float*>(to));
+absl::Status HostDevice::SumRows(std::span<const RowTerm> terms, const RowSums& sums) {
+  std::vector<float> sum(sums.columns);
+  std::vector<float> added(sums.columns);
+  for (size_t tensor = 0; tensor < sums.tensors.size(); ++tensor) {
+    for (uint64_t row = 0; row < sums.rows; ++row) {
+      std::fill(sum.begin(), sum.end(), 0.0F);
+      for (const RowTerm& term : terms) {
+        const void* const from = RowOf(term, tensor, row);
+        if (from == nullptr) continue;
+        Load(term.type, from, sums.columns, added.data());
+        AddRow(added, sum);
+      }
+      Store(sums.type, sum.data(), sums.columns,
+            static_cast<char*>(sums.tensors[tensor]) + row * sums.stride);
     }
   }
-  return absl::OkStatus();
-}
-
-absl::Status HostDevice::Convert(ElementType type, const float* from, size_t count,
-                                 void* to) {
-  Store(type, from, count, to);
   return absl::OkStatus();
 }
 

@@ -15,9 +15,7 @@ class HostDevice : public Device {
   absl::Status Zero(void* data, size_t row_bytes, size_t stride,
                     uint64_t rows) override;
   absl::Status CopyRows(std::span<const RowCopy> copies) override;
-  absl::Status AddRows(std::span<const RowCopy> sums) override;
-  absl::Status Convert(ElementType type, const float* from, size_t count,
-                       void* to) override;
+  absl::Status SumRows(std::span<const RowTerm> terms, const RowSums& sums) override;
   absl::Status Finish() override { return absl::OkStatus(); }
   absl::Status CopyFromHost(const void* from, size_t bytes, void* to) override;
   absl::Status CopyToHost(const void* from, size_t bytes, void* to) override;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "gpu_worker/attention/attention_engine.h"
@@ -36,18 +37,37 @@ class BackwardPass {
   absl::Status Run(uint32_t head_groups);
 
  private:
-  // `others`: of the received rows.
-  absl::Status Compute(const AttentionCall& call, const HeadView& heads,
-                       GradientSums& others);
-  absl::Status ComputeLocal(std::span<const AttentionTask> tasks);
-  absl::Status ComputeReceived(ReceivedKv& received);
-  // What has come back, but for the last `left` groups of heads.
-  absl::Status AddReturned(size_t left);
+  struct Local {
+    HeadRange heads;
+    std::span<const AttentionTask> tasks;
+  };
+  struct LocalWork {
+    Local before;
+    Local after;
+  };
+  // What an engine left of local work.
+  struct Left {
+    HeadRange heads;
+    std::vector<KeyGradients> gradients;
+  };
+
+  // By tasks where all heads travel at once. Else by heads: those of the last group
+  // come after, so that what other groups bring back may be added before.
+  LocalWork Divided(const std::vector<HeadRange>& groups) const;
   // What is there before the first call.
   absl::Status Prepare();
   absl::Status ClearPaddingOfResult();
-  // From the sums.
-  absl::Status StoreResult();
+  absl::Status ComputeLocal(const Local& local);
+  absl::Status ComputeReceived(ReceivedKv& received);
+  absl::Status ComputeFor(const AttentionCall& call, const HeadView& heads,
+                          ReturnedGradients& gradients);
+  // `result`: where gradients of keys and values go, but for own sums.
+  absl::Status Compute(const AttentionCall& call, const HeadView& heads,
+                       BackwardResult result);
+  // What has come back, but for the last `left` groups of heads.
+  absl::Status StoreReturned(size_t left);
+  // The result of these heads, whose local work is done.
+  absl::Status Store(const HeadView& heads, std::span<const RowTerm> returned);
 
   const PreparedMicroBatch& prepared_;
   const AttentionInput& input_;
@@ -57,7 +77,10 @@ class BackwardPass {
   Communicator& communicator_;
   AttentionEngine& engine_;
   Device& device_;
+  // Of local work, and of own keys that others' are computed with: with an engine that
+  // adds to sums, or that leaves gradients.
   GradientSums own_;
+  std::deque<Left> left_;
   std::unique_ptr<ReceivedKv> next_;
   // On their way back.
   std::deque<std::unique_ptr<ReturnedGradients>> returning_;

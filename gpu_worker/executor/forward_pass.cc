@@ -21,8 +21,8 @@ absl::Status ForwardPass::Run(uint32_t head_groups) {
                                         device_);
   };
   if (prepared_.has_received_rows()) next_ = receive(0);
-  status = Compute(LocalCall(prepared_, prepared_.local_tasks, input_),
-                   HeadView(shape, {0, shape.kv_heads}));
+  const HeadView all(shape, {0, shape.kv_heads});
+  status = Compute(LocalCall(all, prepared_.local_tasks, input_), all);
   for (size_t g = 0; next_ != nullptr && status.ok(); ++g) {
     const std::unique_ptr<ReceivedKv> received = std::move(next_);
     if (g + 1 < groups.size()) next_ = receive(g + 1);

@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_worker/communicator/row_copies.h"
-
 namespace evenpack::worker {
 
 absl::StatusOr<GradientSums> GradientSums::Uninitialized(Device& device, uint64_t rows,
@@ -25,28 +23,52 @@ absl::StatusOr<GradientSums> GradientSums::Zero(Device& device, uint64_t rows,
                                                 size_t row) {
   absl::StatusOr<GradientSums> sums = Uninitialized(device, rows, row);
   if (!sums.ok()) return sums;
-  const size_t bytes = row * sizeof(float);
-  absl::Status status = device.Zero(sums->key(), bytes, bytes, rows);
-  if (status.ok()) status = device.Zero(sums->value(), bytes, bytes, rows);
-  if (!status.ok()) return status;
+  if (absl::Status status = sums->SetToZero(device); !status.ok()) return status;
   return sums;
 }
 
-ReturnedGradients::ReturnedGradients(const PreparedMicroBatch& prepared,
-                                     const HeadView& heads, Device& device,
-                                     GradientSums sums)
+absl::Status GradientSums::SetToZero(Device& device) const {
+  const size_t bytes = row_ * sizeof(float);
+  absl::Status status = device.Zero(key(), bytes, bytes, rows_);
+  return status.ok() ? device.Zero(value(), bytes, bytes, rows_) : status;
+}
+
+RowTerm GradientSums::Term(std::span<const RowMove> moves, size_t column) const {
+  return {ElementType::kFloat32,
+          {Keys(column).data, Values(column).data},
+          row_ * sizeof(float),
+          moves};
+}
+
+ReturnedGradients::ReturnedGradients(const PreparedMicroBatch& prepared, HeadView heads,
+                                     Device& device, GradientSums sums)
     : prepared_(prepared),
-      column_(heads.kv_column()),
+      heads_(std::move(heads)),
       device_(device),
       sums_(std::move(sums)) {}
 
 absl::StatusOr<std::unique_ptr<ReturnedGradients>> ReturnedGradients::Make(
     const PreparedMicroBatch& prepared, const HeadView& heads, Device& device) {
-  absl::StatusOr<GradientSums> sums =
-      GradientSums::Zero(device, prepared.layout.received_rows, heads.kv_row());
+  absl::StatusOr<GradientSums> sums = GradientSums::Uninitialized(
+      device, prepared.layout.received_rows, heads.kv_row());
   if (!sums.ok()) return sums.status();
   return std::unique_ptr<ReturnedGradients>(
       new ReturnedGradients(prepared, heads, device, *std::move(sums)));
+}
+
+absl::StatusOr<GradientSums*> ReturnedGradients::Zeroed() {
+  if (absl::Status status = sums_.SetToZero(device_); !status.ok()) return status;
+  return &sums_;
+}
+
+absl::Status ReturnedGradients::SumOf(std::span<const KeyGradients> left) {
+  std::vector<RowTerm> terms;
+  AppendTerms(left, 0, terms);
+  return device_.SumRows(terms, {ElementType::kFloat32,
+                                 {sums_.key(), sums_.value()},
+                                 sums_.row() * sizeof(float),
+                                 sums_.row(),
+                                 sums_.rows()});
 }
 
 absl::Status ReturnedGradients::Start(Communicator& communicator) {
@@ -69,22 +91,16 @@ absl::Status ReturnedGradients::Start(Communicator& communicator) {
   return absl::OkStatus();
 }
 
-absl::Status ReturnedGradients::AddTo(const GradientSums& own) {
+absl::Status ReturnedGradients::AppendTo(std::vector<RowTerm>& terms) {
   absl::Status status = transfer_ == nullptr ? absl::OkStatus() : transfer_->Wait();
-  for (uint32_t peer = 0; peer < prepared_.summed.size() && status.ok(); ++peer) {
-    // Of the copies, what this rank computed is added where it is.
+  if (!status.ok()) return status;
+  for (uint32_t peer = 0; peer < prepared_.summed.size(); ++peer) {
+    if (prepared_.summed[peer].empty()) continue;
+    // Of the copies, what this rank computed is where it is.
     const bool is_own = transfer_ == nullptr || peer == rank_;
-    const GradientSums& from = is_own ? sums_ : arrived_;
-    std::vector<RowCopy> rows;
-    for (const auto& [read, sums] : {std::pair{from.key(), own.Keys(column_)},
-                                     std::pair{from.value(), own.Values(column_)}}) {
-      AppendCopies(
-          {read, sums_.row() * sizeof(float), sums.data, sums.stride * sizeof(float)},
-          prepared_.summed[peer], sums_.row() * sizeof(float), rows);
-    }
-    status = device_.AddRows(rows);
+    terms.push_back((is_own ? sums_ : arrived_).Term(prepared_.summed[peer]));
   }
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace evenpack::worker

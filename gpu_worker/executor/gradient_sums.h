@@ -5,12 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/device/device.h"
+#include "gpu_worker/device/key_gradients.h"
+#include "gpu_worker/device/row_sums.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "gpu_worker/executor/tensor_views.h"
 
@@ -26,11 +30,15 @@ class GradientSums {
                                                     size_t row);
   GradientSums() = default;
 
+  uint64_t rows() const { return rows_; }
   size_t row() const { return row_; }
   // Numbers in key(), and in value().
   size_t size() const { return rows_ * row_; }
   float* key() const { return Data(key_); }
   float* value() const { return Data(value_); }
+  absl::Status SetToZero(Device& device) const;
+  // Some of its rows, from this column on; the moves must outlive it.
+  RowTerm Term(std::span<const RowMove> moves, size_t column = 0) const;
   // From this column on.
   FloatRows Keys(size_t column) const { return View(key(), column); }
   FloatRows Values(size_t column) const { return View(value(), column); }
@@ -56,20 +64,24 @@ class ReturnedGradients {
   static absl::StatusOr<std::unique_ptr<ReturnedGradients>> Make(
       const PreparedMicroBatch& prepared, const HeadView& heads, Device& device);
 
-  // What a backward pass adds to.
-  GradientSums& sums() { return sums_; }
-  // Once that is complete. Errors of the device, without whose memory nothing is begun.
+  // Either what a backward pass adds to, which this sets to 0 first, or what it left.
+  absl::StatusOr<GradientSums*> Zeroed();
+  absl::Status SumOf(std::span<const KeyGradients> left);
+  // Once one of these is complete. Errors of the device, without whose memory nothing
+  // is begun.
   absl::Status Start(Communicator& communicator);
-  // Adds what comes back from the peers, and what is there of the rank's own copies, in
-  // the ranks' order, to the rank's own sums over all heads. Waits for it.
-  absl::Status AddTo(const GradientSums& own);
+  // Waits for what comes back, and appends it by peer, with what is there of the rank's
+  // own copies in its turn: terms of the rank's own rows, which live as long as this.
+  absl::Status AppendTo(std::vector<RowTerm>& terms);
+
+  const HeadView& heads() const { return heads_; }
 
  private:
-  ReturnedGradients(const PreparedMicroBatch& prepared, const HeadView& heads,
-                    Device& device, GradientSums sums);
+  ReturnedGradients(const PreparedMicroBatch& prepared, HeadView heads, Device& device,
+                    GradientSums sums);
 
   const PreparedMicroBatch& prepared_;
-  const size_t column_;
+  const HeadView heads_;
   uint32_t rank_ = 0;
   Device& device_;
   GradientSums sums_;

@@ -41,7 +41,7 @@ struct PreparedMicroBatch {
   std::vector<std::vector<RowRange>> returned;
   uint64_t returned_rows = 0;
   // By peer, from those rows to the rank's own that they are added to; of the rank
-  // itself, from its copies among the received rows.
+  // itself, from its copies among the received rows. Rising in `to`.
   std::vector<std::vector<RowMove>> summed;
 
   // Whether some rank's are, in which the rank takes part, or the rank's own copies.

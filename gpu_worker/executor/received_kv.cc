@@ -5,20 +5,6 @@
 #include "gpu_worker/communicator/row_copies.h"
 
 namespace evenpack::worker {
-namespace {
-
-AttentionCall CallOf(const HeadView& heads, std::span<const AttentionTask> tasks,
-                     const AttentionInput& input) {
-  AttentionCall call;
-  call.shape = heads.shape();
-  call.tasks = tasks;
-  call.query = heads.Queries(input.query);
-  call.own_key = heads.Keys(input.key);
-  call.own_value = heads.Keys(input.value);
-  return call;
-}
-
-}  // namespace
 
 ReceivedKv::ReceivedKv(const PreparedMicroBatch& prepared, const HeadRange& heads,
                        const AttentionInput& input, Communicator& communicator,
@@ -55,17 +41,21 @@ absl::Status ReceivedKv::Start(const PreparedMicroBatch& prepared,
 
 AttentionCall ReceivedKv::CallFor(const std::vector<AttentionTask>& tasks,
                                   const AttentionInput& input) const {
-  AttentionCall call = CallOf(heads_, tasks, input);
+  AttentionCall call = LocalCall(heads_, tasks, input);
   call.received_key = {key_->data(), heads_.kv_row()};
   call.received_value = {value_->data(), heads_.kv_row()};
   return call;
 }
 
-AttentionCall LocalCall(const PreparedMicroBatch& prepared,
-                        std::span<const AttentionTask> tasks,
+AttentionCall LocalCall(const HeadView& heads, std::span<const AttentionTask> tasks,
                         const AttentionInput& input) {
-  const HeadView heads(prepared.shape, {0, prepared.shape.kv_heads});
-  return CallOf(heads, tasks, input);
+  AttentionCall call;
+  call.shape = heads.shape();
+  call.tasks = tasks;
+  call.query = heads.Queries(input.query);
+  call.own_key = heads.Keys(input.key);
+  call.own_value = heads.Keys(input.value);
+  return call;
 }
 
 }  // namespace evenpack::worker

@@ -42,9 +42,8 @@ class ReceivedKv {
   absl::Status status_;
 };
 
-// All heads of some of prepared.local_tasks.
-AttentionCall LocalCall(const PreparedMicroBatch& prepared,
-                        std::span<const AttentionTask> tasks,
+// Some of prepared.local_tasks.
+AttentionCall LocalCall(const HeadView& heads, std::span<const AttentionTask> tasks,
                         const AttentionInput& input);
 
 }  // namespace evenpack::worker

@@ -20,6 +20,7 @@ class TimedEngine final : public AttentionEngine {
       : engine_(engine), timer_(timer) {}
 
   KeyPlacement key_placement() const override { return engine_.key_placement(); }
+  bool leaves_key_gradients() const override { return engine_.leaves_key_gradients(); }
   absl::Status Forward(const AttentionCall& call, const ForwardResult& result) override;
   absl::Status Backward(const AttentionCall& call, const BackwardInput& input,
                         const BackwardResult& result) override;

@@ -103,17 +103,34 @@ absl::Status MadeSlice::Forward(AttentionEngine& engine) {
 }
 
 absl::Status MadeSlice::Backward(AttentionEngine& engine) {
+  std::vector<KeyGradients> left;
+  BackwardResult result;
+  result.query_gradient = {query_gradient_->data(), shape_.query_row()};
+  if (engine.leaves_key_gradients()) {
+    result.key_gradients = &left;
+  } else {
+    result.own_key_gradient = {Floats(key_gradient_), shape_.kv_row()};
+    result.own_value_gradient = {Floats(value_gradient_), shape_.kv_row()};
+  }
   absl::Status status =
       engine.Backward(call_,
                       {{output_->data(), shape_.query_row()},
                        LogSumExp(),
                        {output_gradient_->data(), shape_.query_row()}},
-                      {{query_gradient_->data(), shape_.query_row()},
-                       {Floats(key_gradient_), shape_.kv_row()},
-                       {Floats(value_gradient_), shape_.kv_row()},
-                       {},
-                       {}});
+                      result);
+  if (status.ok() && engine.leaves_key_gradients()) status = Sum(left);
   return status.ok() ? device_.Finish() : status;
+}
+
+absl::Status MadeSlice::Sum(std::span<const KeyGradients> left) {
+  std::vector<RowTerm> terms;
+  AppendTerms(left, 0, terms);
+  const uint64_t rows = tasks_.empty() ? 0 : tasks_.front().end;
+  return device_.SumRows(terms, {shape_.type,
+                                 {key_gradient_->data(), value_gradient_->data()},
+                                 shape_.kv_row() * BytesOf(shape_.type),
+                                 shape_.kv_row(),
+                                 rows});
 }
 
 }  // namespace evenpack::worker

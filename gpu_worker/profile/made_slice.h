@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/attention_shape.h"
 #include "gpu_worker/device/device.h"
+#include "gpu_worker/device/key_gradients.h"
 
 namespace evenpack::worker {
 
@@ -37,6 +39,8 @@ class MadeSlice {
             Device& device);
 
   absl::Status Fill(uint32_t q_len, uint32_t kv_len);
+  // As a backward pass does.
+  absl::Status Sum(std::span<const KeyGradients> left);
   FloatRows LogSumExp() const { return {Floats(log_sum_exp_), shape_.query_heads}; }
   static float* Floats(const std::unique_ptr<DeviceMemory>& memory) {
     return static_cast<float*>(memory->data());

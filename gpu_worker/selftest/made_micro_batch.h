@@ -68,6 +68,12 @@ constexpr double AcceptedError(ElementType type) {
   return 0;
 }
 
+// The same of cuDNN, which rounds to the tensors' type what it computes between as
+// well: weights, and what each query head adds to the gradients of a key.
+constexpr double AcceptedErrorOfCudnn(ElementType type) {
+  return 2 * AcceptedError(type);
+}
+
 class MadeMicroBatch {
  public:
   MadeMicroBatch(const AttentionShape& shape, std::vector<uint32_t> lengths,

@@ -68,7 +68,7 @@ absl::Status RunCase(const SelftestOptions& options, uint64_t number,
   const absl::StatusOr<AttentionErrors> errors =
       run(drawn, MadeMicroBatch(drawn.shape, drawn.lengths, options.seed + number));
   if (!errors.ok()) return failed(errors.status().message());
-  const double accepted = AcceptedError(drawn.shape.type);
+  const double accepted = options.accepted(drawn.shape.type);
   if (!(errors->Largest() <= accepted)) {
     return failed(
         absl::StrCat("errors: ", Text(*errors), "; accepted: up to ", accepted));

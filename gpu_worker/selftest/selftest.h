@@ -32,6 +32,8 @@ struct SelftestOptions {
   uint32_t max_length = 300;
   // At least one.
   std::vector<ElementType> types = {std::begin(kElementTypes), std::end(kElementTypes)};
+  // What all errors stay below.
+  double (*accepted)(ElementType type) = AcceptedError;
 };
 
 // Not of adaptive.
@@ -84,7 +86,7 @@ struct SelftestReport {
 };
 
 // Stops at the first case that fails. INTERNAL with its text and number: an error is
-// above AcceptedError, or the runner's own. `done(cases)` after each case.
+// above what is accepted, or the runner's own. `done(cases)` after each case.
 absl::Status RunSelftest(const SelftestOptions& options, const CaseRunner& run,
                          const std::function<void(uint64_t)>& done,
                          SelftestReport& report);

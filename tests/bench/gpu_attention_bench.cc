@@ -292,6 +292,7 @@ class Direct {
     like.query_stride = static_cast<int64_t>(shape.query_row());
     like.key_stride = static_cast<int64_t>(shape.kv_row());
     like.log_sum_exp_stride = shape.query_heads;
+    if (pass == Pass::kBackward) like.key_gradient_stride = like.key_stride;
     const PlanShape needed = NeededFor(sequences, like);
     plan_ = Value(planner.Build(needed));
     const TableImage image(sequences, needed);

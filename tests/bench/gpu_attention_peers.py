@@ -1,8 +1,8 @@
 """What other kernels take on the slices that gpu_attention_bench measures.
 
-FlashAttention as torch carries it, and FlashAttention-3 where its package is installed
-(flash_attn_interface), for slices of unequal length; cuDNN as torch's
-scaled_dot_product_attention has it, for a document that is whole. JSON, an object a line.
+FlashAttention as torch carries it, for slices of unequal length; cuDNN as torch's
+scaled_dot_product_attention has it, for a document that is whole. JSON, an object a
+line.
 
     gpu_attention_bench LENGTHS SLICES
     python3 tests/bench/gpu_attention_peers.py SLICES
@@ -20,11 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-
-try:
-    from flash_attn_interface import flash_attn_varlen_func
-except ImportError:
-    flash_attn_varlen_func = None
 
 HEAD_SIZE = 128
 Slices = list[tuple[int, int]]
@@ -104,11 +99,11 @@ class Peer:
         self.show(name, "forward", run)
         output, sums, seed, offset, _ = run()
         gradient = torch.randn_like(output)
-        given = (gradient, *given, output, sums)
+        results = (gradient, *given, output, sums)
         self.show(
             name,
             "backward",
-            lambda: backward(*given, *lengths, 0.0, True, seed, offset, scale=scale),
+            lambda: backward(*results, *lengths, 0.0, True, seed, offset, scale=scale),
         )
 
     def with_gradients(
@@ -123,22 +118,6 @@ class Peer:
             kernel,
             "backward",
             lambda: torch.autograd.grad(output, inputs, gradient, retain_graph=True),
-        )
-
-    def flash_attention_3(self) -> None:
-        """Where it is installed."""
-        if flash_attn_varlen_func is None:
-            return
-        inputs = [
-            each.detach().requires_grad_()
-            for each in (self.query, self.key, self.value)
-        ]
-        self.with_gradients(
-            "FlashAttention-3",
-            inputs,
-            lambda: flash_attn_varlen_func(
-                *inputs, *self.ends, *self.longest, causal=True
-            ),
         )
 
     def cudnn_of_torch(self) -> None:
@@ -163,13 +142,10 @@ def main() -> None:
     print(json.dumps(versions))
     for line in Path(sys.argv[1]).read_text().splitlines():
         peer = Peer(json.loads(line))
-        peer.flash_attention_3()
         if peer.report["cp"] in (1, 8):
             peer.flash_attention_2()
     whole = {"case": "one of 32K", "heads": "32:8", "cp": 1, "slices": [(0, 32768)]}
-    peer = Peer(whole)
-    peer.flash_attention_3()
-    peer.cudnn_of_torch()
+    Peer(whole).cudnn_of_torch()
 
 
 if __name__ == "__main__":

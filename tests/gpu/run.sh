@@ -118,6 +118,9 @@ if [[ "$has_device" == true ]]; then
   echo
   "$(program gpu_attention_bench)" "$lengths" "$results/slices"
   python3 "$root/tests/bench/gpu_attention_peers.py" "$results/slices"
+  if python3 -c 'import flash_attn3_jax' 2>/dev/null; then
+    python3 "$root/tests/bench/gpu_attention_flash3.py" "$results/slices"
+  fi
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

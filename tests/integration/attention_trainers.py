@@ -20,9 +20,9 @@ SIDECAR_TRAINER = os.environ["EVENPACK_SIDECAR_TRAINER"]
 WINDOW = 160
 # A job's steps are about as many.
 STEPS = 12
-# Of float32, and below of bfloat16: gpu_worker/selftest has the bounds.
+# Of float32, and below of bfloat16 by cuDNN: gpu_worker/selftest has the bounds.
 ACCEPTED = 1e-5
-ACCEPTED_OF_BFLOAT16 = 1e-2
+ACCEPTED_OF_BFLOAT16 = 2e-2
 
 
 def create_job(server: ServerProcess, context: int, data: int = 1) -> int:

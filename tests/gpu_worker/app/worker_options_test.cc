@@ -59,6 +59,13 @@ TEST(WorkerOptionsTest, ASidecarComputesWhereItIsTold) {
   EXPECT_EQ(on({"--device", "cpu"})->options.cuda_device, std::nullopt);
   EXPECT_EQ(on({"--device", "cuda"})->options.cuda_device, 0);
   EXPECT_EQ(on({"--device", "cuda:3"})->options.cuda_device, 3);
+  const auto accepted = [&](std::vector<std::string> flags) {
+    return on(std::move(flags))
+        ->options.selftest_options.accepted(ElementType::kBfloat16);
+  };
+  EXPECT_EQ(accepted({"--device", "cpu"}), AcceptedError(ElementType::kBfloat16));
+  EXPECT_EQ(accepted({"--device", "cuda"}),
+            AcceptedErrorOfCudnn(ElementType::kBfloat16));
   EXPECT_THAT(on({"--device", "cuda:x"}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("'cuda:x' is not accepted; accepted: cpu, cuda or")));

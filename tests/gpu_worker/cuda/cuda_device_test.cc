@@ -71,51 +71,50 @@ TEST_F(CudaDeviceTest, RowsBecomeNoughtAndWhatIsBetweenThemStays) {
   EXPECT_THAT(cuda_->Zero(nullptr, 8, 8, 0), IsOk());
 }
 
-// More moves than a launch takes, some of them empty.
-TEST_F(CudaDeviceTest, RowsAreAddedAsOnTheHost) {
+// More moves than a launch has room for, and more terms.
+TEST_F(CudaDeviceTest, RowsAreSumsOfTheTermsThatGoToThemAsOnTheHost) {
+  constexpr size_t kColumns = 5;
   std::mt19937_64 random(3);
-  for (const size_t count : {1U, 128U, 129U, 300U}) {
-    std::vector<RowMove> moves;
-    uint64_t row = 0;
-    uint64_t rows = 0;
-    for (size_t i = 0; i < count; ++i) {
-      row += random() % 3;
-      rows += random() % 2;
-      moves.push_back({rows, row, random() % 4});
-      row += moves.back().count;
-      rows += moves.back().count;
-    }
-    std::vector<float> from(rows * 5);
-    std::iota(from.begin(), from.end(), 1.0F);
-    std::vector<float> sums((row + 1) * 7, 0.5F);
-    const auto arrived = Holding(from);
-    const auto on_device = Holding(sums);
-    const auto sums_of = [&moves](const void* read, void* added_to) {
-      std::vector<RowCopy> added;
-      AppendCopies({read, 5 * sizeof(float), static_cast<float*>(added_to) + 2,
-                    7 * sizeof(float)},
-                   moves, 5 * sizeof(float), added);
-      return added;
-    };
-    EXPECT_THAT(Device::Host().AddRows(sums_of(from.data(), sums.data())), IsOk());
-    EXPECT_THAT(cuda_->AddRows(sums_of(arrived->data(), on_device->data())), IsOk());
-    EXPECT_EQ(Read<float>(*on_device, sums.size()), sums) << count;
-  }
-}
-
-TEST_F(CudaDeviceTest, SumsAreRoundedAsOnTheHost) {
-  for (const ElementType type : kElementTypes) {
-    for (const size_t count : {0U, 1U, 1024U, 1025U, 3000U}) {
-      std::vector<float> from(count);
-      std::iota(from.begin(), from.end(), 0.3F);
-      std::vector<char> expected(count * BytesOf(type));
-      Store(type, from.data(), count, expected.data());
-      const auto sums = Holding(from);
-      const auto to = Holding(std::vector<char>(expected.size()));
-      EXPECT_THAT(cuda_->Convert(type, static_cast<const float*>(sums->data()), count,
-                                 to->data()),
-                  IsOk());
-      EXPECT_EQ(Read<char>(*to, expected.size()), expected);
+  for (const size_t count : {1U, 3U, 64U, 65U, 200U}) {
+    for (const ElementType type : kElementTypes) {
+      std::vector<std::vector<RowMove>> moves(count);
+      uint64_t rows = 0;
+      for (std::vector<RowMove>& of : moves) {
+        uint64_t row = 0;
+        uint64_t from = 0;
+        for (size_t i = random() % 30; i > 0; --i) {
+          row += random() % 3;
+          from += random() % 2;
+          of.push_back({from, row, 1 + random() % 4});
+          row += of.back().count;
+          from += of.back().count;
+        }
+        rows = std::max(rows, row + 1);
+      }
+      std::vector<float> numbers(2 * rows * kColumns);
+      std::iota(numbers.begin(), numbers.end(), 0.3F);
+      const auto term_rows = Holding(numbers);
+      const size_t stride = kColumns * BytesOf(type);
+      std::vector<char> expected(2 * rows * stride, 1);
+      const auto on_device = Holding(expected);
+      const auto sum = [&](Device& device, const void* from, void* to) {
+        const auto* const first = static_cast<const float*>(from);
+        std::vector<RowTerm> terms;
+        for (const std::vector<RowMove>& of : moves) {
+          terms.push_back({ElementType::kFloat32,
+                           {first, first + rows * kColumns},
+                           kColumns * sizeof(float),
+                           of});
+        }
+        auto* const sums = static_cast<char*>(to);
+        EXPECT_THAT(
+            device.SumRows(
+                terms, {type, {sums, sums + rows * stride}, stride, kColumns, rows}),
+            IsOk());
+      };
+      sum(Device::Host(), numbers.data(), expected.data());
+      sum(*cuda_, term_rows->data(), on_device->data());
+      EXPECT_EQ(Read<char>(*on_device, expected.size()), expected) << count;
     }
   }
 }

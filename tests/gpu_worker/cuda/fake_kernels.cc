@@ -12,9 +12,10 @@
 namespace evenpack::testing {
 namespace {
 
-using worker::ConvertArguments;
 using worker::PaceArguments;
 using worker::RowsArguments;
+using worker::SumsArguments;
+using worker::SumsTerm;
 
 bool Owned(const void* data, size_t bytes, const char* kernel) {
   if (fakeCudaOwns(data, bytes)) return true;
@@ -78,14 +79,50 @@ void Pace(const void* argument, uint64_t /*blocks*/) {
   }
 }
 
-void Convert(const void* argument, uint64_t blocks) {
-  const auto& of = *static_cast<const ConvertArguments*>(argument);
+// The term's row that goes to a row of the sums; 0 where none does.
+uint64_t RowOfTerm(const SumsArguments& of, const SumsTerm& term, size_t tensor,
+                   uint32_t row) {
+  for (uint32_t i = term.first_move; i < term.first_move + term.moves; ++i) {
+    const worker::SumsMove& move = of.moves[i];
+    if (row >= move.to && row - move.to < move.count) {
+      return term.tensors[tensor] + (move.from + (row - move.to)) * term.stride;
+    }
+  }
+  return 0;
+}
+
+void SumRow(const SumsArguments& of, size_t tensor, uint32_t row) {
   const auto type = static_cast<worker::ElementType>(of.type);
-  const uint64_t done = blocks * worker::kThreadsOfBlock * worker::kFloatsOfThread;
-  if (done < of.count) fakeCudaNote("evenpack_convert: too few blocks");
-  if (Owned(of.from, of.count * sizeof(float), "evenpack_convert") &&
-      Owned(of.to, of.count * worker::BytesOf(type), "evenpack_convert")) {
-    worker::Store(type, of.from, of.count, of.to);
+  std::vector<float> added(of.columns);
+  std::vector<float> sums(of.columns);
+  for (uint32_t i = 0; i < of.term_count; ++i) {
+    const SumsTerm& term = of.terms[i];
+    const auto term_type = static_cast<worker::ElementType>(term.type);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const auto* const from =
+        reinterpret_cast<const void*>(RowOfTerm(of, term, tensor, row));
+    if (from == nullptr ||
+        !Owned(from, of.columns * worker::BytesOf(term_type), "evenpack_sum_rows")) {
+      continue;
+    }
+    worker::Load(term_type, from, of.columns, added.data());
+    for (size_t k = 0; k < of.columns; ++k) sums[k] += added[k];
+  }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  auto* const to = reinterpret_cast<void*>(of.tensors[tensor] + row * of.stride);
+  if (Owned(to, of.columns * worker::BytesOf(type), "evenpack_sum_rows")) {
+    worker::Store(type, sums.data(), of.columns, to);
+  }
+}
+
+// All rows of a tensor have blocks; the double does not tell the tensors' apart.
+void SumRows(const void* argument, uint64_t blocks) {
+  const auto& of = *static_cast<const SumsArguments*>(argument);
+  if (blocks * worker::kRowsOfBlock < of.rows) {
+    fakeCudaNote("evenpack_sum_rows: too few blocks");
+  }
+  for (size_t tensor = 0; tensor < 2; ++tensor) {
+    for (uint32_t row = 0; row < of.rows; ++row) SumRow(of, tensor, of.first_row + row);
   }
 }
 
@@ -95,7 +132,7 @@ const std::vector<FakeKernel>& FakeKernels() {
   static const std::vector<FakeKernel> kKernels = {
       {"evenpack_copy_rows", sizeof(RowsArguments), CopyRows},
       {"evenpack_add_rows", sizeof(RowsArguments), AddRows},
-      {"evenpack_convert", sizeof(ConvertArguments), Convert},
+      {"evenpack_sum_rows", sizeof(SumsArguments), SumRows},
       {"evenpack_pace", sizeof(PaceArguments), Pace}};
   return kKernels;
 }

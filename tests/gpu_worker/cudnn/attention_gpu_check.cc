@@ -80,7 +80,8 @@ TEST_F(AttentionGpuCheck, AGroupComputesWhatTheDefinitionSays) {
     of.sharding = sharding;
     for (const uint32_t ranks : {1U, 2U, 3U, 4U, 8U}) {
       of.context_parallel = ranks;
-      EXPECT_LT(ErrorsOf(of).Largest(), AcceptedError(of.shape.type)) << of.Text();
+      EXPECT_LT(ErrorsOf(of).Largest(), AcceptedErrorOfCudnn(of.shape.type))
+          << of.Text();
     }
   }
 }
@@ -95,7 +96,7 @@ TEST_F(AttentionGpuCheck, HeadsMayHaveAnySizeThatIsAccepted) {
     for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
       of.shape.type = type;
       of.shape.head_size = head_size;
-      EXPECT_LT(ErrorsOf(of).Largest(), AcceptedError(type)) << of.Text();
+      EXPECT_LT(ErrorsOf(of).Largest(), AcceptedErrorOfCudnn(type)) << of.Text();
     }
   }
 }
@@ -107,7 +108,7 @@ TEST_F(AttentionGpuCheck, LongSlicesTakeTwoRunsBackward) {
   of.sharding = Sharding::kPerDocument;
   for (const uint32_t ranks : {1U, 2U, 4U}) {
     of.context_parallel = ranks;
-    EXPECT_LT(ErrorsOf(of).Largest(), AcceptedError(of.shape.type)) << of.Text();
+    EXPECT_LT(ErrorsOf(of).Largest(), AcceptedErrorOfCudnn(of.shape.type)) << of.Text();
   }
 }
 
@@ -119,6 +120,7 @@ TEST_F(AttentionGpuCheck, AnythingThatCanBePlannedIsComputed) {
   options.cases = 12;
   options.max_ranks = kMostRanks;
   options.types = {ElementType::kBfloat16, ElementType::kFloat16};
+  options.accepted = AcceptedErrorOfCudnn;
   SelftestReport report;
   EXPECT_THAT(RunSelftest(
                   options, cases_->Runner(), [](uint64_t) {}, report),

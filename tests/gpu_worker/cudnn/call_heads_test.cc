@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpu_worker/device/key_gradients.h"
+
 namespace evenpack::worker {
 namespace {
 
@@ -33,10 +35,7 @@ class CallHeadsTest : public ::testing::Test {
     of_.call.received_key = {Bytes(6), kKvStride};
     of_.call.received_value = {Bytes(7), kKvStride};
     of_.input.log_sum_exp = {Floats(0), kKvHeads * kQueriesPerKv};
-    of_.result.own_key_gradient = {Floats(1), kKvStride};
-    of_.result.own_value_gradient = {Floats(2), kKvStride};
-    of_.result.received_key_gradient = {Floats(3), kKvStride};
-    of_.result.received_value_gradient = {Floats(4), kKvStride};
+    of_.result.key_gradients = &key_gradients_;
   }
 
   std::byte* Bytes(size_t tensor) { return bytes_.data() + 2000 * tensor; }
@@ -44,6 +43,7 @@ class CallHeadsTest : public ::testing::Test {
 
   std::vector<std::byte> bytes_;
   std::vector<float> floats_;
+  std::vector<KeyGradients> key_gradients_;
   const std::vector<AttentionTask> tasks_ = {{0, 0, 10, 0, {{0, 10, 0, false}}},
                                              {1, 5, 25, 30, {{0, 25, 10, false}}}};
   BackwardCall of_;
@@ -73,10 +73,6 @@ TEST_F(CallHeadsTest, TensorsBeginAtTheFirstOfTheHeads) {
 TEST_F(CallHeadsTest, FloatsDoSoWhateverTheType) {
   const BackwardCall some = SomeHeads(of_, 1, 2);
   EXPECT_EQ(some.input.log_sum_exp.data, Floats(0) + 3);
-  EXPECT_EQ(some.result.own_key_gradient.data, Floats(1) + 64);
-  EXPECT_EQ(some.result.own_value_gradient.data, Floats(2) + 64);
-  EXPECT_EQ(some.result.received_key_gradient.data, Floats(3) + 64);
-  EXPECT_EQ(some.result.received_value_gradient.data, Floats(4) + 64);
 }
 
 TEST_F(CallHeadsTest, StridesAndTasksStay) {
@@ -91,11 +87,7 @@ TEST_F(CallHeadsTest, StridesAndTasksStay) {
     EXPECT_EQ(rows.stride, kKvStride);
   }
   EXPECT_EQ(some.input.log_sum_exp.stride, size_t{kKvHeads} * kQueriesPerKv);
-  for (const FloatRows& rows :
-       {some.result.own_key_gradient, some.result.own_value_gradient,
-        some.result.received_key_gradient, some.result.received_value_gradient}) {
-    EXPECT_EQ(rows.stride, kKvStride);
-  }
+  EXPECT_EQ(some.result.key_gradients, &key_gradients_);
   EXPECT_EQ(some.call.tasks.data(), tasks_.data());
   EXPECT_EQ(some.call.tasks.size(), 2U);
 }
@@ -111,12 +103,7 @@ TEST_F(CallHeadsTest, NullStaysNull) {
     EXPECT_EQ(rows.data, nullptr);
   }
   EXPECT_EQ(some.result.query_gradient.data, nullptr);
-  for (const FloatRows& rows :
-       {some.input.log_sum_exp, some.result.own_key_gradient,
-        some.result.own_value_gradient, some.result.received_key_gradient,
-        some.result.received_value_gradient}) {
-    EXPECT_EQ(rows.data, nullptr);
-  }
+  EXPECT_EQ(some.input.log_sum_exp.data, nullptr);
 }
 
 TEST_F(CallHeadsTest, AllHeadsAreTheCallItself) {
@@ -135,7 +122,7 @@ TEST_F(CallHeadsTest, SomeMayBeTakenOfSome) {
   EXPECT_EQ(twice.call.query.data, once.call.query.data);
   EXPECT_EQ(twice.call.received_value.data, once.call.received_value.data);
   EXPECT_EQ(twice.input.log_sum_exp.data, once.input.log_sum_exp.data);
-  EXPECT_EQ(twice.result.own_key_gradient.data, once.result.own_key_gradient.data);
+  EXPECT_EQ(twice.input.log_sum_exp.data, once.input.log_sum_exp.data);
 }
 
 // Rows of queries to 49, of 768 elements; 35 keys, for each of 12 heads of 64.

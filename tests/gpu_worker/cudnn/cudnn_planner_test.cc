@@ -40,6 +40,8 @@ PlanShape ShapeOf(Pass pass, uint32_t head_size) {
   if (pass == Pass::kBackward) {
     shape.all_queries = 8000;
     shape.all_keys = 15000;
+    // Of more heads than the plan's.
+    shape.key_gradient_stride = int64_t{16} * head_size;
   }
   shape.query_stride = int64_t{32} * head_size;
   shape.key_stride = int64_t{8} * head_size;

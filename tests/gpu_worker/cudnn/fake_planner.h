@@ -93,8 +93,7 @@ class FakePlan final : public worker::AttentionPlan {
              head * shape.attention.head_size;
     }
     int64_t Gradient(int64_t row, int64_t head) const {
-      return tables.key_gradient_offsets[i] +
-             row * static_cast<int64_t>(shape.attention.kv_row()) +
+      return tables.key_gradient_offsets[i] + row * shape.key_gradient_stride +
              head * shape.attention.head_size;
     }
     float& LogSumExp(int64_t row, int64_t head) const {

@@ -47,6 +47,7 @@ PlanShape OffLadder(Pass pass) {
   if (pass == Pass::kBackward) {
     shape.all_queries = 900;
     shape.all_keys = 2100;
+    shape.key_gradient_stride = 1000;
   }
   shape.query_stride = 2305;
   shape.key_stride = 577;

@@ -31,6 +31,7 @@ PlanShape ShapeWithStrides(Pass pass, int64_t sequences) {
   shape.query_stride = 1000;
   shape.key_stride = 500;
   shape.log_sum_exp_stride = 8;
+  shape.key_gradient_stride = 128;
   return shape;
 }
 

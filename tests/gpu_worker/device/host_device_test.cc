@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "tests/testing/status_matchers.h"
@@ -59,26 +58,43 @@ TEST(HostDeviceTest, RowsAreCopied) {
   EXPECT_THAT(to, ElementsAre(7, 1, 3, 5));
 }
 
-TEST(HostDeviceTest, RowsAreAddedToThoseThatTheyGoTo) {
-  std::vector<float> from(8);
-  std::iota(from.begin(), from.end(), 1.0F);
-  std::vector<float> sums(12, 100);
-  // To the second and third of three columns.
-  std::vector<RowCopy> rows;
-  AppendCopies({from.data(), 8, sums.data() + 1, 12},
-               std::vector<RowMove>{{0, 2, 1}, {1, 0, 2}}, 8, rows);
-  EXPECT_THAT(Device::Host().AddRows(rows), IsOk());
-  EXPECT_THAT(sums,
-              ElementsAre(100, 103, 104, 100, 105, 106, 100, 101, 102, 100, 100, 100));
+// Of both tensors; the last row has no term.
+TEST(HostDeviceTest, RowsAreSumsOfTheTermsThatGoToThem) {
+  const std::vector<float> first = {1, 2, 3, 4, 5, 6};
+  const std::vector<float> other = {10, 20, 30, 40, 50, 60};
+  const std::vector<uint16_t> halves = {ToBfloat16(0.5F), ToBfloat16(-0.5F)};
+  const std::vector<RowMove> moves = {{1, 0, 1}, {0, 2, 1}, {2, 3, 1}};
+  const std::vector<RowMove> one = {{0, 2, 1}};
+  const std::vector<RowTerm> terms = {
+      {ElementType::kFloat32, {first.data(), other.data()}, 8, moves},
+      {ElementType::kBfloat16, {halves.data(), halves.data()}, 4, one}};
+  // Columns of wider rows.
+  std::vector<float> keys(15, 7);
+  std::vector<float> values(15, 7);
+  EXPECT_THAT(Device::Host().SumRows(terms, {ElementType::kFloat32,
+                                             {keys.data() + 1, values.data() + 1},
+                                             3 * sizeof(float),
+                                             2,
+                                             5}),
+              IsOk());
+  EXPECT_THAT(keys, ElementsAre(7, 3, 4, 7, 0, 0, 7, 1.5F, 1.5F, 7, 5, 6, 7, 0, 0));
+  EXPECT_THAT(values,
+              ElementsAre(7, 30, 40, 7, 0, 0, 7, 10.5F, 19.5F, 7, 50, 60, 7, 0, 0));
 }
 
 TEST(HostDeviceTest, SumsAreRoundedToTheType) {
   const std::vector<float> from = {1, -2.5F};
-  std::vector<uint16_t> halves(2);
+  const std::vector<RowMove> moves = {{0, 0, 1}};
+  const std::vector<RowTerm> terms = {
+      {ElementType::kFloat32, {from.data(), from.data()}, 8, moves}};
+  std::vector<uint16_t> halves(4);
   EXPECT_THAT(
-      Device::Host().Convert(ElementType::kBfloat16, from.data(), 2, halves.data()),
+      Device::Host().SumRows(
+          terms, {ElementType::kBfloat16, {halves.data(), halves.data() + 2}, 4, 2, 1}),
       IsOk());
-  EXPECT_THAT(halves, ElementsAre(ToBfloat16(1), ToBfloat16(-2.5F)));
+  const uint16_t one = ToBfloat16(1);
+  const uint16_t other = ToBfloat16(-2.5F);
+  EXPECT_THAT(halves, ElementsAre(one, other, one, other));
 }
 
 TEST(HostDeviceTest, NumbersGoThereAndBack) {

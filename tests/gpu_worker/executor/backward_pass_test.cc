@@ -43,13 +43,13 @@ AttentionShape WithHeads(uint32_t heads) {
 TEST(BackwardPassTest, GradientsTravelBackWhileTheNextHeadsAreComputed) {
   EXPECT_THAT(
       WorkOn(WithHeads(3), 3),
-      ElementsAre("exchange 0 of 64 floats", "backward 3 heads, 1 tasks",
+      ElementsAre("exchange 0 of 64 floats", "backward 2 heads, 2 tasks",
                   "exchange 1 of 64 floats", "wait 0", "backward 1 heads, 2 tasks",
                   "exchange 2 of 64 floats",  // gradients of the first heads
                   "exchange 3 of 64 floats", "wait 1", "backward 1 heads, 2 tasks",
                   "exchange 4 of 64 floats", "wait 2", "wait 3",
                   "backward 1 heads, 2 tasks", "exchange 5 of 64 floats",
-                  "backward 3 heads, 1 tasks", "wait 4", "wait 5"));
+                  "backward 1 heads, 2 tasks", "wait 4", "wait 5"));
 }
 
 TEST(BackwardPassTest, LocalWorkIsDoneWhileKeysTravelAndWhileGradientsTravelBack) {

@@ -17,6 +17,8 @@ using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
 using ::testing::_;
 using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 AttentionShape TwoHeads() {
   AttentionShape shape;
@@ -34,6 +36,14 @@ std::vector<float> Numbers(const float* first, const GradientSums& sums) {
   return {first, first + sums.size()};
 }
 
+RowSums AllOf(const GradientSums& sums) {
+  return {ElementType::kFloat32,
+          {sums.key(), sums.value()},
+          sums.row() * sizeof(float),
+          sums.row(),
+          sums.rows()};
+}
+
 TEST(GradientSumsTest, BeginAtNought) {
   const GradientSums sums = Zero(3, 64);
   EXPECT_EQ(sums.row(), 64U);
@@ -43,6 +53,16 @@ TEST(GradientSumsTest, BeginAtNought) {
   EXPECT_EQ(sums.Keys(5).data, sums.key() + 5);
   EXPECT_EQ(sums.Values(0).stride, 64U);
   EXPECT_EQ(Zero(0, 64).Keys(5).data, nullptr);
+}
+
+TEST(GradientSumsTest, ATermIsOfRowsFromAColumnOn) {
+  const GradientSums sums = Zero(3, 64);
+  const std::vector<RowMove> moves = {{0, 5, 2}};
+  const RowTerm term = sums.Term(moves, 16);
+  EXPECT_EQ(term.tensors[0], sums.key() + 16);
+  EXPECT_EQ(term.tensors[1], sums.value() + 16);
+  EXPECT_EQ(term.stride, 64 * sizeof(float));
+  EXPECT_EQ(term.moves.data(), moves.data());
 }
 
 // Each rank gives every row that it received its own number and its rank, and each
@@ -60,15 +80,18 @@ TEST(GradientSumsTest, OwnersGetTheSumOfWhatEachPeerComputed) {
       const auto returned =
           ReturnedGradients::Make(prepared, HeadView(shape, {1, 1}), Device::Host())
               .value();
-      const FloatRows key = returned->sums().Keys(0);
-      const FloatRows value = returned->sums().Values(0);
+      const GradientSums& sums = *returned->Zeroed().value();
+      const FloatRows key = sums.Keys(0);
+      const FloatRows value = sums.Values(0);
       for (uint64_t i = 0; i < prepared.layout.received_rows * 64; ++i) {
         key.data[i] = static_cast<float>(1U << rank);
         value.data[i] = static_cast<float>(100U << rank);
       }
       EXPECT_THAT(returned->Start(group.OfRank(rank)), IsOk());
-      const GradientSums own = Zero(prepared.layout.own_rows, shape.kv_row());
-      EXPECT_THAT(returned->AddTo(own), IsOk());
+      std::vector<RowTerm> terms;
+      EXPECT_THAT(returned->AppendTo(terms), IsOk());
+      const GradientSums own = Zero(prepared.layout.own_rows, 64);
+      EXPECT_THAT(Device::Host().SumRows(terms, AllOf(own)), IsOk());
       std::vector<float> expected(prepared.layout.own_rows, 0);
       for (uint32_t peer = 0; peer < kRanks; ++peer) {
         for (const RowRange& range : prepared.layout.send[peer]) {
@@ -78,10 +101,9 @@ TEST(GradientSumsTest, OwnersGetTheSumOfWhatEachPeerComputed) {
         }
       }
       for (uint64_t row = 0; row < prepared.layout.own_rows; ++row) {
-        for (size_t column = 0; column < 128; ++column) {
-          const float sum = column < 64 ? 0 : expected[row];
-          ASSERT_EQ(own.key()[row * 128 + column], sum);
-          ASSERT_EQ(own.value()[row * 128 + column], 100 * sum);
+        for (size_t column = 0; column < 64; ++column) {
+          ASSERT_EQ(own.key()[row * 64 + column], expected[row]);
+          ASSERT_EQ(own.value()[row * 64 + column], 100 * expected[row]);
         }
       }
     });
@@ -99,9 +121,9 @@ TEST(GradientSumsTest, AnAbortedGroupReturnsNothing) {
           .value();
   EXPECT_THAT(returned->Start(group.OfRank(0)), IsOk());
   group.OfRank(1).Abort(absl::AbortedError("a rank is gone"));
-  const GradientSums own = Zero(prepared.layout.own_rows, shape.kv_row());
-  EXPECT_THAT(returned->AddTo(own), StatusIs(absl::StatusCode::kAborted, _));
-  EXPECT_THAT(Numbers(own.key(), own), Each(0.0F));
+  std::vector<RowTerm> terms;
+  EXPECT_THAT(returned->AppendTo(terms), StatusIs(absl::StatusCode::kAborted, _));
+  EXPECT_THAT(terms, IsEmpty());
 }
 
 }  // namespace

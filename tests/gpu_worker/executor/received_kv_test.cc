@@ -72,7 +72,8 @@ TEST(ReceivedKvTest, ALocalCallHasAllHeadsAndTheTasksThatNeedNoOthersKeys) {
   const ShardPlan plan = Planned(Sharding::kPerSequence, {40}, 2);
   const PreparedMicroBatch prepared = PrepareMicroBatch(plan, 0, TwoKvHeads());
   const RankTensors tensors = MadeMicroBatch(TwoKvHeads(), {40}, 1).OfRank(plan, 0);
-  const AttentionCall call = LocalCall(prepared, prepared.local_tasks, tensors.input());
+  const HeadView heads(prepared.shape, {0, 2});
+  const AttentionCall call = LocalCall(heads, prepared.local_tasks, tensors.input());
   EXPECT_EQ(call.shape, TwoKvHeads());
   EXPECT_EQ(call.tasks.size(), prepared.local_tasks.size());
   EXPECT_EQ(call.query.data, tensors.query.data());

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -95,55 +96,73 @@ TEST_F(GpuCheck, TheDriverIsAccepted) {
   EXPECT_THAT(ranks_[0].compute->Synchronize(), IsOk());
 }
 
-TEST_F(GpuCheck, RowsAreSetToNoughtAndAddedAsOnTheHost) {
+TEST_F(GpuCheck, RowsAreSetToNoughtAsOnTheHost) {
   if (!HasDevices(1)) GTEST_SKIP() << why_;
-  const RealDevice& rank = ranks_[0];
-  std::vector<RowMove> moves;
-  uint64_t rows = 0;
-  for (uint64_t i = 0; i < 150; ++i) {
-    moves.push_back({rows, i * 9, 1 + i % 8});
-    rows += 1 + i % 8;
-  }
-  std::vector<float> from(rows * 128);
-  std::iota(from.begin(), from.end(), 0.1F);
-  std::vector<float> sums(150 * 9 * 256, 0.7F);
-  const auto arrived = rank.Holding(from);
-  const auto on_device = rank.Holding(sums);
-  Device& host = Device::Host();
-  EXPECT_THAT(host.Zero(sums.data(), 64 * 4, 256 * 4, 100), IsOk());
-  EXPECT_THAT(rank.device->Zero(on_device->data(), 64 * 4, 256 * 4, 100), IsOk());
-  const auto sums_of = [&moves](const void* read, void* added_to) {
-    std::vector<RowCopy> added;
-    AppendCopies({read, 128 * sizeof(float), static_cast<float*>(added_to) + 128,
-                  256 * sizeof(float)},
-                 moves, 128 * sizeof(float), added);
-    return added;
-  };
-  EXPECT_THAT(host.AddRows(sums_of(from.data(), sums.data())), IsOk());
-  EXPECT_THAT(rank.device->AddRows(sums_of(arrived->data(), on_device->data())),
-              IsOk());
-  EXPECT_EQ(rank.Read<float>(*on_device, sums.size()), sums);
+  std::vector<float> rows(100 * 256, 0.7F);
+  const auto on_device = ranks_[0].Holding(rows);
+  EXPECT_THAT(Device::Host().Zero(rows.data(), 64 * 4, 256 * 4, 100), IsOk());
+  EXPECT_THAT(ranks_[0].device->Zero(on_device->data(), 64 * 4, 256 * 4, 100), IsOk());
+  EXPECT_EQ(ranks_[0].Read<float>(*on_device, rows.size()), rows);
 }
 
-TEST_F(GpuCheck, SumsAreRoundedAsOnTheHost) {
+// Terms of all types, more of them and of their moves than a launch has room for;
+// numbers of all magnitudes; rows that can and that can't be read 16 bytes at a time.
+TEST_F(GpuCheck, RowsAreSumsOfTheTermsThatGoToThemAsOnTheHost) {
   if (!HasDevices(1)) GTEST_SKIP() << why_;
   const RealDevice& rank = ranks_[0];
-  std::vector<float> from(100001);
-  // Of all magnitudes, beyond those of halves on both sides.
-  for (size_t i = 0; i < from.size(); ++i) {
-    from[i] = std::ldexp(1.0F + static_cast<float>(i % 4099) / 4099.0F,
-                         static_cast<int>(i % 60) - 35);
-    if (i % 2 == 1) from[i] = -from[i];
-  }
-  const auto sums = rank.Holding(from);
-  for (const ElementType type : kElementTypes) {
-    std::vector<char> expected(from.size() * BytesOf(type));
-    Store(type, from.data(), from.size(), expected.data());
-    const auto to = rank.device->Allocate(expected.size()).value();
-    EXPECT_THAT(rank.device->Convert(type, static_cast<const float*>(sums->data()),
-                                     from.size(), to->data()),
-                IsOk());
-    EXPECT_EQ(rank.Read<char>(*to, expected.size()), expected) << ElementTypeName(type);
+  constexpr uint64_t kRows = 3000;
+  for (const size_t columns : {size_t{1024}, size_t{301}}) {
+    std::vector<float> numbers(2 * kRows * columns);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = std::ldexp(1.0F + static_cast<float>(i % 4099) / 4099.0F,
+                              static_cast<int>(i % 60) - 35);
+      if (i % 2 == 1) numbers[i] = -numbers[i];
+    }
+    // By type; no sum of halves is infinite.
+    std::vector<std::vector<char>> on_host;
+    std::vector<std::unique_ptr<DeviceMemory>> there;
+    for (const ElementType type : kElementTypes) {
+      if (type == ElementType::kFloat16) {
+        for (float& number : numbers) number = std::clamp(number, -900.0F, 900.0F);
+      }
+      on_host.emplace_back(numbers.size() * BytesOf(type));
+      Store(type, numbers.data(), numbers.size(), on_host.back().data());
+      there.push_back(rank.Holding(on_host.back()));
+    }
+    for (const size_t count : {size_t{1}, size_t{9}, size_t{70}}) {
+      std::vector<std::vector<RowMove>> moves(count);
+      for (size_t term = 0; term < count; ++term) {
+        for (uint64_t row = term % 7; row + 9 < kRows; row += 10 + term) {
+          moves[term].push_back({row / 2, row, 1 + row % 9});
+        }
+      }
+      for (const ElementType type : kElementTypes) {
+        const size_t stride = columns * BytesOf(type);
+        std::vector<char> expected(2 * kRows * stride, 1);
+        const auto on_device = rank.Holding(expected);
+        const auto sum = [&](Device& device, bool is_host, void* to) {
+          std::vector<RowTerm> terms;
+          for (size_t term = 0; term < count; ++term) {
+            const size_t i = term % there.size();
+            const ElementType of = kElementTypes[i];
+            const size_t bytes = columns * BytesOf(of);
+            const auto* const first = static_cast<const char*>(
+                is_host ? on_host[i].data() : there[i]->data());
+            terms.push_back({of, {first, first + kRows * bytes}, bytes, moves[term]});
+          }
+          auto* const sums = static_cast<char*>(to);
+          EXPECT_THAT(
+              device.SumRows(
+                  terms, {type, {sums, sums + kRows * stride}, stride, columns, kRows}),
+              IsOk());
+        };
+        sum(Device::Host(), true, expected.data());
+        sum(*rank.device, false, on_device->data());
+        EXPECT_EQ(rank.Read<char>(*on_device, expected.size()), expected)
+            << count << " terms of " << columns << " columns, "
+            << ElementTypeName(type);
+      }
+    }
   }
 }
 

@@ -115,6 +115,16 @@ TEST(SelftestTest, AWrongNumberIsFoundAndNamesItsCase) {
                              HasSubstr("errors: "), HasSubstr("accepted: up to "))));
 }
 
+TEST(SelftestTest, WhatIsAcceptedIsUpToItsCaller) {
+  SelftestReport report;
+  SelftestOptions options = Small();
+  options.accepted = [](ElementType) { return 0.0; };
+  EXPECT_THAT(RunSelftest(
+                  options, OnThreads([] { return std::make_unique<CpuAttention>(1); }),
+                  [](uint64_t) {}, report),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("accepted: up to 0")));
+}
+
 class FailingAttention : public CpuAttention {
  public:
   FailingAttention() : CpuAttention(1) {}
