@@ -157,8 +157,17 @@ void Job::AnswerOrFlush(const absl::Status& status, const Done& done) {
   Flush();
 }
 
+void Job::Change(const Command& command, const DoneWith<JobStatus>& done) {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = TakeAndTell(command, done);
+  }
+  AnswerOrFlush(status, done);
+}
+
 void Job::Reconfigure(const CommandAt& command, std::optional<uint64_t> expected_epoch,
-                      Done done) {
+                      const DoneWith<JobStatus>& done) {
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -166,12 +175,18 @@ void Job::Reconfigure(const CommandAt& command, std::optional<uint64_t> expected
     if (status.ok() && expected_epoch.has_value() && *expected_epoch != state_.epoch) {
       status = EpochEnded(state_.spec, state_.epoch);
     }
-    if (status.ok()) {
-      CommitEntry entry = NewEntry();
-      status = Take(command(state_.position.next_step), entry, done);
-    }
+    if (status.ok()) status = TakeAndTell(command(state_.position.next_step), done);
   }
   AnswerOrFlush(status, done);
+}
+
+absl::Status Job::TakeAndTell(const Command& command, const DoneWith<JobStatus>& done) {
+  CommitEntry entry = NewEntry();
+  const auto told = std::make_shared<JobStatus>();
+  Done committed = [told, done](const absl::Status& status) {
+    done(status.ok() ? absl::StatusOr<JobStatus>(*told) : status);
+  };
+  return Take(command, entry, committed, told.get());
 }
 
 void Job::Remove(const Done& done) {
@@ -215,13 +230,16 @@ void Job::EndCalls() {
   Wake(shown_.TakeWoken());
 }
 
-absl::Status Job::Take(const Command& command, CommitEntry& entry, Done& done) {
+absl::Status Job::Take(const Command& command, CommitEntry& entry, Done& done,
+                       JobStatus* as_left) {
   if (absl::Status status = CheckAlive(); !status.ok()) return status;
   JobChange change;
   if (absl::Status status = DecideAndApply(command, entry, change); !status.ok()) {
     return status;
   }
   FormSteps(entry, change);
+  // Before `done` may come, in another thread.
+  if (as_left != nullptr) *as_left = StatusNow();
   Enqueue(std::move(entry), std::move(change), std::move(done));
   return absl::OkStatus();
 }

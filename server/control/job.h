@@ -87,11 +87,13 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
                        std::shared_ptr<CommitListener> listener);
   void Flush();
   void FlushSoon();
+  // As Submit, and tells of the job as the command left it: whoever leads it by then.
+  void Change(const Command& command, const DoneWith<JobStatus>& done);
   // The command for the given next step to be decided, such as an UpdateJob.
   using CommandAt = std::function<Command(uint64_t next_step)>;
-  // As Submit. ABORTED where the epoch is another than expected.
+  // Likewise. ABORTED where the epoch is another than expected.
   void Reconfigure(const CommandAt& command, std::optional<uint64_t> expected_epoch,
-                   Done done);
+                   const DoneWith<JobStatus>& done);
   // From here on everything is NOT_FOUND, and calls end so, once that is committed.
   void Remove(const Done& done);
 
@@ -181,8 +183,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // CheckAlive, and there is something to remove.
   absl::Status CheckRemovable() EVENPACK_REQUIRES(mutex_);
   // Decides, applies, forms steps, enqueues. Takes `done` and `entry` where it returns
-  // OK.
-  absl::Status Take(const Command& command, CommitEntry& entry, Done& done)
+  // OK, and then has set `as_left`, unless that is null.
+  absl::Status Take(const Command& command, CommitEntry& entry, Done& done,
+                    JobStatus* as_left = nullptr) EVENPACK_REQUIRES(mutex_);
+  absl::Status TakeAndTell(const Command& command, const DoneWith<JobStatus>& done)
       EVENPACK_REQUIRES(mutex_);
   absl::Status DecideAndApply(const Command& command, CommitEntry& entry,
                               JobChange& change) EVENPACK_REQUIRES(mutex_);

@@ -58,7 +58,7 @@ absl::Status JobRegistry::Recover() {
 }
 
 void JobRegistry::Create(const std::string& name, const Command& command,
-                         Job::Done done) {
+                         Job::DoneWith<JobStatus> done) {
   absl::Status status = CheckJobName(name);
   std::shared_ptr<Job> job;
   if (status.ok()) {
@@ -76,11 +76,11 @@ void JobRegistry::Create(const std::string& name, const Command& command,
     }
   }
   if (!status.ok()) return done(status);
-  job->Submit(command,
-              [this, job, done = std::move(done)](const absl::Status& created) {
-                if (!created.ok()) Drop(job);
-                done(absl::IsAlreadyExists(created) ? JobExists(job->name()) : created);
-              });
+  job->Change(command, [this, job, done = std::move(done)](
+                           const absl::StatusOr<JobStatus>& created) {
+    if (!created.ok()) Drop(job);
+    done(absl::IsAlreadyExists(created.status()) ? JobExists(job->name()) : created);
+  });
 }
 
 void JobRegistry::Remove(const std::string& name, Job::Done done) {

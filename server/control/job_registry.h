@@ -31,8 +31,9 @@ class JobRegistry {
   absl::Status Recover();
 
   // `command`: CreateJob or RestoreJob. INVALID_ARGUMENT: the name. ALREADY_EXISTS,
-  // RESOURCE_EXHAUSTED: too many jobs; and as Job::Submit.
-  void Create(const std::string& name, const Command& command, Job::Done done);
+  // RESOURCE_EXHAUSTED: too many jobs; and as Job::Change.
+  void Create(const std::string& name, const Command& command,
+              Job::DoneWith<JobStatus> done);
   // NOT_FOUND as Find; and as Job::Remove.
   void Remove(const std::string& name, Job::Done done);
 

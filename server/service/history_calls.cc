@@ -42,12 +42,11 @@ void Handle(const ServiceEnvironment& environment,
 
 void Handle(const ServiceEnvironment& environment, const v1::RestoreJobRequest& request,
             v1::RestoreJobResponse& response, const Answer& answer) {
-  environment.jobs.Create(request.name(), RestoreJob{request.checkpoint()},
-                          [&jobs = environment.jobs, &request, &response,
-                           answer](const absl::Status& status) {
-                            AnswerWithJob(status, jobs, request.name(),
-                                          *response.mutable_job(), answer);
-                          });
+  environment.jobs.Create(
+      request.name(), RestoreJob{request.checkpoint()},
+      [&response, answer](const absl::StatusOr<JobStatus>& restored) {
+        AnswerWithJob(restored, *response.mutable_job(), answer);
+      });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::RewindJobRequest& request,
@@ -58,9 +57,11 @@ void Handle(const ServiceEnvironment& environment, const v1::RewindJobRequest& r
   if (!command.ok()) return answer(command.status());
   (*job)->Reconfigure([&command](uint64_t) { return *std::move(command); },
                       ExpectedEpoch(request),
-                      [job = *job, &response, answer](const absl::Status& status) {
-                        if (!status.ok()) return answer(InRewindNames(status));
-                        AnswerWithJob(job, *response.mutable_job(), answer);
+                      [&response, answer](const absl::StatusOr<JobStatus>& rewound) {
+                        if (!rewound.ok()) {
+                          return answer(InRewindNames(rewound.status()));
+                        }
+                        AnswerWithJob(rewound, *response.mutable_job(), answer);
                       });
 }
 
@@ -77,9 +78,8 @@ void Handle(const ServiceEnvironment& environment, const v1::ForkJobRequest& req
                        answer](const absl::StatusOr<JobCheckpoint>& checkpoint) {
         if (!checkpoint.ok()) return answer(checkpoint.status());
         jobs.Create(request.new_name(), RestoreJob{checkpoint->bytes},
-                    [&jobs, &request, &response, answer](const absl::Status& status) {
-                      AnswerWithJob(status, jobs, request.new_name(),
-                                    *response.mutable_job(), answer);
+                    [&response, answer](const absl::StatusOr<JobStatus>& forked) {
+                      AnswerWithJob(forked, *response.mutable_job(), answer);
                     });
       });
 }
@@ -92,9 +92,8 @@ void Handle(const ServiceEnvironment& environment,
   (*job)->Reconfigure(
       [&request](uint64_t next_step) { return FromProto(request, next_step); },
       ExpectedEpoch(request),
-      [job = *job, &response, answer](const absl::Status& status) {
-        if (!status.ok()) return answer(status);
-        AnswerWithJob(job, *response.mutable_job(), answer);
+      [&response, answer](const absl::StatusOr<JobStatus>& skipped) {
+        AnswerWithJob(skipped, *response.mutable_job(), answer);
       });
 }
 

@@ -8,17 +8,14 @@ namespace evenpack {
 
 void AnswerWithJob(const std::shared_ptr<Job>& job, v1::Job& to, const Answer& answer) {
   job->Describe([&to, answer](const absl::StatusOr<JobStatus>& status) {
-    if (status.ok()) ToProto(*status, to);
-    answer(status.status());
+    AnswerWithJob(status, to, answer);
   });
 }
 
-void AnswerWithJob(const absl::Status& status, const JobRegistry& jobs,
-                   const std::string& name, v1::Job& to, const Answer& answer) {
-  if (!status.ok()) return answer(status);
-  const absl::StatusOr<std::shared_ptr<Job>> job = jobs.Find(name);
-  if (!job.ok()) return answer(job.status());
-  AnswerWithJob(*job, to, answer);
+void AnswerWithJob(const absl::StatusOr<JobStatus>& job, v1::Job& to,
+                   const Answer& answer) {
+  if (job.ok()) ToProto(*job, to);
+  answer(job.status());
 }
 
 }  // namespace evenpack

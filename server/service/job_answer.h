@@ -20,9 +20,9 @@ using Answer = std::function<void(const absl::Status&)>;
 
 // Answers with the job as it is after what was decided before. `to` stays until then.
 void AnswerWithJob(const std::shared_ptr<Job>& job, v1::Job& to, const Answer& answer);
-// Likewise by name, for a job that was just made; `status` where it wasn't.
-void AnswerWithJob(const absl::Status& status, const JobRegistry& jobs,
-                   const std::string& name, v1::Job& to, const Answer& answer);
+// With the job as a change left it, or why there was none.
+void AnswerWithJob(const absl::StatusOr<JobStatus>& job, v1::Job& to,
+                   const Answer& answer);
 
 }  // namespace evenpack
 

@@ -154,12 +154,12 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
   }
   absl::StatusOr<JobSpec> spec = FromProto(request.spec(), FindProfileIn(environment));
   if (!spec.ok()) return answer(spec.status());
-  environment.jobs.Create(request.name(), CreateJob{*std::move(spec)},
-                          [&jobs = environment.jobs, &request, &response,
-                           answer](const absl::Status& status) {
-                            AnswerWithJob(InSpecNames(status), jobs, request.name(),
-                                          *response.mutable_job(), answer);
-                          });
+  environment.jobs.Create(
+      request.name(), CreateJob{*std::move(spec)},
+      [&response, answer](const absl::StatusOr<JobStatus>& created) {
+        if (!created.ok()) return answer(InSpecNames(created.status()));
+        AnswerWithJob(created, *response.mutable_job(), answer);
+      });
 }
 
 void Handle(const ServiceEnvironment& environment, const v1::GetJobRequest& request,
@@ -201,9 +201,9 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
         return UpdateJob{from, *std::move(spec)};
       },
       epoch,
-      [job = *job, &response, answer](const absl::Status& status) {
-        if (!status.ok()) return answer(InSpecNames(status));
-        AnswerWithJob(job, *response.mutable_job(), answer);
+      [&response, answer](const absl::StatusOr<JobStatus>& updated) {
+        if (!updated.ok()) return answer(InSpecNames(updated.status()));
+        AnswerWithJob(updated, *response.mutable_job(), answer);
       });
 }
 

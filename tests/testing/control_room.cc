@@ -58,13 +58,13 @@ absl::Status DoIngestSoon(Job& job, uint64_t first_sequence,
 
 absl::Status DoUpdate(Job& job, const JobSpec& spec, std::optional<uint64_t> from,
                       std::optional<uint64_t> expected_epoch) {
-  const Awaited<absl::Status> done;
+  const Awaited<absl::StatusOr<JobStatus>> done;
   job.Reconfigure(
       [&](uint64_t next_step) {
         return UpdateJob{from.value_or(next_step), spec};
       },
       expected_epoch, done);
-  return done.Get();
+  return done.Get().status();
 }
 
 absl::Status DoRemove(Job& job) {

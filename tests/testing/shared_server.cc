@@ -26,9 +26,9 @@ SharedServer::~SharedServer() {
 absl::Status SharedServer::Create(const std::string& name) {
   JobSpec spec = MakeSpec(PolicyKind::kOriginal, 4, 100);
   spec.data_parallel = 2;
-  const Awaited<absl::Status> done;
+  const Awaited<absl::StatusOr<JobStatus>> done;
   jobs_.Create(name, CreateJob{spec}, done);
-  return done.Get();
+  return done.Get().status();
 }
 
 void SharedServer::Settle() { moves_.Await(std::chrono::minutes(4)); }

@@ -65,9 +65,10 @@ PackingServer::PackingServer(const Shape& shape)
   builder.RegisterService(rooms_->service.get());
   rooms_->server = builder.BuildAndStart();
   std::promise<absl::Status> created;
-  rooms_->jobs.Create(
-      "bench", CreateJob{MakeSpec(shape)},
-      [&created](const absl::Status& status) { created.set_value(status); });
+  rooms_->jobs.Create("bench", CreateJob{MakeSpec(shape)},
+                      [&created](const absl::StatusOr<JobStatus>& job) {
+                        created.set_value(job.status());
+                      });
   const absl::Status status = created.get_future().get();
   if (!status.ok()) {
     std::fprintf(stderr, "service_bench: %s\n", status.ToString().c_str());

@@ -42,7 +42,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   EXPECT_EQ(figures.Server().store_commits, 0U);
 
   for (const char* name : {"b", "a"}) {
-    const Awaited<absl::Status> created;
+    const Awaited<absl::StatusOr<JobStatus>> created;
     jobs.Create(name, CreateJob{MakeSpec(PolicyKind::kOriginal, 4, 100)}, created);
     ASSERT_THAT(created.Get(), IsOk());
   }

@@ -165,9 +165,9 @@ void Observe(const JobRegistry& registry, const std::atomic<bool>& stop) {
 // A job that comes, is followed, and goes.
 void ComeAndGo(ControlRoom& room, JobRegistry& registry) {
   UntilItIsStored([&] {
-    const Awaited<absl::Status> created;
+    const Awaited<absl::StatusOr<JobStatus>> created;
     registry.Create(kDoomed, CreateJob{TightJob()}, created);
-    return created.Get();
+    return created.Get().status();
   });
   const auto job = registry.Find(kDoomed).value();
   std::thread follower([&job] {
@@ -215,7 +215,7 @@ TEST_P(ControlConcurrencyTest, EachRankGetsEachDocumentOnceWhateverElseGoesOn) {
   std::vector<std::vector<Steps>> steps(kJobs, std::vector<Steps>(2));
   for (uint64_t i = 0; i < kJobs; ++i) {
     lengths.push_back({RandomLengths(i, 300), RandomLengths(i + 50, 200)});
-    const Awaited<absl::Status> created;
+    const Awaited<absl::StatusOr<JobStatus>> created;
     registry.Create(absl::StrCat("job", i), CreateJob{TightJob()}, created);
     ASSERT_THAT(created.Get(), IsOk());
     jobs.push_back(registry.Find(absl::StrCat("job", i)).value());

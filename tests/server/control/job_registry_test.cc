@@ -39,8 +39,8 @@ std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<Job>>& jobs) 
 
 class JobRegistryTest : public ::testing::Test {
  protected:
-  Awaited<absl::Status> StartCreate(const std::string& name) {
-    Awaited<absl::Status> done;
+  Awaited<absl::StatusOr<JobStatus>> StartCreate(const std::string& name) {
+    Awaited<absl::StatusOr<JobStatus>> done;
     registry_.Create(name, CreateJob{SmallJob()}, done);
     return done;
   }
@@ -49,7 +49,9 @@ class JobRegistryTest : public ::testing::Test {
     registry_.Remove(name, done);
     return done;
   }
-  absl::Status Create(const std::string& name) { return StartCreate(name).Get(); }
+  absl::Status Create(const std::string& name) {
+    return StartCreate(name).Get().status();
+  }
   absl::Status Remove(const std::string& name) { return StartRemove(name).Get(); }
 
   ControlRoom room_;
@@ -113,9 +115,9 @@ TEST_F(JobRegistryTest, ThereAreAsManyJobsAsTheServerHolds) {
 TEST_F(JobRegistryTest, AJobThatIsRefusedOrNotStoredLeavesItsNameFree) {
   JobSpec bad = SmallJob();
   bad.window = 0;
-  const Awaited<absl::Status> refused;
+  const Awaited<absl::StatusOr<JobStatus>> refused;
   registry_.Create("a", CreateJob{bad}, refused);
-  EXPECT_THAT(refused.Get(),
+  EXPECT_THAT(refused.Get().status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window: 0")));
   EXPECT_THAT(NamesOf(registry_.ByAge()), IsEmpty());
   room_.store().FailCommits(2);
@@ -204,13 +206,14 @@ TEST_P(JobRegistryThreadsTest, EachCreationAndRemovalIsAllOrNothing) {
       start.arrive_and_wait();
       for (int i = 0; i < 200; ++i) {
         const std::string name = (i + t) % 3 == 0 ? "x" : "y";
-        const Awaited<absl::Status> done;
         if ((i + t) % 2 == 0) {
+          const Awaited<absl::StatusOr<JobStatus>> done;
           registry.Create(name, CreateJob{SmallJob()}, done);
-          created += done.Get().ok() ? 1 : 0;
-          EXPECT_TRUE(done.Get().ok() || absl::IsAlreadyExists(done.Get()))
-              << done.Get();
+          const absl::Status status = done.Get().status();
+          created += status.ok() ? 1 : 0;
+          EXPECT_TRUE(status.ok() || absl::IsAlreadyExists(status)) << status;
         } else {
+          const Awaited<absl::Status> done;
           registry.Remove(name, done);
           removed += done.Get().ok() ? 1 : 0;
           EXPECT_TRUE(done.Get().ok() || absl::IsNotFound(done.Get())) << done.Get();

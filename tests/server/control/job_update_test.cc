@@ -131,7 +131,7 @@ TEST_F(JobUpdateTest, FollowersOfTheOldShapeAreToldTheNewOne) {
 TEST_F(JobUpdateTest, IsSeenOnceItsCommitHasReturned) {
   Follower follower(job_);
   room_.store().Block();
-  const Awaited<absl::Status> updated;
+  const Awaited<absl::StatusOr<JobStatus>> updated;
   job_->Reconfigure([](uint64_t) { return UpdateJob{3, WideJob()}; }, {}, updated);
   room_.store().WaitUntilBlocked();
   EXPECT_EQ(follower.TakeStep()->step.index, 3U) << "rank 0 has made three durable";

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/server/service/service_spec.h"
 #include "tests/server/service/status_details.h"
 #include "tests/server/service/test_server.h"
@@ -19,22 +21,30 @@ using testing::ServiceSpec;
 using testing::StatusIs;
 using testing::TestServer;
 
-TEST(JobAnswerTest, TellsTheJobOrWhyThereIsNone) {
+TEST(JobAnswerTest, TellsTheJobAsItIs) {
   TestServer server;
   ASSERT_THAT(server.Create("job", ServiceSpec()), IsGrpcOk());
   v1::Job told;
   const Awaited<absl::Status> found;
-  AnswerWithJob(absl::OkStatus(), server.jobs(), "job", told, found);
+  AnswerWithJob(server.jobs().Find("job").value(), told, found);
   EXPECT_THAT(found.Get(), IsOk());
   EXPECT_EQ(told.name(), "job");
+}
+
+TEST(JobAnswerTest, TellsTheJobAsAChangeLeftItOrWhyThereWasNone) {
+  v1::Job told;
+  const Awaited<absl::Status> changed;
+  JobStatus left;
+  left.name = "job";
+  left.spec = std::make_shared<const JobSpec>();
+  left.epoch = 3;
+  AnswerWithJob(left, told, changed);
+  EXPECT_THAT(changed.Get(), IsOk());
+  EXPECT_EQ(told.epoch(), 3U);
 
   v1::Job none;
-  const Awaited<absl::Status> gone;
-  AnswerWithJob(absl::OkStatus(), server.jobs(), "other", none, gone);
-  EXPECT_THAT(gone.Get(),
-              StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("'other'")));
   const Awaited<absl::Status> failed;
-  AnswerWithJob(absl::AbortedError("why"), server.jobs(), "job", none, failed);
+  AnswerWithJob(absl::AbortedError("why"), none, failed);
   EXPECT_THAT(failed.Get(), StatusIs(absl::StatusCode::kAborted, "why"));
   EXPECT_EQ(none.name(), "");
 }

@@ -12,6 +12,7 @@
 #include "tests/server/service/service_spec.h"
 #include "tests/server/service/status_details.h"
 #include "tests/server/service/test_server.h"
+#include "tests/testing/awaited.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -21,6 +22,7 @@ using google::rpc::ErrorInfo;
 using google::rpc::QuotaFailure;
 using grpc::ClientContext;
 using grpc::StatusCode;
+using testing::Awaited;
 using testing::DetailIn;
 using testing::DoIngest;
 using ::testing::ElementsAre;
@@ -80,6 +82,40 @@ TEST_F(JobCallsTest, AJobIsCreatedAndAnsweredAsItIs) {
   EXPECT_EQ(created.digest(), DigestBytes(GenesisDigest()));
   EXPECT_EQ(created.durable_steps_per_rank_size(), 2);
   EXPECT_EQ(server_.Get("job").ShortDebugString(), created.ShortDebugString());
+}
+
+// A server that shares jobs out may give one away as soon as it is committed.
+TEST_F(JobCallsTest, AChangeIsAnsweredThoughTheJobIsHandedOverMeanwhile) {
+  const auto settle = [](const absl::Status&) {};
+  v1::CreateJobRequest create;
+  create.set_name("new");
+  *create.mutable_spec() = ServiceSpec();
+  v1::CreateJobResponse created;
+  const Awaited<absl::Status> done;
+  server_.room().store().Block();
+  Handle(server_.environment(), create, created, done);
+  server_.room().store().WaitUntilBlocked();
+  const auto job = server_.jobs().Find("new").value();
+  job->Pause(settle);
+  server_.room().store().Release();
+  EXPECT_THAT(done.Get(), IsOk());
+  EXPECT_EQ(created.job().name(), "new");
+  EXPECT_EQ(created.job().epoch(), 0U);
+
+  job->GoOn();
+  v1::UpdateJobRequest update;
+  update.set_name("new");
+  *update.mutable_spec() = ServiceSpec();
+  update.mutable_spec()->mutable_parallelism()->set_data(1);
+  v1::UpdateJobResponse updated;
+  const Awaited<absl::Status> done_too;
+  server_.room().store().Block();
+  Handle(server_.environment(), update, updated, done_too);
+  server_.room().store().WaitUntilBlocked();
+  job->Pause(settle);
+  server_.room().store().Release();
+  EXPECT_THAT(done_too.Get(), IsOk());
+  EXPECT_EQ(updated.job().epoch(), 1U);
 }
 
 TEST_F(JobCallsTest, JobsThatAreNotCreated) {
