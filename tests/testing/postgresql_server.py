@@ -8,7 +8,9 @@ As a program it runs one for all tests of a ctest run:
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -35,6 +37,8 @@ _UNPRIVILEGED_ENTER = (
     "--",
 )
 _START_SECONDS = 60
+# What services have by their name is below.
+_FIRST_PORT = 20_000
 # Where data lie that nobody has used yet, once there are some.
 _template: list[Path] = []
 
@@ -52,10 +56,15 @@ def _programs() -> Path:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """None that the kernel gives, to connections too: nobody gets it meanwhile."""
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    ports = list(range(_FIRST_PORT, max(int(given[0]), _FIRST_PORT + 1)))
+    random.SystemRandom().shuffle(ports)
+    for port in ports:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError(f"no port from {_FIRST_PORT} to {ports[-1]} is free")
 
 
 class PostgresqlServer:
