@@ -5,6 +5,11 @@
 
 namespace evenpack::worker {
 
+void SortByTo(std::vector<RowMove>& moves) {
+  std::sort(moves.begin(), moves.end(),
+            [](const RowMove& a, const RowMove& b) { return a.to < b.to; });
+}
+
 std::vector<RowMove> MovesOf(const std::vector<RowRange>& sent,
                              const std::vector<RowRange>& received) {
   std::vector<RowMove> moves;

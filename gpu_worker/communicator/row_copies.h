@@ -25,6 +25,9 @@ struct RowCopy {
 std::vector<RowMove> MovesOf(const std::vector<RowRange>& sent,
                              const std::vector<RowRange>& received);
 
+// By the rows that they go to.
+void SortByTo(std::vector<RowMove>& moves);
+
 // `row_bytes` of each row that is moved, from what `from` sends to what `to` receives,
 // of each tensor.
 std::vector<RowCopy> CopiesOf(std::span<const ExchangedTensor> from,

@@ -3,18 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "gpu_worker/attention/bytes_after.h"
+
 namespace evenpack::worker {
-namespace {
-
-const void* After(const void* data, size_t bytes) {
-  return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
-}
-
-void* After(void* data, size_t bytes) {
-  return data == nullptr ? nullptr : static_cast<char*>(data) + bytes;
-}
-
-}  // namespace
 
 BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count) {
   const AttentionShape& shape = of.call.shape;
@@ -26,16 +17,16 @@ BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count) {
   const size_t element = BytesOf(shape.type);
   for (Rows* rows :
        {&some.call.query, &some.input.output, &some.input.output_gradient}) {
-    rows->data = After(rows->data, query_column * element);
+    rows->data = BytesAfter(rows->data, query_column * element);
   }
   some.result.query_gradient.data =
-      After(some.result.query_gradient.data, query_column * element);
+      BytesAfter(some.result.query_gradient.data, query_column * element);
   if (some.input.log_sum_exp.data != nullptr) {
     some.input.log_sum_exp.data += size_t{begin} * shape.group_size();
   }
   for (Rows* rows : {&some.call.own_key, &some.call.own_value, &some.call.received_key,
                      &some.call.received_value}) {
-    rows->data = After(rows->data, key_column * element);
+    rows->data = BytesAfter(rows->data, key_column * element);
   }
   return some;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/row_copies.h"
 
 namespace evenpack::worker {
 namespace {
@@ -100,8 +101,7 @@ BackwardSequences BackwardSequencesOf(std::span<const AttentionTask> tasks,
         Split(whole, sequences);
       }
     }
-    std::sort(added.begin(), added.end(),
-              [](const RowMove& a, const RowMove& b) { return a.to < b.to; });
+    SortByTo(added);
   }
   return sequences;
 }

@@ -33,6 +33,10 @@ absl::Status GradientSums::SetToZero(Device& device) const {
   return status.ok() ? device.Zero(value(), bytes, bytes, rows_) : status;
 }
 
+RowSums GradientSums::All() const {
+  return {ElementType::kFloat32, {key(), value()}, row_ * sizeof(float), row_, rows_};
+}
+
 RowTerm GradientSums::Term(std::span<const RowMove> moves, size_t column) const {
   return {ElementType::kFloat32,
           {Keys(column).data, Values(column).data},
@@ -64,11 +68,7 @@ absl::StatusOr<GradientSums*> ReturnedGradients::Zeroed() {
 absl::Status ReturnedGradients::SumOf(std::span<const KeyGradients> left) {
   std::vector<RowTerm> terms;
   AppendTerms(left, 0, terms);
-  return device_.SumRows(terms, {ElementType::kFloat32,
-                                 {sums_.key(), sums_.value()},
-                                 sums_.row() * sizeof(float),
-                                 sums_.row(),
-                                 sums_.rows()});
+  return device_.SumRows(terms, sums_.All());
 }
 
 absl::Status ReturnedGradients::Start(Communicator& communicator) {

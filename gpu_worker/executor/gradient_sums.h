@@ -30,13 +30,14 @@ class GradientSums {
                                                     size_t row);
   GradientSums() = default;
 
-  uint64_t rows() const { return rows_; }
   size_t row() const { return row_; }
   // Numbers in key(), and in value().
   size_t size() const { return rows_ * row_; }
   float* key() const { return Data(key_); }
   float* value() const { return Data(value_); }
   absl::Status SetToZero(Device& device) const;
+  // As where sums are written.
+  RowSums All() const;
   // Some of its rows, from this column on; the moves must outlive it.
   RowTerm Term(std::span<const RowMove> moves, size_t column = 0) const;
   // From this column on.

@@ -61,10 +61,7 @@ PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
   for (const RowMove& copy : prepared.layout.copies) {
     prepared.summed[rank].push_back({copy.to, copy.from, copy.count});
   }
-  for (std::vector<RowMove>& moves : prepared.summed) {
-    std::sort(moves.begin(), moves.end(),
-              [](const RowMove& a, const RowMove& b) { return a.to < b.to; });
-  }
+  for (std::vector<RowMove>& moves : prepared.summed) SortByTo(moves);
   prepared.local_tasks_before = LocalTasksBefore(prepared);
   return prepared;
 }

@@ -42,7 +42,7 @@ class ReceivedKv {
   absl::Status status_;
 };
 
-// Some of prepared.local_tasks.
+// Tasks that see the rank's own keys alone.
 AttentionCall LocalCall(const HeadView& heads, std::span<const AttentionTask> tasks,
                         const AttentionInput& input);
 

@@ -8,6 +8,7 @@
 
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/attention/attention_shape.h"
+#include "gpu_worker/attention/bytes_after.h"
 
 namespace evenpack::worker {
 
@@ -20,14 +21,6 @@ struct HeadRange {
 // All heads in as many groups, but no more than there are heads, of sizes that differ
 // by one at most.
 std::vector<HeadRange> HeadGroups(const AttentionShape& shape, uint32_t groups);
-
-// Null where `data` is, as of a rank without a token.
-inline const void* BytesAfter(const void* data, size_t bytes) {
-  return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
-}
-inline void* BytesAfter(void* data, size_t bytes) {
-  return data == nullptr ? nullptr : static_cast<char*>(data) + bytes;
-}
 
 // Some heads of a shape.
 class HeadView {

@@ -2,7 +2,8 @@
 // the same slices, how much of its exchanges shows at a network's speed, and what a
 // call takes of the host. JSON, an object a line.
 //   gpu_attention_bench LENGTHS [SLICES]
-// SLICES: a file to write the slices of each case to, for gpu_attention_peers.py.
+// SLICES: a file to write the slices of each case to, for gpu_attention_peers.py and
+// gpu_attention_flash3.py.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -38,6 +38,12 @@ TEST(RowCopiesTest, StridesMayDiffer) {
   EXPECT_THAT(to, ElementsAre(0, 1, -1, -1, 3, 4, -1, -1));
 }
 
+TEST(RowCopiesTest, MovesAreSortedByTheRowsThatTheyGoTo) {
+  std::vector<RowMove> moves = {{0, 9, 2}, {2, 1, 3}, {5, 4, 1}};
+  SortByTo(moves);
+  EXPECT_THAT(moves, ElementsAre(RowMove{2, 1, 3}, RowMove{5, 4, 1}, RowMove{0, 9, 2}));
+}
+
 TEST(RowCopiesTest, NoRowsAreNoCopies) { Copy({}, {}, {}, {}, 4); }
 
 }  // namespace

@@ -36,14 +36,6 @@ std::vector<float> Numbers(const float* first, const GradientSums& sums) {
   return {first, first + sums.size()};
 }
 
-RowSums AllOf(const GradientSums& sums) {
-  return {ElementType::kFloat32,
-          {sums.key(), sums.value()},
-          sums.row() * sizeof(float),
-          sums.row(),
-          sums.rows()};
-}
-
 TEST(GradientSumsTest, BeginAtNought) {
   const GradientSums sums = Zero(3, 64);
   EXPECT_EQ(sums.row(), 64U);
@@ -52,6 +44,8 @@ TEST(GradientSumsTest, BeginAtNought) {
   EXPECT_THAT(Numbers(sums.value(), sums), Each(0.0F));
   EXPECT_EQ(sums.Keys(5).data, sums.key() + 5);
   EXPECT_EQ(sums.Values(0).stride, 64U);
+  EXPECT_EQ(sums.All().rows, 3U);
+  EXPECT_EQ(sums.All().columns, 64U);
   EXPECT_EQ(Zero(0, 64).Keys(5).data, nullptr);
 }
 
@@ -91,7 +85,7 @@ TEST(GradientSumsTest, OwnersGetTheSumOfWhatEachPeerComputed) {
       std::vector<RowTerm> terms;
       EXPECT_THAT(returned->AppendTo(terms), IsOk());
       const GradientSums own = Zero(prepared.layout.own_rows, 64);
-      EXPECT_THAT(Device::Host().SumRows(terms, AllOf(own)), IsOk());
+      EXPECT_THAT(Device::Host().SumRows(terms, own.All()), IsOk());
       std::vector<float> expected(prepared.layout.own_rows, 0);
       for (uint32_t peer = 0; peer < kRanks; ++peer) {
         for (const RowRange& range : prepared.layout.send[peer]) {
