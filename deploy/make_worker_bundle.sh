@@ -51,7 +51,7 @@ done | sort -u | while read -r name path; do
 done
 strip --strip-unneeded "$bundle"/lib/*
 cp "$root/tests/gpu/run.sh" "$bundle/tests/gpu/run.sh"
-cp "$root"/tests/bench/gpu_attention_{flash3,peers}.py "$bundle/tests/bench/"
+cp "$root"/tests/bench/gpu_attention_{cases,flash3,peers}.py "$bundle/tests/bench/"
 cp "$root/deploy/data/lengths/wlbllm.txt" "$bundle/deploy/data/lengths/"
 cp "$root/LICENSE" "$bundle/"
 

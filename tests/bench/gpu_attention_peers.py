@@ -12,33 +12,12 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import torch
+from gpu_attention_cases import HEAD_SIZE, Case, cases_in, timed
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-
-HEAD_SIZE = 128
-Slices = list[tuple[int, int]]
-
-
-def timed(call: Callable[[], object]) -> float:
-    """Milliseconds, the mean over as many calls as fit into a short time."""
-    for _ in range(3):
-        call()
-    torch.cuda.synchronize()
-    begun = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    calls = max(4, min(40, int(0.05 / (time.perf_counter() - begun))))
-    begun = time.perf_counter()
-    for _ in range(calls):
-        call()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - begun) / calls * 1e3
 
 
 def cumulated(counts: list[int]) -> Tensor:
@@ -50,21 +29,15 @@ def cumulated(counts: list[int]) -> Tensor:
 class Peer:
     """Random tensors of a case's slices; keys of each slice apart."""
 
-    def __init__(self, case: dict[str, Any]) -> None:
+    def __init__(self, case: Case) -> None:
         """On the device."""
-        slices: Slices = case.pop("slices")
-        self.report = case
-        query_heads, self.kv_heads = (int(each) for each in case["heads"].split(":"))
-        pairs = sum((e - b) * (b + e + 1) / 2 for b, e in slices)
-        self.flops = 4 * pairs * HEAD_SIZE * query_heads
-        self.query = self._random(sum(e - b for b, e in slices), query_heads)
-        self.key = self._random(sum(e for _, e in slices), self.kv_heads)
-        self.value = self._random(sum(e for _, e in slices), self.kv_heads)
-        self.ends = (
-            cumulated([e - b for b, e in slices]),
-            cumulated([e for _, e in slices]),
-        )
-        self.longest = (max(e - b for b, e in slices), max(e for _, e in slices))
+        self.case = case
+        query_heads, kv_heads = case.heads
+        self.query = self._random(sum(case.queries), query_heads)
+        self.key = self._random(sum(case.keys), kv_heads)
+        self.value = self._random(sum(case.keys), kv_heads)
+        self.ends = (cumulated(case.queries), cumulated(case.keys))
+        self.longest = (max(case.queries), max(case.keys))
 
     @staticmethod
     def _random(rows: int, heads: int) -> Tensor:
@@ -72,14 +45,13 @@ class Peer:
 
     def show(self, kernel: str, passes: str, call: Callable[[], object]) -> None:
         """Prints what it takes, or why it can't."""
-        of = {**self.report, "kernel": kernel, "pass": passes}
         try:
-            ms = timed(call)
+            ms = timed(call, lambda _: torch.cuda.synchronize())
         except RuntimeError as error:
-            print(json.dumps({**of, "error": str(error).splitlines()[0]}))
+            why = {"pass": passes, "error": str(error).splitlines()[0]}
+            print(json.dumps({**self.case.report, "kernel": kernel, **why}))
             return
-        flops = self.flops * (1 if passes == "forward" else 2.5)
-        print(json.dumps({**of, "ms": ms, "tflops": flops / ms / 1e9}), flush=True)
+        self.case.show(kernel, passes, ms)
 
     def flash_attention_2(self) -> None:
         """As torch has it."""
@@ -140,12 +112,11 @@ def main() -> None:
     """Measures all."""
     versions = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version()}
     print(json.dumps(versions))
-    for line in Path(sys.argv[1]).read_text().splitlines():
-        peer = Peer(json.loads(line))
-        if peer.report["cp"] in (1, 8):
-            peer.flash_attention_2()
-    whole = {"case": "one of 32K", "heads": "32:8", "cp": 1, "slices": [(0, 32768)]}
-    Peer(whole).cudnn_of_torch()
+    for case in cases_in(sys.argv[1]):
+        if case.report["cp"] in (1, 8):
+            Peer(case).flash_attention_2()
+    whole = {"case": "one of 32K", "heads": "32:8", "cp": 1}
+    Peer(Case(whole, [(0, 32768)])).cudnn_of_torch()
 
 
 if __name__ == "__main__":
