@@ -11,9 +11,10 @@
 // protobuf's; include the generated header of those that you use.
 //
 // Errors have the server's code and message, and details that error_details.h reads.
-// Calls that may be repeated are retried on UNAVAILABLE, and on RESOURCE_EXHAUSTED
-// where the server says when to come back, with the back-off of ClientOptions; the last
-// error is returned when that ends. Each attempt has ClientOptions.call_timeout.
+// Calls that may be repeated are retried on UNAVAILABLE, on RESOURCE_EXHAUSTED where
+// the server says when to come back, and where no answer came in an attempt's time,
+// which is ClientOptions.call_timeout; with the back-off of ClientOptions. The last
+// error is returned when that ends.
 #ifndef EVENPACK_CLIENT_CPP_CLIENT_H_
 #define EVENPACK_CLIENT_CPP_CLIENT_H_
 

@@ -10,9 +10,16 @@
 namespace evenpack::client {
 
 bool IsRetryable(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kUnavailable ||
-         (status.code() == absl::StatusCode::kResourceExhausted &&
-          DetailsOf(status).retry_delay.has_value());
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+      return true;
+    case absl::StatusCode::kResourceExhausted:
+      return DetailsOf(status).retry_delay.has_value();
+    case absl::StatusCode::kDeadlineExceeded:
+      return DetailsOf(status).reason.empty();
+    default:
+      return false;
+  }
 }
 
 bool IsLostCall(const absl::Status& status) {

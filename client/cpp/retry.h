@@ -11,8 +11,9 @@
 
 namespace evenpack::client {
 
-// Doing the same again can help: UNAVAILABLE, or RESOURCE_EXHAUSTED where the server
-// says when to come back.
+// Doing the same again can help: UNAVAILABLE; RESOURCE_EXHAUSTED where the server says
+// when to come back; DEADLINE_EXCEEDED without the server's ErrorInfo, by which an
+// attempt had no answer in its time.
 bool IsRetryable(const absl::Status& status);
 
 // Of a stream that ended though nobody wanted it to: the call was lost rather than

@@ -79,9 +79,6 @@ absl::Status Route::Explained(const absl::Status& status) const {
                           address() != leaders_.given().front();
   if (!has_others) return status;
   const std::string asked = absl::StrCat(" (asked ", absl::StrJoin(asked_, ", "), ")");
-  if (absl::IsDeadlineExceeded(status) && DetailsOf(status).reason.empty()) {
-    return absl::UnavailableError(absl::StrCat(status.message(), asked));
-  }
   return IsRetryable(status) ? Annotated(status, asked) : status;
 }
 

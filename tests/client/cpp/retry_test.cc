@@ -39,10 +39,15 @@ TEST(Retry, ResourceExhaustedIsRetryableWithADelayAlone) {
   EXPECT_TRUE(IsRetryable(WithRetry(status, std::chrono::seconds(1))));
 }
 
+TEST(Retry, AnAttemptWithoutAnAnswerInItsTimeIsRetryable) {
+  const absl::Status status = absl::DeadlineExceededError("");
+  EXPECT_TRUE(IsRetryable(status));
+  EXPECT_FALSE(IsRetryable(WithReason(status)));
+}
+
 TEST(Retry, NothingElseIs) {
-  for (const auto code :
-       {absl::StatusCode::kOk, absl::StatusCode::kAborted, absl::StatusCode::kInternal,
-        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kNotFound}) {
+  for (const auto code : {absl::StatusCode::kOk, absl::StatusCode::kAborted,
+                          absl::StatusCode::kInternal, absl::StatusCode::kNotFound}) {
     EXPECT_FALSE(IsRetryable(absl::Status(code, ""))) << static_cast<int>(code);
   }
 }

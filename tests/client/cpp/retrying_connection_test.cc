@@ -79,6 +79,16 @@ TEST_F(RetryingConnectionTest, RetriesWhatMayBeRepeated) {
   EXPECT_THAT(sleeper_->slept(), ElementsAre(milliseconds(100), milliseconds(160)));
 }
 
+// A connection may have died without a word.
+TEST_F(RetryingConnectionTest, RetriesAnAttemptWithoutAnAnswerInItsTime) {
+  const absl::Status late = absl::DeadlineExceededError("Deadline Exceeded");
+  EXPECT_CALL(*stub_, DeleteJob)
+      .WillOnce(Return(late))
+      .WillOnce(
+          Return(ServerError(absl::StatusCode::kNotFound, "gone", "JOB_NOT_FOUND")));
+  EXPECT_THAT(connection_->DeleteJob("run"), IsOk());
+}
+
 TEST_F(RetryingConnectionTest, RetriesWhatOnlyLooks) {
   v1::ObserveJobResponse job;
   job.set_producers(3);
