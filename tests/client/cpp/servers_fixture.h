@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/cpp/routed_stub.h"
+#include "server/runtime/mutex.h"
 #include "tests/client/cpp/session_fixture.h"
 
 namespace evenpack::testing {
@@ -40,21 +41,24 @@ inline absl::Status NobodyLeads() {
 class ServersFixture : public SessionFixture {
  protected:
   // The server of an address, which need not be one of those that the client is given.
-  FakeStub& At(const std::string& address) {
-    auto& stub = servers_[address];
-    if (stub == nullptr) stub = std::make_shared<::testing::NiceMock<FakeStub>>();
-    return *stub;
-  }
+  FakeStub& At(const std::string& address) { return *SharedAt(address); }
 
   std::shared_ptr<client::Stub> Routed(const std::vector<std::string>& given) {
-    return client::MakeRoutedStub(given, [this](const std::string& address) {
-      At(address);
-      return servers_[address];
-    });
+    return client::MakeRoutedStub(
+        given, [this](const std::string& address) { return SharedAt(address); });
   }
 
  private:
-  std::map<std::string, std::shared_ptr<::testing::NiceMock<FakeStub>>> servers_;
+  // The test asks for a server, and so does a session, which may be sooner.
+  std::shared_ptr<FakeStub> SharedAt(const std::string& address) {
+    MutexLock lock(mutex_);
+    auto& stub = servers_[address];
+    if (stub == nullptr) stub = std::make_shared<::testing::NiceMock<FakeStub>>();
+    return stub;
+  }
+
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<FakeStub>> servers_ EVENPACK_GUARDED_BY(mutex_);
 };
 
 }  // namespace evenpack::testing
