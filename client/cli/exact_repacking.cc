@@ -59,6 +59,8 @@ void ExactRepacking::Repack(const JobState& state, StepDecided& decided) {
                      });
   }
   PutWindow(std::move(solved.micro_batches), decided);
+  AddDigests(decided.step);
+  for (Step& later : decided.planned) AddDigests(later);
   decided.step.digest = StepDigest(state.position.digest, decided.step);
 }
 

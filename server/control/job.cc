@@ -13,6 +13,7 @@
 #include "server/core/engine/decide.h"
 #include "server/core/engine/event_codec.h"
 #include "server/core/engine/state_codec.h"
+#include "server/core/engine/step_formation.h"
 #include "server/core/engine/stream_index.h"
 #include "server/runtime/status_detail.h"
 
@@ -304,6 +305,7 @@ void Job::ReleaseProducers() {
 }
 
 bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
+  if (NeedsMoreDocuments(state_)) return false;
   const Clock::TimePoint start = environment_.clock.Now();
   absl::StatusOr<Event> event = Decide(state_, FormStep{});
   if (!event.ok()) {

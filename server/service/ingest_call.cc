@@ -1,8 +1,10 @@
 #include "server/service/ingest_call.h"
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,11 +65,10 @@ class IngestCall final : public IngestReactor,
       }
       return Pump();
     }
-    absl::Status status = ReadMessage(bytes_, request_);
+    const bool is_first = job_ == nullptr;
+    absl::Status status = TakeMessage();
     if (!status.ok()) return End(std::move(status));
-    if (job_ == nullptr) return Open();
-    status = Take(request_);
-    if (!status.ok()) return End(std::move(status));
+    if (is_first) return;
     RequestTaken();
     // The next batch may be decided while this one is committed.
     ReadOn();
@@ -120,19 +121,29 @@ class IngestCall final : public IngestReactor,
  private:
   enum class Reading { kYes, kHeldBack, kNoMore };
 
-  void Open() {
-    if (!request_.has_open()) {
-      return End(
-          InvalidField("message", "another message", "open as the first of a call"));
+  // That of bytes_.
+  absl::Status TakeMessage() {
+    // Enough for most batches, whose columns would be allocated one by one.
+    std::array<char, 4 << 10> block;
+    google::protobuf::Arena arena(block.data(), block.size());
+    auto& request = *google::protobuf::Arena::CreateMessage<v1::IngestRequest>(&arena);
+    absl::Status status = ReadMessage(bytes_, request);
+    if (!status.ok()) return status;
+    return job_ == nullptr ? Open(request) : Take(request);
+  }
+
+  absl::Status Open(const v1::IngestRequest& request) {
+    if (!request.has_open()) {
+      return InvalidField("message", "another message", "open as the first of a call");
     }
-    absl::Status admitted = admission_.Name(request_.open().job());
-    if (!admitted.ok()) return End(std::move(admitted));
+    absl::Status admitted = admission_.Name(request.open().job());
+    if (!admitted.ok()) return admitted;
     absl::StatusOr<std::shared_ptr<Job>> job =
-        environment_.jobs.Find(request_.open().job());
-    if (!job.ok()) return End(job.status());
+        environment_.jobs.Find(request.open().job());
+    if (!job.ok()) return job.status();
     absl::Status status = admission_.Hold((*job)->name());
-    if (!status.ok()) return End(std::move(status));
-    stream_ = request_.open().stream();
+    if (!status.ok()) return status;
+    stream_ = request.open().stream();
     job_ = *std::move(job);
     producer_ = job_->AddProducer(
         [self = shared_from_this()] { self->End(JobNotFound(self->job_->name())); });
@@ -140,6 +151,7 @@ class IngestCall final : public IngestReactor,
                                   const absl::StatusOr<StreamPosition>& position) {
       self->Opened(position);
     });
+    return absl::OkStatus();
   }
 
   void Opened(const absl::StatusOr<StreamPosition>& position) {
@@ -296,7 +308,6 @@ class IngestCall final : public IngestReactor,
   std::shared_ptr<IngestCall> self_;
   // Of the reads, which come one at a time.
   grpc::ByteBuffer bytes_;
-  v1::IngestRequest request_;
   // The last batch came before the producer knew of the one before.
   bool sent_ahead_ = false;
   // Set by the first read, constant from then on.

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "evenpack/v1/step.pb.h"
 #include "server/core/digest/digest_bytes.h"
@@ -43,12 +43,13 @@ void CopyUnlessZero(const From& from, To& to) {
   }
 }
 
+// `slices`: memory for those of any micro-batch.
 void AddMicroBatch(const PublishedStep& published, uint32_t index, const StepView& view,
-                   v1::MicroBatch& to) {
+                   RankSlices& slices, v1::MicroBatch& to) {
   ToProto(published, index, to);
   const ShardPlan& plan = published.plans[index];
   if (view.cp_rank.has_value() && *view.cp_rank < plan.context_parallel) {
-    const RankSlices slices = ExpandRank(plan, *view.cp_rank);
+    ExpandRankInto(plan, *view.cp_rank, slices);
     ToProto(*view.cp_rank, slices, *to.mutable_slices());
     if (published.tokens != nullptr) {
       to.mutable_documents()->set_token_ids(published.tokens->Of(index, slices));
@@ -123,7 +124,8 @@ void ToProto(std::span<const Document> documents, v1::Documents& to) {
       *to.mutable_source());
 }
 
-void ToProto(const ShardPlan& plan, std::span<const uint64_t> rank_tokens,
+void ToProto(const ShardPlan& plan, const Digest128& digest,
+             std::span<const uint64_t> rank_tokens,
              std::span<const uint64_t> rank_padding, v1::ShardPlan& to) {
   to.set_sharding(ToProto(plan.sharding));
   to.set_context_parallel(plan.context_parallel);
@@ -138,7 +140,7 @@ void ToProto(const ShardPlan& plan, std::span<const uint64_t> rank_tokens,
   for (const uint16_t owner : plan.owner) {
     to.add_owner(owner == kCutDocument ? 0 : owner + 1U);
   }
-  to.set_digest(DigestBytes(PlanDigest(plan)));
+  to.set_digest(DigestBytes(digest));
 }
 
 void ToProto(uint32_t cp_rank, const RankSlices& slices, v1::RankSlices& to) {
@@ -161,15 +163,17 @@ void ToProto(const PublishedStep& published, uint32_t index, v1::MicroBatch& to)
   to.set_loss_tokens(LossTokens(micro_batch));
   to.set_sum_squared_lengths(SumOfSquaredLengths(micro_batch));
   to.set_workload_ns(micro_batch.workload_ns);
-  to.set_digest(DigestBytes(published.micro_batch_digests[index]));
+  to.set_digest(DigestBytes(micro_batch.digest));
   const ShardPlan& plan = published.plans[index];
-  std::vector<uint64_t> rank_tokens;
-  std::vector<uint64_t> rank_padding;
+  // Most groups need no more memory for them.
+  absl::InlinedVector<uint64_t, 16> rank_tokens;
+  absl::InlinedVector<uint64_t, 16> rank_padding;
   for (const RankLoad& load : published.rank_loads[index]) {
     rank_tokens.push_back(load.tokens);
     rank_padding.push_back(load.padding);
   }
-  ToProto(plan, rank_tokens, rank_padding, *to.mutable_plan());
+  ToProto(plan, published.plan_digests[index], rank_tokens, rank_padding,
+          *to.mutable_plan());
 }
 
 void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to) {
@@ -181,16 +185,17 @@ void ToProto(const PublishedStep& published, const StepView& view, v1::Step& to)
   const JobSpec& spec = *published.spec;
   const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
   if (view.dp_rank < spec.data_parallel) {
+    RankSlices slices;
     for (uint32_t i = 0; i < per_rank; ++i) {
-      AddMicroBatch(published, view.dp_rank * per_rank + i, view,
+      AddMicroBatch(published, view.dp_rank * per_rank + i, view, slices,
                     *to.add_micro_batches());
     }
   }
   // Not reserved: in one size class with messages that wait to be sent, it left the
   // allocator 4 KiB more for each of 8,192 subscribers.
   std::string& digests = *to.mutable_micro_batch_digests();
-  for (const Digest128& digest : published.micro_batch_digests) {
-    AppendDigest(digest, digests);
+  for (const MicroBatch& micro_batch : step.micro_batches) {
+    AppendDigest(micro_batch.digest, digests);
   }
   to.set_digest(DigestBytes(step.digest));
   to.set_previous_digest(DigestBytes(published.previous));

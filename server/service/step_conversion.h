@@ -41,8 +41,9 @@ void ToProto(const PublishedStep& published, uint32_t index, v1::MicroBatch& to)
 // Parts of it, with what of the message follows from them.
 v1::StepKind ToProto(StepKind kind);
 void ToProto(std::span<const Document> documents, v1::Documents& to);
-// By rank, `context_parallel` entries each.
-void ToProto(const ShardPlan& plan, std::span<const uint64_t> rank_tokens,
+// `digest`: PlanDigest of it. By rank, `context_parallel` entries each.
+void ToProto(const ShardPlan& plan, const Digest128& digest,
+             std::span<const uint64_t> rank_tokens,
              std::span<const uint64_t> rank_padding, v1::ShardPlan& to);
 void ToProto(uint32_t cp_rank, const RankSlices& slices, v1::RankSlices& to);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/plan_micro_batch.h"
+#include "server/core/sharding/plan_digest.h"
 
 namespace evenpack {
 namespace {
@@ -24,6 +25,10 @@ absl::StatusOr<std::shared_ptr<const PublishedStep>> Publish(
     Step step, const Digest128& previous, std::shared_ptr<const JobSpec> spec,
     Clock::TimePoint decided, std::shared_ptr<const StepPayload> tokens) {
   auto published = std::make_shared<PublishedStep>();
+  published->plans.reserve(step.micro_batches.size());
+  published->plan_digests.reserve(step.micro_batches.size());
+  published->rank_loads.reserve(step.micro_batches.size());
+  RankSlices slices;
   for (const MicroBatch& micro_batch : step.micro_batches) {
     absl::StatusOr<ShardPlan> plan = PlanMicroBatch(*spec, micro_batch);
     if (!plan.ok()) {
@@ -31,8 +36,8 @@ absl::StatusOr<std::shared_ptr<const PublishedStep>> Publish(
           "step ", step.index, " can't be sharded: ", plan.status().message()));
     }
     AddTo(published->totals, micro_batch);
-    published->micro_batch_digests.push_back(MicroBatchDigest(micro_batch));
-    published->rank_loads.push_back(RankLoads(*plan));
+    published->plan_digests.push_back(PlanDigest(*plan));
+    published->rank_loads.push_back(RankLoads(*plan, slices));
     published->plans.push_back(*std::move(plan));
   }
   published->step = std::move(step);

@@ -35,8 +35,8 @@ struct PublishedStep {
   // The spec that the step was decided under.
   std::shared_ptr<const JobSpec> spec;
   // By micro-batch; loads of each by CP rank.
-  std::vector<Digest128> micro_batch_digests;
   std::vector<ShardPlan> plans;
+  std::vector<Digest128> plan_digests;
   std::vector<std::vector<RankLoad>> rank_loads;
   StepTotals totals;
   Clock::TimePoint decided;

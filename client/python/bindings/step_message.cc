@@ -2,6 +2,7 @@
 
 #include "client/cpp/token_ids.h"
 #include "server/core/digest/digest_bytes.h"
+#include "server/core/sharding/plan_digest.h"
 #include "server/service/step_conversion.h"
 
 namespace evenpack::python {
@@ -18,7 +19,8 @@ void AddMicroBatch(const client::MicroBatchView& view, v1::MicroBatch& to) {
   to.set_sum_squared_lengths(view.sum_squared_lengths());
   to.set_workload_ns(view.workload_ns());
   to.set_digest(DigestBytes(view.digest()));
-  ToProto(view.plan(), view.rank_tokens(), view.rank_padding(), *to.mutable_plan());
+  ToProto(view.plan(), PlanDigest(view.plan()), view.rank_tokens(), view.rank_padding(),
+          *to.mutable_plan());
   if (view.cp_rank().has_value()) {
     ToProto(*view.cp_rank(), view.own_slices(), *to.mutable_slices());
   }

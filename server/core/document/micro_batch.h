@@ -39,6 +39,8 @@ struct MicroBatch {
   int64_t workload_ns = 0;
   // Never kAdaptive.
   Sharding sharding = Sharding::kPerSequence;
+  // MicroBatchDigest of it, once its step is decided.
+  Digest128 digest = {};
 
   friend bool operator==(const MicroBatch&, const MicroBatch&) = default;
 };

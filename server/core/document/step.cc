@@ -26,13 +26,19 @@ Digest128 GenesisDigest() {
   return builder.Finish();
 }
 
+void AddDigests(Step& step) {
+  for (MicroBatch& micro_batch : step.micro_batches) {
+    micro_batch.digest = MicroBatchDigest(micro_batch);
+  }
+}
+
 Digest128 StepDigest(const Digest128& previous, const Step& step) {
   DigestBuilder builder;
   builder.Add(previous);
   builder.Word(step.index);
   builder.Word(step.micro_batches.size());
   for (const MicroBatch& micro_batch : step.micro_batches) {
-    builder.Add(MicroBatchDigest(micro_batch));
+    builder.Add(micro_batch.digest);
   }
   return builder.Finish();
 }

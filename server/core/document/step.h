@@ -40,8 +40,12 @@ uint64_t StepTokens(const Step& step);
 // The digest before the first step of any job.
 Digest128 GenesisDigest();
 
+// Gives each micro-batch its digest.
+void AddDigests(Step& step);
+
 // H(previous step's digest, index, the digests of the micro-batches in order): two
-// parties with the same digest of step k hold the same steps 0 to k.
+// parties with the same digest of step k hold the same steps 0 to k. The micro-batches
+// have theirs.
 Digest128 StepDigest(const Digest128& previous, const Step& step);
 
 }  // namespace evenpack

@@ -34,6 +34,8 @@ Admission Admit(const JobState& state, uint64_t target) {
   Admission admission;
   MergeReader reader = ReadMerge(state);
   std::vector<const Document*> admitted;
+  // For most steps of a few micro-batches.
+  admitted.reserve(256);
   while (admission.tokens < target) {
     const Document* next = reader.Next();
     if (next == nullptr) break;

@@ -55,7 +55,7 @@ void ApplyUpdated(JobUpdated event, JobState& state) {
 
 void ApplyAccepted(const DocumentsAccepted& event, JobState& state) {
   StreamState& stream = state.streams[event.stream];
-  for (const Document& document : event.documents) stream.resends.Append(document);
+  stream.resends.Append(event.documents);
   if (stream.skipped.empty()) {
     stream.buffer.PushBack(event.documents);
   } else {

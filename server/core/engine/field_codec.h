@@ -33,10 +33,14 @@ void Code(Coder& coder, MaybeConst<Document> auto& document) {
             document.loss_tokens, document.source);
 }
 
-template <typename Coder>
-void Code(Coder& coder, MaybeConst<MicroBatch> auto& micro_batch) {
+inline void Code(ByteWriter& coder, const MicroBatch& micro_batch) {
   coder.All(micro_batch.documents, micro_batch.tokens, micro_batch.padding,
             micro_batch.workload_ns, micro_batch.sharding);
+}
+inline void Code(ByteReader& coder, MicroBatch& micro_batch) {
+  coder.All(micro_batch.documents, micro_batch.tokens, micro_batch.padding,
+            micro_batch.workload_ns, micro_batch.sharding);
+  micro_batch.digest = MicroBatchDigest(micro_batch);
 }
 
 template <typename Coder>

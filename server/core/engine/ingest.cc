@@ -69,9 +69,10 @@ absl::Status CheckNewDocuments(const JobSpec& spec, const SequenceRanges& skippe
 }
 
 std::vector<Document> DocumentsOf(const Ingest& command, uint32_t stream) {
-  std::vector<Document> documents(command.lengths.size());
-  for (size_t i = 0; i < documents.size(); ++i) {
-    Document& document = documents[i];
+  std::vector<Document> documents;
+  documents.reserve(command.lengths.size());
+  for (size_t i = 0; i < command.lengths.size(); ++i) {
+    Document& document = documents.emplace_back();
     document.sequence = command.first_sequence + i;
     document.id = command.ids.empty() ? document.sequence : command.ids[i];
     document.stream = stream;

@@ -32,10 +32,6 @@ MergeReader::MergeReader(MergeMode mode, std::span<const StreamSpec> streams,
       cursor_(std::move(cursor)),
       taken_(inputs_.size(), 0) {}
 
-const Document* MergeReader::Next() {
-  return mode_ == MergeMode::kInterleave ? NextInterleaved() : NextArrived();
-}
-
 bool MergeReader::Exhausted() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!inputs_[i].ended || HasDocument(i)) return false;
@@ -44,8 +40,6 @@ bool MergeReader::Exhausted() const {
 }
 
 const Document* MergeReader::NextInterleaved() {
-  // Alone, a stream pays back what it is credited.
-  if (streams_.size() == 1 && HasDocument(0)) return Take(0);
   while (true) {
     const std::optional<size_t> turn = MostCredit(streams_, cursor_);
     if (!turn.has_value()) return nullptr;
@@ -73,10 +67,6 @@ const Document* MergeReader::NextArrived() {
     }
   }
   return first.has_value() ? Take(*first) : nullptr;
-}
-
-const Document* MergeReader::Take(size_t stream) {
-  return &inputs_[stream].documents[taken_[stream]++];
 }
 
 }  // namespace evenpack

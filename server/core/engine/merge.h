@@ -44,7 +44,11 @@ class MergeReader {
               std::vector<MergeInput> inputs, MergeCursor cursor);
 
   // Null where the merge waits for a document, or all streams have ended.
-  const Document* Next();
+  const Document* Next() {
+    // Alone, a stream pays back what it is credited, and has what arrived first.
+    if (inputs_.size() == 1 && HasDocument(0)) return Take(0);
+    return mode_ == MergeMode::kInterleave ? NextInterleaved() : NextArrived();
+  }
   // True once all streams have ended and all their documents were read.
   bool Exhausted() const;
 
@@ -55,7 +59,9 @@ class MergeReader {
  private:
   const Document* NextInterleaved();
   const Document* NextArrived();
-  const Document* Take(size_t stream);
+  const Document* Take(size_t stream) {
+    return &inputs_[stream].documents[taken_[stream]++];
+  }
   bool HasDocument(size_t stream) const {
     return taken_[stream] < inputs_[stream].documents.size();
   }

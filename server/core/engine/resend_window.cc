@@ -23,13 +23,15 @@ uint64_t ContentHash(const Document& document) {
 ResendWindow::ResendWindow(std::span<const uint64_t> hashes)
     : ring_(hashes.begin(), hashes.end()) {}
 
-void ResendWindow::Append(const Document& document) {
-  if (ring_.size() < kCapacity) {
+void ResendWindow::Append(std::span<const Document> documents) {
+  const size_t room = std::min(kCapacity - ring_.size(), documents.size());
+  for (const Document& document : documents.first(room)) {
     ring_.push_back(ContentHash(document));
-    return;
   }
-  ring_[next_] = ContentHash(document);
-  next_ = (next_ + 1) % kCapacity;
+  for (const Document& document : documents.subspan(room)) {
+    ring_[next_] = ContentHash(document);
+    next_ = (next_ + 1) % kCapacity;
+  }
 }
 
 std::vector<uint64_t> ResendWindow::Hashes() const {

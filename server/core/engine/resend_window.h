@@ -26,8 +26,8 @@ class ResendWindow {
   // As stored: the hashes of the last documents, oldest first, at most kCapacity.
   explicit ResendWindow(std::span<const uint64_t> hashes);
 
-  // `document` is the stream's next one.
-  void Append(const Document& document);
+  // `documents` are the stream's next ones.
+  void Append(std::span<const Document> documents);
 
   // The hashes held, oldest first.
   std::vector<uint64_t> Hashes() const;

@@ -46,8 +46,8 @@ class StepFormer {
   StepFormer(const JobState& state, StepKind kind, Admission admission)
       : state_(state), spec_(state.spec), admission_(std::move(admission)) {
     decided_.step.kind = kind;
-    decided_.merge = admission_.merge;
-    decided_.admitted = admission_.taken;
+    decided_.merge = std::move(admission_.merge);
+    decided_.admitted = std::move(admission_.taken);
     decided_.batches_admitted = state.position.batches_admitted + admission_.batches;
     due_before_ = DueBeforeBatch(spec_, decided_.batches_admitted);
     capacity_ = CapacityOf(spec_);
@@ -238,7 +238,7 @@ class StepFormer {
 
   const JobState& state_;
   const JobSpec& spec_;
-  const Admission admission_;
+  Admission admission_;
   uint64_t due_before_ = 0;
   Capacity capacity_;
   StepDecided decided_;
@@ -282,6 +282,11 @@ StepDecided NextPlanned(const JobState& state) {
 
 }  // namespace
 
+bool NeedsMoreDocuments(const JobState& state) {
+  return state.waiting.planned.empty() && MustWait(state, AdmissionTarget(state)) &&
+         !AdmitsNothing(state) && !WaitingMakesAStep(state);
+}
+
 absl::StatusOr<StepDecided> DecideStep(const JobState& state) {
   if (state.position.next_step - DurableSteps(state) >= state.spec.max_steps_ahead) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -291,6 +296,10 @@ absl::StatusOr<StepDecided> DecideStep(const JobState& state) {
   absl::StatusOr<StepDecided> decided =
       state.waiting.planned.empty() ? FormFromDocuments(state) : NextPlanned(state);
   if (!decided.ok()) return decided;
+  if (!decided->from_plan) {
+    AddDigests(decided->step);
+    for (Step& later : decided->planned) AddDigests(later);
+  }
   decided->step.index = state.position.next_step;
   decided->step.epoch = state.epoch;
   decided->step.digest = StepDigest(state.position.digest, decided->step);

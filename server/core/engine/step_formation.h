@@ -9,6 +9,10 @@
 
 namespace evenpack {
 
+// True only where DecideStep would refuse for want of documents; found without the text
+// of an error, since a server asks after every ingest.
+bool NeedsMoreDocuments(const JobState& state);
+
 // FAILED_PRECONDITION: not enough documents yet. OUT_OF_RANGE: the job is drained.
 // RESOURCE_EXHAUSTED: as many steps as may wait to be made durable are decided.
 // INVALID_ARGUMENT: what sharding/plan_sharding.h refuses.

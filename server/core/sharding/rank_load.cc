@@ -24,15 +24,19 @@ RankLoad LoadOf(const RankSlices& slices) {
   return load;
 }
 
-std::vector<RankLoad> RankLoads(const ShardPlan& plan) {
+std::vector<RankLoad> RankLoads(const ShardPlan& plan, RankSlices& slices) {
   std::vector<RankLoad> loads;
   loads.reserve(plan.context_parallel);
-  RankSlices slices;
   for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
     ExpandRankInto(plan, rank, slices);
     loads.push_back(LoadOf(slices));
   }
   return loads;
+}
+
+std::vector<RankLoad> RankLoads(const ShardPlan& plan) {
+  RankSlices slices;
+  return RankLoads(plan, slices);
 }
 
 }  // namespace evenpack

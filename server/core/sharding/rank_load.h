@@ -24,7 +24,9 @@ struct RankLoad {
 
 RankLoad LoadOf(const RankSlices& slices);
 
-// One entry per rank. The plan as for ExpandRank; one rank is expanded at a time.
+// One entry per rank. The plan as for ExpandRank; one rank is expanded at a time, into
+// `slices`, whose memory is used again.
+std::vector<RankLoad> RankLoads(const ShardPlan& plan, RankSlices& slices);
 std::vector<RankLoad> RankLoads(const ShardPlan& plan);
 
 }  // namespace evenpack

@@ -139,6 +139,7 @@ TestHistory::TestHistory(uint64_t steps, uint64_t seed, uint64_t differs_from)
       step.micro_batches.push_back(MakeMicroBatch(lengths, plans.back(), sequence));
       sequence += lengths.size();
     }
+    AddDigests(step);
     step.digest = StepDigest(DigestBefore(index), step);
     steps_.push_back(step);
     plans_.push_back(plans);

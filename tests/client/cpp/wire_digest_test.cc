@@ -33,6 +33,7 @@ TEST(WireDigest, AStepsDigestFromThoseOfItsMicroBatchesIsTheEngines) {
     step.micro_batches.push_back(testing::MakeMicroBatch(lengths, plan, 10 * i));
     digests.push_back(MicroBatchDigest(step.micro_batches.back()));
   }
+  AddDigests(step);
   EXPECT_EQ(StepDigestOf(kDigest, 17, digests), StepDigest(kDigest, step));
 }
 

@@ -52,6 +52,7 @@ StepPointer MakeStep(const std::vector<std::vector<Document>>& documents,
     step.micro_batches.push_back(MakeMicroBatch(of_one));
     step.micro_batches.back().sharding = FromProto(spec)->sharding;
   }
+  AddDigests(step);
   step.digest = {70, 71};
   return Publish(std::move(step), {60, 61},
                  std::make_shared<const JobSpec>(FromProto(spec).value()), {})
@@ -83,8 +84,8 @@ TEST(StepConversionTest, ARankGetsItsMicroBatchesAndWhatIsOfTheWholeStep) {
   EXPECT_EQ(second.micro_batches(1).index(), 3U);
   EXPECT_THAT(second.micro_batches(1).documents().sequence(), IsEmpty());
   std::string digests;
-  for (const Digest128& digest : step->micro_batch_digests) {
-    AppendDigest(digest, digests);
+  for (const MicroBatch& micro_batch : step->step.micro_batches) {
+    AppendDigest(MicroBatchDigest(micro_batch), digests);
   }
   for (const v1::Step& told : {first, second}) {
     EXPECT_EQ(told.index(), 7U);

@@ -22,6 +22,7 @@ Step MakeStep(uint64_t index, const Digest128& previous) {
     micro_batch.workload_ns = 1000;
     micro_batch.sharding = Sharding::kPerDocument;
   }
+  AddDigests(step);
   step.digest = StepDigest(previous, step);
   return step;
 }

@@ -13,6 +13,7 @@ Step Example() {
   step.micro_batches.resize(2);
   step.micro_batches[0].documents = testing::MakeDocuments({3, 4});
   step.micro_batches[0].tokens = 7;
+  AddDigests(step);
   return step;
 }
 

@@ -13,7 +13,7 @@ std::vector<Document> Numbered(size_t count) {
 
 ResendWindow After(const std::vector<Document>& documents) {
   ResendWindow window;
-  for (const Document& document : documents) window.Append(document);
+  window.Append(documents);
   return window;
 }
 
@@ -64,8 +64,8 @@ TEST(ResendWindowTest, StoredAndRestoredItIsTheSame) {
   ResendWindow window = After({documents.begin(), documents.end() - 1});
   ResendWindow restored(window.Hashes());
   EXPECT_EQ(restored, window);
-  restored.Append(documents.back());
-  window.Append(documents.back());
+  restored.Append({&documents.back(), 1});
+  window.Append({&documents.back(), 1});
   EXPECT_EQ(restored, window);
   EXPECT_EQ(restored.FirstDifference(documents, count + 1), count + 1);
 }

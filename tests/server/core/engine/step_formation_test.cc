@@ -54,6 +54,37 @@ TEST(StepFormationTest, TooFewDocumentsIsAPrecondition) {
                        "streams"));
 }
 
+// What a server asks before it decides agrees with the decision.
+TEST(StepFormationTest, WhereMoreDocumentsAreNeededItRefusesForWantOfThem) {
+  for (const PolicyKind policy : {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
+                                  PolicyKind::kWlb, PolicyKind::kBalanced}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    JobSpec spec = MakeSpec(policy, 2, 100);
+    spec.policy.window_batches = 2;
+    spec.policy.queue_thresholds = {60};
+    spec.max_delay = 3;
+    TestJob job(spec);
+    int needed = 0;
+    int formed = 0;
+    for (const uint32_t length : testing::SkewedLengths(17, 1000, spec.max_length)) {
+      ASSERT_THAT(job.Ingest({length}), IsOk());
+      for (bool more = true; more;) {
+        const bool needs = NeedsMoreDocuments(job.state());
+        const absl::Status status = job.Do(FormStep{});
+        if (needs) {
+          ASSERT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                       HasSubstr("ingest more documents")));
+        }
+        more = status.ok();
+        needed += needs ? 1 : 0;
+        formed += more ? 1 : 0;
+      }
+    }
+    EXPECT_GT(needed, 50);
+    EXPECT_GT(formed, 10);
+  }
+}
+
 // Whoever acknowledges all that there is can go on, however much is retained.
 TEST(StepFormationTest, RetainedCheckpointsDoNotStopAJob) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 10);
