@@ -11,6 +11,11 @@
 namespace evenpack {
 namespace {
 
+// A producer that waits for its answers before it sends more waits for one look.
+constexpr int kLooks = 10;
+// Of these, in which so many calls make gathering worth while.
+constexpr int kBusyLooks = 3;
+
 absl::Status NotStored(const absl::Status& cause) {
   // Another server made a job of the name: trying again won't help.
   if (absl::IsAlreadyExists(cause)) return cause;
@@ -108,18 +113,22 @@ void Committer::FlushSoon() {
   {
     MutexLock lock(mutex_);
     ++recent_;
-    if (gathering_) return;
-    const Clock::TimePoint now = Clock::Steady().Now();
-    if (now - recent_since_ >= gather_) {
-      recent_since_ = now;
-      recent_ = 1;
-    }
-    if (recent_ >= kBusy) {
+    if (gathering_ && queue_.size() < kEnough) return;
+    if (!gathering_ && IsBusy()) {
       gathering_ = true;
       return changed_.SignalAll();
     }
   }
   CommitQueued();
+}
+
+bool Committer::IsBusy() {
+  const Clock::TimePoint now = Clock::Steady().Now();
+  if (now - recent_since_ >= gather_ * kBusyLooks / kLooks) {
+    recent_since_ = now;
+    recent_ = 1;
+  }
+  return recent_ >= kBusy;
 }
 
 CommitterFigures Committer::Figures() const {
@@ -155,15 +164,13 @@ void Committer::Gather() {
 }
 
 void Committer::AwaitMore() {
-  // A producer that waits for its answers before it sends more waits for one part.
-  constexpr int kParts = 3;
-  for (int part = 0; part < kParts && !ending_; ++part) {
-    const size_t queued = queue_.size();
-    const Clock::TimePoint until = Clock::Steady().Now() + gather_ / kParts;
+  for (int look = 0; look < kLooks && !ending_; ++look) {
+    const size_t before = recent_;
+    const Clock::TimePoint until = Clock::Steady().Now() + gather_ / kLooks;
     for (Clock::TimePoint now; !ending_ && (now = Clock::Steady().Now()) < until;) {
       changed_.WaitFor(mutex_, until - now);
     }
-    if (queue_.size() == queued) return;
+    if (recent_ == before) return;
   }
 }
 

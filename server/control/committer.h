@@ -68,9 +68,12 @@ struct CommitterFigures {
 class Committer {
  public:
   // What servers gather for.
-  static constexpr std::chrono::microseconds kGather{300};
-  // So many calls of FlushSoon within that time make it worth while.
+  static constexpr std::chrono::microseconds kGather{1000};
+  // So many calls of FlushSoon within three tenths of that make it worth while.
   static constexpr size_t kBusy = 4;
+  // Entries that wait for no more. Fewer than a producer may have under way
+  // (server/service/ingest_call.cc), which would have to wait for their answers.
+  static constexpr size_t kEnough = 32;
 
   // The store must outlive it. `gather`: the longest that what can wait is gathered,
   // where the store's commits don't wait; 0: not at all.
@@ -98,6 +101,8 @@ class Committer {
   void Work();
   // Commits what was gathered, as long as something is.
   void Gather();
+  // Counts a call of FlushSoon while nothing is gathered: whether there are many.
+  bool IsBusy() EVENPACK_REQUIRES(mutex_);
   // Returns when no more came for a while, or the time for it is over.
   void AwaitMore() EVENPACK_REQUIRES(mutex_);
   // Commits until nothing is queued that isn't gathered, unless another thread does.

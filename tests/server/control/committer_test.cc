@@ -444,6 +444,23 @@ TEST_F(GatheringCommitterTest, ManyThatCanWaitAreCommittedTogether) {
   EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 3U));
 }
 
+TEST_F(GatheringCommitterTest, AsManyAsAreEnoughAreCommittedByWhoBringsTheLast) {
+  BeBusy();
+  std::vector<Awaited<std::thread::id>> gathered;
+  while (gathered.size() + 1 < Committer::kEnough) {
+    gathered.push_back(EnqueueAndFlushSoon());
+  }
+  for (const auto& by : gathered) EXPECT_FALSE(by.IsSet());
+  gathered.push_back(EnqueueAndFlushSoon());
+  for (const auto& by : gathered) {
+    ASSERT_TRUE(by.IsSet());
+    EXPECT_EQ(by.Get(), std::this_thread::get_id());
+  }
+  // Further ones are gathered as before.
+  EXPECT_FALSE(EnqueueAndFlushSoon().IsSet());
+  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, Committer::kEnough));
+}
+
 TEST_F(GatheringCommitterTest, WhatCannotWaitTakesWhatIsGatheredWithIt) {
   BeBusy();
   const auto gathered = EnqueueAndFlushSoon();
