@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/runtime/status_detail.h"
 #include "server/store/no_store.h"
+#include "tests/server/control/committer_fixture.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/fault_store.h"
 #include "tests/testing/memory_store.h"
@@ -24,39 +23,17 @@ namespace evenpack {
 namespace {
 
 using testing::Awaited;
+using testing::CommitterWithoutThreadTest;
 using ::testing::ElementsAre;
 using testing::FaultStore;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::MemoryStore;
+using testing::Participant;
+using testing::ParticipantPointer;
 using ::testing::SizeIs;
 using testing::StatusIs;
-
-// A job of which all that was enqueued before a failure is stale.
-class Participant final : public CommitParticipant {
- public:
-  explicit Participant(std::string name) : name_(std::move(name)) {}
-
-  const std::string& name() const { return name_; }
-  uint64_t incarnation() const override { return incarnation_; }
-  void OnCommitFailed(const absl::Status& status) override {
-    failures_.push_back(std::string(status.message()));
-    ++incarnation_;
-  }
-  void AfterCommit() override { ++told_; }
-  // To be read once nothing is under way.
-  const std::vector<std::string>& failures() const { return failures_; }
-  int told() const { return told_; }
-
- private:
-  const std::string name_;
-  std::atomic<uint64_t> incarnation_ = 0;
-  std::vector<std::string> failures_;
-  int told_ = 0;
-};
-
-using ParticipantPointer = std::shared_ptr<Participant>;
 
 class CommitterTest : public ::testing::Test {
  protected:
@@ -312,28 +289,6 @@ TEST_F(CommitterTest, CountsCommitsFailuresRecordsAndBytes) {
   EXPECT_EQ(figures.bytes, 9U);
 }
 
-// Over a store whose commits don't wait.
-class CommitterWithoutThreadTest : public ::testing::Test {
- protected:
-  explicit CommitterWithoutThreadTest(std::chrono::microseconds gather = {})
-      : committer_(store_, gather) {}
-  ~CommitterWithoutThreadTest() override { store_.Release(); }
-
-  void Enqueue(uint64_t number, std::function<void(const absl::Status&)> done) {
-    CommitEntry entry;
-    entry.participant = a_;
-    entry.incarnation = a_->incarnation();
-    entry.writes = {AppendRecord{"a", number, ""}};
-    entry.done = std::move(done);
-    committer_.Enqueue(std::move(entry));
-  }
-
-  MemoryStore memory_;
-  FaultStore store_{memory_, /*commit_waits=*/false};
-  const ParticipantPointer a_ = std::make_shared<Participant>("a");
-  Committer committer_;
-};
-
 TEST_F(CommitterWithoutThreadTest, WhoFlushesCommits) {
   const Awaited<std::thread::id> committed_by;
   Enqueue(0, [committed_by](const absl::Status& status) {
@@ -393,109 +348,6 @@ TEST_F(CommitterWithoutThreadTest, ACallbackMayEnqueueAndFlush) {
   Enqueue(0, next);
   committer_.Flush();
   EXPECT_EQ(done, 100);
-}
-
-// Likewise, and gathers: for an hour at most, which no test waits for.
-class GatheringCommitterTest : public CommitterWithoutThreadTest {
- protected:
-  explicit GatheringCommitterTest(
-      std::chrono::microseconds gather = std::chrono::hours(1))
-      : CommitterWithoutThreadTest(gather) {}
-
-  // The next record; who commits it is told.
-  Awaited<std::thread::id> EnqueueNext() {
-    Awaited<std::thread::id> by;
-    Enqueue(next_++, [by](const absl::Status& status) {
-      EXPECT_THAT(status, IsOk());
-      by(std::this_thread::get_id());
-    });
-    return by;
-  }
-  Awaited<std::thread::id> EnqueueAndFlushSoon() {
-    Awaited<std::thread::id> by = EnqueueNext();
-    committer_.FlushSoon();
-    return by;
-  }
-  // So many come that further ones are gathered.
-  void BeBusy() {
-    for (size_t i = 1; i < Committer::kBusy; ++i) {
-      const auto by = EnqueueAndFlushSoon();
-      ASSERT_TRUE(by.IsSet()) << "those before are committed by who flushes";
-      EXPECT_EQ(by.Get(), std::this_thread::get_id());
-    }
-  }
-
-  uint64_t next_ = 0;
-};
-
-class BrieflyGatheringCommitterTest : public GatheringCommitterTest {
- protected:
-  BrieflyGatheringCommitterTest()
-      : GatheringCommitterTest(std::chrono::milliseconds(3)) {}
-};
-
-TEST_F(GatheringCommitterTest, ManyThatCanWaitAreCommittedTogether) {
-  BeBusy();
-  const std::vector<Awaited<std::thread::id>> gathered = {
-      EnqueueAndFlushSoon(), EnqueueAndFlushSoon(), EnqueueAndFlushSoon()};
-  for (const auto& by : gathered) EXPECT_FALSE(by.IsSet());
-  committer_.Stop();
-  for (const auto& by : gathered) EXPECT_TRUE(by.IsSet());
-  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 3U));
-}
-
-TEST_F(GatheringCommitterTest, AsManyAsAreEnoughAreCommittedByWhoBringsTheLast) {
-  BeBusy();
-  std::vector<Awaited<std::thread::id>> gathered;
-  while (gathered.size() + 1 < Committer::kEnough) {
-    gathered.push_back(EnqueueAndFlushSoon());
-  }
-  for (const auto& by : gathered) EXPECT_FALSE(by.IsSet());
-  gathered.push_back(EnqueueAndFlushSoon());
-  for (const auto& by : gathered) {
-    ASSERT_TRUE(by.IsSet());
-    EXPECT_EQ(by.Get(), std::this_thread::get_id());
-  }
-  // Further ones are gathered as before.
-  EXPECT_FALSE(EnqueueAndFlushSoon().IsSet());
-  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, Committer::kEnough));
-}
-
-TEST_F(GatheringCommitterTest, WhatCannotWaitTakesWhatIsGatheredWithIt) {
-  BeBusy();
-  const auto gathered = EnqueueAndFlushSoon();
-  const auto urgent = EnqueueNext();
-  committer_.Flush();
-  ASSERT_TRUE(urgent.IsSet());
-  EXPECT_EQ(urgent.Get(), std::this_thread::get_id());
-  EXPECT_EQ(gathered.Get(), std::this_thread::get_id());
-  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 2U));
-}
-
-TEST_F(GatheringCommitterTest, WhatCannotWaitIsCommittedByAThreadThatIsAtIt) {
-  BeBusy();
-  store_.Block();
-  const auto first = EnqueueNext();
-  std::thread other([this] { committer_.Flush(); });
-  store_.WaitUntilBlocked();
-  EnqueueAndFlushSoon();
-  const auto urgent = EnqueueNext();
-  committer_.Flush();
-  EXPECT_FALSE(urgent.IsSet());
-  const std::thread::id others_id = other.get_id();
-  store_.Release();
-  EXPECT_EQ(urgent.Get(), others_id);
-  other.join();
-  EXPECT_THAT(store_.commits(), ElementsAre(1U, 1U, 1U, 1U, 2U));
-}
-
-TEST_F(BrieflyGatheringCommitterTest, EndsOnceNoMoreComes) {
-  std::thread::id by = std::this_thread::get_id();
-  // Each after the answer to the one before. A slow machine may take longer for some of
-  // them than so many have to come within.
-  while (by == std::this_thread::get_id()) by = EnqueueAndFlushSoon().Get();
-  // Few, so that they are no longer gathered after the next time or two.
-  while (by != std::this_thread::get_id()) by = EnqueueAndFlushSoon().Get();
 }
 
 }  // namespace

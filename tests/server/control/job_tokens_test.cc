@@ -15,6 +15,7 @@
 #include "server/control/job.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/small_job.h"
+#include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/made_tokens.h"
 #include "tests/testing/scratch_directory.h"
