@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/core/document/step.h"
+#include "server/core/engine/step_formation.h"
 #include "server/solver/exact_packing.h"
 
 namespace evenpack {
@@ -59,9 +60,7 @@ void ExactRepacking::Repack(const JobState& state, StepDecided& decided) {
                      });
   }
   PutWindow(std::move(solved.micro_batches), decided);
-  AddDigests(decided.step);
-  for (Step& later : decided.planned) AddDigests(later);
-  decided.step.digest = StepDigest(state.position.digest, decided.step);
+  AddDigests(state.position.digest, decided);
 }
 
 }  // namespace evenpack

@@ -113,8 +113,9 @@ void Committer::FlushSoon() {
   {
     MutexLock lock(mutex_);
     ++recent_;
-    if (gathering_ && queue_.size() < kEnough) return;
-    if (!gathering_ && IsBusy()) {
+    if (gathering_) {
+      if (queue_.size() < kEnough) return;
+    } else if (IsBusy()) {
       gathering_ = true;
       return changed_.SignalAll();
     }

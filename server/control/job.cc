@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -305,15 +306,15 @@ void Job::ReleaseProducers() {
 }
 
 bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
-  if (NeedsMoreDocuments(state_)) return false;
   const Clock::TimePoint start = environment_.clock.Now();
-  absl::StatusOr<Event> event = Decide(state_, FormStep{});
-  if (!event.ok()) {
-    if (absl::IsInternal(event.status())) broken_ = event.status();
+  absl::StatusOr<std::optional<StepDecided>> next = NextStep(state_);
+  if (!next.ok()) {
+    if (absl::IsInternal(next.status())) broken_ = next.status();
     return false;
   }
+  if (!next->has_value()) return false;
   const Clock::TimePoint decided = environment_.clock.Now();
-  const auto& decision = std::get<StepDecided>(*event);
+  StepDecided& decision = **next;
   auto tokens = tokens_.Of(decision.step);
   if (!tokens.ok()) {
     broken_ = tokens.status();
@@ -332,7 +333,7 @@ bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
       state_,
       std::accumulate(decision.admitted.begin(), decision.admitted.end(), uint64_t{0}));
   step.decide_seconds = SecondsBetween(start, decided);
-  Record(*std::move(event), entry);
+  Record(std::move(decision), entry);
   step.waiting = CountsOf(state_.waiting);
   change.steps.push_back(std::move(step));
   return true;

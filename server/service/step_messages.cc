@@ -17,10 +17,7 @@ namespace evenpack {
 grpc::ByteBuffer EncodeStep(const PublishedStep& step, const StepView& view) {
   // Enough for most steps.
   std::array<char, 16 << 10> block;
-  google::protobuf::ArenaOptions options;
-  options.initial_block = block.data();
-  options.initial_block_size = block.size();
-  google::protobuf::Arena arena(options);
+  google::protobuf::Arena arena(block.data(), block.size());
   auto* response =
       google::protobuf::Arena::CreateMessage<v1::StreamStepsResponse>(&arena);
   ToProto(step, view, *response->mutable_step());

@@ -244,25 +244,18 @@ class StepFormer {
   StepDecided decided_;
 };
 
-absl::Status TooFewDocuments(const JobState& state, uint64_t target) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "step ", state.position.next_step, " admits ", target, " tokens and ",
-      BufferedTokens(state),
-      " are buffered, of which the merge may wait for a stream; ingest more documents "
-      "or end the streams"));
-}
-
-absl::StatusOr<StepDecided> FormFromDocuments(const JobState& state) {
+// None where there are too few documents.
+absl::StatusOr<std::optional<StepDecided>> FormFromDocuments(const JobState& state) {
   if (AdmitsNothing(state) || WaitingMakesAStep(state)) {
     return StepFormer(state, StepKind::kBacklog, NoAdmission(state)).Form();
   }
   const uint64_t target = AdmissionTarget(state);
-  if (MustWait(state, target)) return TooFewDocuments(state, target);
+  if (MustWait(state, target)) return std::nullopt;
   Admission admission = Admit(state, target);
   if (admission.tokens >= target) {
     return StepFormer(state, StepKind::kFullBatch, std::move(admission)).Form();
   }
-  if (!admission.exhausted) return TooFewDocuments(state, target);
+  if (!admission.exhausted) return std::nullopt;
   if (admission.documents.empty() && IsEmpty(state.waiting)) {
     return absl::OutOfRangeError(absl::StrCat(
         "the job is drained: its last step is ",
@@ -282,28 +275,39 @@ StepDecided NextPlanned(const JobState& state) {
 
 }  // namespace
 
-bool NeedsMoreDocuments(const JobState& state) {
-  return state.waiting.planned.empty() && MustWait(state, AdmissionTarget(state)) &&
-         !AdmitsNothing(state) && !WaitingMakesAStep(state);
+void AddDigests(const Digest128& before, StepDecided& decided) {
+  if (!decided.from_plan) {
+    AddDigests(decided.step);
+    for (Step& later : decided.planned) AddDigests(later);
+  }
+  decided.step.digest = StepDigest(before, decided.step);
 }
 
-absl::StatusOr<StepDecided> DecideStep(const JobState& state) {
+absl::StatusOr<std::optional<StepDecided>> NextStep(const JobState& state) {
   if (state.position.next_step - DurableSteps(state) >= state.spec.max_steps_ahead) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "max_steps_ahead: ", state.spec.max_steps_ahead,
         " decided steps wait to be made durable; acknowledge steps to go on"));
   }
-  absl::StatusOr<StepDecided> decided =
+  absl::StatusOr<std::optional<StepDecided>> next =
       state.waiting.planned.empty() ? FormFromDocuments(state) : NextPlanned(state);
-  if (!decided.ok()) return decided;
-  if (!decided->from_plan) {
-    AddDigests(decided->step);
-    for (Step& later : decided->planned) AddDigests(later);
-  }
-  decided->step.index = state.position.next_step;
-  decided->step.epoch = state.epoch;
-  decided->step.digest = StepDigest(state.position.digest, decided->step);
-  return decided;
+  if (!next.ok() || !next->has_value()) return next;
+  StepDecided& decided = **next;
+  decided.step.index = state.position.next_step;
+  decided.step.epoch = state.epoch;
+  AddDigests(state.position.digest, decided);
+  return next;
+}
+
+absl::StatusOr<StepDecided> DecideStep(const JobState& state) {
+  absl::StatusOr<std::optional<StepDecided>> next = NextStep(state);
+  if (!next.ok()) return next.status();
+  if (next->has_value()) return **std::move(next);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "step ", state.position.next_step, " admits ", AdmissionTarget(state),
+      " tokens and ", BufferedTokens(state),
+      " are buffered, of which the merge may wait for a stream; ingest more documents "
+      "or end the streams"));
 }
 
 }  // namespace evenpack

@@ -3,19 +3,27 @@
 #ifndef EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_
 #define EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_
 
+#include <optional>
+
 #include "absl/status/statusor.h"
+#include "server/core/digest/digest.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
 
 namespace evenpack {
 
-// True only where DecideStep would refuse for want of documents; found without the text
-// of an error, since a server asks after every ingest.
-bool NeedsMoreDocuments(const JobState& state);
+// Gives the micro-batches of the step and of the window's later ones their digests, but
+// for a planned step's, which has them; then the step its own. `before`: the digest of
+// the step before.
+void AddDigests(const Digest128& before, StepDecided& decided);
 
-// FAILED_PRECONDITION: not enough documents yet. OUT_OF_RANGE: the job is drained.
-// RESOURCE_EXHAUSTED: as many steps as may wait to be made durable are decided.
-// INVALID_ARGUMENT: what sharding/plan_sharding.h refuses.
+// None where there are not enough documents yet, which a server finds after most
+// ingests. OUT_OF_RANGE: the job is drained. RESOURCE_EXHAUSTED: as many steps as may
+// wait to be made durable are decided. INVALID_ARGUMENT: what
+// sharding/plan_sharding.h refuses.
+absl::StatusOr<std::optional<StepDecided>> NextStep(const JobState& state);
+
+// The same, with an error in place of none: FAILED_PRECONDITION.
 absl::StatusOr<StepDecided> DecideStep(const JobState& state);
 
 }  // namespace evenpack

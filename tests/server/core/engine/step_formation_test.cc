@@ -54,8 +54,7 @@ TEST(StepFormationTest, TooFewDocumentsIsAPrecondition) {
                        "streams"));
 }
 
-// What a server asks before it decides agrees with the decision.
-TEST(StepFormationTest, WhereMoreDocumentsAreNeededItRefusesForWantOfThem) {
+TEST(StepFormationTest, WhereThereIsNoNextStepACommandForItIsRefused) {
   for (const PolicyKind policy : {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
                                   PolicyKind::kWlb, PolicyKind::kBalanced}) {
     SCOPED_TRACE(static_cast<int>(policy));
@@ -69,11 +68,14 @@ TEST(StepFormationTest, WhereMoreDocumentsAreNeededItRefusesForWantOfThem) {
     for (const uint32_t length : testing::SkewedLengths(17, 1000, spec.max_length)) {
       ASSERT_THAT(job.Ingest({length}), IsOk());
       for (bool more = true; more;) {
-        const bool needs = NeedsMoreDocuments(job.state());
+        const auto next = NextStep(job.state());
+        const bool needs = next.ok() && !next->has_value();
         const absl::Status status = job.Do(FormStep{});
         if (needs) {
           ASSERT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                        HasSubstr("ingest more documents")));
+        } else {
+          ASSERT_EQ(status, next.status());
         }
         more = status.ok();
         needed += needs ? 1 : 0;
