@@ -17,7 +17,7 @@
 namespace evenpack::client {
 
 struct ClientOptions {
-  // "HOST:PORT", or any other name that gRPC resolves ("unix:/run/evenpack.sock"). Of
+  // "HOST:PORT", or a name with a scheme of gRPC's ("unix:/run/evenpack.sock"). Of
   // servers that share a database any will do, or several with commas between them: the
   // next is asked where one is gone, and which of them leads a job they say themselves.
   std::string address = {};

@@ -1,8 +1,12 @@
 #include "client/cpp/server_addresses.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/core/document/invalid_field.h"
@@ -10,7 +14,26 @@
 namespace evenpack::client {
 namespace {
 
-constexpr char kAccepted[] = "HOST:PORT[,HOST:PORT...], each of them once";
+constexpr char kAccepted[] =
+    "HOST:PORT or unix:PATH, or several with commas between them, each of them once";
+constexpr uint32_t kMostPort = 65535;
+
+bool HasScheme(absl::string_view address) {
+  constexpr absl::string_view kSchemes[] = {
+      "unix:", "unix-abstract:", "dns:", "ipv4:", "ipv6:"};
+  return std::ranges::any_of(kSchemes, [address](absl::string_view scheme) {
+    return absl::StartsWith(address, scheme) && address.size() > scheme.size();
+  });
+}
+
+// gRPC would take a host alone, and look for its port 443.
+bool HasPort(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  if (colon == absl::string_view::npos || colon == 0) return false;
+  uint32_t port = 0;
+  return absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 1 &&
+         port <= kMostPort;
+}
 
 }  // namespace
 
@@ -19,8 +42,10 @@ absl::StatusOr<std::vector<std::string>> ServerAddresses(absl::string_view field
   std::vector<std::string> addresses = absl::StrSplit(text, ',');
   for (auto at = addresses.begin(); at != addresses.end(); ++at) {
     const bool stripped = *at == absl::StripAsciiWhitespace(*at);
-    if (at->empty() || !stripped || std::find(addresses.begin(), at, *at) != at) {
-      return InvalidField(field, absl::StrCat("'", text, "'"), kAccepted);
+    if (!(HasScheme(*at) || HasPort(*at)) || !stripped ||
+        std::find(addresses.begin(), at, *at) != at) {
+      return InvalidField(field, absl::StrCat("'", absl::Utf8SafeCEscape(text), "'"),
+                          kAccepted);
     }
   }
   return addresses;

@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "client/cli/quoted_value.h"
 #include "client/cpp/server_addresses.h"
-#include "server/core/document/invalid_field.h"
 
 namespace evenpack {
 namespace {
@@ -17,15 +13,6 @@ constexpr double kDefaultSeconds = 30;
 // Of one attempt.
 constexpr std::chrono::milliseconds kLongestCall{10'000};
 constexpr std::chrono::milliseconds kShortestCall{100};
-
-bool IsAddress(const std::string& address) {
-  if (absl::StartsWith(address, "unix:")) return true;
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
-  uint32_t port = 0;
-  return absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 1 &&
-         port <= 65535;
-}
 
 }  // namespace
 
@@ -40,10 +27,6 @@ absl::StatusOr<ServerFlags> ReadServerFlags(const FlagValues& values,
   const char* const name = IsGiven(values, "--server") ? "--server" : "EVENPACK_SERVER";
   const auto addresses = client::ServerAddresses(name, flags.address);
   if (!addresses.ok()) return addresses.status();
-  if (!std::ranges::all_of(*addresses, IsAddress)) {
-    return InvalidField(name, QuotedValue(flags.address),
-                        "HOST:PORT or unix:PATH, or several with commas between them");
-  }
   return flags;
 }
 

@@ -48,9 +48,10 @@ class Client:
         """Connects with the first call.
 
         Args:
-            address: "HOST:PORT", or any other name that gRPC resolves; of servers that
-                share a database any will do, or several with commas between them.
-                Which of them leads a job they say themselves, and it is followed.
+            address: "HOST:PORT", or a name with a scheme of gRPC's ("unix:PATH"); of
+                servers that share a database any will do, or several with commas
+                between them. Which of them leads a job they say themselves, and it is
+                followed.
             security: TLS, and who this client is; what the environment says where None.
             options: keepalive, limits.
             patience_seconds: how long a server that is away is waited for.

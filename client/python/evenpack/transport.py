@@ -204,7 +204,8 @@ class Transport:
         """Connects when the first call is made.
 
         Args:
-            address: "HOST:PORT", or any other name that gRPC resolves; of one server.
+            address: "HOST:PORT", or a name with a scheme of gRPC's ("unix:PATH"); of
+                one server.
             options: the defaults where None.
             security: what the environment says where None (evenpack.Security).
             was_answered: shared with transports to other servers of the database.

@@ -24,14 +24,28 @@ TEST(ServerAddresses, AreSeparatedByCommas) {
   EXPECT_THAT(*three, ElementsAre("b:1", "a:1", "[::1]:7654"));
 }
 
-TEST(ServerAddresses, RefusesWhatIsEmptyOrThereTwiceNamingTheField) {
+TEST(ServerAddresses, MayHaveAScheme) {
+  for (const std::string text : {"dns:server", "ipv4:127.0.0.1:7654", "ipv6:[::1]:7654",
+                                 "unix-abstract:evenpack"}) {
+    EXPECT_THAT(ServerAddresses("address", text), IsOk()) << text;
+  }
+}
+
+TEST(ServerAddresses, RefusesWhatNamesNoPortOrIsThereTwiceNamingTheField) {
   for (const std::string text :
-       {"", ",", "a:1,", ",a:1", "a:1,,b:1", "a:1, b:1", "a:1,b:1,a:1"}) {
+       {"", ",", "a:1,", ",a:1", "a:1,,b:1", "a:1, b:1", "a:1,b:1,a:1", "a", ":1",
+        "a:", "a:0", "a:65536", "a:http", "unix:", "a:1,b"}) {
     EXPECT_THAT(ServerAddresses("--server", text),
                 StatusIs(kInvalid, "--server: '" + text +
                                        "' is not accepted; accepted: "
-                                       "HOST:PORT[,HOST:PORT...], each of them once"));
+                                       "HOST:PORT or unix:PATH, or several with commas "
+                                       "between them, each of them once"));
   }
+}
+
+TEST(ServerAddresses, AreShownOnOneLine) {
+  EXPECT_THAT(ServerAddresses("--server", "a\nb"),
+              StatusIs(kInvalid, ::testing::HasSubstr("--server: 'a\\nb'")));
 }
 
 }  // namespace
