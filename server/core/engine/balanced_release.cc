@@ -185,6 +185,7 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   if (pool.kind == StepKind::kFullBatch) {
     terms.most_tokens = MostBesideReserve(spec, sketch, pool.others, terms, result);
   }
+  terms.nothing_follows = pool.kind == StepKind::kDrain;
   const LeaningWorkload workload(spec.workload, ReleaseLean(spec));
   Release release = ReleaseByWorkload(result.due, pool.others, terms, workload);
   if (result.due.empty() && release.goes.empty()) {

@@ -14,11 +14,13 @@ namespace {
 // More than any step has.
 constexpr uint64_t kAllTokens = uint64_t{1} << 62;
 
-Packing PackAndPlace(const JobSpec& spec, BalancedRelease release,
+Packing PackAndPlace(const JobSpec& spec, StepKind kind, BalancedRelease release,
                      uint64_t& operations) {
   const BalancedSpec& balanced = spec.policy.balanced;
-  // Nothing is trimmed either where nothing may wait.
-  if (spec.max_delay == 0) release.terms.least_tokens = kAllTokens;
+  // Nothing is trimmed either where nothing may wait, or has anything to wait for.
+  if (spec.max_delay == 0 || kind == StepKind::kDrain) {
+    release.terms.least_tokens = kAllTokens;
+  }
   BalancedPacking packed =
       PackBalanced(release.due, release.goes, release.terms, balanced.finish,
                    {spec.workload, release.packing_lean_256ths});
@@ -45,8 +47,9 @@ BalancedStep FormBalancedStep(const JobSpec& spec, const LengthSketch& sketch,
   const uint64_t allowed = spec.policy.balanced.max_in_flight_tokens;
   std::optional<uint64_t> most_tokens;
   do {
-    step.packing = PackAndPlace(spec, ReleaseBalanced(spec, sketch, pool, most_tokens),
-                                step.operations);
+    step.packing =
+        PackAndPlace(spec, pool.kind, ReleaseBalanced(spec, sketch, pool, most_tokens),
+                     step.operations);
     if (allowed == 0) break;
     most_tokens = std::max(allowed, PackedTokens(step.packing) / 8 * 7);
   } while (InFlightTokens(spec, step.packing.micro_batches) > allowed);

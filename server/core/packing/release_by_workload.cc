@@ -9,6 +9,7 @@
 
 #include "absl/numeric/int128.h"
 #include "server/core/packing/bin_tree.h"
+#include "server/core/packing/last_steps.h"
 
 namespace evenpack {
 namespace {
@@ -86,6 +87,8 @@ class LevelSearch {
     const int64_t lowest =
         std::max(rest_tokens_ * rest_rate_ / bins, total / bins / 8) * (kCoarse - 1) /
         kCoarse;
+    // At the end all may go at once, however uneven.
+    if (terms_.nothing_follows) Try(total);
     int64_t best = highest;
     for (int64_t level = highest; level >= lowest && level > 0;
          level -= std::max<int64_t>(level / kCoarse, 1)) {
@@ -270,7 +273,11 @@ class LevelSearch {
     cost += held + terms_.price.OfTokens(rest_tokens_ - rest);
     const auto tokens = static_cast<uint64_t>(bins_.tokens + rest);
     const uint64_t least = terms_.least_tokens;
-    const Outcome outcome = {tokens < least ? least - tokens : 0, cost};
+    Outcome outcome = {tokens < least ? least - tokens : 0, cost};
+    // Costs more than to weigh a level, so only where the level may be the best.
+    if (terms_.nothing_follows && outcome < best_.outcome) {
+      outcome.cost += ExcessOfWhatIsLeft(rest_tokens_ - rest);
+    }
     if (!(outcome < best_.outcome)) return false;
     best_ = {outcome,
              trial_.goes,
@@ -280,6 +287,14 @@ class LevelSearch {
              excess,
              static_cast<int64_t>(std::min<absl::int128>(dearer, kMostNs))};
     return true;
+  }
+
+  absl::int128 ExcessOfWhatIsLeft(int64_t rest) {
+    left_.clear();
+    for (size_t i = 0; i < placed_; ++i) {
+      if (!trial_.goes[i]) left_.push_back({attention_[i], Size(*others_[i])});
+    }
+    return ExcessOfLastSteps(left_, {rest, rest * rest_rate_}, terms_, workload_);
   }
 
   Release Chosen() const {
@@ -332,6 +347,7 @@ class LevelSearch {
   Bins start_;
   Bins bins_;
   std::vector<int64_t> loads_;
+  std::vector<LeftDocument> left_;
   Trial trial_;
   Trial best_;
   uint64_t levels_ = 0;

@@ -11,7 +11,8 @@
 //   (what micro-batches wait for the heaviest one) + (price of what is held back)
 //
 // where a document that is held has cost its tokens times the price with every batch
-// that it waited.
+// that it waited. At the end of the streams what is held back is all that is left:
+// there a level also costs what the last steps will wait.
 #ifndef EVENPACK_SERVER_CORE_PACKING_RELEASE_BY_WORKLOAD_H_
 #define EVENPACK_SERVER_CORE_PACKING_RELEASE_BY_WORKLOAD_H_
 
@@ -38,6 +39,9 @@ struct ReleaseTerms : StepTerms {
   // Attention's cost is known to within this share, in 64ths, 0 to 63: a level counts
   // what it costs with the cost as it is, and with so much more and less of it.
   uint32_t attention_error_64ths = 0;
+  // What is held back goes in steps of its own, and a level also costs what these will
+  // wait (last_steps.h).
+  bool nothing_follows = false;
 };
 
 struct Release {

@@ -23,8 +23,10 @@ JobSpec PipelinedJob() {
   return spec;
 }
 
-BalancedStep Form(const JobSpec& spec, const std::vector<Document>& documents) {
+BalancedStep Form(const JobSpec& spec, const std::vector<Document>& documents,
+                  StepKind kind = StepKind::kFullBatch) {
   BalancedPool pool;
+  pool.kind = kind;
   pool.batches_admitted = 1;
   pool.others = PointTo(documents);
   return FormBalancedStep(spec, SketchAfter({}, documents), pool);
@@ -59,6 +61,14 @@ TEST(BalancedStepTest, OrdersMicroBatchesWhereItIsAskedTo) {
   BalancedStep given = Form(spec, documents);
   PlaceMicroBatches(spec, given.packing.micro_batches);
   EXPECT_EQ(placed.packing.micro_batches, given.packing.micro_batches);
+}
+
+TEST(BalancedStepTest, HoldsBackWhatIsOneTooManyWhereMoreFollows) {
+  const std::vector<Document> documents =
+      testing::MakeDocuments(std::vector<uint32_t>(17, 4000));
+  EXPECT_EQ(Form(PipelinedJob(), documents).packing.left_over.size(), 1U);
+  EXPECT_TRUE(
+      Form(PipelinedJob(), documents, StepKind::kDrain).packing.left_over.empty());
 }
 
 TEST(BalancedStepTest, KeepsNoMoreTokensInFlightThanAllowed) {

@@ -225,6 +225,17 @@ TEST(StepFormationTest, TheDrainEmptiesEveryQueue) {
   EXPECT_TRUE(IsDrained(job.state()));
 }
 
+TEST(StepFormationTest, ABalancedDrainLeavesNoOutlierToAStepOfItsOwn) {
+  std::vector<uint32_t> lengths(140, 2000);
+  lengths.push_back(120'000);
+  TestJob job(MakeSpec(PolicyKind::kBalanced, 4, 131'072));
+  ASSERT_THAT(job.Ingest(lengths), IsOk());
+  ASSERT_THAT(job.End(), IsOk());
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_EQ(LastKind(job), StepKind::kDrain);
+  EXPECT_TRUE(IsDrained(job.state()));
+}
+
 TEST(StepFormationTest, OriginalCountsLeftOversTowardsTheNextStep) {
   TestJob job(MakeSpec(PolicyKind::kOriginal, 2, 100));
   ASSERT_THAT(job.Ingest({60, 60, 90, 80, 10, 50, 50}), IsOk());

@@ -75,6 +75,26 @@ TEST(ReleaseByWorkloadTest, ADocumentThatWaitedLongEnoughGoesAlone) {
       ReleaseByWorkload({}, PointTo(documents), terms, Workload()).held.empty());
 }
 
+TEST(ReleaseByWorkloadTest, AnOutlierThatNothingFollowsGoesBesideOthers) {
+  ReleaseTerms terms = Terms(4);
+  terms.nothing_follows = true;
+  const std::vector<Document> documents = WithShort({120'000}, 248);
+  const Release release = ReleaseByWorkload({}, PointTo(documents), terms, Workload());
+  EXPECT_TRUE(release.held.empty());
+}
+
+TEST(ReleaseByWorkloadTest, OfWhatIsTooMuchForOneStepLikesGoTogether) {
+  ReleaseTerms terms = Terms(4);
+  terms.nothing_follows = true;
+  const std::vector<Document> documents = WithShort(
+      {120'000, 120'000, 120'000, 120'000, 75'000, 75'000, 75'000, 75'000}, 100);
+  const Release first = ReleaseByWorkload({}, PointTo(documents), terms, Workload());
+  const Release second = ReleaseByWorkload({}, first.held, terms, Workload());
+  EXPECT_TRUE(second.held.empty());
+  EXPECT_LT(first.excess_ns * 50, first.workload_ns);
+  EXPECT_LT(second.excess_ns * 50, second.workload_ns);
+}
+
 TEST(ReleaseByWorkloadTest, WhatIsDueGoesAndTheRestIsChosenAroundIt) {
   const std::vector<Document> due = testing::MakeDocuments({120'000});
   // Beside it the others may be as heavy.
