@@ -75,6 +75,7 @@ void PackTally::AddStep(StepKind kind, const StepBalance& balance,
   forward_ns_ += static_cast<double>(balance.max_workload_ns);
   const double mean_ns = static_cast<double>(balance.total_workload_ns) /
                          static_cast<double>(balance.micro_batches);
+  even_ns_ += mean_ns;
   lower_bound_ns_ +=
       std::max(static_cast<double>(balance.largest_document_ns), mean_ns);
   if (kind != StepKind::kDrain) {
@@ -101,6 +102,7 @@ PackFigures PackTally::Figures() const {
                             document_delay_.Percentile(99),
                             document_delay_.Percentile(100)};
   figures.predicted_forward_seconds = forward_ns_ / 1e9;
+  if (even_ns_ > 0) figures.imbalance_weighted_run = forward_ns_ / even_ns_;
   if (!full_steps_.empty()) {
     const Steps measured = WithoutWarmUp(full_steps_);
     figures.imbalance = ImbalanceOf(measured);

@@ -72,6 +72,9 @@ struct PackFigures {
   std::string digest;
   // Sum of each step's heaviest micro-batch, over all steps.
   double predicted_forward_seconds = 0;
+  // That over the sum of the steps' means: what the whole run waits, its drain
+  // included.
+  double imbalance_weighted_run = 1;
   // Of a step, the mean over all steps: that time, and the least that the step's
   // documents allow, which is the mean of its micro-batches or, where that is longer,
   // the heaviest document alone.
@@ -107,6 +110,7 @@ class PackTally {
   double token_delays_ = 0;
   double forward_ns_ = 0;
   double lower_bound_ns_ = 0;
+  double even_ns_ = 0;
   // Of all steps but those of the drain.
   double max_ns_ = 0;
   double mean_ns_ = 0;

@@ -31,9 +31,10 @@ class Shape:
 class Packed:
     """One run. Excess is max over mean of the micro-batches' workload, less 1."""
 
-    # Of full steps, warm-up left out; of all steps but the drain.
+    # Of full steps, warm-up left out; of all steps but the drain; of all steps.
     excess: float
     excess_all: float
+    excess_run: float
     # Global batches, the mean over tokens; the longest of a document.
     delay: float
     longest_delay: int
@@ -58,6 +59,7 @@ def packed_from(report: dict[str, Any]) -> Packed:
     return Packed(
         excess=report["imbalance_degree"]["weighted"] - 1,
         excess_all=report["imbalance_weighted_all"] - 1,
+        excess_run=report["imbalance_weighted_run"] - 1,
         delay=report["token_delay_mean"],
         longest_delay=report["document_delay"]["max"],
         full_steps=report["steps"],

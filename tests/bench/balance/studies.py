@@ -28,6 +28,8 @@ WIDE = MAX_LENGTHS[-1]
 COST_ERRORS = (0.25, -0.25)
 DELAYS = (4, 8, 16, 32)
 SEEDS = (1, 2, 3)
+# N and D at which the reference waits about as long as `wlb`'s best on sorted lengths.
+SORTED_DELAYS = ((4, 4), (16, 2), (64, 1))
 
 Json = dict[str, Any]
 
@@ -44,6 +46,10 @@ def _all(packed: Packed) -> float:
 
 def _full(packed: Packed) -> float:
     return packed.excess
+
+
+def _run(packed: Packed) -> float:
+    return packed.excess_run
 
 
 class Studies:
@@ -77,7 +83,8 @@ class Studies:
             "max_length": max_length,
             "balanced": asdict(default),
         }
-        for measure, of in (("excess_all", _all), ("excess", _full)):
+        measures = (("excess_all", _all), ("excess", _full), ("excess_run", _run))
+        for measure, of in measures:
             found = best(grid, of)
             cell[f"by_{measure}"] = {
                 "wlb": _shown(found),
@@ -158,6 +165,21 @@ class Studies:
             }
 
         return side_by_side(run, cases)
+
+    def sorted_ends(self, operations: int) -> list[Json]:
+        """The offline reference on the sorted lengths, S_max = L."""
+
+        def run(case: tuple[int, int]) -> Json:
+            micro_batches, delay = case
+            lengths = self._files["sorted"]
+            documents = len(lengths.read_text().split())
+            shape = [documents, micro_batches, WINDOW, delay, operations, 0]
+            found = run_json(
+                [self._reference, str(lengths), *(str(value) for value in shape)]
+            )
+            return {"micro_batches": micro_batches, "delay": delay, **found}
+
+        return side_by_side(run, SORTED_DELAYS)
 
     def short_bounds(self) -> list[Json]:
         """Bounds on delay that leave little to choose: `wlb` beside `balanced`."""
@@ -319,6 +341,7 @@ def every_study(studies: Studies, operations: int) -> dict[str, Callable[[], obj
         "frontiers": studies.frontiers,
         "lone_documents": studies.lone_documents,
         "offline": lambda: studies.offline(operations),
+        "sorted_ends": lambda: studies.sorted_ends(operations),
         "short_bounds": studies.short_bounds,
         "exact": studies.exact,
         "robustness": studies.robustness,

@@ -16,6 +16,7 @@ def trial(name: float, excess: float, delay: float) -> Trial:
     packed = Packed(
         excess=excess,
         excess_all=excess,
+        excess_run=excess,
         delay=delay,
         longest_delay=1,
         full_steps=1,
@@ -82,6 +83,7 @@ class PackerTest(unittest.TestCase):
             found = packer.pack(Shape(path, 4, 131_072), "balanced")
         self.assertEqual(found.full_steps, 10)
         self.assertEqual((found.excess, found.excess_all, found.delay), (0, 0, 0))
+        self.assertEqual(found.excess_run, 0)
         self.assertEqual(found.tokens_most, 4 * 131_072)
 
     def test_says_why_a_run_fails(self) -> None:

@@ -49,6 +49,7 @@ TEST(PackFiguresTest, CountsOtherStepsApart) {
   tally.AddStep(StepKind::kBacklog, Balance(50, 50, 400), 0.1);
   tally.AddStep(StepKind::kBacklog, Balance(50, 50, 400), 0.1);
   const PackFigures figures = tally.Figures();
+  EXPECT_DOUBLE_EQ(figures.imbalance_weighted_run, 2);
   EXPECT_EQ(figures.steps, 0U);
   EXPECT_EQ(figures.drain_steps, 1U);
   EXPECT_EQ(figures.backlog_steps, 2U);
@@ -58,6 +59,16 @@ TEST(PackFiguresTest, CountsOtherStepsApart) {
   EXPECT_FALSE(figures.lower_bound_mean.has_value());
   EXPECT_FALSE(figures.tokens_per_step.has_value());
   EXPECT_FALSE(figures.long_share.has_value());
+}
+
+TEST(PackFiguresTest, WeighsAllStepsAndAllButTheDrain) {
+  PackTally tally;
+  EXPECT_DOUBLE_EQ(tally.Figures().imbalance_weighted_run, 1);
+  tally.AddStep(StepKind::kFullBatch, Balance(60, 100, 100), 0.1);
+  tally.AddStep(StepKind::kBacklog, Balance(90, 100, 100), 0.1);
+  tally.AddStep(StepKind::kDrain, Balance(100, 100, 100), 0.1);
+  EXPECT_DOUBLE_EQ(tally.Figures().imbalance->weighted_all, 150.0 / 100.0);
+  EXPECT_DOUBLE_EQ(tally.Figures().imbalance_weighted_run, 250.0 / 150.0);
 }
 
 TEST(PackFiguresTest, LeavesTheFirstStepsOutOfALongRun) {
