@@ -15,6 +15,8 @@ namespace {
 
 // Numbers of steps that are compared.
 constexpr int kNumbers = 3;
+// Where more steps are left the end is far, and each would take long to weigh.
+constexpr size_t kMostSteps = 16;
 
 // The micro-batches' loads; none where a document finds no room.
 std::optional<std::vector<int64_t>> LoadsOf(std::span<const LeftDocument> longest_first,
@@ -62,6 +64,7 @@ absl::int128 ExcessOfLastSteps(std::span<const LeftDocument> longest_first,
   if (tokens == 0) return 0;
   const absl::int128 room = absl::int128(terms.capacity.tokens) * terms.micro_batches;
   auto steps = static_cast<size_t>((tokens + room - 1) / room);
+  if (steps > kMostSteps) return 0;
   std::optional<absl::int128> least;
   for (int compared = 0; compared < kNumbers; ++steps) {
     const size_t bins = steps * terms.micro_batches;

@@ -28,7 +28,7 @@ struct LeftRest {
 // longer than a micro-batch) are placed each in the lightest micro-batch of all these
 // steps that has room, the heaviest micro-batches are a step, and so on; the rest fills
 // what is lower. Of as many steps as the tokens need, and up to two more, the best
-// number. None where nothing is left.
+// number. 0 where nothing is left, or it needs more than sixteen steps.
 absl::int128 ExcessOfLastSteps(std::span<const LeftDocument> longest_first,
                                const LeftRest& rest, const StepTerms& terms,
                                const LeaningWorkload& workload);

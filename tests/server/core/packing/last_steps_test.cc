@@ -66,6 +66,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AsManyStepsAsAreBest", {1000, 1000, 1000, 1000, 1000, 1000}, 0, 2},
         // Tokens for two steps, but no two find room in one micro-batch.
         Case{"AsManyStepsAsThereIsRoomIn", {1600, 1600, 1600, 1600, 1600, 1600}, 0, 2},
+        Case{"TheLastOfSixteenSteps", std::vector<int64_t>(31, kRoom), 0, 2, UINT32_MAX,
+             LoadOf(kRoom)},
+        Case{"MoreStepsAreNotWeighed", std::vector<int64_t>(33, kRoom), 0, 2},
         Case{"AsManyStepsAsDocumentsNeed", {100, 100, 100, 100, 100, 100}, 0, 1, 1}),
     [](const auto& tested) { return tested.param.name; });
 
