@@ -32,7 +32,7 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
       {"--delay-price", kValue, "P",
        "balanced: share of a step's time that it is worth to have all its documents a "
        "global batch earlier, where they wait for one on average; less with the square "
-       "of what they wait (0.1)"},
+       "of what they wait, and next to nothing where lengths drift on (0.1)"},
       {"--attention-error", kValue, "E",
        "balanced: share by which attention may cost more or less than modelled (0.25)"},
       {"--release", kValue, "workload|class|level",

@@ -175,10 +175,12 @@ class PackRun {
   std::vector<uint32_t> Classes() const {
     const PolicySpec& policy = state_.spec.policy;
     if (policy.kind != PolicyKind::kBalanced) return policy.queue_thresholds;
-    return ChooseClasses(state_.position.sketch,
-                         {state_.spec.micro_batches, state_.spec.window,
-                          DelayPriceOf(state_.spec, state_.position.mean_delay)},
-                         state_.spec.workload);
+    const Position& position = state_.position;
+    return ChooseClasses(
+        position.sketch,
+        {state_.spec.micro_batches, state_.spec.window,
+         DelayPriceOf(state_.spec, position.mean_delay, position.novelty)},
+        state_.spec.workload);
   }
 
   absl::StatusOr<PackFigures> Finish() {

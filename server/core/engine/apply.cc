@@ -104,6 +104,7 @@ void ApplyDecided(StepDecided event, JobState& state) {
     position.merge = std::move(event.merge);
     position.sketch = std::move(event.sketch);
     position.mean_delay = event.mean_delay;
+    position.novelty = event.novelty;
   }
   position.batches_admitted = event.batches_admitted;
   position.digest = event.step.digest;

@@ -15,6 +15,7 @@
 #include "server/core/engine/waiting.h"
 #include "server/core/outlier/length_classes.h"
 #include "server/core/outlier/mean_delay.h"
+#include "server/core/outlier/novelty.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/packing/release_by_workload.h"
 
@@ -252,12 +253,14 @@ void LimitTokens(uint64_t most, BalancedRelease& result) {
 
 }  // namespace
 
-uint32_t DelayPriceOf(const JobSpec& spec, uint64_t mean_delay) {
+uint32_t DelayPriceOf(const JobSpec& spec, uint64_t mean_delay, uint64_t novelty) {
   const BalancedSpec& balanced = spec.policy.balanced;
   const bool waits_for_balance = !balanced.token_spread_ppm.has_value() &&
                                  !balanced.long_share_spread_ppm.has_value();
-  return DelayPricePpm(waits_for_balance ? mean_delay : kMeanDelayAtFirst,
-                       balanced.delay_price_ppm);
+  if (!waits_for_balance) {
+    return DelayPricePpm(kMeanDelayAtFirst, balanced.delay_price_ppm);
+  }
+  return PriceWhereNew(novelty, DelayPricePpm(mean_delay, balanced.delay_price_ppm));
 }
 
 LengthSketch SketchAfter(const LengthSketch& sketch,
@@ -309,7 +312,8 @@ bool WaitingMakesAStep(const JobState& state) {
   BalancedPool pool;
   pool.kind = StepKind::kBacklog;
   pool.batches_admitted = state.position.batches_admitted;
-  pool.delay_price_ppm = DelayPriceOf(state.spec, state.position.mean_delay);
+  pool.delay_price_ppm =
+      DelayPriceOf(state.spec, state.position.mean_delay, state.position.novelty);
   pool.others = PointTo(state.waiting.left_over);
   return ReleaseBalanced(state.spec, state.position.sketch, std::move(pool)).pays;
 }

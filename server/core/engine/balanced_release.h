@@ -17,9 +17,10 @@
 namespace evenpack {
 
 // The job's price of delay where its tokens wait so long on average
-// (server/core/outlier/mean_delay.h). Where it asks for equal tokens or shares, it is
-// they that documents wait for, and the price stays as at first.
-uint32_t DelayPriceOf(const JobSpec& spec, uint64_t mean_delay);
+// (server/core/outlier/mean_delay.h), and lengths are so new (novelty.h). Where it asks
+// for equal tokens or shares, it is they that documents wait for, and the price stays
+// as at first.
+uint32_t DelayPriceOf(const JobSpec& spec, uint64_t mean_delay, uint64_t novelty);
 
 // The sketch once `admitted` is a batch more of it; as it is where that is empty.
 LengthSketch SketchAfter(const LengthSketch& sketch,

@@ -72,10 +72,11 @@ struct StepDecided {
   std::vector<Document> left_over_added;
   // The window's later steps.
   std::vector<Step> planned;
-  // kBalanced: the sketch and the mean delay after the admission, and how much was
-  // tried (levels, and operations of the local search).
+  // kBalanced: the sketch, the mean delay and the novelty after the admission, and how
+  // much was tried (levels, and operations of the local search).
   LengthSketch sketch;
   uint64_t mean_delay = kMeanDelayAtFirst;
+  uint64_t novelty = 0;
   uint64_t search_operations = 0;
 };
 

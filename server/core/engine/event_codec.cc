@@ -144,6 +144,7 @@ void Code(Coder& coder, MaybeConst<StepDecided> auto& event) {
             event.left_over_taken, event.left_over_added, event.planned, event.sketch,
             event.search_operations);
   coder.Since(4, event.mean_delay);
+  coder.Since(5, event.novelty);
 }
 
 template <typename Coder>

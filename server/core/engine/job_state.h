@@ -43,10 +43,12 @@ struct Position {
   // Digest of the last decided step.
   Digest128 digest = GenesisDigest();
   MergeCursor merge;
-  // kBalanced: the documents admitted under it, and how long they wait on average
-  // (server/core/outlier/mean_delay.h). Empty, and as at first, otherwise.
+  // kBalanced: the documents admitted under it, how long they wait on average
+  // (server/core/outlier/mean_delay.h), and how new their lengths are (novelty.h).
+  // Empty, and as at first, otherwise.
   LengthSketch sketch;
   uint64_t mean_delay = kMeanDelayAtFirst;
+  uint64_t novelty = 0;
 
   friend bool operator==(const Position&, const Position&) = default;
 };

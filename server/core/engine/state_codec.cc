@@ -49,6 +49,7 @@ void Code(Coder& coder, MaybeConst<Position> auto& position) {
   coder.All(position.next_step, position.batches_admitted, position.documents_admitted,
             position.digest, position.merge, position.sketch);
   coder.Since(5, position.mean_delay);
+  coder.Since(6, position.novelty);
 }
 
 template <typename Coder>

@@ -14,7 +14,7 @@
 namespace evenpack {
 
 // Rises with every change of the layout.
-inline constexpr uint32_t kStateFormatVersion = 5;
+inline constexpr uint32_t kStateFormatVersion = 6;
 // That is read too: a server's jobs outlive it.
 inline constexpr uint32_t kOldestStateFormatVersion = 4;
 

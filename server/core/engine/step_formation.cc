@@ -15,6 +15,7 @@
 #include "server/core/engine/balanced_step.h"
 #include "server/core/engine/job_layout.h"
 #include "server/core/outlier/mean_delay.h"
+#include "server/core/outlier/novelty.h"
 #include "server/core/outlier/queue_thresholds.h"
 #include "server/core/outlier/release.h"
 #include "server/core/packing/fixed_greedy.h"
@@ -118,11 +119,14 @@ class StepFormer {
     Append(PointTo(admission_.documents), pool.others);
     decided_.sketch = SketchAfter(state_.position.sketch, admission_.documents);
     decided_.mean_delay = state_.position.mean_delay;
+    decided_.novelty = state_.position.novelty;
     if (!admission_.documents.empty()) {
       decided_.mean_delay = MeanDelayAfter(
           decided_.mean_delay, WaitingTokens(state_.waiting), GlobalBatchTokens(spec_));
+      decided_.novelty =
+          NoveltyAfter(decided_.novelty, decided_.sketch, admission_.documents);
     }
-    pool.delay_price_ppm = DelayPriceOf(spec_, decided_.mean_delay);
+    pool.delay_price_ppm = DelayPriceOf(spec_, decided_.mean_delay, decided_.novelty);
     BalancedStep step = FormBalancedStep(spec_, decided_.sketch, pool);
     decided_.search_operations = step.operations;
     return std::move(step.packing);

@@ -7,7 +7,7 @@ namespace evenpack {
 namespace {
 
 constexpr int kBucketBits = 3;
-constexpr size_t kBucketsPerDoubling = size_t{1} << kBucketBits;
+static_assert(LengthSketch::kBucketsPerDoubling == size_t{1} << kBucketBits);
 // A batch's weight falls by one part in 2^6 with each that follows.
 constexpr int kAgeShift = 6;
 

@@ -19,6 +19,7 @@ class LengthSketch {
  public:
   // Buckets of lengths up to 2^31 - 1.
   static constexpr size_t kBuckets = 232;
+  static constexpr size_t kBucketsPerDoubling = 8;
   // Weight of a document that was just added.
   static constexpr uint64_t kUnit = 4096;
   // No bucket weighs more.

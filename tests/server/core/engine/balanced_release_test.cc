@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "server/core/balance/step_balance.h"
+#include "server/core/outlier/novelty.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -29,7 +30,7 @@ LengthSketch SketchOf(const std::vector<Document>& documents) {
 BalancedPool PoolOf(const std::vector<Document>& documents) {
   BalancedPool pool;
   pool.batches_admitted = 1;
-  pool.delay_price_ppm = DelayPriceOf(BalancedJob(1), kMeanDelayAtFirst);
+  pool.delay_price_ppm = DelayPriceOf(BalancedJob(1), kMeanDelayAtFirst, 0);
   pool.others = PointTo(documents);
   return pool;
 }
@@ -43,16 +44,17 @@ TEST(BalancedReleaseTest, TheSketchAgesWithEachBatchAlone) {
             2 * LengthSketch::kUnit - LengthSketch::kUnit / 64);
 }
 
-TEST(BalancedReleaseTest, ThePriceFollowsTheMeanDelayWhereBalanceIsWhatIsWaitedFor) {
+TEST(BalancedReleaseTest, ThePriceFollowsDelayAndNoveltyWhereBalanceIsWhatIsWaitedFor) {
   JobSpec spec = BalancedJob(4);
-  const uint32_t at_first = DelayPriceOf(spec, kMeanDelayAtFirst);
-  EXPECT_LT(DelayPriceOf(spec, kMeanDelayAtFirst / 2), at_first);
-  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit), spec.policy.balanced.delay_price_ppm);
+  const uint32_t at_first = DelayPriceOf(spec, kMeanDelayAtFirst, 0);
+  EXPECT_LT(DelayPriceOf(spec, kMeanDelayAtFirst / 2, 0), at_first);
+  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit, 0), spec.policy.balanced.delay_price_ppm);
+  EXPECT_LT(DelayPriceOf(spec, kDelayUnit, kNoveltyUnit), at_first);
   spec.policy.balanced.long_share_spread_ppm = 0;
-  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit), at_first);
+  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit, kNoveltyUnit), at_first);
   spec.policy.balanced.long_share_spread_ppm.reset();
   spec.policy.balanced.token_spread_ppm = 50'000;
-  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit), at_first);
+  EXPECT_EQ(DelayPriceOf(spec, kDelayUnit, kNoveltyUnit), at_first);
 }
 
 TEST(BalancedReleaseTest, PackingLeansOfDocumentsThatDifferInAttention) {

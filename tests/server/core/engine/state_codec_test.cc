@@ -103,24 +103,29 @@ std::string WithoutDigest(const JobState& state) {
 }
 
 TEST(StateCodecTest, AnotherVersionIsRefused) {
-  for (const char version : {char{3}, char{6}}) {
+  for (const char version : {char{3}, char{7}}) {
     EXPECT_THAT(DecodeState(OfVersion(version, WithoutDigest(JobState()))),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          absl::StrCat("state: format version ", int{version},
-                                      " is not accepted; accepted: 4 to 5")));
+                                      " is not accepted; accepted: 4 to 6")));
   }
 }
 
-TEST(StateCodecTest, TheVersionBeforeIsReadWithTheMeanDelayAsAtFirst) {
+TEST(StateCodecTest, VersionsBeforeAreReadWithWhatTheyLackAsAtFirst) {
   JobState state;
-  state.position.mean_delay = 7;
+  state.position.novelty = 8;
   std::string bytes = WithoutDigest(state);
-  // Three empty lists follow it.
+  // Three empty lists follow it, and the mean delay is before it.
   bytes.erase(bytes.size() - 4 * 8, 8);
-  state.position.mean_delay = kMeanDelayAtFirst;
-  const absl::StatusOr<JobState> read = DecodeState(OfVersion(4, bytes));
+  absl::StatusOr<JobState> read = DecodeState(OfVersion(5, bytes));
   ASSERT_THAT(read, IsOk());
-  EXPECT_EQ(*read, state);
+  EXPECT_EQ(*read, JobState());
+  state.position.mean_delay = 7;
+  bytes = WithoutDigest(state);
+  bytes.erase(bytes.size() - 5 * 8, 2 * 8);
+  read = DecodeState(OfVersion(4, bytes));
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(*read, JobState());
 }
 
 TEST(StateCodecTest, TheDigestTellsStatesApart) {

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "server/core/cost/named_models.h"
 #include "server/core/engine/plan_micro_batch.h"
+#include "server/core/outlier/novelty.h"
 #include "server/core/sharding/adaptive.h"
 #include "server/core/sharding/hybrid.h"
 #include "tests/testing/status_matchers.h"
@@ -296,6 +298,18 @@ TEST(StepFormationTest, BalancedStepsRememberHowLongDocumentsWait) {
   TestJob other(MakeSpec(PolicyKind::kWlb, 4, kWindow));
   other.Run(mixed, 1);
   EXPECT_EQ(other.state().position.mean_delay, kMeanDelayAtFirst);
+}
+
+TEST(StepFormationTest, BalancedStepsRememberHowNewLengthsAre) {
+  const JobSpec spec = MakeSpec(PolicyKind::kBalanced, 4, 131'072);
+  std::vector<uint32_t> lengths = testing::SkewedLengths(5, 8'000, 131'072);
+  TestJob mixed(spec);
+  mixed.Run(lengths, 1);
+  EXPECT_LT(mixed.state().position.novelty, kNoveltyUnit / 2);
+  std::sort(lengths.begin(), lengths.end());
+  TestJob rising(spec);
+  rising.Run(lengths, 1);
+  EXPECT_GT(rising.state().position.novelty, kNoveltyUnit / 2);
 }
 
 TEST(StepFormationTest, AStepAlwaysHasNMicroBatchesAndTheChainedDigest) {
