@@ -268,37 +268,6 @@ def offline(results: Json) -> str:
     return table(header, rows)
 
 
-def sorted_ends(results: Json) -> str:
-    """Whole runs of sorted lengths at S_max = L: what each comes to, at which delay."""
-
-    def at(excess: float, delay: float) -> str:
-        return f"{percent(excess)} at {delay:.2f}"
-
-    rows = []
-    for row in results["sorted_ends"]:
-        shape = ("sorted", row["micro_batches"], WINDOW)
-        cell = next(
-            cell
-            for cell in results["thresholds"]
-            if (cell["family"], cell["micro_batches"], cell["max_length"]) == shape
-        )
-        found = cell["by_excess_run"]
-        late = found["balanced_as_late"]
-        reference = row["offline_seconds"] / row["even_seconds"] - 1
-        rows.append(
-            [
-                str(row["micro_batches"]),
-                at(found["wlb"]["excess_run"], found["wlb"]["delay"]),
-                percent(found["wlb"]["excess_run"] / 2),
-                at(reference, row["offline_delay"]),
-                at(cell["balanced"]["excess_run"], cell["balanced"]["delay"]),
-                f"{late['setting'][0]:g}: {at(late['excess_run'], late['delay'])}",
-            ]
-        )
-    header = ["N", "wlb, best", "half", "reference", "balanced", "price chosen"]
-    return table(header, rows)
-
-
 def short_bounds(results: Json) -> str:
     """Small bounds on delay."""
     rows = [
@@ -452,7 +421,6 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "long_shares": long_shares,
     "lone_documents": lone_documents,
     "offline": offline,
-    "sorted_ends": sorted_ends,
     "short_bounds": short_bounds,
     "robustness": robustness,
     "simulated": simulated,

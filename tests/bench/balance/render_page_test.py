@@ -6,7 +6,7 @@ import unittest
 import xml.etree.ElementTree as ET
 
 from frontier_plot import Curve, draw
-from page_tables import percent, reaches_target, sorted_ends, table
+from page_tables import percent, reaches_target, table
 from render_page import render
 
 PAGE = "before\n<!-- table one -->\nold\n<!-- end -->\nafter\n"
@@ -46,29 +46,6 @@ class TablesTest(unittest.TestCase):
             run = {"excess": excess, "delay": delay}
             self.assertEqual(reaches_target(run, other, "excess"), reached)
         self.assertFalse(reaches_target(None, other, "excess"))
-
-    def test_sorted_ends_finds_each_rows_cell(self) -> None:
-        def cell(micro_batches: int, excess: float) -> dict[str, object]:
-            run = {"excess_run": excess, "delay": 1.0}
-            late = {"excess_run": excess / 4, "delay": 0.5, "setting": [0.002]}
-            return {
-                "family": "sorted",
-                "micro_batches": micro_batches,
-                "max_length": 131_072,
-                "balanced": run,
-                "by_excess_run": {"wlb": run, "balanced_as_late": late},
-            }
-
-        reference = {"even_seconds": 2.0, "offline_seconds": 2.1, "offline_delay": 1.5}
-        results = {
-            "thresholds": [cell(4, 0.5), cell(16, 0.08)],
-            "sorted_ends": [{"micro_batches": 16, "delay": 2, **reference}],
-        }
-        self.assertEqual(
-            sorted_ends(results).splitlines()[-1],
-            "| 16 | 8.00% at 1.00 | 4.00% | 5.00% at 1.50 | 8.00% at 1.00 "
-            "| 0.002: 2.00% at 0.50 |",
-        )
 
 
 class PictureTest(unittest.TestCase):

@@ -28,8 +28,6 @@ WIDE = MAX_LENGTHS[-1]
 COST_ERRORS = (0.25, -0.25)
 DELAYS = (4, 8, 16, 32)
 SEEDS = (1, 2, 3)
-# N and D at which the reference waits about as long as `wlb`'s best on sorted lengths.
-SORTED_DELAYS = ((4, 4), (16, 2), (64, 1))
 
 Json = dict[str, Any]
 
@@ -165,21 +163,6 @@ class Studies:
             }
 
         return side_by_side(run, cases)
-
-    def sorted_ends(self, operations: int) -> list[Json]:
-        """The offline reference on the sorted lengths, S_max = L."""
-
-        def run(case: tuple[int, int]) -> Json:
-            micro_batches, delay = case
-            lengths = self._files["sorted"]
-            documents = len(lengths.read_text().split())
-            shape = [documents, micro_batches, WINDOW, delay, operations, 0]
-            found = run_json(
-                [self._reference, str(lengths), *(str(value) for value in shape)]
-            )
-            return {"micro_batches": micro_batches, "delay": delay, **found}
-
-        return side_by_side(run, SORTED_DELAYS)
 
     def short_bounds(self) -> list[Json]:
         """Bounds on delay that leave little to choose: `wlb` beside `balanced`."""
@@ -341,7 +324,6 @@ def every_study(studies: Studies, operations: int) -> dict[str, Callable[[], obj
         "frontiers": studies.frontiers,
         "lone_documents": studies.lone_documents,
         "offline": lambda: studies.offline(operations),
-        "sorted_ends": lambda: studies.sorted_ends(operations),
         "short_bounds": studies.short_bounds,
         "exact": studies.exact,
         "robustness": studies.robustness,
