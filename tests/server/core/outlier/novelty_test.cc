@@ -30,7 +30,7 @@ uint64_t After(Length length) {
 }
 
 TEST(NoveltyTest, NothingIsNewWhereBatchesAreAlike) {
-  EXPECT_EQ(After([](size_t, size_t i) { return i < 90 ? 1000 : 90'000; }), 0U);
+  EXPECT_EQ(After([](size_t, size_t i) { return i < 90 ? 1000U : 90'000U; }), 0U);
 }
 
 TEST(NoveltyTest, LittleIsNewWhereLengthsAreDrawn) {
