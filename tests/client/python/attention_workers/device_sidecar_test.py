@@ -124,6 +124,8 @@ def test_what_a_pass_fails_with_its_step_ends_with(
     served: ServerProcess, folders: list[str]
 ) -> None:
     """The first of them."""
+    # One that fails leaves, and a group of two would wait for it.
+    begun = threading.Barrier(RANKS, timeout=60)
 
     def rank(index: int) -> None:
         with (
@@ -137,6 +139,7 @@ def test_what_a_pass_fails_with_its_step_ends_with(
                 pytest.raises(InvalidArgumentError, match=f"rows: {rows}"),
                 next(worker.attempts(step.index)),
             ):
+                begun.wait()
                 attention(query, key, key, micro_batch, "sidecar", worker=worker)
 
     with ThreadPoolExecutor(RANKS) as pool:
