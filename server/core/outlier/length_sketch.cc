@@ -6,8 +6,7 @@
 namespace evenpack {
 namespace {
 
-constexpr int kBucketBits = 3;
-static_assert(LengthSketch::kBucketsPerDoubling == size_t{1} << kBucketBits);
+constexpr int kBucketBits = std::countr_zero(LengthSketch::kBucketsPerDoubling);
 // A batch's weight falls by one part in 2^6 with each that follows.
 constexpr int kAgeShift = 6;
 

@@ -13,19 +13,21 @@ constexpr int64_t kBatchesOfNovelty = 8;
 constexpr uint64_t kLeastPart = kNoveltyUnit / 128;
 
 constexpr size_t kDoublings =
-    LengthSketch::kBuckets / LengthSketch::kBucketsPerDoubling + 1;
+    LengthSketch::kBuckets / LengthSketch::kBucketsPerDoubling;
 // Shares of the tokens, in units of kNoveltyUnit.
 using Shares = std::array<int64_t, kDoublings>;
 
 Shares SharesOf(const LengthSketch& sketch) {
-  Shares shares{};
-  const absl::uint128 tokens = sketch.Tokens();
-  if (tokens == 0) return shares;
+  absl::uint128 tokens = 0;
   std::array<absl::uint128, kDoublings> of_doubling{};
   for (size_t bucket = 0; bucket < sketch.weights().size(); ++bucket) {
-    of_doubling[bucket / LengthSketch::kBucketsPerDoubling] +=
+    const absl::uint128 of_bucket =
         absl::uint128(sketch.weights()[bucket]) * LengthSketch::MiddleOf(bucket);
+    of_doubling[bucket / LengthSketch::kBucketsPerDoubling] += of_bucket;
+    tokens += of_bucket;
   }
+  Shares shares{};
+  if (tokens == 0) return shares;
   for (size_t i = 0; i < kDoublings; ++i) {
     shares[i] = static_cast<int64_t>(of_doubling[i] * kNoveltyUnit / tokens);
   }

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/packing/assign_to_lightest.h"
 #include "server/core/packing/assignment.h"
-#include "server/core/packing/bin_tree.h"
+#include "server/core/packing/bin_contents.h"
 
 namespace evenpack {
 namespace {
@@ -18,28 +19,18 @@ constexpr int kNumbers = 3;
 // Where more steps are left the end is far, and each would take long to weigh.
 constexpr size_t kMostSteps = 16;
 
-// The micro-batches' loads; none where a document finds no room.
-std::optional<std::vector<int64_t>> LoadsOf(std::span<const LeftDocument> longest_first,
-                                            size_t bins, const Capacity& capacity,
+// The loads of so many micro-batches; none where a document finds no room.
+std::optional<std::vector<int64_t>> LoadsOf(const WorkList& longest_first, size_t bins,
+                                            const Capacity& capacity,
                                             const LeaningWorkload& workload) {
-  BinTree tree(bins);
-  std::vector<int64_t> attention(bins, 0);
-  std::vector<int64_t> lengths(bins, 0);
-  std::vector<uint32_t> documents(bins, 0);
-  std::vector<int64_t> loads(bins, 0);
-  for (const LeftDocument& document : longest_first) {
-    const int64_t room = int64_t{capacity.tokens} - document.tokens;
-    const uint32_t bin = tree.LeastWithin(room);
-    if (bin == kLeftOver) return std::nullopt;
-    attention[bin] += document.attention_ns;
-    lengths[bin] += document.tokens;
-    loads[bin] =
-        attention[bin] + workload.LinearNs(static_cast<uint64_t>(lengths[bin]));
-    if (++documents[bin] == capacity.documents) {
-      tree.Close(bin);
-    } else {
-      tree.Set(bin, loads[bin], lengths[bin]);
-    }
+  const std::vector<uint32_t> assigned =
+      AssignToLightest(longest_first, bins, capacity, workload);
+  if (std::ranges::find(assigned, kLeftOver) != assigned.end()) return std::nullopt;
+  std::vector<int64_t> loads;
+  loads.reserve(bins);
+  for (const BinContents& bin :
+       ContentsOf(longest_first, assigned, bins, capacity.padding, workload)) {
+    loads.push_back(bin.load_ns);
   }
   return loads;
 }
@@ -56,11 +47,13 @@ absl::int128 GapsOf(std::vector<int64_t> loads, size_t micro_batches) {
 
 }  // namespace
 
-absl::int128 ExcessOfLastSteps(std::span<const LeftDocument> longest_first,
-                               const LeftRest& rest, const StepTerms& terms,
+absl::int128 ExcessOfLastSteps(const WorkList& longest_first, const LeftRest& rest,
+                               const StepTerms& terms,
                                const LeaningWorkload& workload) {
   absl::int128 tokens = rest.tokens;
-  for (const LeftDocument& document : longest_first) tokens += document.tokens;
+  for (const Document* document : longest_first) {
+    tokens += PaddedLength(terms.capacity.padding, document->length);
+  }
   if (tokens == 0) return 0;
   const absl::int128 room = absl::int128(terms.capacity.tokens) * terms.micro_batches;
   auto steps = static_cast<size_t>((tokens + room - 1) / room);
@@ -70,16 +63,14 @@ absl::int128 ExcessOfLastSteps(std::span<const LeftDocument> longest_first,
     const size_t bins = steps * terms.micro_batches;
     std::optional<std::vector<int64_t>> loads =
         LoadsOf(longest_first, bins, terms.capacity, workload);
-    if (loads.has_value()) {
-      const absl::int128 gaps = GapsOf(*std::move(loads), terms.micro_batches);
-      const absl::int128 excess = std::max<absl::int128>(gaps - rest.work_ns, 0);
-      least = std::min(least.value_or(excess), excess);
-      ++compared;
-    } else if (bins >= longest_first.size()) {
-      break;
-    }
+    // One for each document is room enough.
+    if (!loads.has_value()) continue;
+    const absl::int128 gaps = GapsOf(*std::move(loads), terms.micro_batches);
+    const absl::int128 excess = std::max<absl::int128>(gaps - rest.work_ns, 0);
+    least = std::min(least.value_or(excess), excess);
+    ++compared;
   }
-  return least.value_or(0);
+  return *least;
 }
 
 }  // namespace evenpack

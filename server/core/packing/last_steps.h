@@ -3,19 +3,13 @@
 #define EVENPACK_SERVER_CORE_PACKING_LAST_STEPS_H_
 
 #include <cstdint>
-#include <span>
 
 #include "absl/numeric/int128.h"
 #include "server/core/cost/leaning_workload.h"
 #include "server/core/packing/step_terms.h"
+#include "server/core/packing/work_list.h"
 
 namespace evenpack {
-
-// A document as an estimate needs it: its attention and its tokens, padding included.
-struct LeftDocument {
-  int64_t attention_ns = 0;
-  int64_t tokens = 0;
-};
 
 // Documents that are taken together: so many tokens of so much work.
 struct LeftRest {
@@ -29,9 +23,8 @@ struct LeftRest {
 // steps that has room, the heaviest micro-batches are a step, and so on; the rest fills
 // what is lower. Of as many steps as the tokens need, and up to two more, the best
 // number. 0 where nothing is left, or it needs more than sixteen steps.
-absl::int128 ExcessOfLastSteps(std::span<const LeftDocument> longest_first,
-                               const LeftRest& rest, const StepTerms& terms,
-                               const LeaningWorkload& workload);
+absl::int128 ExcessOfLastSteps(const WorkList& longest_first, const LeftRest& rest,
+                               const StepTerms& terms, const LeaningWorkload& workload);
 
 }  // namespace evenpack
 

@@ -292,7 +292,7 @@ class LevelSearch {
   absl::int128 ExcessOfWhatIsLeft(int64_t rest) {
     left_.clear();
     for (size_t i = 0; i < placed_; ++i) {
-      if (!trial_.goes[i]) left_.push_back({attention_[i], Size(*others_[i])});
+      if (!trial_.goes[i]) left_.push_back(others_[i]);
     }
     return ExcessOfLastSteps(left_, {rest, rest * rest_rate_}, terms_, workload_);
   }
@@ -347,7 +347,7 @@ class LevelSearch {
   Bins start_;
   Bins bins_;
   std::vector<int64_t> loads_;
-  std::vector<LeftDocument> left_;
+  WorkList left_;
   Trial trial_;
   Trial best_;
   uint64_t levels_ = 0;

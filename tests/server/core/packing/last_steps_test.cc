@@ -20,7 +20,7 @@ int64_t LoadOf(int64_t tokens) {
 
 struct Case {
   std::string name;
-  std::vector<int64_t> lengths;
+  std::vector<uint32_t> lengths;
   int64_t rest_tokens = 0;
   size_t micro_batches = 4;
   uint32_t most_documents = UINT32_MAX;
@@ -35,12 +35,10 @@ TEST_P(LastStepsTest, WaitForTheHeaviestOfTheirStep) {
   terms.micro_batches = given.micro_batches;
   terms.capacity = {.tokens = kRoom, .documents = given.most_documents};
   const WorkloadTable workload = testing::QuadraticWorkload(kCrossover, kRoom);
-  std::vector<LeftDocument> documents;
-  for (const int64_t length : given.lengths) {
-    documents.push_back({workload.AttentionNs(static_cast<uint32_t>(length)), length});
-  }
+  const std::vector<Document> documents = testing::MakeDocuments(given.lengths);
   const LeftRest rest = {given.rest_tokens, 1000 * given.rest_tokens};
-  EXPECT_EQ(ExcessOfLastSteps(documents, rest, terms, workload), given.expected);
+  EXPECT_EQ(ExcessOfLastSteps(PointTo(documents), rest, terms, workload),
+            given.expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -66,9 +64,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AsManyStepsAsAreBest", {1000, 1000, 1000, 1000, 1000, 1000}, 0, 2},
         // Tokens for two steps, but no two find room in one micro-batch.
         Case{"AsManyStepsAsThereIsRoomIn", {1600, 1600, 1600, 1600, 1600, 1600}, 0, 2},
-        Case{"TheLastOfSixteenSteps", std::vector<int64_t>(31, kRoom), 0, 2, UINT32_MAX,
-             LoadOf(kRoom)},
-        Case{"MoreStepsAreNotWeighed", std::vector<int64_t>(33, kRoom), 0, 2},
+        Case{"TheLastOfSixteenSteps", std::vector<uint32_t>(31, kRoom), 0, 2,
+             UINT32_MAX, LoadOf(kRoom)},
+        Case{"MoreStepsAreNotWeighed", std::vector<uint32_t>(33, kRoom), 0, 2},
         Case{"AsManyStepsAsDocumentsNeed", {100, 100, 100, 100, 100, 100}, 0, 1, 1}),
     [](const auto& tested) { return tested.param.name; });
 
@@ -77,8 +75,8 @@ TEST(LastStepsOfTooLongDocumentsTest, AreNotWeighed) {
   StepTerms terms;
   terms.capacity = {.tokens = 10};
   const WorkloadTable workload = testing::QuadraticWorkload(kCrossover, kRoom);
-  const std::vector<LeftDocument> documents = {{1000, 11}};
-  EXPECT_EQ(ExcessOfLastSteps(documents, {}, terms, workload), 0);
+  const std::vector<Document> documents = testing::MakeDocuments({11});
+  EXPECT_EQ(ExcessOfLastSteps(PointTo(documents), {}, terms, workload), 0);
 }
 
 }  // namespace
