@@ -7,6 +7,7 @@ each name has an address of its own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -128,7 +129,12 @@ class Container(ChildProcess):
             return []
 
     def _first_process(self) -> int:
-        return wait_until(self._children, "it has begun")[0]
+        def begun() -> list[int]:
+            if not self.runs():
+                raise ProcessLookupError(f"{self._start.argv()} ended: {self.stderr()}")
+            return self._children()
+
+        return wait_until(begun, "it has begun")[0]
 
     def kill(self) -> None:
         """The program first: with its user it has left its parent's death behind."""
@@ -137,7 +143,7 @@ class Container(ChildProcess):
         super().kill()
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends it to process 1."""
+        """Sends it to process 1; ProcessLookupError if that has ended."""
         os.kill(self._first_process(), number)
 
     def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
@@ -157,15 +163,17 @@ class Container(ChildProcess):
         """Waits until a health check is passed."""
 
         def passes() -> bool:
-            if not self.runs():
-                raise AssertionError(f"{self._start.argv()} ended: {self.stderr()}")
             return self.execute(*check).returncode == 0
 
         wait_until(passes, f"{self._start.argv()} is healthy")
 
     def stop(self, name: str) -> int:
-        """As an engine stops it, by the signal of this name; its exit status."""
-        self.signal(signal.Signals[name])
+        """As an engine stops it, by the signal of this name; its exit status.
+
+        One that has ended by itself, perhaps only now, is stopped already.
+        """
+        with contextlib.suppress(ProcessLookupError):
+            self.signal(signal.Signals[name])
         return self.wait()
 
 
