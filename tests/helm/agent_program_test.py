@@ -9,7 +9,8 @@ import unittest
 from pathlib import Path
 
 from chart import Object, pod_of, the
-from pod_process import ADDRESS, PodFolders, PodProcess, free_ports
+from free_ports import free_ports
+from pod_process import ADDRESS, PodFolders, PodProcess
 from release_process import EVENPACKCTL, Release
 
 WORKER = os.environ["EVENPACK_WORKER_PROGRAM"]

@@ -6,11 +6,7 @@ of the container, and what the kubelet would ask is asked of this machine's addr
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import os
 import re
-import socket
 import tempfile
 import urllib.error
 import urllib.request
@@ -27,21 +23,6 @@ from deadline_channel import open_channel
 ADDRESS = "127.0.0.1"
 # What Secrets hold, by their names and keys.
 Secrets = Mapping[str, Mapping[str, str]]
-
-
-# Below the ports that the kernel gives to whoever asks for any, so that nobody is given
-# one between here and its use. Each process begins elsewhere.
-_CANDIDATES = itertools.count(20_000 + os.getpid() * 16 % 10_000)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that follow each other, of which none is listened on now."""
-    while True:
-        ports = [next(_CANDIDATES) for _ in range(count)]
-        with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):
-            for port in ports:
-                sockets.enter_context(socket.create_server(("", port)))
-            return ports
 
 
 class PodFolders:

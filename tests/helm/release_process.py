@@ -9,14 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chart import pod_of, render, the, values_flags
-from pod_process import (
-    ADDRESS,
-    PodFolders,
-    PodProcess,
-    Secrets,
-    free_ports,
-    variables_of,
-)
+from free_ports import free_ports
+from pod_process import ADDRESS, PodFolders, PodProcess, Secrets, variables_of
 
 SERVER = os.environ["EVENPACK_SERVER_PROGRAM"]
 EVENPACKCTL = Path(os.environ["EVENPACKCTL"])

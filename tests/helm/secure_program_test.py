@@ -18,7 +18,8 @@ from typing import ClassVar
 from certificates import Certificates
 from chart import ROOT, pod_of, the
 from child_process import wait_until
-from pod_process import ADDRESS, PodFolders, PodProcess, free_ports
+from free_ports import free_ports
+from pod_process import ADDRESS, PodFolders, PodProcess
 from postgresql_server import PASSWORD, SECRET_USER, PostgresqlServer
 from release_process import EVENPACKCTL, Release
 

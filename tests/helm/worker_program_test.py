@@ -10,11 +10,11 @@ from pathlib import Path
 
 import yaml
 from chart import the
+from free_ports import free_ports
 from pod_process import (
     ADDRESS,
     PodFolders,
     PodProcess,
-    free_ports,
     http_status,
 )
 from release_process import Release

@@ -8,12 +8,9 @@ As a program it runs one for all tests of a ctest run:
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from free_ports import free_ports
 
 USER = "evenpack"
 # One who has to give it.
@@ -37,8 +36,6 @@ _UNPRIVILEGED_ENTER = (
     "--",
 )
 _START_SECONDS = 60
-# What services have by their name is below.
-_FIRST_PORT = 20_000
 # Where data lie that nobody has used yet, once there are some.
 _template: list[Path] = []
 
@@ -53,18 +50,6 @@ def _programs() -> Path:
     if found is None:
         raise AssertionError("no PostgreSQL; accepted: the package postgresql")
     return Path(found).parent
-
-
-def _free_port() -> int:
-    """None that the kernel gives, to connections too: nobody gets it meanwhile."""
-    given = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
-    ports = list(range(_FIRST_PORT, max(int(given[0]), _FIRST_PORT + 1)))
-    random.SystemRandom().shuffle(ports)
-    for port in ports:
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError(f"no port from {_FIRST_PORT} to {ports[-1]} is free")
 
 
 class PostgresqlServer:
@@ -93,7 +78,7 @@ class PostgresqlServer:
                 "LD_PRELOAD": str(library),
                 "EVENPACK_FULL_DISK": str(self._folder / "full"),
             }
-        self.port = _free_port()
+        (self.port,) = free_ports(1)
         self._make_data()
         settings = {
             "port": f"{self.port}",

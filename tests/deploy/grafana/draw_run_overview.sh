@@ -19,6 +19,6 @@ if [[ ! -x "$venv/bin/python" ]]; then
 fi
 tests/integration/generate_stubs.sh build-test-venv/bin/python "$stubs"
 EVENPACK_SOURCE_DIR="$PWD" EVENPACK_SERVER_PROGRAM="$server" \
-  PYTHONPATH="$stubs:tests/integration:tests/deploy/prometheus" \
+  PYTHONPATH="$stubs:tests/integration:tests/testing:tests/deploy/prometheus" \
   build-test-venv/bin/python -B tests/deploy/grafana/run_overview.py \
   "$venv/bin/python" docs/images/run-overview.png

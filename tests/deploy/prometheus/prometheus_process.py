@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import socket
 import tempfile
 import urllib.error
 import urllib.parse
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from child_process import DEADLINE, ChildProcess, wait_until
+from free_ports import free_ports
 
 ROOT = Path(os.environ["EVENPACK_SOURCE_DIR"])
 
@@ -34,14 +34,6 @@ def _configuration(servers: Sequence[str], workers: Sequence[str]) -> str:
     return text
 
 
-def _free_port() -> int:
-    # Prometheus does not say which port it took.
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 class PrometheusProcess(ChildProcess):
     """Scrapes when it is made. Leaving the context kills it."""
 
@@ -52,7 +44,7 @@ class PrometheusProcess(ChildProcess):
         config = folder / "prometheus.yml"
         config.write_text(_configuration(servers, workers))
         (folder / "rules").symlink_to(ROOT / "helm/evenpack/files/rules")
-        self.address = f"127.0.0.1:{_free_port()}"
+        self.address = f"127.0.0.1:{free_ports(1)[0]}"
         super().__init__(
             [
                 "prometheus",
