@@ -9,7 +9,7 @@
 set -euo pipefail
 
 programs=(bin/evenpack-worker tests/gpu_check tests/attention_test tests/executor_test
-  bench/attention_bench bench/gpu_attention_bench bench/ring_bench)
+  bench/attention_bench bench/gpu_attention_bench bench/gpu_ring_bench bench/ring_bench)
 if [[ "$*" == --targets ]]; then
   printf '%s\n' "${programs[@]##*/}"
   exit 0

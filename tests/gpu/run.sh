@@ -103,6 +103,7 @@ nvidia-smi >/dev/null 2>&1 && has_device=true
 if [[ "$has_device" == true ]]; then
   command_row "evenpack-worker --selftest --device cuda" \
     "$(program evenpack-worker)" --selftest --device cuda --cases 15 --max-ranks 3
+  command_row "gpu_ring_bench" "$(program gpu_ring_bench)"
 fi
 if [[ "$everything" == true ]]; then
   cases attention_test

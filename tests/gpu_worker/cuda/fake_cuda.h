@@ -21,7 +21,8 @@ char* fakeCudaMisuse();
 void fakeCudaNote(const char* misuse);
 // How many contexts, streams, events, pools, libraries and pieces of memory there are.
 size_t fakeCudaLive();
-// Whether these bytes are device memory that is in use, at this point of a stream.
+// Whether these bytes are memory that a device may use at this point of a stream: its
+// own, or page-locked.
 bool fakeCudaOwns(const void* data, size_t bytes);
 // Forgets misuses and settings.
 void fakeCudaReset();

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "gpu_worker/cuda/cuda_memory.h"
 #include "gpu_worker/cuda/cuda_stream.h"
 #include "tests/gpu_worker/cuda/fake_cuda.h"
+#include "tests/gpu_worker/cuda/stream_gate.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::testing {
@@ -37,25 +37,6 @@ class FakeDeviceTest : public ::testing::Test {
     EXPECT_EQ(TakeMisuse(), "");
     EXPECT_EQ(fakeCudaLive(), 0U);
   }
-};
-
-// Holds a stream until it is opened.
-class StreamGate {
- public:
-  // It must outlive what the stream does.
-  void Close(const worker::CudaContext& context, worker::cuda::Stream stream) {
-    const worker::CurrentContext current(context);
-    context.functions().cuLaunchHostFunc(
-        stream, [](void* gate) { static_cast<StreamGate*>(gate)->open_.wait(false); },
-        this);
-  }
-  void Open() {
-    open_ = true;
-    open_.notify_all();
-  }
-
- private:
-  std::atomic<bool> open_ = false;
 };
 
 // What a rank has of the device. Not thread-safe.

@@ -152,6 +152,7 @@ Result cuMemUnmap(cuda::DevicePointer pointer, size_t bytes) {
 
 Result cuMemHostAlloc(void** pointer, size_t bytes, unsigned) {
   *pointer = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  State().memory().Place(static_cast<char*>(*pointer), bytes);
   State().Add("host memory", *pointer);
   return cuda::kSuccess;
 }
@@ -160,6 +161,7 @@ Result cuMemFreeHost(void* pointer) {
   if (!State().Remove("host memory", pointer, "cuMemFreeHost")) {
     return cuda::kInvalidValue;
   }
+  State().memory().Forget(static_cast<char*>(pointer));
   std::free(pointer);
   return cuda::kSuccess;
 }

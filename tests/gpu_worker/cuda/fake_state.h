@@ -13,7 +13,7 @@
 
 namespace evenpack::testing {
 
-// What lies where on the device. Thread-safe.
+// What lies where that a device may use. Thread-safe.
 class FakeMemory {
  public:
   void SetCapacity(size_t bytes);
@@ -23,7 +23,7 @@ class FakeMemory {
   // In the order of a stream: poisoned and ready, then poisoned and gone.
   void Begin(char* data);
   void End(char* data);
-  // What another has mapped, ready, and what it unmaps.
+  // What another has mapped, or is page-locked, ready; and what is so no more.
   void Place(char* data, size_t bytes);
   void Forget(char* data);
   bool Owns(const void* data, size_t bytes);
