@@ -110,13 +110,14 @@ absl::Status CudaStream::Synchronize() const {
                          "while it worked");
 }
 
-absl::Status OrderStreams(const std::shared_ptr<const CudaContext>& context,
-                          cuda::Stream earlier, cuda::Stream later) {
-  const absl::StatusOr<std::unique_ptr<CudaEvent>> event = CudaEvent::Create(context);
-  if (!event.ok()) return event.status();
-  absl::Status status = (*event)->Record(earlier);
-  // A destroyed event still orders what was told to wait for it.
-  return status.ok() ? (*event)->Precede(later) : status;
+absl::Status StreamOrder::Order(cuda::Stream earlier, cuda::Stream later) {
+  if (event_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<CudaEvent>> event = CudaEvent::Create(context_);
+    if (!event.ok()) return event.status();
+    event_ = *std::move(event);
+  }
+  absl::Status status = event_->Record(earlier);
+  return status.ok() ? event_->Precede(later) : status;
 }
 
 }  // namespace evenpack::worker

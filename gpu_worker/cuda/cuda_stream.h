@@ -3,6 +3,7 @@
 #define EVENPACK_GPU_WORKER_CUDA_CUDA_STREAM_H_
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -64,9 +65,20 @@ class CudaStream {
   cuda::Stream handle_;
 };
 
-// What `later` is given from now on comes after what `earlier` has been given.
-absl::Status OrderStreams(const std::shared_ptr<const CudaContext>& context,
-                          cuda::Stream earlier, cuda::Stream later);
+// Orders streams again and again by one event, which is made for the first time: what
+// waits for it waits for what it was when it was told to. Not thread-safe.
+class StreamOrder {
+ public:
+  explicit StreamOrder(std::shared_ptr<const CudaContext> context)
+      : context_(std::move(context)) {}
+
+  // What `later` is given from now on comes after what `earlier` has been given.
+  absl::Status Order(cuda::Stream earlier, cuda::Stream later);
+
+ private:
+  const std::shared_ptr<const CudaContext> context_;
+  std::unique_ptr<CudaEvent> event_;
+};
 
 }  // namespace evenpack::worker
 

@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
   absl::StatusOr<std::unique_ptr<CudaStream>> compute =
       CudaStream::Create(*context, CudaStream::Priority::kLeast);
   if (!compute.ok()) return compute.status();
-  std::unique_ptr<CudaRank> rank(new CudaRank);
+  std::unique_ptr<CudaRank> rank(new CudaRank(*context));
   rank->compute_ = *std::move(compute);
   rank->where_ = {*context, *memory, rank->compute_->handle()};
   absl::StatusOr<std::unique_ptr<CudaDevice>> device =
@@ -35,12 +35,12 @@ absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
   return rank;
 }
 
-absl::Status CudaRank::After(cuda::Stream stream) const {
-  return OrderStreams(where_.context, stream, where_.compute);
+absl::Status CudaRank::After(cuda::Stream stream) {
+  return order_.Order(stream, where_.compute);
 }
 
-absl::Status CudaRank::Before(cuda::Stream stream) const {
-  return OrderStreams(where_.context, where_.compute, stream);
+absl::Status CudaRank::Before(cuda::Stream stream) {
+  return order_.Order(where_.compute, stream);
 }
 
 }  // namespace evenpack::worker

@@ -50,12 +50,14 @@ class CudaRank {
 
   // The trainer's stream: calls from now on come after what it has been given, and what
   // it is given from now on after the calls so far. Nothing waits on the host.
-  absl::Status After(cuda::Stream stream) const;
-  absl::Status Before(cuda::Stream stream) const;
+  absl::Status After(cuda::Stream stream);
+  absl::Status Before(cuda::Stream stream);
 
  private:
-  CudaRank() = default;
+  explicit CudaRank(std::shared_ptr<const CudaContext> context)
+      : order_(std::move(context)) {}
 
+  StreamOrder order_;
   std::unique_ptr<CudaStream> compute_;
   CudaWorkplace where_;
   std::unique_ptr<CudaDevice> device_;

@@ -224,25 +224,32 @@ absl::Status CudnnAttention::Run(const std::vector<Sequence>& sequences,
   if (!plan.ok()) return plan.status();
   const absl::StatusOr<PlanTables> tables = Tables(**plan, sequences, shape);
   if (!tables.ok()) return tables.status();
-  const absl::StatusOr<CudaBuffer> workspace =
-      where_.memory->Take((*plan)->workspace_bytes(), where_.compute);
-  if (!workspace.ok()) return workspace.status();
-  return (*plan)->Run(*tables, tensors, workspace->data(), where_.compute);
+  const size_t bytes = (*plan)->workspace_bytes();
+  CudaBuffer of_run;
+  CudaBuffer& workspace = bytes <= options_.kept_workspace ? workspace_ : of_run;
+  if (workspace.size() < bytes) {
+    workspace = CudaBuffer();
+    absl::StatusOr<CudaBuffer> taken = where_.memory->Take(bytes, where_.compute);
+    if (!taken.ok()) return taken.status();
+    workspace = *std::move(taken);
+  }
+  return (*plan)->Run(*tables, tensors, workspace.data(), where_.compute);
 }
 
 absl::StatusOr<PlanTables> CudnnAttention::Tables(
     const AttentionPlan& plan, const std::vector<Sequence>& sequences,
     const PlanShape& shape) {
-  TableImage image(sequences, shape);
   Uploaded& uploaded = uploaded_[&plan];
-  if (uploaded.bytes == image.bytes()) return image.At(uploaded.tables.data());
-  absl::StatusOr<CudaBuffer> tables =
-      where_.memory->Take(image.bytes().size(), where_.compute);
-  if (!tables.ok()) return tables.status();
-  absl::Status status = Upload(where_, image.bytes(), tables->data());
-  if (!status.ok()) return status;
-  uploaded = {image.bytes(), *std::move(tables)};
-  return image.At(uploaded.tables.data());
+  if (uploaded.sequences != sequences) {
+    TableImage image(sequences, shape);
+    absl::StatusOr<CudaBuffer> tables =
+        where_.memory->Take(image.bytes().size(), where_.compute);
+    if (!tables.ok()) return tables.status();
+    absl::Status status = Upload(where_, image.bytes(), tables->data());
+    if (!status.ok()) return status;
+    uploaded = {sequences, *std::move(tables)};
+  }
+  return TablesAt(uploaded.tables.data(), shape);
 }
 
 }  // namespace evenpack::worker

@@ -29,6 +29,9 @@ struct CudnnOptions {
   // Bytes that a backward run should take beside its tensors: of more, the heads are
   // computed one part after another, down to one KV head at a time.
   uint64_t most_workspace = uint64_t{2} << 30;
+  // What a run takes is kept for the next ones up to so many bytes: taking it and
+  // giving it back are calls of the driver, which a short run would wait for.
+  size_t kept_workspace = size_t{64} << 20;
 };
 
 // Tensors are in the device's memory, and calls are computed in the order of a stream:
@@ -79,7 +82,7 @@ class CudnnAttention final : public AttentionEngine {
                                     const PlanShape& shape);
 
   struct Uploaded {
-    std::vector<std::byte> bytes;
+    std::vector<Sequence> sequences;
     CudaBuffer tables;
   };
 
@@ -88,6 +91,8 @@ class CudnnAttention final : public AttentionEngine {
   const std::unique_ptr<RowKernels> kernels_;
   PlanCache plans_;
   absl::flat_hash_map<const AttentionPlan*, Uploaded> uploaded_;
+  // Runs follow each other in the stream: the one's is the next one's.
+  CudaBuffer workspace_;
 };
 
 }  // namespace evenpack::worker

@@ -9,6 +9,8 @@ namespace {
 constexpr size_t kTablesOfOffsets = 4;
 constexpr size_t kTablesOfLengths = 2;
 
+size_t Count(const PlanShape& shape) { return static_cast<size_t>(shape.sequences); }
+
 }  // namespace
 
 PlanShape NeededFor(const std::vector<Sequence>& sequences, PlanShape like) {
@@ -26,11 +28,10 @@ PlanShape NeededFor(const std::vector<Sequence>& sequences, PlanShape like) {
 }
 
 TableImage::TableImage(const std::vector<Sequence>& sequences, const PlanShape& shape)
-    : sequences_(static_cast<size_t>(shape.sequences)),
-      // Sequences that there are not are of length 0, wherever they begin.
-      bytes_(kTablesOfOffsets * (sequences_ + 1) * sizeof(int64_t) +
-             kTablesOfLengths * sequences_ * sizeof(int32_t)) {
-  const PlanTables tables = At(bytes_.data());
+    // Sequences that there are not are of length 0, wherever they begin.
+    : bytes_(kTablesOfOffsets * (Count(shape) + 1) * sizeof(int64_t) +
+             kTablesOfLengths * Count(shape) * sizeof(int32_t)) {
+  const PlanTables tables = TablesAt(bytes_.data(), shape);
   const auto set = [](const auto* table, size_t i, int64_t number) {
     using Number = std::remove_cvref_t<decltype(*table)>;
     const_cast<Number*>(table)[i] = static_cast<Number>(number);
@@ -47,18 +48,18 @@ TableImage::TableImage(const std::vector<Sequence>& sequences, const PlanShape& 
   }
 }
 
-PlanTables TableImage::At(const void* at) const {
+PlanTables TablesAt(const void* at, const PlanShape& shape) {
   PlanTables tables;
   const auto* offsets = static_cast<const int64_t*>(at);
   for (const int64_t** table :
        {&tables.query_offsets, &tables.key_offsets, &tables.log_sum_exp_offsets,
         &tables.key_gradient_offsets}) {
     *table = offsets;
-    offsets += sequences_ + 1;
+    offsets += Count(shape) + 1;
   }
   const void* const lengths = offsets;
   tables.query_lengths = static_cast<const int32_t*>(lengths);
-  tables.key_lengths = tables.query_lengths + sequences_;
+  tables.key_lengths = tables.query_lengths + Count(shape);
   return tables;
 }
 

@@ -32,13 +32,14 @@ class TableImage {
   TableImage(const std::vector<Sequence>& sequences, const PlanShape& shape);
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
-  // Those of a copy of the bytes at `at`, which is aligned for 64-bit numbers.
-  PlanTables At(const void* at) const;
 
  private:
-  const size_t sequences_;
   std::vector<std::byte> bytes_;
 };
+
+// Those of an image for the shape, or of a copy of it, at `at`, which is aligned for
+// 64-bit numbers.
+PlanTables TablesAt(const void* at, const PlanShape& shape);
 
 }  // namespace evenpack::worker
 

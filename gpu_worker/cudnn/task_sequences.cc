@@ -27,6 +27,7 @@ Sequence WholeOf(const AttentionTask& task) {
 std::vector<std::vector<size_t>> WithoutSharedKeys(
     std::span<const AttentionTask> tasks) {
   absl::flat_hash_map<uint32_t, size_t> slices_before;
+  slices_before.reserve(tasks.size());
   std::vector<std::vector<size_t>> groups;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const size_t group = slices_before[tasks[i].document]++;
@@ -85,8 +86,11 @@ std::vector<Sequence> ForwardSequences(std::span<const AttentionTask> tasks) {
 BackwardSequences BackwardSequencesOf(std::span<const AttentionTask> tasks,
                                       bool has_window, int64_t split_from) {
   BackwardSequences sequences;
+  sequences.own.reserve(tasks.size());
+  sequences.masked.reserve(tasks.size());
   for (const std::vector<size_t>& group : WithoutSharedKeys(tasks)) {
     std::vector<RowMove>& added = sequences.key_gradients.emplace_back();
+    added.reserve(group.size());
     for (const size_t i : group) {
       Sequence whole = WholeOf(tasks[i]);
       whole.key_gradient_row = sequences.key_gradient_rows;

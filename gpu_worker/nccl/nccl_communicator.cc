@@ -63,6 +63,7 @@ class NcclCommunicator final : public Communicator {
         device_(std::move(device)),
         stream_(std::move(stream)),
         kernels_(std::move(kernels)),
+        order_(device_.context),
         watchdog_(*connection_, timing) {}
   ~NcclCommunicator() override {
     // The watchdog ends what would wait for ever; an error is as good an end.
@@ -106,7 +107,7 @@ class NcclCommunicator final : public Communicator {
     if (plan.sends.empty() && plan.receives.empty()) return status;
     absl::StatusOr<std::shared_ptr<UnderWay>> made = MakeUnderWay(number);
     if (!made.ok()) return made.status();
-    status = OrderStreams(device_.context, device_.compute, stream_->handle());
+    status = order_.Order(device_.compute, stream_->handle());
     if (!status.ok()) return status;
     status = Carry(plan, **made);
     // Also after an error: it tells when the memory is no longer in use.
@@ -140,6 +141,7 @@ class NcclCommunicator final : public Communicator {
   const CudaWorkplace device_;
   const std::unique_ptr<CudaStream> stream_;
   const std::unique_ptr<RowKernels> kernels_;
+  StreamOrder order_;
   uint64_t next_ = 0;
   NcclWatchdog watchdog_;  // last, since it uses the connection
 };

@@ -21,9 +21,20 @@ DeviceCompletions::~DeviceCompletions() {
   thread_.join();
 }
 
-absl::StatusOr<std::unique_ptr<CudaEvent>> DeviceCompletions::Record() const {
-  absl::StatusOr<std::unique_ptr<CudaEvent>> event =
-      CudaEvent::Create(context_, CudaEvent::Use::kSleepingAwait);
+absl::StatusOr<std::unique_ptr<CudaEvent>> DeviceCompletions::TakeEvent() {
+  {
+    MutexLock lock(mutex_);
+    if (!unused_.empty()) {
+      std::unique_ptr<CudaEvent> event = std::move(unused_.back());
+      unused_.pop_back();
+      return event;
+    }
+  }
+  return CudaEvent::Create(context_, CudaEvent::Use::kSleepingAwait);
+}
+
+absl::StatusOr<std::unique_ptr<CudaEvent>> DeviceCompletions::Record() {
+  absl::StatusOr<std::unique_ptr<CudaEvent>> event = TakeEvent();
   if (!event.ok()) return event.status();
   if (absl::Status status = (*event)->Record(stream_); !status.ok()) return status;
   return event;
@@ -61,6 +72,7 @@ void DeviceCompletions::Run() {
     if (first->done != nullptr) first->result.Update(first->done->Await());
     reader_.Complete(first->result);
     MutexLock lock(mutex_);
+    if (first->done != nullptr) unused_.push_back(std::move(first->done));
     executed_.pop_front();
     changed_.SignalAll();
   }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "gpu_worker/cuda/cuda_stream.h"
 #include "gpu_worker/session/completions.h"
@@ -35,7 +36,9 @@ class DeviceCompletions final : public Completions {
     absl::Status result;
   };
 
-  absl::StatusOr<std::unique_ptr<CudaEvent>> Record() const;
+  // One that was used before, if any is free.
+  absl::StatusOr<std::unique_ptr<CudaEvent>> TakeEvent();
+  absl::StatusOr<std::unique_ptr<CudaEvent>> Record();
   void Run();
 
   SubmissionReader& reader_;
@@ -46,6 +49,7 @@ class DeviceCompletions final : public Completions {
   CondVar changed_;
   // Its first stays until it is complete.
   std::deque<Executed> executed_ EVENPACK_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<CudaEvent>> unused_ EVENPACK_GUARDED_BY(mutex_);
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last, since it uses the others
 };

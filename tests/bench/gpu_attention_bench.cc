@@ -84,13 +84,13 @@ class PacedExchange final : public Communicator {
         kernels_(Value(RowKernels::Load(place.where().context))),
         stream_(Value(CudaStream::Create(place.where().context,
                                          CudaStream::Priority::kGreatest))),
+        order_(place.where().context),
         clock_(Value(place.device().Allocate(sizeof(uint64_t)))) {}
 
   uint32_t rank() const override { return rank_; }
   uint32_t size() const override { return size_; }
   std::unique_ptr<Transfer> Start(const Exchange& exchange) override {
-    Check(OrderStreams(place_.where().context, place_.where().compute,
-                       stream_->handle()));
+    Check(order_.Order(place_.where().compute, stream_->handle()));
     auto* const clock = static_cast<uint64_t*>(clock_->data());
     Check(kernels_->Pace(clock, {}, stream_->handle()));
     uint64_t bytes = 0;
@@ -137,6 +137,7 @@ class PacedExchange final : public Communicator {
   const void* const source_;
   const std::unique_ptr<RowKernels> kernels_;
   const std::unique_ptr<CudaStream> stream_;
+  StreamOrder order_;
   const std::unique_ptr<DeviceMemory> clock_;
 };
 
@@ -300,7 +301,7 @@ class Direct {
     tables_held_ = Value(place.device().Allocate(image.bytes().size()));
     Check(place.device().CopyFromHost(image.bytes().data(), image.bytes().size(),
                                       tables_held_->data()));
-    tables_ = image.At(tables_held_->data());
+    tables_ = TablesAt(tables_held_->data(), needed);
     workspace_ = Value(place.device().Allocate(plan_->workspace_bytes()));
     const size_t numbers = static_cast<size_t>(keys) * shape.kv_row();
     key_ = tensors.Random(numbers);

@@ -62,7 +62,28 @@ TEST_F(CudaStreamTest, StreamsGoOnBesideEachOtherUnlessOrdered) {
   StreamGate gate;
   gate.Close(*device_.context(), slow->handle());
   EXPECT_THAT(fast->Synchronize(), IsOk());
-  ASSERT_THAT(OrderStreams(device_.context(), slow->handle(), fast->handle()), IsOk());
+  StreamOrder order(device_.context());
+  ASSERT_THAT(order.Order(slow->handle(), fast->handle()), IsOk());
+  const auto event = Event();
+  ASSERT_THAT(event->Record(fast->handle()), IsOk());
+  EXPECT_FALSE(event->IsReached().value());
+  gate.Open();
+  EXPECT_THAT(fast->Synchronize(), IsOk());
+}
+
+TEST_F(CudaStreamTest, AnOrderThatIsUsedAgainKeepsWhatItOrderedBefore) {
+  const auto slow = Make();
+  const auto fast = Make();
+  const auto other = Make();
+  StreamOrder order(device_.context());
+  StreamGate gate;
+  gate.Close(*device_.context(), slow->handle());
+  ASSERT_THAT(order.Order(slow->handle(), fast->handle()), IsOk());
+  const size_t live = fakeCudaLive();
+  // Recorded anew, the event is reached.
+  ASSERT_THAT(order.Order(other->handle(), device_.compute()), IsOk());
+  EXPECT_EQ(fakeCudaLive(), live);
+  device_.Synchronize();
   const auto event = Event();
   ASSERT_THAT(event->Record(fast->handle()), IsOk());
   EXPECT_FALSE(event->IsReached().value());

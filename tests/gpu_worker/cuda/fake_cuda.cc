@@ -19,9 +19,11 @@ namespace evenpack::worker::cuda {
 struct ContextObject {};
 struct StreamObject : evenpack::testing::FakeStream {};
 struct EventObject {
-  std::shared_ptr<evenpack::testing::FakeEvent> event =
-      std::make_shared<evenpack::testing::FakeEvent>();
+  // Null before it is recorded, which is as good as reached.
+  std::shared_ptr<evenpack::testing::FakePoint> point;
   bool is_timed = false;
+
+  bool IsReached() const { return point == nullptr || point->IsReached(); }
 };
 struct MemoryPoolObject {};
 struct LibraryObject {};
@@ -205,8 +207,9 @@ Result cuStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
   Need need = NeedStream(stream, "cuStreamWaitEvent");
   if (need.IsMet()) need = NeedEvent(event, "cuStreamWaitEvent");
   if (!need.IsMet()) return need.result;
-  const auto point = event->event;
-  stream->Put([point, number = point->recorded()] { point->Await(number); });
+  if (event->point != nullptr) {
+    stream->Put([point = event->point] { point->Await(); });
+  }
   return cuda::kSuccess;
 }
 
@@ -231,21 +234,20 @@ Result cuEventRecord(cuda::Event event, cuda::Stream stream) {
   Need need = NeedStream(stream, "cuEventRecord");
   if (need.IsMet()) need = NeedEvent(event, "cuEventRecord");
   if (!need.IsMet()) return need.result;
-  const auto point = event->event;
-  stream->Put(
-      [point, number = point->Record()] { point->Reach(number, State().time()); });
+  event->point = std::make_shared<evenpack::testing::FakePoint>();
+  stream->Put([point = event->point] { point->Reach(State().time()); });
   return cuda::kSuccess;
 }
 
 Result cuEventQuery(cuda::Event event) {
   const Need need = NeedEvent(event, "cuEventQuery");
   if (!need.IsMet()) return need.result;
-  return event->event->IsReached() ? cuda::kSuccess : cuda::kNotReady;
+  return event->IsReached() ? cuda::kSuccess : cuda::kNotReady;
 }
 
 Result cuEventSynchronize(cuda::Event event) {
   const Need need = NeedEvent(event, "cuEventSynchronize");
-  if (need.IsMet()) event->event->Await(event->event->recorded());
+  if (need.IsMet() && event->point != nullptr) event->point->Await();
   return need.result;
 }
 
@@ -254,10 +256,12 @@ Result cuEventElapsedTime(float* milliseconds, cuda::Event earlier, cuda::Event 
     const Need need = NeedEvent(event, "cuEventElapsedTime");
     if (!need.IsMet()) return need.result;
     if (!event->is_timed) return cuda::kInvalidHandle;
-    if (!event->event->IsReached()) return cuda::kNotReady;
+    if (!event->IsReached()) return cuda::kNotReady;
   }
   const auto at = [](cuda::Event event) {
-    return static_cast<float>(event->event->reached_at()) / 1e6F;
+    return event->point == nullptr
+               ? 0
+               : static_cast<float>(event->point->reached_at()) / 1e6F;
   };
   *milliseconds = at(later) - at(earlier);
   return cuda::kSuccess;

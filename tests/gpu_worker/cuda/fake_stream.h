@@ -73,28 +73,18 @@ class FakeStream {
   std::thread thread_;  // last, since it uses the others
 };
 
-// Thread-safe. Streams share it, since it may be destroyed before it is reached.
-class FakeEvent {
+// A point in a stream, which an event is recorded at; those that wait for it share it,
+// since the event may be recorded anew or destroyed meanwhile. Thread-safe.
+class FakePoint {
  public:
-  // Its number, by which the point in the stream is reached.
-  uint64_t Record() {
-    MutexLock lock(mutex_);
-    return ++recorded_;
-  }
   // At that time of the device's.
-  void Reach(uint64_t number, uint64_t nanoseconds) {
+  void Reach(uint64_t nanoseconds) {
     {
       MutexLock lock(mutex_);
-      if (number > reached_) {
-        reached_ = number;
-        reached_at_ = nanoseconds;
-      }
+      is_reached_ = true;
+      reached_at_ = nanoseconds;
     }
     changed_.SignalAll();
-  }
-  uint64_t recorded() {
-    MutexLock lock(mutex_);
-    return recorded_;
   }
   uint64_t reached_at() {
     MutexLock lock(mutex_);
@@ -102,18 +92,17 @@ class FakeEvent {
   }
   bool IsReached() {
     MutexLock lock(mutex_);
-    return reached_ >= recorded_;
+    return is_reached_;
   }
-  void Await(uint64_t number) {
+  void Await() {
     MutexLock lock(mutex_);
-    while (reached_ < number) changed_.Wait(mutex_);
+    while (!is_reached_) changed_.Wait(mutex_);
   }
 
  private:
   Mutex mutex_;
   CondVar changed_;
-  uint64_t recorded_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  uint64_t reached_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool is_reached_ EVENPACK_GUARDED_BY(mutex_) = false;
   uint64_t reached_at_ EVENPACK_GUARDED_BY(mutex_) = 0;
 };
 

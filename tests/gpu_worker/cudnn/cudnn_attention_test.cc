@@ -23,6 +23,7 @@ namespace evenpack::worker {
 namespace {
 
 using evenpack::testing::FakeDevice;
+using evenpack::testing::FakePlan;
 using evenpack::testing::FakePlanner;
 using evenpack::testing::IsOk;
 using evenpack::testing::kFakeImage;
@@ -137,6 +138,23 @@ TEST_F(CudnnAttentionTest, PlansAreBuiltOnceForCallsOfLikeSize) {
   other.lengths = {41, 8};
   EXPECT_THAT(Run(other, MadeMicroBatch(of.shape, other.lengths, 1)), IsOk());
   EXPECT_EQ(ranks_[0]->engine().plans(), plans);
+  ranks_.clear();
+}
+
+// Beside the tables, which are of the plans.
+TEST_F(CudnnAttentionTest, WhatARunTakesIsKeptOrGivenBack) {
+  SelftestCase of;
+  of.shape.type = ElementType::kBfloat16;
+  of.lengths = {40, 9};
+  const MadeMicroBatch made(of.shape, of.lengths, 1);
+  size_t left[2];
+  for (const size_t kept : {size_t{0}, size_t{1}}) {
+    options_.kept_workspace = kept * FakePlan::kWorkspaceBytes;
+    ranks_.clear();
+    EXPECT_THAT(Run(of, made), IsOk());
+    left[kept] = ranks_[0]->where().memory->bytes_in_use();
+  }
+  EXPECT_EQ(left[1], left[0] + FakePlan::kWorkspaceBytes);
   ranks_.clear();
 }
 

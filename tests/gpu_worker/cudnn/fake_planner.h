@@ -27,7 +27,9 @@ class FakePlan final : public worker::AttentionPlan {
            const worker::PlanShape& shape)
       : context_(std::move(context)), shape_(shape) {}
 
-  size_t workspace_bytes() const override { return 64; }
+  static constexpr size_t kWorkspaceBytes = 64;
+
+  size_t workspace_bytes() const override { return kWorkspaceBytes; }
   absl::Status Run(const worker::PlanTables& tables, const worker::PlanTensors& tensors,
                    void* /*workspace*/, worker::cuda::Stream stream) override {
     const worker::CurrentContext current(*context_);

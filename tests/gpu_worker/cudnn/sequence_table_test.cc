@@ -69,8 +69,9 @@ TEST(NeededForTest, BackwardKeysCountWhereTheirGradientsAre) {
 }
 
 TEST(TableImageTest, OffsetsAreRowsTimesStrides) {
-  const TableImage image(ThreeSequences(), ShapeWithStrides(Pass::kBackward, 3));
-  const PlanTables tables = image.At(image.bytes().data());
+  const PlanShape shape = ShapeWithStrides(Pass::kBackward, 3);
+  const TableImage image(ThreeSequences(), shape);
+  const PlanTables tables = TablesAt(image.bytes().data(), shape);
   EXPECT_THAT(Entries(tables.query_offsets, 4), ElementsAre(40000, 0, 20000, _));
   EXPECT_THAT(Entries(tables.key_offsets, 4), ElementsAre(50000, 0, 200000, _));
   EXPECT_THAT(Entries(tables.log_sum_exp_offsets, 4), ElementsAre(320, 0, 160, _));
@@ -82,8 +83,9 @@ TEST(TableImageTest, OffsetsAreRowsTimesStrides) {
 }
 
 TEST(TableImageTest, SequencesThatThereAreNotAreOfLengthZero) {
-  const TableImage image(ThreeSequences(), ShapeWithStrides(Pass::kForward, 6));
-  const PlanTables tables = image.At(image.bytes().data());
+  const PlanShape shape = ShapeWithStrides(Pass::kForward, 6);
+  const TableImage image(ThreeSequences(), shape);
+  const PlanTables tables = TablesAt(image.bytes().data(), shape);
   EXPECT_THAT(Entries(tables.query_lengths, 6), ElementsAre(17, 5, 8, 0, 0, 0));
   EXPECT_THAT(Entries(tables.key_lengths, 6), ElementsAre(20, 300, 9, 0, 0, 0));
   EXPECT_THAT(Entries(tables.query_offsets, 7),
@@ -95,18 +97,19 @@ TEST(TableImageTest, OffsetsMayBeBeyond32Bits) {
   shape.query_stride = 16384;
   const int64_t row = 1 << 20;
   const TableImage image({{row, 1, row, 1, row}}, shape);
-  const PlanTables tables = image.At(image.bytes().data());
+  const PlanTables tables = TablesAt(image.bytes().data(), shape);
   EXPECT_EQ(tables.query_offsets[0], int64_t{1} << 34);
   EXPECT_EQ(tables.key_offsets[0], row * 500);
   EXPECT_EQ(tables.key_gradient_offsets[0], row * 128);
 }
 
 TEST(TableImageTest, ACopyIsReadWhereItLies) {
-  const TableImage image(ThreeSequences(), ShapeWithStrides(Pass::kBackward, 4));
+  const PlanShape shape = ShapeWithStrides(Pass::kBackward, 4);
+  const TableImage image(ThreeSequences(), shape);
   std::vector<int64_t> copy(image.bytes().size() / sizeof(int64_t) + 1);
   std::memcpy(copy.data(), image.bytes().data(), image.bytes().size());
-  const PlanTables first = image.At(image.bytes().data());
-  const PlanTables second = image.At(copy.data());
+  const PlanTables first = TablesAt(image.bytes().data(), shape);
+  const PlanTables second = TablesAt(copy.data(), shape);
   EXPECT_NE(first.query_offsets, second.query_offsets);
   EXPECT_EQ(Entries(first.query_offsets, 5), Entries(second.query_offsets, 5));
   EXPECT_EQ(Entries(first.key_lengths, 4), Entries(second.key_lengths, 4));
@@ -124,9 +127,10 @@ Extent ExtentOf(const Number* table, size_t count) {
 
 TEST(TableImageTest, TablesAreApartWithinTheBytes) {
   for (const size_t count : {1U, 3U, 4U, 1024U}) {
-    const TableImage image(
-        {}, ShapeWithStrides(Pass::kBackward, static_cast<int64_t>(count)));
-    const PlanTables tables = image.At(image.bytes().data());
+    const PlanShape shape =
+        ShapeWithStrides(Pass::kBackward, static_cast<int64_t>(count));
+    const TableImage image({}, shape);
+    const PlanTables tables = TablesAt(image.bytes().data(), shape);
     std::vector<Extent> extents = {ExtentOf(tables.query_lengths, count),
                                    ExtentOf(tables.key_lengths, count),
                                    ExtentOf(tables.query_offsets, count + 1),

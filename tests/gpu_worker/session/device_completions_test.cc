@@ -76,6 +76,16 @@ TEST_F(DeviceCompletionsTest, ItsEndWaitsForTheDevice) {
   EXPECT_EQ(ring_.reader.completed(), 2U);
 }
 
+TEST_F(DeviceCompletionsTest, EventsAreUsedAgain) {
+  size_t live = 0;
+  for (uint64_t i = 1; i <= 5; ++i) {
+    Execute(absl::OkStatus());
+    completions_->Finish();
+    if (i == 1) live = fakeCudaLive();
+    EXPECT_EQ(fakeCudaLive(), live);
+  }
+}
+
 // A ring's slots are used again only behind what is complete.
 TEST_F(DeviceCompletionsTest, MoreThanTheRingHoldsAreCompletedInOrder) {
   for (uint64_t i = 0; i < 3 * kRingSlots; ++i) Execute(absl::OkStatus());
