@@ -8,7 +8,7 @@ class CudaMarks::Mark final : public DeviceMark {
  public:
   Mark(CudaMarks& marks, std::unique_ptr<CudaEvent> event)
       : marks_(marks), event_(std::move(event)) {}
-  ~Mark() override { marks_.unused_.push_back(std::move(event_)); }
+  ~Mark() override { marks_.events_.GiveBack(std::move(event_)); }
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
 
@@ -22,23 +22,12 @@ class CudaMarks::Mark final : public DeviceMark {
 };
 
 CudaMarks::CudaMarks(std::shared_ptr<const CudaContext> context)
-    : context_(std::move(context)) {}
+    : events_(std::move(context), CudaEvent::Use::kTiming) {}
 
 absl::StatusOr<std::unique_ptr<DeviceMark>> CudaMarks::After(cuda::Stream stream) {
-  std::unique_ptr<CudaEvent> event;
-  if (unused_.empty()) {
-    absl::StatusOr<std::unique_ptr<CudaEvent>> made =
-        CudaEvent::Create(context_, CudaEvent::Use::kTiming);
-    if (!made.ok()) return made.status();
-    event = *std::move(made);
-  } else {
-    event = std::move(unused_.back());
-    unused_.pop_back();
-  }
-  absl::Status status = event->Record(stream);
-  auto mark = std::make_unique<Mark>(*this, std::move(event));
-  if (!status.ok()) return status;
-  return mark;
+  absl::StatusOr<std::unique_ptr<CudaEvent>> event = events_.Recorded(stream);
+  if (!event.ok()) return event.status();
+  return std::make_unique<Mark>(*this, *std::move(event));
 }
 
 }  // namespace evenpack::worker

@@ -3,10 +3,9 @@
 #define EVENPACK_GPU_WORKER_CUDA_CUDA_MARKS_H_
 
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "gpu_worker/cuda/cuda_stream.h"
+#include "gpu_worker/cuda/event_pool.h"
 #include "gpu_worker/device/device.h"
 
 namespace evenpack::worker {
@@ -25,8 +24,7 @@ class CudaMarks {
  private:
   class Mark;
 
-  const std::shared_ptr<const CudaContext> context_;
-  std::vector<std::unique_ptr<CudaEvent>> unused_;
+  EventPool events_;
 };
 
 }  // namespace evenpack::worker

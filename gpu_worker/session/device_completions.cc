@@ -8,7 +8,7 @@ DeviceCompletions::DeviceCompletions(SubmissionReader& reader,
                                      std::shared_ptr<const CudaContext> context,
                                      cuda::Stream stream)
     : reader_(reader),
-      context_(std::move(context)),
+      events_(std::move(context), CudaEvent::Use::kSleepingAwait),
       stream_(stream),
       thread_([this] { Run(); }) {}
 
@@ -21,29 +21,10 @@ DeviceCompletions::~DeviceCompletions() {
   thread_.join();
 }
 
-absl::StatusOr<std::unique_ptr<CudaEvent>> DeviceCompletions::TakeEvent() {
-  {
-    MutexLock lock(mutex_);
-    if (!unused_.empty()) {
-      std::unique_ptr<CudaEvent> event = std::move(unused_.back());
-      unused_.pop_back();
-      return event;
-    }
-  }
-  return CudaEvent::Create(context_, CudaEvent::Use::kSleepingAwait);
-}
-
-absl::StatusOr<std::unique_ptr<CudaEvent>> DeviceCompletions::Record() {
-  absl::StatusOr<std::unique_ptr<CudaEvent>> event = TakeEvent();
-  if (!event.ok()) return event.status();
-  if (absl::Status status = (*event)->Record(stream_); !status.ok()) return status;
-  return event;
-}
-
 void DeviceCompletions::Add(absl::Status result) {
   Executed executed;
   executed.result = std::move(result);
-  absl::StatusOr<std::unique_ptr<CudaEvent>> done = Record();
+  absl::StatusOr<std::unique_ptr<CudaEvent>> done = events_.Recorded(stream_);
   if (done.ok()) {
     executed.done = *std::move(done);
   } else {
@@ -71,8 +52,8 @@ void DeviceCompletions::Run() {
     // References to a deque's elements outlive what is added behind them.
     if (first->done != nullptr) first->result.Update(first->done->Await());
     reader_.Complete(first->result);
+    if (first->done != nullptr) events_.GiveBack(std::move(first->done));
     MutexLock lock(mutex_);
-    if (first->done != nullptr) unused_.push_back(std::move(first->done));
     executed_.pop_front();
     changed_.SignalAll();
   }

@@ -5,9 +5,8 @@
 #include <deque>
 #include <memory>
 #include <thread>
-#include <vector>
 
-#include "gpu_worker/cuda/cuda_stream.h"
+#include "gpu_worker/cuda/event_pool.h"
 #include "gpu_worker/session/completions.h"
 #include "server/runtime/mutex.h"
 
@@ -36,20 +35,16 @@ class DeviceCompletions final : public Completions {
     absl::Status result;
   };
 
-  // One that was used before, if any is free.
-  absl::StatusOr<std::unique_ptr<CudaEvent>> TakeEvent();
-  absl::StatusOr<std::unique_ptr<CudaEvent>> Record();
   void Run();
 
   SubmissionReader& reader_;
-  const std::shared_ptr<const CudaContext> context_;
+  EventPool events_;
   cuda::Stream stream_;
 
   Mutex mutex_;
   CondVar changed_;
   // Its first stays until it is complete.
   std::deque<Executed> executed_ EVENPACK_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<CudaEvent>> unused_ EVENPACK_GUARDED_BY(mutex_);
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last, since it uses the others
 };
