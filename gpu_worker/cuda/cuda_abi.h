@@ -27,10 +27,13 @@ using DevicePointer = uint64_t;
 // CUmemGenericAllocationHandle: memory apart from its addresses.
 using MemoryHandle = uint64_t;
 
-// CUcontext, CUstream, CUevent, CUmemoryPool, CUlibrary and CUkernel.
+// CUcontext, CUstream, CUevent, CUgraph, CUgraphExec, CUmemoryPool, CUlibrary and
+// CUkernel.
 using Context = struct ContextObject*;
 using Stream = struct StreamObject*;
 using Event = struct EventObject*;
+using Graph = struct GraphObject*;
+using ExecutableGraph = struct ExecutableGraphObject*;
 using MemoryPool = struct MemoryPoolObject*;
 using Library = struct LibraryObject*;
 using Kernel = struct KernelObject*;
@@ -48,6 +51,7 @@ inline constexpr int kGranularityMinimum = 0;
 inline constexpr int kAccessReadWrite = 3;
 inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kWaitAtLeast = 0;
+inline constexpr int kCaptureRelaxed = 2;
 
 // CUuuid.
 struct Uuid {
@@ -109,6 +113,13 @@ struct PoolProperties {
   X(cuEventQuery, (Event event))                                                       \
   X(cuEventSynchronize, (Event event))                                                 \
   X(cuEventElapsedTime, (float* milliseconds, Event earlier, Event later))             \
+  X(cuStreamBeginCapture_v2, (Stream stream, int mode))                                \
+  X(cuStreamEndCapture, (Stream stream, Graph * graph))                                \
+  X(cuGraphInstantiateWithFlags,                                                       \
+    (ExecutableGraph * executable, Graph graph, uint64_t flags))                       \
+  X(cuGraphDestroy, (Graph graph))                                                     \
+  X(cuGraphExecDestroy, (ExecutableGraph executable))                                  \
+  X(cuGraphLaunch, (ExecutableGraph executable, Stream stream))                        \
   X(cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))            \
   X(cuMemPoolDestroy, (MemoryPool pool))                                               \
   X(cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))              \

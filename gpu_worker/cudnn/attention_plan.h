@@ -71,6 +71,14 @@ struct PlanTables {
   const int64_t* log_sum_exp_offsets = nullptr;
   // Backward.
   const int64_t* key_gradient_offsets = nullptr;
+
+  friend bool operator==(const PlanTables&, const PlanTables&) = default;
+  template <typename H>
+  friend H AbslHashValue(H hash, const PlanTables& of) {
+    return H::combine(std::move(hash), of.query_lengths, of.key_lengths,
+                      of.query_offsets, of.key_offsets, of.log_sum_exp_offsets,
+                      of.key_gradient_offsets);
+  }
 };
 
 struct PlanTensors {
@@ -86,6 +94,14 @@ struct PlanTensors {
   void* query_gradient = nullptr;
   void* key_gradient = nullptr;
   void* value_gradient = nullptr;
+
+  friend bool operator==(const PlanTensors&, const PlanTensors&) = default;
+  template <typename H>
+  friend H AbslHashValue(H hash, const PlanTensors& of) {
+    return H::combine(std::move(hash), of.query, of.key, of.value, of.output,
+                      of.log_sum_exp, of.output_gradient, of.query_gradient,
+                      of.key_gradient, of.value_gradient);
+  }
 };
 
 // Not thread-safe.

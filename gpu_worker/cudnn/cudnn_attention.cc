@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu_worker/attention/bytes_after.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
 #include "gpu_worker/device/key_gradients.h"
@@ -101,16 +102,27 @@ PlanTensors TensorsOf(const AttentionCall& call) {
   return tensors;
 }
 
+PlanTensors TensorsOf(const BackwardCall& of) {
+  PlanTensors tensors = TensorsOf(of.call);
+  tensors.output = const_cast<void*>(of.input.output.data);
+  tensors.log_sum_exp = of.input.log_sum_exp.data;
+  tensors.output_gradient = of.input.output_gradient.data;
+  tensors.query_gradient = of.result.query_gradient.data;
+  return tensors;
+}
+
 }  // namespace
 
 CudnnAttention::CudnnAttention(CudaWorkplace where,
                                std::unique_ptr<AttentionPlanner> planner,
                                std::unique_ptr<RowKernels> kernels,
+                               std::unique_ptr<RunGraphs> graphs,
                                const CudnnOptions& options)
     : where_(std::move(where)),
       options_(options),
       kernels_(std::move(kernels)),
-      plans_(std::move(planner)) {}
+      plans_(std::move(planner)),
+      graphs_(std::move(graphs)) {}
 
 absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
     CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
@@ -118,8 +130,12 @@ absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
   absl::StatusOr<std::unique_ptr<RowKernels>> loaded =
       RowKernels::Load(where.context, kernels);
   if (!loaded.ok()) return loaded.status();
-  return std::unique_ptr<CudnnAttention>(new CudnnAttention(
-      std::move(where), std::move(planner), *std::move(loaded), options));
+  absl::StatusOr<std::unique_ptr<RunGraphs>> graphs =
+      RunGraphs::Create(where.context, options.graphs);
+  if (!graphs.ok()) return graphs.status();
+  return std::unique_ptr<CudnnAttention>(
+      new CudnnAttention(std::move(where), std::move(planner), *std::move(loaded),
+                         *std::move(graphs), options));
 }
 
 absl::Status CudnnAttention::CheckShape(const AttentionShape& shape) const {
@@ -133,8 +149,11 @@ absl::Status CudnnAttention::Forward(const AttentionCall& call,
     PlanTensors tensors = TensorsOf(call);
     tensors.output = result.output.data;
     tensors.log_sum_exp = result.log_sum_exp.data;
-    return Run(ForwardSequences(tasks),
-               LikeOf(Pass::kForward, call, result.log_sum_exp.stride), tensors);
+    std::vector<PlannedRun> runs;
+    absl::Status status =
+        Append(ForwardSequences(tasks),
+               LikeOf(Pass::kForward, call, result.log_sum_exp.stride), tensors, runs);
+    return status.ok() ? Run(std::move(runs)) : status;
   });
 }
 
@@ -146,94 +165,117 @@ absl::Status CudnnAttention::Backward(const AttentionCall& call,
     some.call.tasks = tasks;
     BackwardSequences sequences =
         BackwardSequencesOf(tasks, call.shape.sliding_window != 0, options_.split_from);
-    const auto rows = static_cast<uint64_t>(sequences.key_gradient_rows);
-    const size_t element = BytesOf(call.shape.type);
-    const size_t stride = call.shape.kv_row();
-    const size_t bytes = Aligned(rows * stride * element);
-    absl::StatusOr<CudaBuffer> memory = where_.memory->Take(2 * bytes, where_.compute);
+    absl::StatusOr<BackwardMemory> memory = Take(sequences, some);
     if (!memory.ok()) return memory.status();
-    std::byte* const key = After(*memory, 0);
-    std::byte* const value = After(*memory, bytes);
-    const uint32_t heads = call.shape.kv_heads;
-    const uint32_t at_once = HeadsAtOnce(some.call, rows, options_);
-    absl::Status status;
-    for (uint32_t begin = 0; begin < heads && status.ok(); begin += at_once) {
-      const size_t column = size_t{begin} * call.shape.head_size * element;
-      status = BackwardOf(sequences,
-                          SomeHeads(some, begin, std::min(at_once, heads - begin)),
-                          stride, key + column, value + column);
-    }
+    absl::Status status = Run(sequences, some, *memory);
     result.key_gradients->push_back(
-        {call.shape.type, key, value, stride, std::move(sequences.key_gradients),
-         std::make_shared<const CudaBuffer>(*std::move(memory))});
+        {call.shape.type, memory->key, memory->value, memory->key_stride,
+         std::move(sequences.key_gradients),
+         std::make_shared<const CudaBuffer>(std::move(memory->of_keys))});
     return status;
   });
 }
 
-absl::Status CudnnAttention::BackwardOf(const BackwardSequences& sequences,
-                                        const BackwardCall& of,
-                                        size_t key_gradient_stride, void* key_gradient,
-                                        void* value_gradient) {
-  PlanTensors tensors = TensorsOf(of.call);
-  tensors.output = const_cast<void*>(of.input.output.data);
-  tensors.log_sum_exp = of.input.log_sum_exp.data;
-  tensors.output_gradient = of.input.output_gradient.data;
-  tensors.key_gradient = key_gradient;
-  tensors.value_gradient = value_gradient;
-  PlanShape like = LikeOf(Pass::kBackward, of.call, of.input.log_sum_exp.stride);
-  like.key_gradient_stride = static_cast<int64_t>(key_gradient_stride);
-  return RunBackward(sequences, like, tensors, of.result.query_gradient);
+absl::StatusOr<CudnnAttention::BackwardMemory> CudnnAttention::Take(
+    const BackwardSequences& sequences, const BackwardCall& of) {
+  const size_t element = BytesOf(of.call.shape.type);
+  BackwardMemory memory;
+  memory.key_stride = of.call.shape.kv_row();
+  const size_t bytes = Aligned(static_cast<size_t>(sequences.key_gradient_rows) *
+                               memory.key_stride * element);
+  absl::StatusOr<CudaBuffer> taken = where_.memory->Take(2 * bytes, where_.compute);
+  if (!taken.ok()) return taken.status();
+  memory.of_keys = *std::move(taken);
+  memory.key = After(memory.of_keys, 0);
+  memory.value = After(memory.of_keys, bytes);
+  taken = where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
+                                  of.result.query_gradient.stride * element,
+                              where_.compute);
+  if (!taken.ok()) return taken.status();
+  memory.of_queries = *std::move(taken);
+  return memory;
 }
 
-absl::Status CudnnAttention::RunBackward(const BackwardSequences& sequences,
-                                         const PlanShape& like, PlanTensors tensors,
-                                         const MutableRows& query_gradient) {
-  const AttentionShape& shape = like.attention;
+absl::Status CudnnAttention::Run(const BackwardSequences& sequences,
+                                 const BackwardCall& of, const BackwardMemory& memory) {
+  const AttentionShape& shape = of.call.shape;
+  const size_t of_head = shape.head_size * BytesOf(shape.type);
+  const uint32_t at_once = HeadsAtOnce(
+      of.call, static_cast<uint64_t>(sequences.key_gradient_rows), options_);
+  std::vector<PlannedRun> runs;
+  for (uint32_t begin = 0; begin < shape.kv_heads; begin += at_once) {
+    const BackwardCall some =
+        SomeHeads(of, begin, std::min(at_once, shape.kv_heads - begin));
+    PlanTensors tensors = TensorsOf(some);
+    tensors.key_gradient = memory.key + begin * of_head;
+    tensors.value_gradient = memory.value + begin * of_head;
+    PlanShape like = LikeOf(Pass::kBackward, some.call, some.input.log_sum_exp.stride);
+    like.key_gradient_stride = static_cast<int64_t>(memory.key_stride);
+    void* const part =
+        BytesAfter(memory.of_queries.data(), of_head * shape.group_size() * begin);
+    absl::Status status = AppendBackward(sequences, like, tensors, part, runs);
+    if (!status.ok()) return status;
+  }
+  absl::Status status = Run(std::move(runs));
+  return status.ok() ? AddQueryGradients(sequences, of, memory) : status;
+}
+
+absl::Status CudnnAttention::AppendBackward(const BackwardSequences& sequences,
+                                            const PlanShape& like, PlanTensors tensors,
+                                            void* part, std::vector<PlannedRun>& runs) {
   PlanShape masked = like;
   masked.mask = Mask::kLastAligned;
   PlanShape own = like;
   own.mask = Mask::kCausal;
-  tensors.query_gradient = query_gradient.data;
-  absl::Status status = Run(sequences.masked, masked, tensors);
-  if (status.ok()) status = Run(sequences.own, own, tensors);
-  if (!status.ok() || sequences.before.empty()) return status;
-
   PlanShape before = like;
   before.mask = Mask::kFull;
-  const absl::StatusOr<CudaBuffer> part =
-      where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
-                              query_gradient.stride * BytesOf(shape.type),
-                          where_.compute);
-  if (!part.ok()) return part.status();
-  tensors.query_gradient = part->data();
-  status = Run(sequences.before, before, tensors);
-  if (!status.ok()) return status;
-  const size_t stride = query_gradient.stride * BytesOf(shape.type);
+  absl::Status status = Append(sequences.masked, masked, tensors, runs);
+  if (status.ok()) status = Append(sequences.own, own, tensors, runs);
+  tensors.query_gradient = part;
+  return status.ok() ? Append(sequences.before, before, tensors, runs) : status;
+}
+
+absl::Status CudnnAttention::AddQueryGradients(const BackwardSequences& sequences,
+                                               const BackwardCall& of,
+                                               const BackwardMemory& memory) {
+  if (sequences.before.empty()) return absl::OkStatus();
+  const AttentionShape& shape = of.call.shape;
+  const MutableRows& sums = of.result.query_gradient;
+  const size_t stride = sums.stride * BytesOf(shape.type);
   std::vector<RowCopy> rows;
-  AppendCopies({part->data(), stride, query_gradient.data, stride},
+  AppendCopies({memory.of_queries.data(), stride, sums.data, stride},
                sequences.query_gradients, shape.query_row() * BytesOf(shape.type),
                rows);
   return kernels_->AddRows(rows, shape.type, shape.type, where_.compute);
 }
 
-absl::Status CudnnAttention::Run(const std::vector<Sequence>& sequences,
-                                 const PlanShape& like, const PlanTensors& tensors) {
+absl::Status CudnnAttention::Append(const std::vector<Sequence>& sequences,
+                                    const PlanShape& like, const PlanTensors& tensors,
+                                    std::vector<PlannedRun>& runs) {
   if (sequences.empty()) return absl::OkStatus();
   const PlanShape shape = OnLadder(NeededFor(sequences, like));
   const absl::StatusOr<AttentionPlan*> plan = plans_.For(shape);
   if (!plan.ok()) return plan.status();
   const absl::StatusOr<PlanTables> tables = Tables(**plan, sequences, shape);
   if (!tables.ok()) return tables.status();
-  const size_t bytes = (*plan)->workspace_bytes();
-  CudaBuffer of_run;
-  CudaBuffer& workspace = bytes <= options_.kept_workspace ? workspace_ : of_run;
+  runs.push_back({*plan, *tables, tensors});
+  return absl::OkStatus();
+}
+
+absl::Status CudnnAttention::Run(std::vector<PlannedRun> runs) {
+  size_t bytes = 0;
+  for (const PlannedRun& run : runs) {
+    bytes = std::max(bytes, run.plan->workspace_bytes());
+  }
+  CudaBuffer of_runs;
+  CudaBuffer& workspace = bytes <= options_.kept_workspace ? workspace_ : of_runs;
   if (workspace.size() < bytes) {
     workspace = CudaBuffer();
     absl::StatusOr<CudaBuffer> taken = where_.memory->Take(bytes, where_.compute);
     if (!taken.ok()) return taken.status();
     workspace = *std::move(taken);
   }
-  return (*plan)->Run(*tables, tensors, workspace.data(), where_.compute);
+  return graphs_->Run({std::move(runs), workspace.data()}, where_.compute);
 }
 
 absl::StatusOr<PlanTables> CudnnAttention::Tables(
@@ -241,13 +283,18 @@ absl::StatusOr<PlanTables> CudnnAttention::Tables(
     const PlanShape& shape) {
   Uploaded& uploaded = uploaded_[&plan];
   if (uploaded.sequences != sequences) {
-    TableImage image(sequences, shape);
-    absl::StatusOr<CudaBuffer> tables =
-        where_.memory->Take(image.bytes().size(), where_.compute);
-    if (!tables.ok()) return tables.status();
-    absl::Status status = Upload(where_, image.bytes(), tables->data());
+    const TableImage image(sequences, shape);
+    // What is in the stream already has read them when they are written anew.
+    if (uploaded.tables.size() == 0) {
+      absl::StatusOr<CudaBuffer> tables =
+          where_.memory->Take(image.bytes().size(), where_.compute);
+      if (!tables.ok()) return tables.status();
+      uploaded.tables = *std::move(tables);
+    }
+    uploaded.sequences.clear();
+    absl::Status status = Upload(where_, image.bytes(), uploaded.tables.data());
     if (!status.ok()) return status;
-    uploaded = {sequences, *std::move(tables)};
+    uploaded.sequences = sequences;
   }
   return TablesAt(uploaded.tables.data(), shape);
 }

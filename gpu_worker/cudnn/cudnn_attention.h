@@ -17,6 +17,7 @@
 #include "gpu_worker/cudnn/attention_plan.h"
 #include "gpu_worker/cudnn/call_heads.h"
 #include "gpu_worker/cudnn/plan_cache.h"
+#include "gpu_worker/cudnn/run_graphs.h"
 #include "gpu_worker/cudnn/sequence_table.h"
 #include "gpu_worker/cudnn/task_sequences.h"
 
@@ -32,6 +33,7 @@ struct CudnnOptions {
   // What a run takes is kept for the next ones up to so many bytes: taking it and
   // giving it back are calls of the driver, which a short run would wait for.
   size_t kept_workspace = size_t{64} << 20;
+  RunGraphs::Limits graphs = {};
 };
 
 // Tensors are in the device's memory, and calls are computed in the order of a stream:
@@ -60,23 +62,43 @@ class CudnnAttention final : public AttentionEngine {
 
   // How many were built.
   size_t plans() const { return plans_.size(); }
+  size_t graphs() const { return graphs_->graphs(); }
 
  private:
   CudnnAttention(CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
-                 std::unique_ptr<RowKernels> kernels, const CudnnOptions& options);
+                 std::unique_ptr<RowKernels> kernels, std::unique_ptr<RunGraphs> graphs,
+                 const CudnnOptions& options);
 
-  // Nothing where there are no sequences. `like` says all but their lengths.
-  absl::Status Run(const std::vector<Sequence>& sequences, const PlanShape& like,
-                   const PlanTensors& tensors);
-  // Of some heads, whose gradients of keys and values begin there.
-  absl::Status BackwardOf(const BackwardSequences& sequences, const BackwardCall& of,
-                          size_t key_gradient_stride, void* key_gradient,
-                          void* value_gradient);
-  absl::Status RunBackward(const BackwardSequences& sequences, const PlanShape& like,
-                           PlanTensors tensors, const MutableRows& query_gradient);
+  // Of a backward call: gradients of keys and of values, of the call's heads, and those
+  // of queries that are added to the ones in place, which lie as these do.
+  struct BackwardMemory {
+    CudaBuffer of_keys;
+    std::byte* key = nullptr;
+    std::byte* value = nullptr;
+    size_t key_stride = 0;
+    CudaBuffer of_queries;
+  };
 
-  // On the device. Those of the plan's last run where they are the same: layer after
-  // layer executes the same slices.
+  absl::StatusOr<BackwardMemory> Take(const BackwardSequences& sequences,
+                                      const BackwardCall& of);
+  absl::Status Run(const BackwardSequences& sequences, const BackwardCall& of,
+                   const BackwardMemory& memory);
+  absl::Status AddQueryGradients(const BackwardSequences& sequences,
+                                 const BackwardCall& of, const BackwardMemory& memory);
+
+  // Puts a run behind those that are there; none where there are no sequences. `like`
+  // says all but their lengths.
+  absl::Status Append(const std::vector<Sequence>& sequences, const PlanShape& like,
+                      const PlanTensors& tensors, std::vector<PlannedRun>& runs);
+  // Runs of some heads, whose gradients of queries that are added go to `part`.
+  absl::Status AppendBackward(const BackwardSequences& sequences, const PlanShape& like,
+                              PlanTensors tensors, void* part,
+                              std::vector<PlannedRun>& runs);
+  // In memory that they share.
+  absl::Status Run(std::vector<PlannedRun> runs);
+
+  // On the device: those of the plan's last run where they are the same, as layer after
+  // layer executes the same slices, else where those were.
   absl::StatusOr<PlanTables> Tables(const AttentionPlan& plan,
                                     const std::vector<Sequence>& sequences,
                                     const PlanShape& shape);
@@ -90,6 +112,7 @@ class CudnnAttention final : public AttentionEngine {
   const CudnnOptions options_;
   const std::unique_ptr<RowKernels> kernels_;
   PlanCache plans_;
+  const std::unique_ptr<RunGraphs> graphs_;  // after the plans, which it uses
   absl::flat_hash_map<const AttentionPlan*, Uploaded> uploaded_;
   // Runs follow each other in the stream: the one's is the next one's.
   CudaBuffer workspace_;

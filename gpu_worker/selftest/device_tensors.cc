@@ -5,41 +5,46 @@
 
 namespace evenpack::worker {
 
+std::vector<DeviceTensors::HostRows> DeviceTensors::OnHost() const {
+  std::vector<HostRows> all;
+  for (std::vector<char>* const of :
+       {&tensors_.query, &tensors_.key, &tensors_.value, &tensors_.output_gradient,
+        &tensors_.output, &tensors_.query_gradient, &tensors_.key_gradient,
+        &tensors_.value_gradient}) {
+    all.push_back({of->data(), of->size()});
+  }
+  all.push_back(
+      {tensors_.log_sum_exp.data(), tensors_.log_sum_exp.size() * sizeof(float)});
+  return all;
+}
+
 absl::StatusOr<std::unique_ptr<DeviceTensors>> DeviceTensors::Copy(RankTensors& tensors,
                                                                    Device& device) {
   std::unique_ptr<DeviceTensors> copy(new DeviceTensors(tensors, device));
-  absl::Status status;
-  for (const std::vector<char>* of :
-       {&tensors.query, &tensors.key, &tensors.value, &tensors.output_gradient,
-        &tensors.output, &tensors.query_gradient, &tensors.key_gradient,
-        &tensors.value_gradient}) {
-    if (status.ok()) status = copy->Hold(of->data(), of->size());
+  for (const HostRows& of : copy->OnHost()) {
+    absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = device.Allocate(of.bytes);
+    if (!memory.ok()) return memory.status();
+    copy->held_.push_back(*std::move(memory));
   }
-  if (status.ok()) {
-    status = copy->Hold(tensors.log_sum_exp.data(),
-                        tensors.log_sum_exp.size() * sizeof(float));
-  }
-  if (!status.ok()) return status;
+  if (absl::Status status = copy->CopyAgain(); !status.ok()) return status;
   return copy;
 }
 
-absl::Status DeviceTensors::Hold(const void* data, size_t bytes) {
-  absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = device_.Allocate(bytes);
-  if (!memory.ok()) return memory.status();
-  held_.push_back(*std::move(memory));
-  return device_.CopyFromHost(data, bytes, held_.back()->data());
+absl::Status DeviceTensors::CopyAgain() {
+  absl::Status status;
+  const std::vector<HostRows> all = OnHost();
+  for (size_t i = 0; i < all.size() && status.ok(); ++i) {
+    status = device_.CopyFromHost(all[i].data, all[i].bytes, At(i));
+  }
+  return status;
 }
 
 absl::Status DeviceTensors::ReadBack() {
-  absl::Status status = device_.CopyToHost(
-      At(8), tensors_.log_sum_exp.size() * sizeof(float), tensors_.log_sum_exp.data());
-  const std::pair<size_t, std::vector<char>*> computed[] = {
-      {4, &tensors_.output},
-      {5, &tensors_.query_gradient},
-      {6, &tensors_.key_gradient},
-      {7, &tensors_.value_gradient}};
-  for (const auto& [i, to] : computed) {
-    if (status.ok()) status = device_.CopyToHost(At(i), to->size(), to->data());
+  absl::Status status;
+  const std::vector<HostRows> all = OnHost();
+  // The first four are what was given.
+  for (size_t i = 4; i < all.size() && status.ok(); ++i) {
+    status = device_.CopyToHost(At(i), all[i].bytes, all[i].data);
   }
   return status;
 }

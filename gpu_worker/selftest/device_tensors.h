@@ -2,6 +2,7 @@
 #ifndef EVENPACK_GPU_WORKER_SELFTEST_DEVICE_TENSORS_H_
 #define EVENPACK_GPU_WORKER_SELFTEST_DEVICE_TENSORS_H_
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,8 @@ class DeviceTensors {
   const void* output_gradient() const { return At(3); }
   AttentionOutput result() const { return {At(4), static_cast<float*>(At(8))}; }
   AttentionGradients gradients() const { return {At(5), At(6), At(7)}; }
+  // Copies the tensors anew, which have the sizes that they had.
+  absl::Status CopyAgain();
   // What was computed, into the tensors that these are copies of.
   absl::Status ReadBack();
 
@@ -32,7 +35,12 @@ class DeviceTensors {
   DeviceTensors(RankTensors& tensors, Device& device)
       : tensors_(tensors), device_(device) {}
 
-  absl::Status Hold(const void* data, size_t bytes);
+  // All there are, as they lie in `held_`.
+  struct HostRows {
+    void* data;
+    size_t bytes;
+  };
+  std::vector<HostRows> OnHost() const;
   void* At(size_t i) const { return held_[i]->data(); }
 
   RankTensors& tensors_;

@@ -7,24 +7,15 @@
 #include <vector>
 
 #include "gpu_worker/cuda/cuda_abi.h"
+#include "tests/gpu_worker/cuda/fake_calls.h"
 #include "tests/gpu_worker/cuda/fake_kernels.h"
-#include "tests/gpu_worker/cuda/fake_state.h"
-#include "tests/gpu_worker/cuda/fake_stream.h"
 
 namespace cuda = evenpack::worker::cuda;
 
 namespace evenpack::worker::cuda {
 
-// All four live as long as their handles.
+// All live as long as their handles.
 struct ContextObject {};
-struct StreamObject : evenpack::testing::FakeStream {};
-struct EventObject {
-  // Null before it is recorded, which is as good as reached.
-  std::shared_ptr<evenpack::testing::FakePoint> point;
-  bool is_timed = false;
-
-  bool IsReached() const { return point == nullptr || point->IsReached(); }
-};
 struct MemoryPoolObject {};
 struct LibraryObject {};
 struct KernelObject {
@@ -36,46 +27,15 @@ struct KernelObject {
 namespace {
 
 using cuda::Result;
-using evenpack::testing::FakeState;
-
-FakeState& State() { return FakeState::Get(); }
+using evenpack::testing::CurrentContexts;
+using evenpack::testing::Need;
+using evenpack::testing::NeedContext;
+using evenpack::testing::NeedEvent;
+using evenpack::testing::NeedStream;
+using evenpack::testing::State;
 
 // The one device's primary context.
 cuda::ContextObject primary;
-
-std::vector<cuda::Context>& Current() {
-  thread_local std::vector<cuda::Context> stack;
-  return stack;
-}
-
-// What a call needs before it may do anything.
-struct Need {
-  Result result = cuda::kSuccess;
-
-  bool IsMet() const { return result == cuda::kSuccess; }
-};
-
-Need NeedContext(const std::string& call) {
-  if (Current().empty()) {
-    State().Note(call + ": no context is current");
-    return {cuda::kInvalidContext};
-  }
-  return {State().Check("context", Current().back(), call) ? cuda::kSuccess
-                                                           : cuda::kInvalidContext};
-}
-
-Need NeedStream(cuda::Stream stream, const std::string& call) {
-  const Need need = NeedContext(call);
-  if (!need.IsMet()) return need;
-  return {State().Check("stream", stream, call) ? cuda::kSuccess
-                                                : cuda::kInvalidHandle};
-}
-
-Need NeedEvent(cuda::Event event, const std::string& call) {
-  const Need need = NeedContext(call);
-  if (!need.IsMet()) return need;
-  return {State().Check("event", event, call) ? cuda::kSuccess : cuda::kInvalidHandle};
-}
 
 char* At(cuda::DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 
@@ -160,18 +120,18 @@ Result cuDevicePrimaryCtxRelease_v2(cuda::DeviceNumber) {
 }
 
 Result cuCtxPushCurrent_v2(cuda::Context context) {
-  Current().push_back(context);
+  CurrentContexts().push_back(context);
   return State().Check("context", context, "cuCtxPushCurrent") ? cuda::kSuccess
                                                                : cuda::kInvalidContext;
 }
 
 Result cuCtxPopCurrent_v2(cuda::Context* context) {
-  if (Current().empty()) {
+  if (CurrentContexts().empty()) {
     State().Note("cuCtxPopCurrent: no context is current");
     return cuda::kInvalidContext;
   }
-  *context = Current().back();
-  Current().pop_back();
+  *context = CurrentContexts().back();
+  CurrentContexts().pop_back();
   return cuda::kSuccess;
 }
 
@@ -357,6 +317,18 @@ Result cuMemsetD2D8Async(cuda::DevicePointer to, size_t pitch, unsigned char val
     for (size_t row = 0; row < height; ++row) {
       std::memset(At(to) + row * pitch, value, width);
     }
+  });
+  return cuda::kSuccess;
+}
+
+// Of another double: a kernel, whose argument is copied.
+Result fakeCudaLaunch(cuda::Stream stream, void (*kernel)(const void* argument),
+                      const void* argument, size_t bytes) {
+  const Need need = NeedStream(stream, "fakeCudaLaunch");
+  if (!need.IsMet()) return need.result;
+  const char* const first = static_cast<const char*>(argument);
+  stream->Put([kernel, copy = std::vector<char>(first, first + bytes)] {
+    kernel(copy.data());
   });
   return cuda::kSuccess;
 }

@@ -13,19 +13,27 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu_worker/cuda/cuda_abi.h"
+
 extern "C" {
 // What was misused since the last reset, a line each; empty: nothing. The caller's, to
 // free().
 char* fakeCudaMisuse();
 // Notes a misuse that another double found.
 void fakeCudaNote(const char* misuse);
-// How many contexts, streams, events, pools, libraries and pieces of memory there are.
+// How many contexts, streams, events, graphs, pools, libraries and pieces of memory
+// there are.
 size_t fakeCudaLive();
 // Whether these bytes are memory that a device may use at this point of a stream: its
 // own, or page-locked.
 bool fakeCudaOwns(const void* data, size_t bytes);
 // Forgets misuses and settings.
 void fakeCudaReset();
+// Puts what another double computes into a stream, with its argument, of which the
+// stream has a copy.
+evenpack::worker::cuda::Result fakeCudaLaunch(evenpack::worker::cuda::Stream stream,
+                                              void (*kernel)(const void* argument),
+                                              const void* argument, size_t bytes);
 // What cuDriverGetVersion tells; at first 13000.
 void fakeCudaSetVersion(int version);
 // On the device, whose clock stands still otherwise: by what a stream is given.

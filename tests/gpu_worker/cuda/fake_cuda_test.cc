@@ -65,6 +65,10 @@ TEST_F(FakeCudaTest, HandlesAreChecked) {
   EXPECT_EQ(call().cuEventQuery(reinterpret_cast<cuda::Event>(&none)),
             cuda::kInvalidHandle);
   ExpectMisuse("cuEventQuery: no such event");
+  EXPECT_EQ(call().cuGraphLaunch(reinterpret_cast<cuda::ExecutableGraph>(&none),
+                                 device_.compute()),
+            cuda::kInvalidHandle);
+  ExpectMisuse("cuGraphLaunch: no such executable graph");
   EXPECT_EQ(call().cuMemFreeAsync(reinterpret_cast<cuda::DevicePointer>(&none),
                                   device_.compute()),
             cuda::kInvalidValue);

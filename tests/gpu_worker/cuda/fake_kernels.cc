@@ -8,6 +8,7 @@
 #include "gpu_worker/attention/element_type.h"
 #include "gpu_worker/cuda/row_kernel_arguments.h"
 #include "tests/gpu_worker/cuda/fake_cuda.h"
+#include "tests/gpu_worker/cuda/fake_state.h"
 
 namespace evenpack::testing {
 namespace {
@@ -71,11 +72,15 @@ void AddRows(const void* argument, uint64_t blocks) {
   });
 }
 
-// Streams of the double keep no time: what they wait for has passed.
+// What is waited for passes on the device's clock.
 void Pace(const void* argument, uint64_t /*blocks*/) {
   const auto& of = *static_cast<const PaceArguments*>(argument);
-  if (Owned(of.clock, sizeof(uint64_t), "evenpack_pace") && of.nanoseconds == 0) {
-    *of.clock = 0;
+  if (!Owned(of.clock, sizeof(uint64_t), "evenpack_pace")) return;
+  const uint64_t now = FakeState::Get().time();
+  if (of.nanoseconds == 0) {
+    *of.clock = now;
+  } else if (now - *of.clock < of.nanoseconds) {
+    fakeCudaPassTime(of.nanoseconds - (now - *of.clock));
   }
 }
 

@@ -10,28 +10,21 @@
 #include <thread>
 
 #include "gpu_worker/cuda/cuda_abi.h"
-#include "tests/gpu_worker/cuda/fake_state.h"
-#include "tests/gpu_worker/cuda/fake_stream.h"
+#include "tests/gpu_worker/cuda/fake_calls.h"
 
 namespace cuda = evenpack::worker::cuda;
-
-namespace evenpack::worker::cuda {
-struct StreamObject : evenpack::testing::FakeStream {};
-}  // namespace evenpack::worker::cuda
 
 namespace {
 
 using cuda::Result;
-using evenpack::testing::FakeState;
+using evenpack::testing::State;
 
 constexpr size_t kUnit = size_t{64} << 10;
-
-FakeState& State() { return FakeState::Get(); }
 
 const void* Handle(cuda::MemoryHandle handle) {
   return reinterpret_cast<const void*>(handle);
 }
-void* At(cuda::DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
+void* Mapped(cuda::DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
 
 // A handle is its file's descriptor.
 size_t SizeOf(int file) {
@@ -109,23 +102,23 @@ Result cuMemAddressReserve(cuda::DevicePointer* pointer, size_t bytes, size_t,
 }
 
 Result cuMemAddressFree(cuda::DevicePointer pointer, size_t bytes) {
-  if (!State().Remove("addresses", At(pointer), "cuMemAddressFree")) {
+  if (!State().Remove("addresses", Mapped(pointer), "cuMemAddressFree")) {
     return cuda::kInvalidValue;
   }
-  munmap(At(pointer), bytes);
+  munmap(Mapped(pointer), bytes);
   return cuda::kSuccess;
 }
 
 Result cuMemMap(cuda::DevicePointer pointer, size_t bytes, size_t offset,
                 cuda::MemoryHandle handle, uint64_t) {
-  if (!State().Check("addresses", At(pointer), "cuMemMap") ||
+  if (!State().Check("addresses", Mapped(pointer), "cuMemMap") ||
       !State().Check("shared memory", Handle(handle), "cuMemMap")) {
     return cuda::kInvalidValue;
   }
   if (offset != 0 || bytes != SizeOf(static_cast<int>(handle))) {
     return cuda::kInvalidValue;
   }
-  if (mmap(At(pointer), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
+  if (mmap(Mapped(pointer), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
            static_cast<int>(handle), 0) == MAP_FAILED) {
     return cuda::kOutOfMemory;
   }
@@ -135,19 +128,20 @@ Result cuMemMap(cuda::DevicePointer pointer, size_t bytes, size_t offset,
 Result cuMemSetAccess(cuda::DevicePointer pointer, size_t bytes,
                       const cuda::AccessDescription* access, size_t count) {
   if (count != 1 || access->flags != cuda::kAccessReadWrite ||
-      !State().Check("addresses", At(pointer), "cuMemSetAccess")) {
+      !State().Check("addresses", Mapped(pointer), "cuMemSetAccess")) {
     return cuda::kInvalidValue;
   }
-  mprotect(At(pointer), bytes, PROT_READ | PROT_WRITE);
-  State().memory().Place(static_cast<char*>(At(pointer)), bytes);
+  mprotect(Mapped(pointer), bytes, PROT_READ | PROT_WRITE);
+  State().memory().Place(static_cast<char*>(Mapped(pointer)), bytes);
   return cuda::kSuccess;
 }
 
 Result cuMemUnmap(cuda::DevicePointer pointer, size_t bytes) {
-  if (!State().Check("addresses", At(pointer), "cuMemUnmap"))
+  if (!State().Check("addresses", Mapped(pointer), "cuMemUnmap"))
     return cuda::kInvalidValue;
-  State().memory().Forget(static_cast<char*>(At(pointer)));
-  return Reserve(At(pointer), bytes, MAP_FIXED) ? cuda::kSuccess : cuda::kInvalidValue;
+  State().memory().Forget(static_cast<char*>(Mapped(pointer)));
+  return Reserve(Mapped(pointer), bytes, MAP_FIXED) ? cuda::kSuccess
+                                                    : cuda::kInvalidValue;
 }
 
 Result cuMemHostAlloc(void** pointer, size_t bytes, unsigned) {
@@ -172,7 +166,7 @@ Result cuStreamWaitValue64_v2(cuda::Stream stream, cuda::DevicePointer address,
       !State().Check("stream", stream, "cuStreamWaitValue64")) {
     return cuda::kInvalidValue;
   }
-  stream->Put([at = static_cast<uint64_t*>(At(address)), value] {
+  stream->Put([at = static_cast<uint64_t*>(Mapped(address)), value] {
     const std::atomic_ref<uint64_t> seen(*at);
     while (seen.load(std::memory_order_acquire) < value) std::this_thread::yield();
   });

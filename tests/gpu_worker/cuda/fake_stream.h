@@ -7,8 +7,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "server/runtime/mutex.h"
 
@@ -33,10 +35,26 @@ class FakeStream {
   void Put(std::function<void()> work) {
     {
       MutexLock lock(mutex_);
+      if (captured_.has_value()) {
+        captured_->push_back(std::move(work));
+        return;
+      }
       work_.push_back(std::move(work));
       ++given_;
     }
     changed_.SignalAll();
+  }
+  // What it is given from now on is kept and not done. False: it is so already.
+  bool BeginCapture() {
+    MutexLock lock(mutex_);
+    if (captured_.has_value()) return false;
+    captured_.emplace();
+    return true;
+  }
+  // What it was given since then; nothing where it was not captured.
+  std::optional<std::vector<std::function<void()>>> EndCapture() {
+    MutexLock lock(mutex_);
+    return std::exchange(captured_, std::nullopt);
   }
   void Synchronize() {
     MutexLock lock(mutex_);
@@ -67,6 +85,8 @@ class FakeStream {
   Mutex mutex_;
   CondVar changed_;
   std::deque<std::function<void()>> work_ EVENPACK_GUARDED_BY(mutex_);
+  std::optional<std::vector<std::function<void()>>> captured_
+      EVENPACK_GUARDED_BY(mutex_);
   uint64_t given_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t done_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;

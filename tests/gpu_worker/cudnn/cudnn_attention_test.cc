@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/communicator/local_group.h"
 #include "gpu_worker/cuda/cuda_device.h"
 #include "gpu_worker/cuda/device_group.h"
 #include "gpu_worker/executor/executor.h"
@@ -156,6 +157,43 @@ TEST_F(CudnnAttentionTest, WhatARunTakesIsKeptOrGivenBack) {
   }
   EXPECT_EQ(left[1], left[0] + FakePlan::kWorkspaceBytes);
   ranks_.clear();
+}
+
+// A graph is known by its addresses: what comes there next are other documents.
+TEST_F(CudnnAttentionTest, CallsWhoseTensorsLieWhereOthersLayAreGraphs) {
+  Rank rank(options_);
+  LocalGroup alone(1);
+  Executor executor(alone.OfRank(0), rank.engine(), {.device = &rank.device()});
+  AttentionShape shape;
+  shape.type = ElementType::kBfloat16;
+  RankTensors tensors;
+  std::unique_ptr<DeviceTensors> on_device;
+  uint64_t seed = 0;
+  for (const std::vector<uint32_t>& lengths :
+       std::vector<std::vector<uint32_t>>{{40, 9}, {30, 19}, {49}, {9, 40}, {40, 9}}) {
+    const ShardPlan plan = Planned(Sharding::kContiguous, lengths, 1);
+    const PreparedMicroBatch prepared = executor.Prepare(plan, shape).value();
+    const MadeMicroBatch made(shape, lengths, ++seed);
+    tensors = made.OfRank(plan, 0);
+    if (on_device == nullptr) {
+      on_device = DeviceTensors::Copy(tensors, rank.device()).value();
+    }
+    // Layers, say.
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THAT(on_device->CopyAgain(), IsOk());
+      EXPECT_THAT(executor.Forward(prepared, on_device->input(), on_device->result()),
+                  IsOk());
+      EXPECT_THAT(
+          executor.Backward(prepared, on_device->input(), on_device->result(),
+                            on_device->output_gradient(), on_device->gradients()),
+          IsOk());
+      tensors = made.OfRank(plan, 0);
+      EXPECT_THAT(on_device->ReadBack(), IsOk());
+      EXPECT_LT(made.Compare(plan, 0, tensors).Largest(), AcceptedError(shape.type));
+      tensors = made.OfRank(plan, 0);
+    }
+  }
+  EXPECT_GT(rank.engine().graphs(), 0U);
 }
 
 TEST_F(CudnnAttentionTest, SinglePrecisionIsRefused) {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,23 +34,27 @@ class FakePlan final : public worker::AttentionPlan {
   absl::Status Run(const worker::PlanTables& tables, const worker::PlanTensors& tensors,
                    void* /*workspace*/, worker::cuda::Stream stream) override {
     const worker::CurrentContext current(*context_);
-    auto put =
-        std::make_unique<std::function<void()>>([shape = shape_, tables, tensors] {
-          Compute(shape, tables, tensors);
-          fakeCudaPassTime(kFakeRunNanoseconds);
-        });
-    return context_->Check(context_->functions().cuLaunchHostFunc(
-                               stream,
-                               [](void* given) {
-                                 const std::unique_ptr<std::function<void()>> taken(
-                                     static_cast<std::function<void()>*>(given));
-                                 (*taken)();
-                               },
-                               put.release()),
-                           "to run a plan");
+    const Launch launch = {shape_, tables, tensors};
+    return context_->Check(
+        fakeCudaLaunch(stream, &FakePlan::Launched, &launch, sizeof(launch)),
+        "to run a plan");
   }
 
  private:
+  struct Launch {
+    worker::PlanShape shape;
+    worker::PlanTables tables;
+    worker::PlanTensors tensors;
+  };
+  static_assert(std::is_trivially_copyable_v<Launch>);
+
+  static void Launched(const void* argument) {
+    Launch launch;
+    std::memcpy(&launch, argument, sizeof(launch));
+    Compute(launch.shape, launch.tables, launch.tensors);
+    fakeCudaPassTime(kFakeRunNanoseconds);
+  }
+
   using Numbers = std::vector<float>;
 
   static Numbers Read(const worker::PlanShape& shape, const void* tensor, int64_t at) {

@@ -1,0 +1,40 @@
+// What a stream is given again and again, as one.
+#ifndef EVENPACK_GPU_WORKER_CUDA_CUDA_GRAPH_H_
+#define EVENPACK_GPU_WORKER_CUDA_CUDA_GRAPH_H_
+
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu_worker/cuda/cuda_context.h"
+
+namespace evenpack::worker {
+
+// A launch takes the host as long as that of one kernel, however many it has. Not
+// thread-safe.
+class CudaGraph {
+ public:
+  // Of what `give` gives the stream, which has nothing else to do; none of it is done.
+  // Errors of `give`. INTERNAL: the stream was given what can't be captured.
+  static absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
+      std::shared_ptr<const CudaContext> context, cuda::Stream stream,
+      absl::FunctionRef<absl::Status()> give);
+  // What was launched is still done.
+  ~CudaGraph();
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
+  // Gives it to the stream, after whatever that has been given.
+  absl::Status Launch(cuda::Stream stream);
+
+ private:
+  CudaGraph(std::shared_ptr<const CudaContext> context, cuda::ExecutableGraph handle);
+
+  const std::shared_ptr<const CudaContext> context_;
+  cuda::ExecutableGraph handle_;
+};
+
+}  // namespace evenpack::worker
+
+#endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_GRAPH_H_

@@ -1,0 +1,71 @@
+#include "gpu_worker/cudnn/run_graphs.h"
+
+#include <utility>
+
+namespace evenpack::worker {
+namespace {
+
+absl::Status RunEach(const PlannedRuns& of, cuda::Stream stream) {
+  absl::Status status;
+  for (const PlannedRun& run : of.runs) {
+    status = run.plan->Run(run.tables, run.tensors, of.workspace, stream);
+    if (!status.ok()) break;
+  }
+  return status;
+}
+
+}  // namespace
+
+RunGraphs::RunGraphs(std::shared_ptr<const CudaContext> context,
+                     std::unique_ptr<CudaStream> captured, const Limits& limits)
+    : context_(std::move(context)), captured_(std::move(captured)), limits_(limits) {}
+
+absl::StatusOr<std::unique_ptr<RunGraphs>> RunGraphs::Create(
+    std::shared_ptr<const CudaContext> context, const Limits& limits) {
+  absl::StatusOr<std::unique_ptr<CudaStream>> captured =
+      CudaStream::Create(context, CudaStream::Priority::kLeast);
+  if (!captured.ok()) return captured.status();
+  return std::unique_ptr<RunGraphs>(
+      new RunGraphs(std::move(context), *std::move(captured), limits));
+}
+
+absl::Status RunGraphs::Run(const PlannedRuns& runs, cuda::Stream stream) {
+  if (limits_.graphs == 0) return RunEach(runs, stream);
+  // A plan's first run may load what it needs, which no capture may see.
+  Known* const known = Find(runs);
+  if (known == nullptr) return RunEach(runs, stream);
+  if (known->graph == nullptr && !known->was_tried && graphs_ < limits_.graphs) {
+    MakeGraph(runs, *known);
+  }
+  return known->graph == nullptr ? RunEach(runs, stream) : known->graph->Launch(stream);
+}
+
+RunGraphs::Known* RunGraphs::Find(const PlannedRuns& runs) {
+  const auto found = known_.find(runs);
+  if (found != known_.end()) {
+    order_.splice(order_.begin(), order_, found->second.since);
+    return &found->second;
+  }
+  if (known_.size() == limits_.calls) {
+    const auto last = known_.find(*order_.back());
+    if (last->second.graph != nullptr) --graphs_;
+    order_.pop_back();
+    known_.erase(last);
+  }
+  const auto added = known_.try_emplace(runs).first;
+  order_.push_front(&added->first);
+  added->second.since = order_.begin();
+  return nullptr;
+}
+
+void RunGraphs::MakeGraph(const PlannedRuns& runs, Known& known) {
+  known.was_tried = true;
+  cuda::Stream stream = captured_->handle();
+  absl::StatusOr<std::unique_ptr<CudaGraph>> graph =
+      CudaGraph::Capture(context_, stream, [&] { return RunEach(runs, stream); });
+  if (!graph.ok()) return;
+  known.graph = *std::move(graph);
+  ++graphs_;
+}
+
+}  // namespace evenpack::worker

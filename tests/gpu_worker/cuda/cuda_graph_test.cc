@@ -1,0 +1,100 @@
+#include "gpu_worker/cuda/cuda_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "gpu_worker/cuda/cuda_stream.h"
+#include "tests/gpu_worker/cuda/fake_device.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::FakeDevice;
+using evenpack::testing::IsOk;
+using evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Addition {
+  int* to = nullptr;
+  int number = 0;
+};
+
+class CudaGraphTest : public evenpack::testing::FakeDeviceTest {
+ protected:
+  CudaGraphTest() { device_.Write(std::vector<int>{0, 0}, numbers_); }
+
+  absl::Status Add(int i, int number) {
+    const CurrentContext current(*device_.context());
+    const Addition addition = {static_cast<int*>(numbers_.data()) + i, number};
+    return device_.context()->Check(fakeCudaLaunch(
+                                        captured_->handle(),
+                                        [](const void* argument) {
+                                          Addition of;
+                                          std::memcpy(&of, argument, sizeof(of));
+                                          *of.to += of.number;
+                                        },
+                                        &addition, sizeof(addition)),
+                                    "to add");
+  }
+  absl::StatusOr<std::unique_ptr<CudaGraph>> Captured(
+      absl::FunctionRef<absl::Status()> give) {
+    return CudaGraph::Capture(device_.context(), captured_->handle(), give);
+  }
+  std::vector<int> Numbers() { return device_.Read<int>(numbers_); }
+
+  FakeDevice device_;
+  CudaBuffer numbers_ = device_.Take(2 * sizeof(int));
+  const std::unique_ptr<CudaStream> captured_ =
+      CudaStream::Create(device_.context(), CudaStream::Priority::kLeast).value();
+};
+
+TEST_F(CudaGraphTest, AllIsDoneWithEachLaunchAndNothingBefore) {
+  const auto graph = Captured([this] {
+                       absl::Status status = Add(0, 1);
+                       return status.ok() ? Add(1, 10) : status;
+                     }).value();
+  EXPECT_THAT(captured_->Synchronize(), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre(0, 0));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(graph->Launch(device_.compute()), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre(3, 30));
+}
+
+TEST_F(CudaGraphTest, WhatWasLaunchedIsDoneThoughTheGraphIsGone) {
+  evenpack::testing::StreamGate gate;
+  gate.Close(*device_.context(), device_.compute());
+  auto graph = Captured([this] { return Add(0, 1); }).value();
+  EXPECT_THAT(graph->Launch(device_.compute()), IsOk());
+  graph = nullptr;
+  gate.Open();
+  EXPECT_THAT(Numbers(), ElementsAre(1, 0));
+}
+
+TEST_F(CudaGraphTest, AFailureWhileItIsCapturedLeavesTheStreamAsItWas) {
+  EXPECT_THAT(Captured([this] {
+                absl::Status status = Add(0, 1);
+                return status.ok() ? absl::UnavailableError("no more") : status;
+              }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no more")));
+  EXPECT_THAT(Add(1, 10), IsOk());
+  EXPECT_THAT(captured_->Synchronize(), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre(0, 10));
+}
+
+TEST_F(CudaGraphTest, AStreamThatIsBeingCapturedIsRefused) {
+  EXPECT_THAT(Captured([this] {
+                EXPECT_THAT(Captured([] { return absl::OkStatus(); }),
+                            StatusIs(absl::StatusCode::kInternal,
+                                     HasSubstr("to capture a stream")));
+                return absl::OkStatus();
+              }),
+              IsOk());
+}
+
+}  // namespace
+}  // namespace evenpack::worker
