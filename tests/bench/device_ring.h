@@ -47,7 +47,7 @@ class DeviceRing {
   // of the first to its end of the last.
   absl::StatusOr<int64_t> EachOf(uint64_t passes);
   // The same of a device that begins none before it was given all: nothing of the host
-  // shows.
+  // shows. 2 to 8.
   absl::StatusOr<int64_t> EachOfHeld(uint64_t passes);
 
  private:

@@ -50,7 +50,7 @@ TEST_F(DeviceRingTest, PassesAreDoneStepAfterStep) {
       EXPECT_GT((*ring)->Pass().value_or(-1), 0);
     }
     EXPECT_GE((*ring)->EachOf(5).value_or(-1), 0);
-    EXPECT_GE((*ring)->EachOfHeld(100).value_or(-1), 0);
+    EXPECT_GE((*ring)->EachOfHeld(8).value_or(-1), 0);
     EXPECT_THAT((*ring)->EndStep(), IsOk());
   }
 }
