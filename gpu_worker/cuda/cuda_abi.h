@@ -52,6 +52,7 @@ inline constexpr int kAccessReadWrite = 3;
 inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kWaitAtLeast = 0;
 inline constexpr int kCaptureRelaxed = 2;
+inline constexpr int kNotCapturing = 0;
 
 // CUuuid.
 struct Uuid {
@@ -115,6 +116,7 @@ struct PoolProperties {
   X(cuEventElapsedTime, (float* milliseconds, Event earlier, Event later))             \
   X(cuStreamBeginCapture_v2, (Stream stream, int mode))                                \
   X(cuStreamEndCapture, (Stream stream, Graph * graph))                                \
+  X(cuStreamIsCapturing, (Stream stream, int* status))                                 \
   X(cuGraphInstantiateWithFlags,                                                       \
     (ExecutableGraph * executable, Graph graph, uint64_t flags))                       \
   X(cuGraphDestroy, (Graph graph))                                                     \

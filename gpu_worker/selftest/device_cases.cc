@@ -10,21 +10,42 @@
 namespace evenpack::worker {
 namespace {
 
+// Of a rank, what passes compute.
+struct Results {
+  // As runs of plans, and as the graph that they are by the third time.
+  RankTensors of_runs;
+  RankTensors of_graph;
+};
+constexpr int kTimes = 3;
+
+absl::Status RunOnce(Executor& executor, const PreparedMicroBatch& prepared,
+                     DeviceTensors& tensors) {
+  absl::Status status = tensors.CopyAgain();
+  if (status.ok()) {
+    status = executor.Forward(prepared, tensors.input(), tensors.result());
+  }
+  if (!status.ok()) return status;
+  return executor.Backward(prepared, tensors.input(), tensors.result(),
+                           tensors.output_gradient(), tensors.gradients());
+}
+
 absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan& plan,
-                     const SelftestCase& drawn, RankTensors& tensors) {
+                     const SelftestCase& drawn, Results& results) {
   Executor executor(communicator, rank.engine(), {drawn.head_groups, &rank.device()});
   const auto prepared = executor.Prepare(plan, drawn.shape);
   if (!prepared.ok()) return prepared.status();
-  const auto on_device = DeviceTensors::Copy(tensors, rank.device());
-  if (!on_device.ok()) return on_device.status();
-  absl::Status status =
-      executor.Forward(*prepared, (*on_device)->input(), (*on_device)->result());
-  if (status.ok()) {
-    status =
-        executor.Backward(*prepared, (*on_device)->input(), (*on_device)->result(),
-                          (*on_device)->output_gradient(), (*on_device)->gradients());
+  const auto tensors = DeviceTensors::Copy(results.of_graph, rank.device());
+  if (!tensors.ok()) return tensors.status();
+  absl::Status status;
+  for (int i = 0; i < kTimes && status.ok(); ++i) {
+    status = RunOnce(executor, *prepared, **tensors);
+    if (status.ok() && i == 0) {
+      status = (*tensors)->ReadBack();
+      // What is computed begins as NaNs again.
+      std::swap(results.of_runs, results.of_graph);
+    }
   }
-  return status.ok() ? (*on_device)->ReadBack() : status;
+  return status.ok() ? (*tensors)->ReadBack() : status;
 }
 
 }  // namespace
@@ -46,14 +67,22 @@ CaseRunner DeviceCases::Runner() {
   };
 }
 
+size_t DeviceCases::graphs() const {
+  size_t graphs = 0;
+  for (const std::unique_ptr<CudaRank>& rank : ranks_) {
+    graphs += rank->engine().graphs();
+  }
+  return graphs;
+}
+
 absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
                                                  const MadeMicroBatch& made) {
   const ShardPlan plan = drawn.Plan();
   const uint32_t ranks = drawn.context_parallel;
-  std::vector<RankTensors> tensors;
+  std::vector<Results> results;
   std::vector<CudaWorkplace> places;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    tensors.push_back(made.OfRank(plan, rank));
+    results.push_back({made.OfRank(plan, rank), made.OfRank(plan, rank)});
     places.push_back(ranks_[rank]->where());
   }
   const auto group = DeviceGroup::Create(std::move(places));
@@ -64,14 +93,19 @@ absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       statuses[rank] =
-          RunRank((*group)->OfRank(rank), *ranks_[rank], plan, drawn, tensors[rank]);
+          RunRank((*group)->OfRank(rank), *ranks_[rank], plan, drawn, results[rank]);
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const absl::Status& status : statuses) {
     if (!status.ok()) return status;
   }
-  return made.Compare(plan, tensors);
+  AttentionErrors errors;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    errors.Merge(made.Compare(plan, rank, results[rank].of_runs));
+    errors.Merge(made.Compare(plan, rank, results[rank].of_graph));
+  }
+  return errors;
 }
 
 }  // namespace evenpack::worker

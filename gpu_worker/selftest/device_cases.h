@@ -2,6 +2,7 @@
 #ifndef EVENPACK_GPU_WORKER_SELFTEST_DEVICE_CASES_H_
 #define EVENPACK_GPU_WORKER_SELFTEST_DEVICE_CASES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,7 +14,9 @@
 namespace evenpack::worker {
 
 // All ranks are threads of this process, each with a stream and an engine of its own,
-// and send each other rows on the device. Not thread-safe.
+// and send each other rows on the device. What a case computes is compared twice: of
+// runs of plans, and of the graphs that these are when they come again
+// (cudnn/run_graphs.h). Not thread-safe.
 class DeviceCases {
  public:
   // Errors of CudaRank::Open.
@@ -22,6 +25,9 @@ class DeviceCases {
 
   // Must not outlive this.
   CaseRunner Runner();
+
+  // How many graphs the ranks have.
+  size_t graphs() const;
 
  private:
   absl::StatusOr<AttentionErrors> Run(const SelftestCase& drawn,

@@ -48,6 +48,12 @@ Result cuStreamEndCapture(cuda::Stream stream, cuda::Graph* graph) {
   return cuda::kSuccess;
 }
 
+Result cuStreamIsCapturing(cuda::Stream stream, int* status) {
+  const Need need = NeedStream(stream, "cuStreamIsCapturing");
+  if (need.IsMet()) *status = stream->IsCaptured() ? 1 : cuda::kNotCapturing;
+  return need.result;
+}
+
 Result cuGraphInstantiateWithFlags(cuda::ExecutableGraph* executable, cuda::Graph graph,
                                    uint64_t) {
   const Need need = NeedHandle("graph", graph, "cuGraphInstantiate");

@@ -56,6 +56,10 @@ class FakeStream {
     MutexLock lock(mutex_);
     return std::exchange(captured_, std::nullopt);
   }
+  bool IsCaptured() {
+    MutexLock lock(mutex_);
+    return captured_.has_value();
+  }
   void Synchronize() {
     MutexLock lock(mutex_);
     const uint64_t given = given_;

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "gpu_worker/cuda/cuda_graph.h"
 #include "tests/gpu_worker/cudnn/rank_on_doubles.h"
 #include "tests/testing/status_matchers.h"
 
@@ -49,6 +50,19 @@ TEST_F(CudaRankTest, CallsComeBetweenWhatTheTrainersStreamDoes) {
   gate.Open();
   EXPECT_THAT(after->Await(), IsOk());
   EXPECT_TRUE(before->IsReached().value());
+}
+
+TEST_F(CudaRankTest, AStreamThatTheTrainerCapturesIsRefused) {
+  const auto rank = CudaRank::Open(options_).value();
+  const auto& context = rank->where().context;
+  const auto trainer =
+      CudaStream::Create(context, CudaStream::Priority::kLeast).value();
+  EXPECT_THAT(CudaGraph::Capture(context, trainer->handle(),
+                                 [&] { return rank->After(trainer->handle()); })
+                  .status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("is being captured for a CUDA graph; accepted: ")));
+  EXPECT_THAT(rank->After(trainer->handle()), IsOk());
 }
 
 TEST_F(CudaRankTest, WhatIsNotThereIsSaid) {

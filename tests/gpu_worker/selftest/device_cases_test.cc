@@ -1,0 +1,102 @@
+#include "gpu_worker/selftest/device_cases.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "tests/gpu_worker/cudnn/rank_on_doubles.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack::worker {
+namespace {
+
+using evenpack::testing::FakePlanner;
+using evenpack::testing::IsOk;
+using evenpack::testing::RankOnDoubles;
+using evenpack::testing::StatusIs;
+
+constexpr uint32_t kMostRanks = 3;
+
+SelftestCase SmallCase(uint32_t ranks) {
+  SelftestCase of;
+  of.shape.type = ElementType::kBfloat16;
+  of.shape.query_heads = 4;
+  of.shape.kv_heads = 2;
+  of.lengths = {30, 1, 9, 2};
+  of.sharding = Sharding::kPerDocument;
+  of.context_parallel = ranks;
+  return of;
+}
+
+// Plans that put nothing into another stream than their first one.
+class WrongInGraphs final : public AttentionPlanner {
+ public:
+  explicit WrongInGraphs(std::shared_ptr<const CudaContext> context)
+      : planner_(std::move(context)) {}
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(
+      const PlanShape& shape) override {
+    return std::make_unique<Plan>(planner_.Build(shape).value());
+  }
+
+ private:
+  class Plan final : public AttentionPlan {
+   public:
+    explicit Plan(std::unique_ptr<AttentionPlan> plan) : plan_(std::move(plan)) {}
+    size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+    absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,
+                     void* workspace, cuda::Stream stream) override {
+      if (first_ == nullptr) first_ = stream;
+      if (stream != first_) return absl::OkStatus();
+      return plan_->Run(tables, tensors, workspace, stream);
+    }
+
+   private:
+    const std::unique_ptr<AttentionPlan> plan_;
+    cuda::Stream first_ = nullptr;
+  };
+
+  FakePlanner planner_;
+};
+
+class DeviceCasesTest : public evenpack::testing::FakeDeviceTest {
+ protected:
+  static absl::StatusOr<AttentionErrors> Run(DeviceCases& cases,
+                                             const SelftestCase& of) {
+    return cases.Runner()(of, MadeMicroBatch(of.shape, of.lengths, /*seed=*/3));
+  }
+};
+
+TEST_F(DeviceCasesTest, GroupsOfAnySizeComputeWhatTheDefinitionSaysInGraphsToo) {
+  const auto cases = DeviceCases::Open(RankOnDoubles(), kMostRanks).value();
+  size_t graphs = 0;
+  for (uint32_t ranks = 1; ranks <= kMostRanks; ++ranks) {
+    const auto errors = Run(*cases, SmallCase(ranks));
+    ASSERT_THAT(errors, IsOk());
+    EXPECT_LT(errors->Largest(), AcceptedError(ElementType::kBfloat16));
+    EXPECT_GE(cases->graphs(), graphs + 2) << "a forward and a backward one";
+    graphs = cases->graphs();
+  }
+}
+
+TEST_F(DeviceCasesTest, WhatIsWrongInGraphsAloneIsSeen) {
+  CudaRankOptions options = RankOnDoubles();
+  options.open_planner = [](std::shared_ptr<const CudaContext> context) {
+    return std::make_unique<WrongInGraphs>(std::move(context));
+  };
+  const auto cases = DeviceCases::Open(options, 1).value();
+  const auto errors = Run(*cases, SmallCase(1));
+  ASSERT_THAT(errors, IsOk());
+  EXPECT_GT(errors->Largest(), 1);
+}
+
+TEST_F(DeviceCasesTest, WithoutADriverThereAreNone) {
+  CudaRankOptions options = RankOnDoubles();
+  options.driver = "/nowhere/libcuda.so.1";
+  EXPECT_THAT(DeviceCases::Open(options, 1).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+}
+
+}  // namespace
+}  // namespace evenpack::worker
