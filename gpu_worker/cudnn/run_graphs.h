@@ -47,12 +47,15 @@ struct PlannedRuns {
 // lay. So what comes a second time is made a graph, by the addresses of all it reads
 // and writes, whatever is there by then.
 //
+// None are made unless they are asked for: on an H200 not all were right
+// (docs/adr/0080-graphs-of-runs-wait.md).
+//
 // The plans must outlive it. Not thread-safe.
 class RunGraphs {
  public:
   struct Limits {
-    // Some 150 KB of the device's memory each; 0: none.
-    size_t graphs = 256;
+    // Some 125 KB of the device's memory each, or 250 of many runs.
+    size_t graphs = 0;
     // That are remembered: of those that didn't come again since so many others came,
     // the graphs make room.
     size_t calls = 1024;

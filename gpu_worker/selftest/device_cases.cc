@@ -10,11 +10,10 @@
 namespace evenpack::worker {
 namespace {
 
-// Of a rank, what passes compute.
+// Of a rank, what it computes.
 struct Results {
-  // As runs of plans, and as the graph that they are by the third time.
-  RankTensors of_runs;
-  RankTensors of_graph;
+  RankTensors first;
+  RankTensors last;
 };
 constexpr int kTimes = 3;
 
@@ -34,7 +33,7 @@ absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan
   Executor executor(communicator, rank.engine(), {drawn.head_groups, &rank.device()});
   const auto prepared = executor.Prepare(plan, drawn.shape);
   if (!prepared.ok()) return prepared.status();
-  const auto tensors = DeviceTensors::Copy(results.of_graph, rank.device());
+  const auto tensors = DeviceTensors::Copy(results.last, rank.device());
   if (!tensors.ok()) return tensors.status();
   absl::Status status;
   for (int i = 0; i < kTimes && status.ok(); ++i) {
@@ -42,7 +41,7 @@ absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan
     if (status.ok() && i == 0) {
       status = (*tensors)->ReadBack();
       // What is computed begins as NaNs again.
-      std::swap(results.of_runs, results.of_graph);
+      std::swap(results.first, results.last);
     }
   }
   return status.ok() ? (*tensors)->ReadBack() : status;
@@ -102,8 +101,8 @@ absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
   }
   AttentionErrors errors;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    errors.Merge(made.Compare(plan, rank, results[rank].of_runs));
-    errors.Merge(made.Compare(plan, rank, results[rank].of_graph));
+    errors.Merge(made.Compare(plan, rank, results[rank].first));
+    errors.Merge(made.Compare(plan, rank, results[rank].last));
   }
   return errors;
 }

@@ -14,9 +14,9 @@
 namespace evenpack::worker {
 
 // All ranks are threads of this process, each with a stream and an engine of its own,
-// and send each other rows on the device. What a case computes is compared twice: of
-// runs of plans, and of the graphs that these are when they come again
-// (cudnn/run_graphs.h). Not thread-safe.
+// and send each other rows on the device. A case is computed three times in tensors of
+// one place, by when its runs are graphs where there are such (cudnn/run_graphs.h); the
+// first and the last are compared. Not thread-safe.
 class DeviceCases {
  public:
   // Errors of CudaRank::Open.

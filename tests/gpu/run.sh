@@ -58,7 +58,8 @@ cases() {
     failed=$((failed + 1))
     row FAILED "$name" "" "exit status $status"
   fi
-  grep -B 12 '^\[  FAILED  \] .*ms)' "$results/log"
+  # The first errors say most.
+  grep -A 12 -m 3 ': Failure' "$results/log"
 }
 
 # A program whose exit status says whether it passed; its last line is shown.

@@ -161,6 +161,7 @@ TEST_F(CudnnAttentionTest, WhatARunTakesIsKeptOrGivenBack) {
 
 // A graph is known by its addresses: what comes there next are other documents.
 TEST_F(CudnnAttentionTest, CallsWhoseTensorsLieWhereOthersLayAreGraphs) {
+  options_.graphs.graphs = 16;
   Rank rank(options_);
   LocalGroup alone(1);
   Executor executor(alone.OfRank(0), rank.engine(), {.device = &rank.device()});

@@ -75,7 +75,8 @@ class RunGraphsTest : public evenpack::testing::FakeDeviceTest {
   FakeDevice device_;
   CudaBuffer counters_ = device_.Take(kCounters * sizeof(int));
   Counting plan_{device_};
-  std::unique_ptr<RunGraphs> graphs_ = RunGraphs::Create(device_.context(), {}).value();
+  std::unique_ptr<RunGraphs> graphs_ =
+      RunGraphs::Create(device_.context(), {.graphs = 16}).value();
 };
 
 TEST_F(RunGraphsTest, WhatComesASecondTimeIsAGraphFromThenOn) {
@@ -117,7 +118,7 @@ TEST_F(RunGraphsTest, NoMoreAreMadeThanMayBe) {
   }
   EXPECT_EQ(graphs_->graphs(), 1U);
   EXPECT_THAT(Counters(), ElementsAre(3, 3, 0, 0));
-  Create({.graphs = 0});
+  Create({});
   for (int i = 0; i < 3; ++i) EXPECT_THAT(Run({0}), IsOk());
   EXPECT_EQ(graphs_->graphs(), 0U);
   EXPECT_THAT(Counters(), ElementsAre(6, 3, 0, 0));
