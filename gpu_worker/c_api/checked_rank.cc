@@ -101,6 +101,8 @@ absl::Status CheckedRank::RunPass(absl::string_view call, uint32_t micro_batch,
   }
   auto* const of = static_cast<cuda::Stream>(stream);
   absl::Status order = form_->After(of);
+  // Nothing was done, as after other calls that are refused.
+  if (absl::IsFailedPrecondition(order)) return order;
   if (order.ok()) {
     status = run(prepared);
     // Also where it failed: the tensors' memory is the trainer's again.

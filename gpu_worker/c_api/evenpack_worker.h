@@ -245,9 +245,9 @@ int evenpack_worker_begin_step(struct EvenpackWorker* worker);
  * comes after the pass. Returns when the device has been given the work. On the
  * processor it is ignored, and the pass is done.
  *
- * INVALID_ARGUMENT and FAILED_PRECONDITION (no step has begun): nothing was done, and
- * peers wait for this rank's pass. After other errors the step is over, as after
- * ABORTED, which is what peers get. */
+ * INVALID_ARGUMENT and FAILED_PRECONDITION (no step has begun; the stream is being
+ * captured for a CUDA graph): nothing was done, and peers wait for this rank's pass.
+ * After other errors the step is over, as after ABORTED, which is what peers get. */
 int evenpack_worker_forward(struct EvenpackWorker* worker, uint32_t micro_batch,
                             const struct EvenpackTensors* tensors, void* stream);
 int evenpack_worker_backward(struct EvenpackWorker* worker, uint32_t micro_batch,

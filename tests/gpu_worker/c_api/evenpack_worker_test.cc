@@ -240,6 +240,19 @@ class StreamedTensors {
   EvenpackTensors given_{};
 };
 
+void ExpectCapturedStreamIsRefused(EvenpackWorker& worker, uint32_t micro_batch,
+                                   const EvenpackTensors& given, FakeDevice& trainer) {
+  const CurrentContext current(*trainer.context());
+  const cuda::Functions& call = trainer.context()->functions();
+  cuda::Graph graph = nullptr;
+  call.cuStreamBeginCapture_v2(trainer.compute(), cuda::kCaptureRelaxed);
+  EXPECT_EQ(evenpack_worker_forward(&worker, micro_batch, &given, trainer.compute()),
+            EVENPACK_FAILED_PRECONDITION);
+  EXPECT_THAT(evenpack_worker_error(&worker), HasSubstr("is being captured"));
+  call.cuStreamEndCapture(trainer.compute(), &graph);
+  call.cuGraphDestroy(graph);
+}
+
 using DeviceWorkerTest = FakeNcclTest;
 
 TEST_F(DeviceWorkerTest, PassesComeBetweenWhatTheTrainersStreamDoes) {
@@ -258,6 +271,7 @@ TEST_F(DeviceWorkerTest, PassesComeBetweenWhatTheTrainersStreamDoes) {
         StreamGate gate;
         gate.Close(*trainer.context(), trainer.compute());
         StreamedTensors streamed(tensors, trainer);
+        ExpectCapturedStreamIsRefused(*worker, i, streamed.given(), trainer);
         EXPECT_EQ(evenpack_worker_forward(worker.get(), i, &streamed.given(),
                                           trainer.compute()),
                   EVENPACK_OK);
