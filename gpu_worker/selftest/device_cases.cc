@@ -99,11 +99,14 @@ absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
   for (const absl::Status& status : statuses) {
     if (!status.ok()) return status;
   }
-  AttentionErrors errors;
+  first_errors_ = {};
+  last_errors_ = {};
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    errors.Merge(made.Compare(plan, rank, results[rank].first));
-    errors.Merge(made.Compare(plan, rank, results[rank].last));
+    first_errors_.Merge(made.Compare(plan, rank, results[rank].first));
+    last_errors_.Merge(made.Compare(plan, rank, results[rank].last));
   }
+  AttentionErrors errors = first_errors_;
+  errors.Merge(last_errors_);
   return errors;
 }
 

@@ -26,6 +26,9 @@ class DeviceCases {
   // Must not outlive this.
   CaseRunner Runner();
 
+  // Of the last case that ran, the first time and the last.
+  const AttentionErrors& first_errors() const { return first_errors_; }
+  const AttentionErrors& last_errors() const { return last_errors_; }
   // How many graphs the ranks have.
   size_t graphs() const;
 
@@ -34,6 +37,8 @@ class DeviceCases {
                                       const MadeMicroBatch& made);
 
   std::vector<std::unique_ptr<CudaRank>> ranks_;
+  AttentionErrors first_errors_;
+  AttentionErrors last_errors_;
 };
 
 }  // namespace evenpack::worker

@@ -142,7 +142,9 @@ TEST_F(AttentionGpuCheck, DISABLED_GraphsComputeWhatTheirRunsDo) {
     SelftestReport report;
     EXPECT_THAT(RunSelftest(
                     options, cases_->Runner(), [](uint64_t) {}, report),
-                IsOk());
+                IsOk())
+        << "runs " << cases_->first_errors().Largest() << ", graphs "
+        << cases_->last_errors().Largest();
   }
   EXPECT_GT(cases_->graphs(), 0U);
 }

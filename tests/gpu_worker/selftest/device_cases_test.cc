@@ -94,6 +94,8 @@ TEST_F(DeviceCasesTest, WhatIsWrongInGraphsAloneIsSeen) {
   const auto errors = Run(*cases, SmallCase(1));
   ASSERT_THAT(errors, IsOk());
   EXPECT_GT(errors->Largest(), 1);
+  EXPECT_LT(cases->first_errors().Largest(), AcceptedError(ElementType::kBfloat16));
+  EXPECT_EQ(cases->last_errors().Largest(), errors->Largest());
 }
 
 TEST_F(DeviceCasesTest, WithoutADriverThereAreNone) {
