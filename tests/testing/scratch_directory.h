@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -13,7 +14,10 @@ namespace evenpack::testing {
 class ScratchDirectory {
  public:
   ScratchDirectory() { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
+  // A fork of the test's process leaves it.
+  ~ScratchDirectory() {
+    if (getpid() == owner_) std::filesystem::remove_all(path_);
+  }
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
@@ -21,6 +25,7 @@ class ScratchDirectory {
   std::string File(const std::string& name) const { return path_ + "/" + name; }
 
  private:
+  const pid_t owner_ = getpid();
   std::string path_ = ::testing::TempDir() + "evenpack_XXXXXX";
 };
 

@@ -1,12 +1,12 @@
 #include "client/cli/input_file.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <array>
 #include <fstream>
 #include <string>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -14,11 +14,11 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 
 std::string File(const std::string& content) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-input_file_test.txt";
+  const std::string path = ScratchPath("input_file_test.txt");
   std::ofstream(path) << content;
   return path;
 }

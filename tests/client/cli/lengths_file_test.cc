@@ -1,11 +1,11 @@
 #include "client/cli/lengths_file.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -13,6 +13,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -20,8 +21,7 @@ using ::testing::HasSubstr;
 
 // ReadLengths of a file with that content.
 absl::StatusOr<std::vector<uint32_t>> Lengths(const std::string& text) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-lengths_file_test.txt";
+  const std::string path = ScratchPath("lengths_file_test.txt");
   std::ofstream(path) << text;
   return ReadLengths(path);
 }

@@ -1,7 +1,6 @@
 #include "client/cli/program.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -10,17 +9,19 @@
 #include <vector>
 
 #include "tests/client/cli/online/test_context.h"
+#include "tests/testing/scratch_path.h"
 
 namespace evenpack {
 namespace {
 
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::TestContext;
 using ::testing::HasSubstr;
 using ::testing::Return;
 using ::testing::StartsWith;
 
 std::string LengthsFile(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + name;
+  const std::string path = ScratchPath(name);
   std::ofstream(path) << text;
   return path;
 }

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
+using evenpack::testing::ScratchPath;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
@@ -69,8 +71,7 @@ TEST(ConfigFileTest, WhatIsNoMappingOfScalarsIsRefusedWithItsLine) {
 }
 
 TEST(ConfigFileTest, IsReadFromItsPath) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-config_file_test.yaml";
+  const std::string path = ScratchPath("config_file_test.yaml");
   std::ofstream(path) << "max-jobs: 9\n";
   const auto values = ReadConfigFile(path);
   ASSERT_THAT(values, IsOk());

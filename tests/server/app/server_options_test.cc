@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
+using evenpack::testing::ScratchPath;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -96,8 +98,7 @@ const std::vector<Flag>& Flags() {
 
 // The path of a configuration file with this text.
 std::string ConfigOf(const std::string& text) {
-  std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "server_options_test.yaml";
+  std::string path = ScratchPath("server_options_test.yaml");
   std::ofstream(path) << text;
   return path;
 }

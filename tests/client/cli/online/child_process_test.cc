@@ -14,12 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -125,8 +127,7 @@ TEST_F(ChildProcessTest, NeverLetsAProgramWaitForItsErrorsToBeRead) {
 }
 
 TEST_F(ChildProcessTest, LooksForAProgramInPath) {
-  const std::string folder =
-      ::testing::TempDir() + std::to_string(getpid()) + "-child_process_test";
+  const std::string folder = ScratchPath("child_process_test");
   EXPECT_THAT(Start({folder}),
               StatusIs(absl::StatusCode::kNotFound, "No such file or directory"));
   std::ofstream(folder) << "no folder, no program";

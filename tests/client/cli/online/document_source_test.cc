@@ -1,7 +1,6 @@
 #include "client/cli/online/document_source.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -10,6 +9,7 @@
 #include "client/cli/document_stream.h"
 #include "tests/client/cli/index_bytes.h"
 #include "tests/client/cli/online/fake_python.h"
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -17,14 +17,14 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::WritingPython;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string File(const std::string& content) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-document_source_test.txt";
+  const std::string path = ScratchPath("document_source_test.txt");
   std::ofstream(path) << content;
   return path;
 }
@@ -101,8 +101,7 @@ TEST(DocumentSourceTest, RepeatsAsPackDoes) {
 }
 
 TEST(DocumentSourceTest, ReadsAnIndexAndSaysWhatIsLeftOut) {
-  const std::string prefix =
-      ::testing::TempDir() + std::to_string(getpid()) + "-document_source_test";
+  const std::string prefix = ScratchPath("document_source_test");
   std::ofstream(prefix + ".idx", std::ios::binary)
       << ::evenpack::testing::IndexContent::Of({{5}, {0}, {3, 4}}).Bytes();
   EXPECT_THAT(Lengths({{"--idx", prefix}}), ElementsAre(5, 7));

@@ -1,7 +1,6 @@
 #include "client/cli/online/ingest_command.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "tests/client/cli/online/fake_producer.h"
 #include "tests/client/cli/online/fake_python.h"
 #include "tests/client/cli/online/test_context.h"
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -19,13 +19,13 @@ namespace {
 using ::evenpack::testing::FakeProducer;
 using ::evenpack::testing::FakePython;
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestContext;
 using ::testing::HasSubstr;
 
 std::string Lengths(const std::string& text) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-ingest_command_test.txt";
+  const std::string path = ScratchPath("ingest_command_test.txt");
   std::ofstream(path) << text;
   return path;
 }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "evenpack/v1/job.pb.h"
 #include "tests/client/cli/online/test_context.h"
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -18,6 +18,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestContext;
 using ::testing::ElementsAre;
@@ -39,8 +40,7 @@ v1::Job Job(const std::string& spec) {
 }
 
 std::string SpecFile(const std::string& text) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-jobs_commands_test.textproto";
+  const std::string path = ScratchPath("jobs_commands_test.textproto");
   std::ofstream(path) << text;
   return path;
 }

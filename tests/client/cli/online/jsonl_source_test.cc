@@ -1,11 +1,11 @@
 #include "client/cli/online/jsonl_source.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -13,6 +13,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -136,8 +137,7 @@ TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
 }
 
 TEST(JsonlSourceTest, NamesTheLineOfAnError) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-jsonl_source_test.jsonl";
+  const std::string path = ScratchPath("jsonl_source_test.jsonl");
   std::ofstream(path) << "{\"length\": 5}\n{\"length\": 0}\n{\"length\": 6}\n";
   Interrupt interrupt;
   const auto source = OpenJsonlSource(path, {}, interrupt);

@@ -1,12 +1,12 @@
 #include "client/cli/online/spec_file.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
 
 #include "evenpack/v1/job.pb.h"
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -14,6 +14,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -112,8 +113,7 @@ TEST(SpecFileTest, ErrorsNameTheFileAndTheLineOrTheField) {
 }
 
 TEST(ReadSpecFileTest, ReadsAFile) {
-  const std::string path =
-      ::testing::TempDir() + std::to_string(getpid()) + "-spec_file_test.yaml";
+  const std::string path = ScratchPath("spec_file_test.yaml");
   std::ofstream(path) << kYaml;
   v1::JobSpec spec;
   ASSERT_THAT(ReadSpecFile(path, spec), IsOk());

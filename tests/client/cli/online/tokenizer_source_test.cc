@@ -1,13 +1,13 @@
 #include "client/cli/online/tokenizer_source.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <memory>
 #include <string>
 
 #include "tests/client/cli/online/fake_python.h"
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -16,6 +16,7 @@ namespace {
 using ::evenpack::testing::FakePython;
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::WritingPython;
 using ::testing::HasSubstr;
@@ -36,8 +37,7 @@ class TokenizerSourceTest : public ::testing::Test {
     return Open(WritingPython(records));
   }
 
-  const std::string path_ =
-      ::testing::TempDir() + std::to_string(getpid()) + "-tokenizer_source_test.jsonl";
+  const std::string path_ = ScratchPath("tokenizer_source_test.jsonl");
   Interrupt interrupt_;
 };
 

@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
+#include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -13,6 +13,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -25,8 +26,7 @@ class ReadArrivalsTest : public ::testing::Test {
     return ReadArrivals(path_, count);
   }
 
-  const std::string path_ =
-      ::testing::TempDir() + std::to_string(getpid()) + "-arrivals_file_test.txt";
+  const std::string path_ = ScratchPath("arrivals_file_test.txt");
 };
 
 TEST_F(ReadArrivalsTest, TakesSecondsWithAndWithoutAFraction) {
