@@ -11,7 +11,8 @@
 
 namespace evenpack::worker {
 
-// A launch takes the host as long as that of one kernel, however many it has. Not
+// A launch takes the host little longer than that of a kernel, 3 microseconds where it
+// has 7 and 12 where it has 56; a driver lets the host be some 28 ahead. Not
 // thread-safe.
 class CudaGraph {
  public:
