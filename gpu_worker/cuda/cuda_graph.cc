@@ -43,4 +43,14 @@ absl::Status CudaGraph::Launch(cuda::Stream stream) {
                          "to launch a graph");
 }
 
+absl::StatusOr<bool> IsCaptured(const CudaContext& context, cuda::Stream stream) {
+  const CurrentContext current(context);
+  int capturing = cuda::kNotCapturing;
+  absl::Status status =
+      context.Check(context.functions().cuStreamIsCapturing(stream, &capturing),
+                    "to tell whether a stream is captured");
+  if (!status.ok()) return status;
+  return capturing != cuda::kNotCapturing;
+}
+
 }  // namespace evenpack::worker

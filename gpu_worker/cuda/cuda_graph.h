@@ -36,6 +36,9 @@ class CudaGraph {
   cuda::ExecutableGraph handle_;
 };
 
+// Whether what the stream is given now becomes part of a graph.
+absl::StatusOr<bool> IsCaptured(const CudaContext& context, cuda::Stream stream);
+
 }  // namespace evenpack::worker
 
 #endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_GRAPH_H_

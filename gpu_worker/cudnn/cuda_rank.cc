@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gpu_worker/cuda/cuda_graph.h"
+
 namespace evenpack::worker {
 
 absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
@@ -36,19 +38,13 @@ absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
 }
 
 absl::Status CudaRank::After(cuda::Stream stream) {
-  {
-    const CurrentContext current(*where_.context);
-    int capturing = cuda::kNotCapturing;
-    absl::Status status = where_.context->Check(
-        where_.context->functions().cuStreamIsCapturing(stream, &capturing),
-        "to tell whether a stream is captured");
-    if (!status.ok()) return status;
-    // The graph would have the addresses of this call, and none of what the host does.
-    if (capturing != cuda::kNotCapturing) {
-      return absl::FailedPreconditionError(
-          "the trainer's stream is being captured for a CUDA graph; accepted: one that "
-          "is not");
-    }
+  const absl::StatusOr<bool> is_captured = IsCaptured(*where_.context, stream);
+  if (!is_captured.ok()) return is_captured.status();
+  // The graph would have the addresses of this call, and none of what the host does.
+  if (*is_captured) {
+    return absl::FailedPreconditionError(
+        "the trainer's stream is being captured for a CUDA graph; accepted: one that "
+        "is not");
   }
   return order_.Order(stream, where_.compute);
 }

@@ -116,13 +116,12 @@ PlanTensors TensorsOf(const BackwardCall& of) {
 CudnnAttention::CudnnAttention(CudaWorkplace where,
                                std::unique_ptr<AttentionPlanner> planner,
                                std::unique_ptr<RowKernels> kernels,
-                               std::unique_ptr<RunGraphs> graphs,
                                const CudnnOptions& options)
     : where_(std::move(where)),
       options_(options),
       kernels_(std::move(kernels)),
       plans_(std::move(planner)),
-      graphs_(std::move(graphs)) {}
+      graphs_(where_.context, options.graphs) {}
 
 absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
     CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
@@ -130,12 +129,8 @@ absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
   absl::StatusOr<std::unique_ptr<RowKernels>> loaded =
       RowKernels::Load(where.context, kernels);
   if (!loaded.ok()) return loaded.status();
-  absl::StatusOr<std::unique_ptr<RunGraphs>> graphs =
-      RunGraphs::Create(where.context, options.graphs);
-  if (!graphs.ok()) return graphs.status();
-  return std::unique_ptr<CudnnAttention>(
-      new CudnnAttention(std::move(where), std::move(planner), *std::move(loaded),
-                         *std::move(graphs), options));
+  return std::unique_ptr<CudnnAttention>(new CudnnAttention(
+      std::move(where), std::move(planner), *std::move(loaded), options));
 }
 
 absl::Status CudnnAttention::CheckShape(const AttentionShape& shape) const {
@@ -275,7 +270,7 @@ absl::Status CudnnAttention::Run(std::vector<PlannedRun> runs) {
     if (!taken.ok()) return taken.status();
     workspace = *std::move(taken);
   }
-  return graphs_->Run({std::move(runs), workspace.data()}, where_.compute);
+  return graphs_.Run({std::move(runs), workspace.data()}, where_.compute);
 }
 
 absl::StatusOr<PlanTables> CudnnAttention::Tables(

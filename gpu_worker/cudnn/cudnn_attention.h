@@ -62,12 +62,11 @@ class CudnnAttention final : public AttentionEngine {
 
   // How many were built.
   size_t plans() const { return plans_.size(); }
-  size_t graphs() const { return graphs_->graphs(); }
+  size_t graphs() const { return graphs_.graphs(); }
 
  private:
   CudnnAttention(CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
-                 std::unique_ptr<RowKernels> kernels, std::unique_ptr<RunGraphs> graphs,
-                 const CudnnOptions& options);
+                 std::unique_ptr<RowKernels> kernels, const CudnnOptions& options);
 
   // Of a backward call: gradients of keys and of values, of the call's heads, and those
   // of queries that are added to the ones in place, which lie as these do.
@@ -112,7 +111,7 @@ class CudnnAttention final : public AttentionEngine {
   const CudnnOptions options_;
   const std::unique_ptr<RowKernels> kernels_;
   PlanCache plans_;
-  const std::unique_ptr<RunGraphs> graphs_;  // after the plans, which it uses
+  RunGraphs graphs_;  // after the plans, which it uses
   absl::flat_hash_map<const AttentionPlan*, Uploaded> uploaded_;
   // Runs follow each other in the stream: the one's is the next one's.
   CudaBuffer workspace_;

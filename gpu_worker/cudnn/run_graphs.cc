@@ -16,19 +16,6 @@ absl::Status RunEach(const PlannedRuns& of, cuda::Stream stream) {
 
 }  // namespace
 
-RunGraphs::RunGraphs(std::shared_ptr<const CudaContext> context,
-                     std::unique_ptr<CudaStream> captured, const Limits& limits)
-    : context_(std::move(context)), captured_(std::move(captured)), limits_(limits) {}
-
-absl::StatusOr<std::unique_ptr<RunGraphs>> RunGraphs::Create(
-    std::shared_ptr<const CudaContext> context, const Limits& limits) {
-  absl::StatusOr<std::unique_ptr<CudaStream>> captured =
-      CudaStream::Create(context, CudaStream::Priority::kLeast);
-  if (!captured.ok()) return captured.status();
-  return std::unique_ptr<RunGraphs>(
-      new RunGraphs(std::move(context), *std::move(captured), limits));
-}
-
 absl::Status RunGraphs::Run(const PlannedRuns& runs, cuda::Stream stream) {
   if (limits_.graphs == 0) return RunEach(runs, stream);
   // A plan's first run may load what it needs, which no capture may see.
@@ -58,11 +45,21 @@ RunGraphs::Known* RunGraphs::Find(const PlannedRuns& runs) {
   return nullptr;
 }
 
+absl::StatusOr<std::unique_ptr<CudaGraph>> RunGraphs::Captured(
+    const PlannedRuns& runs) {
+  if (captured_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<CudaStream>> made =
+        CudaStream::Create(context_, CudaStream::Priority::kLeast);
+    if (!made.ok()) return made.status();
+    captured_ = *std::move(made);
+  }
+  cuda::Stream stream = captured_->handle();
+  return CudaGraph::Capture(context_, stream, [&] { return RunEach(runs, stream); });
+}
+
 void RunGraphs::MakeGraph(const PlannedRuns& runs, Known& known) {
   known.was_tried = true;
-  cuda::Stream stream = captured_->handle();
-  absl::StatusOr<std::unique_ptr<CudaGraph>> graph =
-      CudaGraph::Capture(context_, stream, [&] { return RunEach(runs, stream); });
+  absl::StatusOr<std::unique_ptr<CudaGraph>> graph = Captured(runs);
   if (!graph.ok()) return;
   known.graph = *std::move(graph);
   ++graphs_;

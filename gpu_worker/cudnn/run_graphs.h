@@ -61,9 +61,8 @@ class RunGraphs {
     size_t calls = 1024;
   };
 
-  // Errors of CudaStream::Create.
-  static absl::StatusOr<std::unique_ptr<RunGraphs>> Create(
-      std::shared_ptr<const CudaContext> context, const Limits& limits);
+  RunGraphs(std::shared_ptr<const CudaContext> context, const Limits& limits)
+      : context_(std::move(context)), limits_(limits) {}
 
   // In the order of the stream. Errors of the plans and of the device; what can't be
   // made a graph is run as it is.
@@ -80,17 +79,15 @@ class RunGraphs {
     std::list<const PlannedRuns*>::iterator since;
   };
 
-  RunGraphs(std::shared_ptr<const CudaContext> context,
-            std::unique_ptr<CudaStream> captured, const Limits& limits);
-
   // What has come before; null, and remembered from now on: it has not.
   Known* Find(const PlannedRuns& runs);
+  absl::StatusOr<std::unique_ptr<CudaGraph>> Captured(const PlannedRuns& runs);
   void MakeGraph(const PlannedRuns& runs, Known& known);
 
   const std::shared_ptr<const CudaContext> context_;
-  // For nothing but captures.
-  const std::unique_ptr<CudaStream> captured_;
   const Limits limits_;
+  // For nothing but captures; null before the first.
+  std::unique_ptr<CudaStream> captured_;
   absl::node_hash_map<PlannedRuns, Known> known_;
   // Keys of known_, the last one that came first.
   std::list<const PlannedRuns*> order_;

@@ -55,7 +55,7 @@ class RunGraphsTest : public evenpack::testing::FakeDeviceTest {
   RunGraphsTest() { device_.Write(std::vector<int>(kCounters), counters_); }
 
   void Create(const RunGraphs::Limits& limits) {
-    graphs_ = RunGraphs::Create(device_.context(), limits).value();
+    graphs_ = std::make_unique<RunGraphs>(device_.context(), limits);
   }
   // Of the plan on each of these counters.
   PlannedRuns RunsOn(const std::vector<size_t>& counters) {
@@ -76,7 +76,7 @@ class RunGraphsTest : public evenpack::testing::FakeDeviceTest {
   CudaBuffer counters_ = device_.Take(kCounters * sizeof(int));
   Counting plan_{device_};
   std::unique_ptr<RunGraphs> graphs_ =
-      RunGraphs::Create(device_.context(), {.graphs = 16}).value();
+      std::make_unique<RunGraphs>(device_.context(), RunGraphs::Limits{.graphs = 16});
 };
 
 TEST_F(RunGraphsTest, WhatComesASecondTimeIsAGraphFromThenOn) {
