@@ -17,17 +17,6 @@ struct Results {
 };
 constexpr int kTimes = 3;
 
-absl::Status RunOnce(Executor& executor, const PreparedMicroBatch& prepared,
-                     DeviceTensors& tensors) {
-  absl::Status status = tensors.CopyAgain();
-  if (status.ok()) {
-    status = executor.Forward(prepared, tensors.input(), tensors.result());
-  }
-  if (!status.ok()) return status;
-  return executor.Backward(prepared, tensors.input(), tensors.result(),
-                           tensors.output_gradient(), tensors.gradients());
-}
-
 absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan& plan,
                      const SelftestCase& drawn, Results& results) {
   Executor executor(communicator, rank.engine(), {drawn.head_groups, &rank.device()});
@@ -37,7 +26,8 @@ absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan
   if (!tensors.ok()) return tensors.status();
   absl::Status status;
   for (int i = 0; i < kTimes && status.ok(); ++i) {
-    status = RunOnce(executor, *prepared, **tensors);
+    if (i > 0) status = (*tensors)->CopyAgain();
+    if (status.ok()) status = RunPasses(executor, *prepared, **tensors);
     if (status.ok() && i == 0) {
       status = (*tensors)->ReadBack();
       // What is computed begins as NaNs again.

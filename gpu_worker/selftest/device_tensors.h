@@ -48,6 +48,16 @@ class DeviceTensors {
   std::vector<std::unique_ptr<DeviceMemory>> held_;
 };
 
+// A forward and a backward pass over them. `executor`: an Executor or a GroupExecutor.
+template <typename AnyExecutor>
+absl::Status RunPasses(AnyExecutor& executor, const PreparedMicroBatch& prepared,
+                       const DeviceTensors& tensors) {
+  absl::Status status = executor.Forward(prepared, tensors.input(), tensors.result());
+  if (!status.ok()) return status;
+  return executor.Backward(prepared, tensors.input(), tensors.result(),
+                           tensors.output_gradient(), tensors.gradients());
+}
+
 }  // namespace evenpack::worker
 
 #endif  // EVENPACK_GPU_WORKER_SELFTEST_DEVICE_TENSORS_H_

@@ -40,6 +40,19 @@ class AttentionGpuCheck : public ::testing::Test {
     return errors.value_or(AttentionErrors());
   }
 
+  // Of random micro-batches.
+  absl::Status Selftest(uint64_t seed, uint64_t cases, uint32_t max_ranks) {
+    SelftestOptions options;
+    options.seed = seed;
+    options.cases = cases;
+    options.max_ranks = max_ranks;
+    options.types = {ElementType::kBfloat16, ElementType::kFloat16};
+    options.accepted = AcceptedErrorOfCudnn;
+    SelftestReport report;
+    return RunSelftest(
+        options, cases_->Runner(), [](uint64_t) {}, report);
+  }
+
   absl::Status why_;
   std::unique_ptr<DeviceCases> cases_;
 };
@@ -115,16 +128,7 @@ TEST_F(AttentionGpuCheck, LongSlicesTakeTwoRunsBackward) {
 // Of a bound that is too small for any run, each head is computed by itself.
 TEST_F(AttentionGpuCheck, AnythingThatCanBePlannedIsComputed) {
   if (!HasDevice({.split_from = 40, .most_workspace = 1 << 20})) GTEST_SKIP() << why_;
-  SelftestOptions options;
-  options.seed = 8;
-  options.cases = 12;
-  options.max_ranks = kMostRanks;
-  options.types = {ElementType::kBfloat16, ElementType::kFloat16};
-  options.accepted = AcceptedErrorOfCudnn;
-  SelftestReport report;
-  EXPECT_THAT(RunSelftest(
-                  options, cases_->Runner(), [](uint64_t) {}, report),
-              IsOk());
+  EXPECT_THAT(Selftest(/*seed=*/8, /*cases=*/12, kMostRanks), IsOk());
 }
 
 // Disabled until it passes: docs/adr/0080-graphs-of-runs-wait.md.
@@ -133,16 +137,7 @@ TEST_F(AttentionGpuCheck, DISABLED_GraphsComputeWhatTheirRunsDo) {
   attention.graphs.graphs = 256;
   if (!HasDevice(attention)) GTEST_SKIP() << why_;
   for (const uint64_t seed : {1U, 2U, 3U}) {
-    SelftestOptions options;
-    options.seed = seed;
-    options.cases = 20;
-    options.max_ranks = 3;
-    options.types = {ElementType::kBfloat16, ElementType::kFloat16};
-    options.accepted = AcceptedErrorOfCudnn;
-    SelftestReport report;
-    EXPECT_THAT(RunSelftest(
-                    options, cases_->Runner(), [](uint64_t) {}, report),
-                IsOk())
+    EXPECT_THAT(Selftest(seed, /*cases=*/20, /*max_ranks=*/3), IsOk())
         << "runs " << cases_->first_errors().Largest() << ", graphs "
         << cases_->last_errors().Largest();
   }

@@ -57,11 +57,7 @@ class Rank {
     Executor executor(communicator, *engine_, {of.head_groups, device_.get()});
     const PreparedMicroBatch prepared = executor.Prepare(plan, of.shape).value();
     const auto on_device = DeviceTensors::Copy(tensors, *device_).value();
-    absl::Status status =
-        executor.Forward(prepared, on_device->input(), on_device->result());
-    if (!status.ok()) return status;
-    status = executor.Backward(prepared, on_device->input(), on_device->result(),
-                               on_device->output_gradient(), on_device->gradients());
+    absl::Status status = RunPasses(executor, prepared, *on_device);
     return status.ok() ? on_device->ReadBack() : status;
   }
 
@@ -182,12 +178,7 @@ TEST_F(CudnnAttentionTest, CallsWhoseTensorsLieWhereOthersLayAreGraphs) {
     // Layers, say.
     for (int i = 0; i < 3; ++i) {
       EXPECT_THAT(on_device->CopyAgain(), IsOk());
-      EXPECT_THAT(executor.Forward(prepared, on_device->input(), on_device->result()),
-                  IsOk());
-      EXPECT_THAT(
-          executor.Backward(prepared, on_device->input(), on_device->result(),
-                            on_device->output_gradient(), on_device->gradients()),
-          IsOk());
+      EXPECT_THAT(RunPasses(executor, prepared, *on_device), IsOk());
       tensors = made.OfRank(plan, 0);
       EXPECT_THAT(on_device->ReadBack(), IsOk());
       EXPECT_LT(made.Compare(plan, 0, tensors).Largest(), AcceptedError(shape.type));

@@ -68,11 +68,7 @@ class DeviceExecutorTest : public evenpack::testing::FakeNcclTest {
       const PreparedMicroBatch prepared = executor.Prepare(plan, shape).value();
       const auto copy = DeviceTensors::Copy(tensors[rank], own.cuda()).value();
       DeviceTensors& on_device = *copy;
-      EXPECT_THAT(executor.Forward(prepared, on_device.input(), on_device.result()),
-                  IsOk());
-      EXPECT_THAT(executor.Backward(prepared, on_device.input(), on_device.result(),
-                                    on_device.output_gradient(), on_device.gradients()),
-                  IsOk());
+      EXPECT_THAT(RunPasses(executor, prepared, on_device), IsOk());
       EXPECT_THAT(on_device.ReadBack(), IsOk());
     });
     group.LeaveAll();
@@ -197,11 +193,7 @@ class SteppingRank {
   absl::Status Compute(uint64_t step, const PreparedMicroBatch& prepared,
                        const DeviceTensors& of) {
     absl::Status status = executor_.BeginStep(step);
-    if (status.ok()) status = executor_.Forward(prepared, of.input(), of.result());
-    if (status.ok()) {
-      status = executor_.Backward(prepared, of.input(), of.result(),
-                                  of.output_gradient(), of.gradients());
-    }
+    if (status.ok()) status = RunPasses(executor_, prepared, of);
     return status.ok() ? executor_.EndStep() : status;
   }
 

@@ -55,11 +55,7 @@ TEST_F(CudaFormTest, ARankAloneNeedsNoNccl) {
   const PreparedMicroBatch prepared = executor.Prepare(plan, shape).value();
   RankTensors tensors = made.OfRank(plan, 0);
   const auto on_device = DeviceTensors::Copy(tensors, form->device()).value();
-  ASSERT_THAT(executor.Forward(prepared, on_device->input(), on_device->result()),
-              IsOk());
-  ASSERT_THAT(executor.Backward(prepared, on_device->input(), on_device->result(),
-                                on_device->output_gradient(), on_device->gradients()),
-              IsOk());
+  ASSERT_THAT(RunPasses(executor, prepared, *on_device), IsOk());
   ASSERT_THAT(on_device->ReadBack(), IsOk());
   EXPECT_LT(made.Compare(plan, 0, tensors).Largest(), AcceptedError(shape.type));
 }

@@ -119,13 +119,7 @@ class DeviceRankWorkerTest : public FakeNcclTest {
       const MadeMicroBatch made(SmallShape(), lengths, step.step.index());
       RankTensors tensors = made.OfRank(view.plan(), rank);
       const auto on_device = DeviceTensors::Copy(tensors, device).value();
-      ASSERT_THAT(executor.Forward(step.micro_batches[i], on_device->input(),
-                                   on_device->result()),
-                  IsOk());
-      ASSERT_THAT(executor.Backward(step.micro_batches[i], on_device->input(),
-                                    on_device->result(), on_device->output_gradient(),
-                                    on_device->gradients()),
-                  IsOk());
+      ASSERT_THAT(RunPasses(executor, step.micro_batches[i], *on_device), IsOk());
       ASSERT_THAT(on_device->ReadBack(), IsOk());
       EXPECT_LT(made.Compare(view.plan(), rank, tensors).Largest(),
                 AcceptedError(ElementType::kBfloat16))
