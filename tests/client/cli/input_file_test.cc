@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <fstream>
 #include <string>
 
 #include "tests/testing/scratch_path.h"
@@ -14,13 +13,11 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::StatusIs;
 
 std::string File(const std::string& content) {
-  const std::string path = ScratchPath("input_file_test.txt");
-  std::ofstream(path) << content;
-  return path;
+  return ScratchFile("input_file_test.txt", content);
 }
 
 TEST(InputFileTest, ReadsToTheEndAndKnowsHowFarItIs) {

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <string>
 
 #include "tests/testing/scratch_path.h"
@@ -13,7 +12,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -21,9 +20,7 @@ using ::testing::HasSubstr;
 
 // ReadLengths of a file with that content.
 absl::StatusOr<std::vector<uint32_t>> Lengths(const std::string& text) {
-  const std::string path = ScratchPath("lengths_file_test.txt");
-  std::ofstream(path) << text;
-  return ReadLengths(path);
+  return ReadLengths(ScratchFile("lengths_file_test.txt", text));
 }
 
 TEST(ReadLengthsTest, ReadsOneLengthALine) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,16 +13,14 @@
 namespace evenpack {
 namespace {
 
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::TestContext;
 using ::testing::HasSubstr;
 using ::testing::Return;
 using ::testing::StartsWith;
 
 std::string LengthsFile(const std::string& name, const std::string& text) {
-  const std::string path = ScratchPath(name);
-  std::ofstream(path) << text;
-  return path;
+  return ScratchFile(name, text);
 }
 
 std::vector<std::string> Pack(const std::string& path) {

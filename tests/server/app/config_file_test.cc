@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@
 namespace evenpack {
 namespace {
 
-using evenpack::testing::ScratchPath;
+using evenpack::testing::ScratchFile;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
@@ -71,8 +70,7 @@ TEST(ConfigFileTest, WhatIsNoMappingOfScalarsIsRefusedWithItsLine) {
 }
 
 TEST(ConfigFileTest, IsReadFromItsPath) {
-  const std::string path = ScratchPath("config_file_test.yaml");
-  std::ofstream(path) << "max-jobs: 9\n";
+  const std::string path = ScratchFile("config_file_test.yaml", "max-jobs: 9\n");
   const auto values = ReadConfigFile(path);
   ASSERT_THAT(values, IsOk());
   ASSERT_EQ(values->size(), 1U);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@
 namespace evenpack {
 namespace {
 
-using evenpack::testing::ScratchPath;
+using evenpack::testing::ScratchFile;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -98,9 +97,7 @@ const std::vector<Flag>& Flags() {
 
 // The path of a configuration file with this text.
 std::string ConfigOf(const std::string& text) {
-  std::string path = ScratchPath("server_options_test.yaml");
-  std::ofstream(path) << text;
-  return path;
+  return ScratchFile("server_options_test.yaml", text);
 }
 
 TEST(ServerOptionsTest, WithoutFlagsAreTheDefaults) {

@@ -17,6 +17,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::ScratchPath;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::WritingPython;
@@ -24,9 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string File(const std::string& content) {
-  const std::string path = ScratchPath("document_source_test.txt");
-  std::ofstream(path) << content;
-  return path;
+  return ScratchFile("document_source_test.txt", content);
 }
 
 std::vector<uint32_t> Lengths(const FlagValues& values) {

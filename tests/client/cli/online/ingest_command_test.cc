@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,15 +18,13 @@ namespace {
 using ::evenpack::testing::FakeProducer;
 using ::evenpack::testing::FakePython;
 using ::evenpack::testing::IsOk;
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestContext;
 using ::testing::HasSubstr;
 
 std::string Lengths(const std::string& text) {
-  const std::string path = ScratchPath("ingest_command_test.txt");
-  std::ofstream(path) << text;
-  return path;
+  return ScratchFile("ingest_command_test.txt", text);
 }
 
 class IngestCommandTest : public ::testing::Test {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestContext;
 using ::testing::ElementsAre;
@@ -40,9 +39,7 @@ v1::Job Job(const std::string& spec) {
 }
 
 std::string SpecFile(const std::string& text) {
-  const std::string path = ScratchPath("jobs_commands_test.textproto");
-  std::ofstream(path) << text;
-  return path;
+  return ScratchFile("jobs_commands_test.textproto", text);
 }
 
 class JobsCommandsTest : public ::testing::Test {

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <string>
 
 #include "tests/testing/scratch_path.h"
@@ -13,7 +12,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -137,8 +136,8 @@ TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
 }
 
 TEST(JsonlSourceTest, NamesTheLineOfAnError) {
-  const std::string path = ScratchPath("jsonl_source_test.jsonl");
-  std::ofstream(path) << "{\"length\": 5}\n{\"length\": 0}\n{\"length\": 6}\n";
+  const std::string path = ScratchFile(
+      "jsonl_source_test.jsonl", "{\"length\": 5}\n{\"length\": 0}\n{\"length\": 6}\n");
   Interrupt interrupt;
   const auto source = OpenJsonlSource(path, {}, interrupt);
   ASSERT_THAT(source, IsOk());

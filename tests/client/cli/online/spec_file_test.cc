@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <string>
 
 #include "evenpack/v1/job.pb.h"
@@ -14,7 +13,7 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::kInvalid;
-using ::evenpack::testing::ScratchPath;
+using ::evenpack::testing::ScratchFile;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -113,8 +112,7 @@ TEST(SpecFileTest, ErrorsNameTheFileAndTheLineOrTheField) {
 }
 
 TEST(ReadSpecFileTest, ReadsAFile) {
-  const std::string path = ScratchPath("spec_file_test.yaml");
-  std::ofstream(path) << kYaml;
+  const std::string path = ScratchFile("spec_file_test.yaml", kYaml);
   v1::JobSpec spec;
   ASSERT_THAT(ReadSpecFile(path, spec), IsOk());
   EXPECT_EQ(spec.window(), 131072U);
