@@ -41,7 +41,7 @@ absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan
 
 absl::StatusOr<std::unique_ptr<DeviceCases>> DeviceCases::Open(
     const CudaRankOptions& options, uint32_t most_ranks) {
-  auto cases = std::make_unique<DeviceCases>();
+  std::unique_ptr<DeviceCases> cases(new DeviceCases(options.kernels));
   for (uint32_t rank = 0; rank < most_ranks; ++rank) {
     absl::StatusOr<std::unique_ptr<CudaRank>> opened = CudaRank::Open(options);
     if (!opened.ok()) return opened.status();
@@ -74,7 +74,7 @@ absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
     results.push_back({made.OfRank(plan, rank), made.OfRank(plan, rank)});
     places.push_back(ranks_[rank]->where());
   }
-  const auto group = DeviceGroup::Create(std::move(places));
+  const auto group = DeviceGroup::Create(std::move(places), {}, kernels_);
   if (!group.ok()) return group.status();
   std::vector<absl::Status> statuses(ranks);
   std::vector<std::thread> threads;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,9 +34,12 @@ class DeviceCases {
   size_t graphs() const;
 
  private:
+  explicit DeviceCases(std::span<const unsigned char> kernels) : kernels_(kernels) {}
+
   absl::StatusOr<AttentionErrors> Run(const SelftestCase& drawn,
                                       const MadeMicroBatch& made);
 
+  const std::span<const unsigned char> kernels_;
   std::vector<std::unique_ptr<CudaRank>> ranks_;
   AttentionErrors first_errors_;
   AttentionErrors last_errors_;
