@@ -43,14 +43,16 @@ absl::Status CudaGraph::Launch(cuda::Stream stream) {
                          "to launch a graph");
 }
 
-absl::StatusOr<bool> IsCaptured(const CudaContext& context, cuda::Stream stream) {
+absl::Status CheckIsNotCaptured(const CudaContext& context, cuda::Stream stream) {
   const CurrentContext current(context);
   int capturing = cuda::kNotCapturing;
   absl::Status status =
       context.Check(context.functions().cuStreamIsCapturing(stream, &capturing),
                     "to tell whether a stream is captured");
-  if (!status.ok()) return status;
-  return capturing != cuda::kNotCapturing;
+  if (!status.ok() || capturing == cuda::kNotCapturing) return status;
+  return absl::FailedPreconditionError(
+      "the trainer's stream is being captured for a CUDA graph; accepted: one that is "
+      "not");
 }
 
 }  // namespace evenpack::worker

@@ -36,8 +36,9 @@ class CudaGraph {
   cuda::ExecutableGraph handle_;
 };
 
-// Whether what the stream is given now becomes part of a graph.
-absl::StatusOr<bool> IsCaptured(const CudaContext& context, cuda::Stream stream);
+// FAILED_PRECONDITION: what the trainer's stream is given now becomes part of a graph,
+// which would have the addresses of one call, and none of what the host does.
+absl::Status CheckIsNotCaptured(const CudaContext& context, cuda::Stream stream);
 
 }  // namespace evenpack::worker
 

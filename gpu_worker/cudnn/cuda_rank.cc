@@ -38,15 +38,8 @@ absl::StatusOr<std::unique_ptr<CudaRank>> CudaRank::Open(
 }
 
 absl::Status CudaRank::After(cuda::Stream stream) {
-  const absl::StatusOr<bool> is_captured = IsCaptured(*where_.context, stream);
-  if (!is_captured.ok()) return is_captured.status();
-  // The graph would have the addresses of this call, and none of what the host does.
-  if (*is_captured) {
-    return absl::FailedPreconditionError(
-        "the trainer's stream is being captured for a CUDA graph; accepted: one that "
-        "is not");
-  }
-  return order_.Order(stream, where_.compute);
+  absl::Status status = CheckIsNotCaptured(*where_.context, stream);
+  return status.ok() ? order_.Order(stream, where_.compute) : status;
 }
 
 absl::Status CudaRank::Before(cuda::Stream stream) {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "gpu_worker/cuda/cuda_graph.h"
+
 namespace evenpack::worker {
 namespace {
 
@@ -57,9 +59,11 @@ TrainerStreams::~TrainerStreams() {
 }
 
 absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t value) {
+  absl::Status status = CheckIsNotCaptured(*context_, stream);
+  if (!status.ok()) return status;
   auto* const signal = new ReadySignal{link_, value};  // the host function deletes it
   const CurrentContext current(*context_);
-  absl::Status status = context_->Check(
+  status = context_->Check(
       context_->functions().cuLaunchHostFunc(stream, &SignalReady, signal),
       "to say when inputs are ready");
   if (!status.ok()) delete signal;
@@ -67,13 +71,14 @@ absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t valu
 }
 
 absl::Status TrainerStreams::Precede(uint64_t number, cuda::Stream stream) {
-  if (absl::Status status = link_.CheckSubmitted(number); !status.ok()) return status;
+  absl::Status status = link_.CheckSubmitted(number);
+  status.Update(CheckIsNotCaptured(*context_, stream));
+  if (!status.ok()) return status;
   const CurrentContext current(*context_);
-  absl::Status status =
-      context_->Check(context_->functions().cuStreamWaitValue64_v2(
-                          stream, reinterpret_cast<cuda::DevicePointer>(passed_),
-                          number, cuda::kWaitAtLeast),
-                      "to order a stream behind a submission");
+  status = context_->Check(context_->functions().cuStreamWaitValue64_v2(
+                               stream, reinterpret_cast<cuda::DevicePointer>(passed_),
+                               number, cuda::kWaitAtLeast),
+                           "to order a stream behind a submission");
   if (!status.ok()) return status;
   MutexLock lock(mutex_);
   wanted_ = std::max(wanted_, number);

@@ -27,6 +27,8 @@ namespace evenpack::worker {
 
 // Nothing waits on the host. Streams are those of the context, as CUstream has them.
 // Thread-safe as the link is: SignalReadyAfter() may be called beside the others.
+// FAILED_PRECONDITION of both: the stream is being captured for a CUDA graph; nothing
+// was done.
 class TrainerStreams {
  public:
   // The link must outlive it.

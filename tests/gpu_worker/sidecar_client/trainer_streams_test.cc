@@ -9,6 +9,7 @@
 
 #include "gpu_worker/arena/submission_reader.h"
 #include "gpu_worker/attach/attach_listener.h"
+#include "gpu_worker/cuda/cuda_graph.h"
 #include "tests/gpu_worker/attach/recorded_trainers.h"
 #include "tests/gpu_worker/cuda/fake_device.h"
 #include "tests/testing/scratch_directory.h"
@@ -102,6 +103,23 @@ TEST_F(TrainerStreamsTest, ASubmissionThatWasNotMadeIsRefused) {
   EXPECT_THAT(streams_->Precede(1, device_.compute()),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("submission 1 is not accepted; accepted: up to 0")));
+}
+
+TEST_F(TrainerStreamsTest, AStreamThatTheTrainerCapturesIsRefused) {
+  ASSERT_THAT(link_->BeginStep(1), IsOk());
+  const auto refused =
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("is being captured for a CUDA graph; accepted: "));
+  const auto captured = [&](auto give) {
+    return CudaGraph::Capture(device_.context(), device_.compute(), give).status();
+  };
+  EXPECT_THAT(
+      captured([&] { return streams_->SignalReadyAfter(device_.compute(), 7); }),
+      refused);
+  EXPECT_THAT(captured([&] { return streams_->Precede(1, device_.compute()); }),
+              refused);
+  device_.Synchronize();
+  EXPECT_EQ(workers_->header().ready.value, 0U);
 }
 
 }  // namespace
