@@ -1,6 +1,15 @@
 # The CUDA toolkit, where there is one: its headers are compared with what gpu_worker
 # declares of them, and nvcc compiles its kernels. Nothing is linked with it, and all but
 # the kernels is the same without.
+if(NOT EVENPACK_CUDA_TOOLKIT)
+  # As where there is none; not what another configuration of this tree found.
+  foreach(found CUDA_INCLUDE NCCL_INCLUDE NVCC)
+    unset(EVENPACK_${found} CACHE)
+  endforeach()
+  set(EVENPACK_CUDNN OFF)
+  message(STATUS "CUDA toolkit: not looked for")
+  return()
+endif()
 find_path(EVENPACK_CUDA_INCLUDE cuda.h
           PATHS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
 find_path(EVENPACK_NCCL_INCLUDE nccl.h
