@@ -234,22 +234,21 @@ absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {
 }
 
 absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& report) {
-  auto predicted = shown_.Predict(report);
-  if (!predicted.ok()) return predicted;
-  recorder_.Add(report, *predicted);
+  const auto steps = shown_.StepsOf(report);
+  if (!steps.ok()) return steps.status();
+  std::vector<int64_t> predicted;
   std::vector<CostCalibration::Measured> whole;
-  for (const MeasuredMicroBatch& measured : report.micro_batches) {
+  for (size_t i = 0; i < steps->size(); ++i) {
+    const MeasuredMicroBatch& measured = report.micro_batches[i];
+    const std::shared_ptr<const PublishedStep>& step = (*steps)[i];
+    predicted.push_back(step->step.micro_batches[measured.micro_batch].workload_ns);
     if (measured.forward_ns == 0 && !measured.attention.has_value()) continue;
-    const auto step = shown_.FindStep(measured.step);
-    // Let go or withdrawn meanwhile.
-    if (!step.ok() || measured.micro_batch >= (*step)->step.micro_batches.size()) {
-      continue;
-    }
-    whole.push_back({*step, measured.micro_batch, measured.forward_ns});
+    whole.push_back({step, measured.micro_batch, measured.forward_ns});
     if (!measured.attention.has_value() || !report.cp_rank.has_value()) continue;
-    latency_.Add(**step, report.dp_rank, *report.cp_rank, measured.micro_batch,
+    latency_.Add(*step, report.dp_rank, *report.cp_rank, measured.micro_batch,
                  *measured.attention);
   }
+  recorder_.Add(report, predicted);
   calibration_.Add(whole);
   if (calibration_.IsDue()) Calibrate();
   return predicted;

@@ -56,6 +56,7 @@ LatencyWindow::Gathered LatencyWindow::Begin(const PublishedStep& step) {
   const uint32_t context_parallel = spec.context_parallel;
   const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
   Gathered gathered;
+  gathered.epoch = step.step.epoch;
   gathered.latency.step = step.step.index;
   gathered.latency.context_parallel = context_parallel;
   gathered.latency.ranks.resize(size_t{spec.data_parallel} * context_parallel);
@@ -84,7 +85,14 @@ LatencyWindow::Gathered* LatencyWindow::Find(const PublishedStep& step) {
   const uint64_t index = step.step.index;
   if (index < first_) return nullptr;
   const auto found = steps_.find(index);
-  if (found != steps_.end()) return &found->second;
+  if (found != steps_.end()) {
+    Gathered& gathered = found->second;
+    // A report may come between the new shape and Withdraw(), or one of a step that was
+    // withdrawn meanwhile behind it: that of another epoch has other ranks.
+    if (gathered.epoch > step.step.epoch) return nullptr;
+    if (gathered.epoch < step.step.epoch) gathered = Begin(step);
+    return &gathered;
+  }
   Gathered* const added = &steps_.emplace(index, Begin(step)).first->second;
   while (steps_.size() > MaxSteps(*step.spec)) {
     first_ = steps_.begin()->first + 1;

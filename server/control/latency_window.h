@@ -42,8 +42,9 @@ class LatencyWindow {
   // reported; fewer where a step has more than 2^14 micro-batches and ranks of them.
   static constexpr size_t kMaxSteps = 64;
 
-  // `micro_batch` is one of the rank's in the step. Nothing where it was reported
-  // before, has no tokens, or the step lies before the window.
+  // `micro_batch` is one of the rank's in the step, both ranks are of its shape.
+  // Nothing where it was reported before, has no tokens, the step lies before the
+  // window, or one of a later epoch took its place.
   void Add(const PublishedStep& step, uint32_t dp_rank, uint32_t cp_rank,
            uint32_t micro_batch, const MeasuredAttention& measured);
   // Steps from this one on were withdrawn.
@@ -55,6 +56,7 @@ class LatencyWindow {
 
  private:
   struct Gathered {
+    uint64_t epoch = 0;
     StepLatency latency;
     // By micro-batch, then CP rank. Those without tokens need no report.
     std::vector<bool> reported;
@@ -63,7 +65,7 @@ class LatencyWindow {
   };
 
   static Gathered Begin(const PublishedStep& step);
-  // Null where the step lies before the window.
+  // Null where nothing of the step is gathered any more.
   Gathered* Find(const PublishedStep& step) EVENPACK_REQUIRES(mutex_);
   void Finish(StepLatency& latency) EVENPACK_REQUIRES(mutex_);
 

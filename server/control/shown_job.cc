@@ -11,6 +11,31 @@
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
+namespace {
+
+absl::Status CheckRanks(const LatencyReport& report, const JobSpec& spec) {
+  if (report.dp_rank >= spec.data_parallel) {
+    return NoSuchRank("dp_rank", report.dp_rank, spec.data_parallel);
+  }
+  if (report.cp_rank.has_value() && *report.cp_rank >= spec.context_parallel) {
+    return NoSuchRank("cp_rank", *report.cp_rank, spec.context_parallel);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMicroBatch(const MeasuredMicroBatch& measured, uint32_t dp_rank,
+                             const JobSpec& spec) {
+  const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
+  const uint64_t first = uint64_t{dp_rank} * per_rank;
+  if (measured.micro_batch >= first && measured.micro_batch < first + per_rank) {
+    return absl::OkStatus();
+  }
+  return absl::OutOfRangeError(
+      absl::StrCat("micro_batch: ", measured.micro_batch, " is not one of dp_rank ",
+                   dp_rank, "; accepted: ", first, " to ", first + per_rank - 1));
+}
+
+}  // namespace
 
 absl::Status JobNotFound(const std::string& name) {
   return WithDetail(absl::NotFoundError(absl::StrCat(
@@ -190,32 +215,25 @@ absl::Status ShownJob::CheckSeat(const GroupSeat& seat) const {
                      {{"context_parallel", absl::StrCat(spec_->context_parallel)}}});
 }
 
-absl::StatusOr<std::vector<int64_t>> ShownJob::Predict(
+absl::StatusOr<std::vector<std::shared_ptr<const PublishedStep>>> ShownJob::StepsOf(
     const LatencyReport& report) const {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
-  if (report.dp_rank >= spec_->data_parallel) {
-    return NoSuchRank("dp_rank", report.dp_rank, spec_->data_parallel);
+  std::vector<std::shared_ptr<const PublishedStep>> steps;
+  if (report.micro_batches.empty()) {
+    if (absl::Status status = CheckRanks(report, *spec_); !status.ok()) return status;
   }
-  if (report.cp_rank.has_value() && *report.cp_rank >= spec_->context_parallel) {
-    return NoSuchRank("cp_rank", *report.cp_rank, spec_->context_parallel);
-  }
-  std::vector<int64_t> predicted;
   for (const MeasuredMicroBatch& measured : report.micro_batches) {
-    const auto step = window_.Find(measured.step);
+    auto step = window_.Find(measured.step);
     if (!step.ok()) return step.status();
+    // Of an earlier epoch maybe, whose ranks were others.
     const JobSpec& spec = *(*step)->spec;
-    const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
-    const uint64_t first = uint64_t{report.dp_rank} * per_rank;
-    if (measured.micro_batch < first || measured.micro_batch >= first + per_rank ||
-        measured.micro_batch >= spec.micro_batches) {
-      return absl::OutOfRangeError(absl::StrCat(
-          "micro_batch: ", measured.micro_batch, " is not one of dp_rank ",
-          report.dp_rank, "; accepted: ", first, " to ", first + per_rank - 1));
-    }
-    predicted.push_back((*step)->step.micro_batches[measured.micro_batch].workload_ns);
+    absl::Status status = CheckRanks(report, spec);
+    if (status.ok()) status = CheckMicroBatch(measured, report.dp_rank, spec);
+    if (!status.ok()) return status;
+    steps.push_back(*std::move(step));
   }
-  return predicted;
+  return steps;
 }
 
 std::shared_ptr<const JobSpec> ShownJob::spec() const {

@@ -63,9 +63,11 @@ class ShownJob {
   // NOT_FOUND as above. FAILED_PRECONDITION: groups are of another size.
   // INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.
   absl::Status CheckSeat(const GroupSeat& seat) const;
-  // The predictions of the micro-batches reported. NOT_FOUND as above. OUT_OF_RANGE: a
-  // step that isn't kept, a micro-batch that isn't the rank's.
-  absl::StatusOr<std::vector<int64_t>> Predict(const LatencyReport& report) const;
+  // Those of the micro-batches reported, one for each. NOT_FOUND as above.
+  // OUT_OF_RANGE: a step that isn't kept, a rank that the step's shape doesn't have, a
+  // micro-batch that isn't the rank's.
+  absl::StatusOr<std::vector<std::shared_ptr<const PublishedStep>>> StepsOf(
+      const LatencyReport& report) const;
 
   // That of steps to come; null where the job is not shown.
   std::shared_ptr<const JobSpec> spec() const;

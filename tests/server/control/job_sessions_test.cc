@@ -438,5 +438,29 @@ TEST_F(JobSessionsTest, AReportOfAStepOfAnEarlierShapeIsHeldToThatShape) {
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("accepted: 2 to 3")));
 }
 
+TEST_F(JobSessionsTest, RanksOfAReportAreThoseOfTheStepsShape) {
+  ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(1)), IsOk());
+  JobSpec other = SmallJob();
+  other.context_parallel = 64;
+  other.data_parallel = 4;
+  testing::ResolveCosts(other);
+  ASSERT_THAT(DoUpdate(*job_, other), IsOk());
+  const MeasuredMicroBatch measured = {
+      .step = 0, .micro_batch = 2, .attention = MeasuredAttention{1, 1, 10, 20, 5}};
+  const auto refused = [&](LatencyReport report, const std::string& message) {
+    EXPECT_THAT(job_->ReportLatency(report),
+                StatusIs(absl::StatusCode::kOutOfRange, message));
+  };
+  refused({.dp_rank = 1, .cp_rank = 63, .micro_batches = {measured}},
+          "cp_rank: 63 is not accepted; accepted: 0 to 0");
+  refused({.dp_rank = 3, .cp_rank = 0, .micro_batches = {measured}},
+          "dp_rank: 3 is not accepted; accepted: 0 to 1");
+  refused({.dp_rank = 4}, "dp_rank: 4 is not accepted; accepted: 0 to 3");
+  EXPECT_THAT(job_->ReportLatency({.dp_rank = 3, .cp_rank = 63}), IsOk());
+  EXPECT_THAT(
+      job_->ReportLatency({.dp_rank = 1, .cp_rank = 0, .micro_batches = {measured}}),
+      IsOk());
+}
+
 }  // namespace
 }  // namespace evenpack

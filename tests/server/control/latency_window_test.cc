@@ -206,5 +206,25 @@ TEST_F(LatencyWindowTest, AnEvenStepHasNoLateRank) {
   EXPECT_THAT(Figures().late_ranks, IsEmpty());
 }
 
+TEST_F(LatencyWindowTest, StepsOfSeveralEpochsAreNotMixed) {
+  const StepPointer old = MakeStep(5);
+  Report(old, 1, 1, 4000);
+  // One CP rank for two, before the old step is withdrawn.
+  JobSpec spec = SmallSpec();
+  spec.context_parallel = 1;
+  Step step = MakeSteps(5, 1).front()->step;
+  step.epoch = 1;
+  const StepPointer reshaped =
+      Publish(std::move(step), GenesisDigest(),
+              std::make_shared<const JobSpec>(std::move(spec)), {})
+          .value();
+  Report(reshaped, 1, 0, 4000);
+  EXPECT_EQ(window_.Steps(1).front().ranks.size(), 2U);
+  EXPECT_EQ(window_.Steps(1).front().ranks_reported, 1U);
+  Report(old, 1, 1, 9000);
+  EXPECT_EQ(window_.Steps(1).front().ranks.size(), 2U);
+  EXPECT_EQ(window_.Steps(1).front().ranks_reported, 1U);
+}
+
 }  // namespace
 }  // namespace evenpack

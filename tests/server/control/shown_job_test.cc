@@ -66,7 +66,7 @@ TEST_F(ShownJobTest, AJobThatIsNotCreatedOrIsRemovedIsNotFound) {
     ShownJob::Subscribers woken;
     for (const absl::Status& status :
          {job_.FindStep(0).status(), job_.DurableStepsOf(0).status(),
-          job_.Predict({}).status(), job_.CheckSeat({0, 1, 0, "a"}),
+          job_.StepsOf({}).status(), job_.CheckSeat({0, 1, 0, "a"}),
           job_.Subscribe({}, std::make_shared<NullSubscriber>(), woken).status()}) {
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
       EXPECT_EQ(DetailOf(status).reason, "JOB_NOT_FOUND");
