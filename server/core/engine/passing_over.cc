@@ -35,6 +35,11 @@ absl::Status CheckCount(const JobState& state, std::span<const SkippedRange> add
 
 absl::StatusOr<std::vector<SkippedRange>> ReadRanges(
     const JobState& state, std::span<const DocumentRange> ranges) {
+  // Each takes a while, and the job waits.
+  if (ranges.size() > kMaxSkippedRanges) {
+    return InvalidField("skip", absl::StrCat(ranges.size(), " ranges"),
+                        absl::StrCat("up to ", kMaxSkippedRanges, " at once"));
+  }
   std::vector<SkippedRange> skipped;
   skipped.reserve(ranges.size());
   for (size_t i = 0; i < ranges.size(); ++i) {

@@ -36,6 +36,18 @@ void Undo(StepRecord record, JobState& state) {
   state.position = std::move(record.before);
 }
 
+// That under which the step was decided; the job's for one that is yet to be.
+const JobSpec& SpecOfStep(const JobState& state, uint64_t step) {
+  const JobSpec* spec = &state.spec;
+  for (auto record = state.history.rbegin(); record != state.history.rend(); ++record) {
+    const auto* update = std::get_if<UpdateRecord>(&*record);
+    if (update == nullptr) continue;
+    if (update->from_step <= step) break;
+    spec = &update->spec_before;
+  }
+  return *spec;
+}
+
 absl::Status DoesNotFit(const Document& document, const JobState& state,
                         absl::string_view reason) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -89,7 +101,7 @@ absl::Status CheckAboveDurable(const JobState& state, uint64_t from_step) {
 }
 
 absl::StatusOr<JobUpdated> Reconfigured(const JobState& state, uint64_t from_step,
-                                        const std::optional<JobSpec>& spec,
+                                        const JobSpec& spec,
                                         const std::vector<DocumentRange>& ranges) {
   auto skipped = ReadRanges(state, ranges);
   if (!skipped.ok()) return skipped.status();
@@ -99,7 +111,7 @@ absl::StatusOr<JobUpdated> Reconfigured(const JobState& state, uint64_t from_ste
   PassOver(then);
   JobUpdated event;
   event.from_step = from_step;
-  event.spec = spec.value_or(then.spec);
+  event.spec = spec;
   event.skipped = *std::move(skipped);
   if (absl::Status status = CheckFits(then, event.spec); !status.ok()) return status;
   return event;
@@ -181,7 +193,10 @@ absl::StatusOr<JobUpdated> DecideRewind(const JobState& state,
       !status.ok()) {
     return status;
   }
-  return Reconfigured(state, command.from_step, command.spec, command.skip);
+  return Reconfigured(
+      state, command.from_step,
+      command.spec.has_value() ? *command.spec : SpecOfStep(state, command.from_step),
+      command.skip);
 }
 
 absl::StatusOr<JobUpdated> DecideSkip(const JobState& state,

@@ -14,9 +14,9 @@ bool AreRanges(const SequenceRanges& ranges) {
 
 void AddRange(SequenceRange range, SequenceRanges& ranges) {
   // Those that overlap or touch it become part of it.
-  const auto begin = std::find_if(
-      ranges.begin(), ranges.end(),
-      [&range](const SequenceRange& held) { return held.end >= range.first; });
+  const auto begin = std::lower_bound(
+      ranges.begin(), ranges.end(), range.first,
+      [](const SequenceRange& held, uint64_t first) { return held.end < first; });
   auto end = begin;
   for (; end != ranges.end() && end->first <= range.end; ++end) {
     range.first = std::min(range.first, end->first);

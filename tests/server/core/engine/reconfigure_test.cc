@@ -309,6 +309,14 @@ TEST(RewindTest, TheSpecIsThatOfTheStepOrTheOneGiven) {
   for (int i = 0; i < 3; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
   ASSERT_THAT(job.Do(RewindJob{7, std::nullopt, {}}), IsOk());
   EXPECT_EQ(job.state().spec, wider);
+  // The first that was decided under it.
+  ASSERT_THAT(job.Do(FormStep{}), IsOk());
+  ASSERT_THAT(job.Do(RewindJob{6, std::nullopt, {}}), IsOk());
+  EXPECT_EQ(job.state().spec, wider);
+  EXPECT_EQ(job.state().durable.size(), 3U);
+  // It is yet to be decided.
+  ASSERT_THAT(job.Do(RewindJob{6, std::nullopt, {}}), IsOk());
+  EXPECT_EQ(job.state().spec, wider);
   ASSERT_THAT(job.Do(RewindJob{5, std::nullopt, {}}), IsOk());
   EXPECT_EQ(job.state().spec, QueueSpec());
   ASSERT_THAT(job.Do(RewindJob{3, wider, {}}), IsOk());
@@ -448,6 +456,11 @@ TEST(SkipTest, BadRangesAreRefusedByName) {
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from_step: 2")));
   EXPECT_THAT(job.Do(SkipDocuments{3, {}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("skip: nothing")));
+  const std::vector<DocumentRange> same(kMaxSkippedRanges + 1, {"a", 100, 1});
+  EXPECT_THAT(job.Do(SkipDocuments{3, same}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("skip: 10001 ranges is not accepted; accepted: up to "
+                                 "10000 at once")));
   EXPECT_EQ(job.state(), before);
 }
 
