@@ -260,7 +260,8 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
     if (accepted->documents.empty()) return absl::OkStatus();
     change.accepted = {accepted->stream, accepted->documents.size(),
                        TokensOf(accepted->documents)};
-    tokens_.Accept(*ingest, accepted->stream, accepted->documents.size(), entry.writes);
+    tokens_.Accept(*ingest, accepted->stream, accepted->documents.size(),
+                   state_.streams[accepted->stream].skipped, entry.writes);
   } else if (const auto* marked = std::get_if<DurableMarked>(&*event)) {
     const uint64_t known = state_.durable[marked->data_parallel_rank];
     change.marked = {marked->data_parallel_rank, std::max(known, marked->steps)};
@@ -268,6 +269,7 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   }
   const bool restores = std::holds_alternative<JobRestored>(*event);
   const auto* updated = std::get_if<JobUpdated>(&*event);
+  if (updated != nullptr && !updated->skipped.empty()) tokens_.Skip();
   const bool reshapes = restores || std::holds_alternative<JobCreated>(*event) ||
                         (updated != nullptr && updated->new_epoch);
   Record(*std::move(event), entry);

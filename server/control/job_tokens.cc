@@ -71,12 +71,14 @@ absl::Status JobTokens::Check(const Ingest& ingest) const {
 }
 
 void JobTokens::Accept(const Ingest& ingest, uint32_t stream, size_t documents,
-                       std::vector<StoreWrite>& writes) {
+                       const SequenceRanges& skipped, std::vector<StoreWrite>& writes) {
   if (!travel_ || documents == 0) return;
   const size_t known = ingest.lengths.size() - documents;
+  const uint64_t first = ingest.first_sequence + known;
+  // Nothing of it is buffered, so that the producer isn't held back either.
+  if (NextOutside(skipped, first) >= first + documents) return;
   const std::span<const uint32_t> lengths = std::span(ingest.lengths).subspan(known);
   const uint64_t tokens = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
-  const uint64_t first = ingest.first_sequence + known;
   std::optional<TokenFile> file = ingest.token_file;
   if (file.has_value()) {
     const auto begin = file->offsets.begin();

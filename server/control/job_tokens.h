@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "server/core/engine/command.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
+#include "server/core/engine/sequence_ranges.h"
 #include "server/payload/payload_root.h"
 #include "server/payload/token_book.h"
 #include "server/store/state_store.h"
@@ -42,13 +44,16 @@ class JobTokens {
   // INVALID_ARGUMENT naming token_ids: none where they are needed, or as many as the
   // lengths are not, or some where none travel.
   absl::Status Check(const Ingest& ingest) const;
-  // The last `documents` of those were accepted.
+  // The last `documents` of those were accepted by the stream, all of whose `skipped`
+  // ones no step will have.
   void Accept(const Ingest& ingest, uint32_t stream, size_t documents,
-              std::vector<StoreWrite>& writes);
+              const SequenceRanges& skipped, std::vector<StoreWrite>& writes);
   // Null where none travel. DATA_LOSS as TokenBook.
   absl::StatusOr<std::shared_ptr<const StepPayload>> Of(const Step& step) const;
+  // Documents that had come are skipped now.
+  void Skip() { oldest_step_.reset(); }
   // Drops what no document of the state needs, where steps were let go since the last
-  // call.
+  // call, or documents skipped.
   void LetGo(const JobState& state, std::vector<StoreWrite>& writes);
 
   uint64_t bytes() const { return book_.bytes(); }
@@ -62,7 +67,7 @@ class JobTokens {
   const Travel travel_in_;
   const bool stored_;
   bool travel_ = false;
-  uint64_t oldest_step_ = 0;
+  std::optional<uint64_t> oldest_step_ = 0;
   TokenBook book_;
 };
 

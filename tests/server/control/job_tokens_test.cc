@@ -113,6 +113,26 @@ TEST_F(JobTokensTest, StepsHaveTheirDocumentsTokensAndLetThemGo) {
   EXPECT_EQ(job->Figures().payload_bytes, 0U);
 }
 
+TEST_F(JobTokensTest, WhatIsSkippedHasNone) {
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  // What has come, all of it or half of a batch, and what comes then.
+  ASSERT_THAT(Do(*job, Documents(0, {50, 50})), IsOk());
+  ASSERT_THAT(Do(*job, Documents(2, {50, 50})), IsOk());
+  ASSERT_THAT(Do(*job, Documents(4, {50, 50})), IsOk());
+  EXPECT_EQ(Stored().size(), 3U);
+  ASSERT_THAT(Do(*job, SkipDocuments{0, {{"a", 0, 3}, {"a", 6, 1000}}}), IsOk());
+  EXPECT_EQ(job->Figures().payload_bytes, 4 * 50 * kTokenBytes);
+  EXPECT_EQ(Stored().size(), 2U);
+  for (uint64_t i = 6; i < 1006; i += 2) {
+    ASSERT_THAT(Do(*job, Documents(i, {50, 50})), IsOk());
+  }
+  EXPECT_EQ(job->Figures().payload_bytes, 4 * 50 * kTokenBytes);
+  EXPECT_EQ(Stored().size(), 2U);
+  ASSERT_THAT(Do(*job, Documents(1006, StepsOfDocuments(1))), IsOk());
+  EXPECT_EQ(Describe(*job)->next_step, 1U);
+  CheckSteps(*job);
+}
+
 TEST_F(JobTokensTest, ByReferenceThereAreNone) {
   const auto job = room_.MakeJob(SmallJob());
   Ingest ingest = Documents(0, StepsOfDocuments(1));
