@@ -56,6 +56,12 @@ absl::Status ValidateShape(const JobSpec& spec) {
         "micro_batches", spec.micro_batches,
         absl::StrCat("a multiple of data_parallel, which is ", spec.data_parallel));
   }
+  const uint32_t most = kMaxRankMicroBatches / spec.micro_batches;
+  if (spec.context_parallel > most) {
+    return InvalidField("context_parallel", spec.context_parallel,
+                        absl::StrCat("1 to ", most, " with ", spec.micro_batches,
+                                     " micro-batches a step"));
+  }
   const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
   if (per_rank % spec.virtual_pipeline_group != 0) {
     return InvalidField("virtual_pipeline_group", spec.virtual_pipeline_group,

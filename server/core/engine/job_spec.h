@@ -103,6 +103,10 @@ inline constexpr uint64_t kBufferedDocumentBytes = 64;
 // Longest JobSpec::description, in bytes.
 inline constexpr size_t kMaxDescriptionBytes = size_t{1} << 20;
 
+// Micro-batches of a step times ranks that share each: of each there is a load, and
+// what it took, for each step that is kept.
+inline constexpr uint32_t kMaxRankMicroBatches = uint32_t{1} << 20;
+
 struct JobSpec {
   // 1 to 1,024 streams. Constant for the job's life, as is `merge`.
   std::vector<StreamSpec> streams;

@@ -53,6 +53,12 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
       {[](JobSpec& s) { s.data_parallel = 0; }, "data_parallel: 0 is not"},
       {[](JobSpec& s) { s.context_parallel = 1025; },
        "context_parallel: 1025 is not accepted; accepted: 1 to 1024"},
+      {[](JobSpec& s) {
+         s.micro_batches = 65536;
+         s.context_parallel = 17;
+       },
+       "context_parallel: 17 is not accepted; accepted: 1 to 16 with 65536 "
+       "micro-batches a step"},
       {[](JobSpec& s) { s.tensor_parallel = 0; },
        "tensor_parallel: 0 is not accepted; accepted: 1 to 1024"},
       {[](JobSpec& s) { s.pipeline_parallel = 1025; },
