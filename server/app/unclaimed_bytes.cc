@@ -32,7 +32,8 @@ uint64_t UnclaimedBytes::Look(uint64_t claimed, const ConnectionBytes& bytes,
 bool UnclaimedBytes::AreTooMany(int64_t open_calls,
                                 const UnclaimedBytesOptions& options) const {
   const auto open = static_cast<uint64_t>(std::max<int64_t>(open_calls, 0));
-  return count_ > options.at_once + open * options.each_call;
+  // One more: a unary call comes once its message has come whole.
+  return count_ > options.at_once + (open + 1) * options.each_call;
 }
 
 }  // namespace evenpack

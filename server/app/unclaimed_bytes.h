@@ -28,7 +28,7 @@ struct CallCounts {
 
 struct UnclaimedBytesOptions {
   // At any time, and more for each call that goes on, which may be in the middle of a
-  // message.
+  // message, and for one that has yet to come.
   uint64_t at_once = 8 << 20;
   uint64_t each_call = 16 << 20;
   // Of all connections.

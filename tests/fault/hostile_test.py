@@ -239,6 +239,18 @@ class HostileTest(unittest.TestCase):
         self.check_memory()
         self.check_calm()
 
+    def test_a_long_message_of_a_unary_call_may_take_its_time(self) -> None:
+        """Its call comes with it: till then the connection calls nothing."""
+        self.serve()
+        with WindowedPeer(self.address) as peer:
+            peer.send_unfinished("RestoreJob", 1, 15 * MEGABYTE)
+            self.assertGreater(peer.sent, 14 * MEGABYTE)
+            # Who is cut was looked at, and the peer with it.
+            with self.attacked(flood_of(*FLOODS["continuations"])):
+                self.await_cut("it sends much and calls nothing")
+            peer.await_ping()
+        self.check_calm()
+
     def test_messages_without_an_end_take_little_memory(self) -> None:
         self.serve("--max-unclaimed-bytes", f"{256 * MEGABYTE}")
         for calls, size, because in (

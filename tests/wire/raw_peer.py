@@ -94,6 +94,17 @@ class RawPeer:
         if not self._socket.recv(1):
             raise AssertionError("the server closed the connection")
 
+    def await_ping(self) -> None:
+        """Until the server has answered one, behind all that it has sent so far."""
+        self._socket.settimeout(DEADLINE)
+        self.send(h2.ping(b"answered"))
+        received = b""
+        while b"answered" not in received:
+            more = self._socket.recv(1 << 16)
+            if not more:
+                raise AssertionError("the server closed the connection")
+            received += more
+
     def reset(self) -> None:
         """Ends it by a reset."""
         linger = struct.pack("ii", 1, 0)

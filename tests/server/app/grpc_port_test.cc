@@ -187,7 +187,7 @@ TEST_F(GrpcPortTest, ConnectionsThatAreResetAreClosedAtOnce) {
 }
 
 TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
-  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 20},
+  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 18},
                       .look = {.each = std::chrono::milliseconds(10)}});
   const RawClient caller(port_->port());
   const RawClient silent(port_->port());
@@ -195,7 +195,7 @@ TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
   Open(silent);
   const std::shared_ptr<CallCounts> calls = port_->CallsOf(NameOf(caller));
   ASSERT_NE(calls, nullptr);
-  calls->open = 1;
+  calls->open = 2;
   for (const RawClient* client : {&caller, &silent}) {
     for (int i = 0; i < 32; ++i) {
       client->Send(Frame(kUnknown, 0, std::string(16384, 'x')));
@@ -213,7 +213,7 @@ TEST_F(GrpcPortTest, WhoSendsMuchOfWhichNoCallComesIsCut) {
 }
 
 TEST_F(GrpcPortTest, WhatWasClaimedWhenItsCallEndedIsNotTooMuch) {
-  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 22},
+  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1 << 20},
                       .look = {.each = std::chrono::milliseconds(10)}});
   const RawClient caller(port_->port());
   Open(caller);
@@ -227,7 +227,7 @@ TEST_F(GrpcPortTest, WhatWasClaimedWhenItsCallEndedIsNotTooMuch) {
   const auto await_look = [this] {
     const RawClient silent(port_->port());
     Open(silent);
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 80; ++i) {
       silent.Send(Frame(kUnknown, 0, std::string(16384, 'x')));
     }
     silent.ReceiveAll();
@@ -258,7 +258,7 @@ TEST_F(GrpcPortTest, WhoHasTheMostOfWhatIsTooMuchTogetherIsCut) {
 }
 
 TEST_F(GrpcPortTest, WhatIsSentBeforeALookIsDueIsSeenByTheMemoryThatItTakes) {
-  Start("127.0.0.1", {.unclaimed = {.at_once = 65536},
+  Start("127.0.0.1", {.unclaimed = {.at_once = 65536, .each_call = 1024},
                       .look = {.each = std::chrono::hours(1),
                                .growth = 1 << 20,
                                .glance_each = std::chrono::milliseconds(1)}});

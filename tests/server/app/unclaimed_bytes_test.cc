@@ -26,16 +26,16 @@ class UnclaimedBytesTest : public ::testing::Test {
   UnclaimedBytes bytes_{clock_.Now()};
 };
 
-TEST_F(UnclaimedBytesTest, SoManyMayComeAtOnce) {
-  EXPECT_EQ(Look(100), 100U);
+TEST_F(UnclaimedBytesTest, SoManyMayComeAtOnceBesideTheMessageOfACallThatHasYetToCome) {
+  EXPECT_EQ(Look(1100), 1100U);
   EXPECT_FALSE(bytes_.AreTooMany(0, options_));
-  EXPECT_EQ(Look(101), 101U);
-  EXPECT_EQ(bytes_.count(), 101U);
+  EXPECT_EQ(Look(1101), 1101U);
+  EXPECT_EQ(bytes_.count(), 1101U);
   EXPECT_TRUE(bytes_.AreTooMany(0, options_));
 }
 
 TEST_F(UnclaimedBytesTest, ACallThatGoesOnMayBeInTheMiddleOfAMessage) {
-  EXPECT_EQ(Look(2101), 2101U);
+  EXPECT_EQ(Look(3101), 3101U);
   EXPECT_TRUE(bytes_.AreTooMany(2, options_));
   EXPECT_FALSE(bytes_.AreTooMany(3, options_));
   // An interceptor may count a call's end before its beginning.
