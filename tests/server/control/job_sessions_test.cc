@@ -455,8 +455,10 @@ TEST_F(JobSessionsTest, RanksOfAReportAreThoseOfTheStepsShape) {
           "cp_rank: 63 is not accepted; accepted: 0 to 0");
   refused({.dp_rank = 3, .cp_rank = 0, .micro_batches = {measured}},
           "dp_rank: 3 is not accepted; accepted: 0 to 1");
-  refused({.dp_rank = 4}, "dp_rank: 4 is not accepted; accepted: 0 to 3");
-  EXPECT_THAT(job_->ReportLatency({.dp_rank = 3, .cp_rank = 63}), IsOk());
+  refused({.dp_rank = 4, .cp_rank = 0, .micro_batches = {}},
+          "dp_rank: 4 is not accepted; accepted: 0 to 3");
+  EXPECT_THAT(job_->ReportLatency({.dp_rank = 3, .cp_rank = 63, .micro_batches = {}}),
+              IsOk());
   EXPECT_THAT(
       job_->ReportLatency({.dp_rank = 1, .cp_rank = 0, .micro_batches = {measured}}),
       IsOk());
