@@ -13,6 +13,7 @@
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/step.pb.h"
 #include "server/core/digest/digest_bytes.h"
+#include "server/core/sharding/plan_digest.h"
 
 namespace evenpack::client {
 namespace {
@@ -236,6 +237,21 @@ SlicePositions MicroBatchView::PositionsOf(const RankSlices& slices) const {
     positions.local_begin.push_back(positions.local_begin.back() + length);
   }
   return positions;
+}
+
+MicroBatchView MicroBatchView::OfCpRank(uint32_t rank) const {
+  MicroBatchView view = *this;
+  view.cp_rank_ = rank;
+  view.own_slices_ = Slices(rank);
+  view.slices_digest_ = RankSlicesDigest(rank, view.own_slices_);
+  view.has_token_ids_ = has_token_ids_ || view.own_slices_.tokens == 0;
+  view.token_ids_.clear();
+  if (has_token_ids_) {
+    for (const int32_t index : TokenIndices(view.own_slices_)) {
+      view.token_ids_.push_back(token_ids_[static_cast<size_t>(index)]);
+    }
+  }
+  return view;
 }
 
 size_t MicroBatchView::memory_bytes() const {

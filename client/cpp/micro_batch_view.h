@@ -105,6 +105,9 @@ class MicroBatchView {
   SlicePositions PositionsOf(const RankSlices& slices) const;
   // For each token of the slices in local order, its index in the unpadded sequence.
   std::vector<int32_t> TokenIndices(const RankSlices& slices) const;
+  // The same as it comes where that rank, below context_parallel(), was asked for. None
+  // was for this one.
+  MicroBatchView OfCpRank(uint32_t rank) const;
 
   // As the message says them.
   const Digest128& digest() const { return digest_; }

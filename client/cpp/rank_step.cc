@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/data_loss.h"
 #include "client/cpp/wire_digest.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/step.pb.h"
 #include "server/core/digest/digest_bytes.h"
+#include "server/core/document/invalid_field.h"
 
 namespace evenpack::client {
 namespace {
@@ -69,6 +71,21 @@ absl::Status RankStep::Read(const v1::Step& message, Data& data) {
     data.micro_batches.push_back(*std::move(view));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<RankStep> RankStep::OfCpRank(uint32_t cp_rank) const {
+  auto data = std::make_shared<Data>(*data_);
+  for (MicroBatchView& view : data->micro_batches) {
+    if (view.cp_rank().has_value() && *view.cp_rank() != cp_rank) {
+      return InvalidField("cp_rank", cp_rank,
+                          absl::StrCat(*view.cp_rank(), ", for which the step came"));
+    }
+    absl::Status status =
+        CheckRange("cp_rank", cp_rank, 0, int64_t{view.context_parallel()} - 1);
+    if (!status.ok()) return status;
+    if (!view.cp_rank().has_value()) view = view.OfCpRank(cp_rank);
+  }
+  return RankStep(std::move(data));
 }
 
 size_t RankStep::memory_bytes() const {

@@ -63,6 +63,10 @@ class RankStep {
   // The job's spec, with the names of its streams.
   const v1::JobSpec& spec() const { return *data_->spec; }
 
+  // The same as it comes where `cp_rank` was asked for. INVALID_ARGUMENT naming
+  // cp_rank: the group has no such rank, or another one was asked for.
+  absl::StatusOr<RankStep> OfCpRank(uint32_t cp_rank) const;
+
   // What the step takes in memory, the spec apart, which many steps share.
   size_t memory_bytes() const;
 

@@ -140,6 +140,17 @@ void BindStep(nb::module_& module) {
           "kind", [](const RankStep& s) { return std::string(StepKindName(s.kind())); },
           "What it was formed from: 'full_batch', 'backlog' or 'drain'.")
       .def_prop_ro("dp_rank", &RankStep::dp_rank, "Whose micro-batches it has.")
+      .def(
+          "of_cp_rank",
+          [](const RankStep& s, int64_t rank) {
+            const int64_t ranks = MicroBatchAt(s, 0).context_parallel();
+            ThrowIfError(CheckRange("cp_rank", rank, 0, ranks - 1));
+            return ValueOrThrow(s.OfCpRank(static_cast<uint32_t>(rank)));
+          },
+          nb::arg("cp_rank"),
+          "The step as it comes where this rank's slices were asked for, of one that\n"
+          "came without. InvalidArgumentError: the group has no such rank, or another\n"
+          "one's were asked for.")
       .def_prop_ro(
           "digest", [](const RankStep& s) { return ToBytes(DigestBytes(s.digest())); },
           "16 bytes, over this step and all before it: the same on every rank.")

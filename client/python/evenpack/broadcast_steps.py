@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenpack._native import Step
 from evenpack.errors import EvenpackError, InternalError
+from evenpack.invalid_argument import invalid_argument
 from evenpack.steps import Position, Steps, StepWait
 
 if TYPE_CHECKING:
@@ -20,12 +21,21 @@ class BroadcastSteps:
     is raised on all.
     """
 
-    def __init__(self, subscribe: Callable[[], Steps], group: ProcessGroup) -> None:
+    def __init__(
+        self,
+        subscribe: Callable[[int | None], Steps],
+        group: ProcessGroup,
+        *,
+        dp_rank: int,
+        cp_rank: int | None,
+    ) -> None:
         """Subscribes on the group's first rank, with the first step.
 
         Args:
-            subscribe: opens the subscription.
+            subscribe: opens the subscription of a CP rank, or of none.
             group: the ranks that share it.
+            dp_rank: the one of all.
+            cp_rank: of this rank; others may have others.
         """
         import torch.distributed as dist
 
@@ -33,6 +43,9 @@ class BroadcastSteps:
         self._source = dist.get_global_rank(group, 0)
         self._takes = dist.get_rank(group) == 0
         self._subscribe = subscribe
+        self._ranks = (dp_rank, cp_rank)
+        # The CP ranks of all, once they have told each other theirs.
+        self._cp_ranks: set[int | None] | None = None
         self._steps: Steps | None = None
 
     @property
@@ -40,26 +53,59 @@ class BroadcastSteps:
         """What the rank that subscribes waited for; nothing on the others."""
         return self._steps.wait if self._steps is not None else StepWait()
 
-    def _take(self) -> Step | EvenpackError | None:
+    def _gather(self) -> set[int | None]:
+        """The CP ranks of all. InvalidArgumentError: they are of several DP ranks."""
+        import torch.distributed as dist
+
+        ranks = [self._ranks] * dist.get_world_size(self._group)
+        dist.all_gather_object(ranks, self._ranks, group=self._group)
+        for dp_rank, _ in ranks:
+            if dp_rank != ranks[0][0]:
+                accepted = f"{ranks[0][0]}, as on the first rank of broadcast_group"
+                raise invalid_argument("dp_rank", dp_rank, accepted)
+        return {cp_rank for _, cp_rank in ranks}
+
+    def _next(self, cp_ranks: set[int | None]) -> Step | None:
+        """Of the one CP rank that all have, else the whole, which is for each."""
+        if self._steps is None:
+            self._steps = self._subscribe(
+                self._ranks[1] if len(cp_ranks) == 1 else None
+            )
+        step = self._steps.next()
+        if step is not None:
+            ranks = step[0].context_parallel
+            for cp_rank in cp_ranks:
+                if cp_rank is not None and cp_rank >= ranks:
+                    raise invalid_argument("cp_rank", cp_rank, f"0 to {ranks - 1}")
+        return step
+
+    def _take(self, cp_ranks: set[int | None]) -> Step | EvenpackError | None:
         """An error is for all ranks: the others wait for whatever this one sends."""
         try:
-            if self._steps is None:
-                self._steps = self._subscribe()
-            return self._steps.next()
+            return self._next(cp_ranks)
         except EvenpackError as error:
             return error
         except Exception as error:
             return InternalError(f"the rank that subscribes: {error!r}")
 
     def next(self) -> Step | None:
-        """The next step, the same on every rank; None: the job is drained."""
+        """The next step, with this rank's slices; None: the job is drained.
+
+        Raises:
+            InvalidArgumentError: the ranks are of several DP ranks, or one is a CP rank
+                that the job doesn't have.
+        """
         import torch.distributed as dist
 
-        taken = [self._take() if self._takes else None]
+        if self._cp_ranks is None:
+            self._cp_ranks = self._gather()
+        taken = [self._take(self._cp_ranks) if self._takes else None]
         dist.broadcast_object_list(taken, src=self._source, group=self._group)
-        if isinstance(taken[0], EvenpackError):
-            raise taken[0]
-        return taken[0]
+        step = taken[0]
+        if isinstance(step, EvenpackError):
+            raise step
+        cp_rank = self._ranks[1]
+        return step if step is None or cp_rank is None else step.of_cp_rank(cp_rank)
 
     def taken(self, step: Step) -> None:
         """Nothing: who goes on later says from where."""

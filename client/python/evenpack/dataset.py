@@ -55,7 +55,7 @@ class PackedDataset(IterableDataset[Step]):
 
     Two forms, the same steps: of a server's job,
 
-        dataset = PackedDataset("packer:7777", job="run-7", dp_rank=3)
+        dataset = PackedDataset("packer:7654", job="run-7", dp_rank=3)
 
     or decided by the engine in this process, from documents that every rank is given:
 
@@ -71,8 +71,10 @@ class PackedDataset(IterableDataset[Step]):
                 save(model, dataset.state_dict())
                 dataset.ack_durable()
 
-    In a DataLoader use `batch_size=None`; 0 or 1 workers. It opens its connection when
-    the first step is asked for, in the process that asks. One thread at a time.
+    In a DataLoader use `batch_size=None`; 0 or 1 workers. A worker iterates over a
+    copy: this one stays where it is, and iterating over the loader again begins there,
+    unless its workers are persistent. It opens its connection when the first step is
+    asked for, in the process that asks. One thread at a time.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class PackedDataset(IterableDataset[Step]):
             options: how the server's job is followed.
             broadcast_group: with an address: a torch.distributed process group, all of
                 one DP rank, of which one rank subscribes and sends the others each
-                step.
+                step; each has the slices of its own cp_rank.
 
         Raises:
             InvalidArgumentError: arguments of both forms, or of neither; a rank that is
@@ -190,16 +192,19 @@ class PackedDataset(IterableDataset[Step]):
 
     def _follow(self) -> Steps:
         if self._group is not None:
-            return BroadcastSteps(self._subscribe, self._group)
-        return self._subscribe()
+            dp_rank, cp_rank = self._ranks
+            return BroadcastSteps(
+                self._subscribe, self._group, dp_rank=dp_rank, cp_rank=cp_rank
+            )
+        return self._subscribe(self._ranks[1])
 
-    def _subscribe(self) -> Steps:
+    def _subscribe(self, cp_rank: int | None) -> Steps:
         assert self._job is not None
         return ServerSteps(
             self._client(),
             job=self._job,
             dp_rank=self._ranks[0],
-            cp_rank=self._ranks[1],
+            cp_rank=cp_rank,
             position=self._position,
             options=self._options,
         )
@@ -250,29 +255,44 @@ class PackedDataset(IterableDataset[Step]):
             self._steps.cancel()
             self._steps = None
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self, step: Step | None = None) -> dict[str, Any]:
         """Where the dataset is: behind the last step that iterating gave.
+
+        Where a DataLoader's worker iterates, only the worker's copy is there: take
+        StatefulDataLoader, or say which step was the last.
+
+        Args:
+            step: behind this one, whichever process it came from.
 
         Returns:
             `version`; `next_step`, None where it has not begun; `digest` and `epoch` of
             the step before; `job`; and, from the engine in this process, its
             `checkpoint`: bytes that a server restores a job from, too.
+
+        Raises:
+            FailedPreconditionError: a step without address, of which this process has
+                no checkpoint.
         """
-        position = self._position
+        position = self._position if step is None else Position.behind(step)
         return {
             "version": _STATE_VERSION,
             "next_step": None if position is None else position.next_step,
             "digest": None if position is None else position.digest,
             "epoch": 0 if position is None else position.epoch,
             "job": self._job,
-            "checkpoint": self._checkpoint_now(),
+            "checkpoint": self._checkpoint_at(position),
         }
 
-    def _checkpoint_now(self) -> bytes | None:
+    def _checkpoint_at(self, position: Position | None) -> bytes | None:
         steps = self._opened()
-        if steps is None or self._position is None:
-            return self._checkpoint
-        return steps.checkpoint(self._position)
+        if steps is not None and position is not None:
+            return steps.checkpoint(position)
+        if self._address is None and position != self._position:
+            raise FailedPreconditionError(
+                "step: its checkpoint is in the process that packed it; accepted: "
+                "none, or a step that this dataset gave"
+            )
+        return self._checkpoint
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where another dataset was, in this one's ranks.
@@ -391,7 +411,7 @@ class PackedDataset(IterableDataset[Step]):
         steps = self._opened()
         if steps is None:
             return
-        self._checkpoint = self._checkpoint_now()
+        self._checkpoint = self._checkpoint_at(self._position)
         self._steps = None
         if confirm:
             steps.close()
@@ -401,7 +421,7 @@ class PackedDataset(IterableDataset[Step]):
     def __getstate__(self) -> dict[str, Any]:
         """For a DataLoader's worker: without what is open, at the same position."""
         state = dict(self.__dict__)
-        state["_checkpoint"] = self._checkpoint_now()
+        state["_checkpoint"] = self._checkpoint_at(self._position)
         state["_steps"] = None
         return state
 

@@ -301,6 +301,33 @@ TEST(MicroBatchView, HasNoTokensWhereNoneCame) {
   }
 }
 
+TEST(MicroBatchView, OfACpRankIsWhatComesWhereThatIsAskedFor) {
+  const std::vector<uint32_t> lengths = {3, 2};
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, lengths, 2, 1);
+  v1::MicroBatch message = ToMessage(MakeMicroBatch(lengths, plan), plan, 0, {});
+  SetTokens({7, 8, 9, 4294967295, 1}, message);
+  const MicroBatchView whole = ViewOf(message);
+  message = ToMessage(MakeMicroBatch(lengths, plan), plan, 0, 1);
+  SetTokens({9, 4294967295, 1}, message);
+  const MicroBatchView asked = ViewOf(message);
+  const MicroBatchView view = whole.OfCpRank(1);
+  EXPECT_EQ(view.cp_rank(), 1U);
+  EXPECT_EQ(view.own_slices(), asked.own_slices());
+  EXPECT_EQ(view.slices_digest(), asked.slices_digest());
+  EXPECT_EQ(view.token_ids(), asked.token_ids());
+  EXPECT_TRUE(view.has_token_ids());
+  EXPECT_EQ(view.micro_batch(), whole.micro_batch());
+}
+
+TEST(MicroBatchView, OfACpRankHasNoTokensWhereNoneCame) {
+  const ShardPlan plan = MakePlan(Sharding::kPerSequence, {1}, 2);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    const MicroBatchView view = ViewOf({1}, plan).OfCpRank(rank);
+    EXPECT_THAT(view.token_ids(), IsEmpty());
+    EXPECT_EQ(view.has_token_ids(), ViewOf({1}, plan, rank).has_token_ids());
+  }
+}
+
 TEST(MicroBatchView, NoTokensAreAllThatThereAreOfNothing) {
   EXPECT_TRUE(ViewOf({}, MakePlan(Sharding::kPerSequence, {}, 2)).has_token_ids());
   // One token, which is the last rank's.

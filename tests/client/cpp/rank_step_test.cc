@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/cpp/verify_step.h"
 #include "tests/client/cpp/test_history.h"
 #include "tests/testing/status_matchers.h"
 
@@ -58,6 +59,32 @@ TEST_F(RankStepTest, CopiesShareTheMicroBatches) {
   ASSERT_THAT(step, IsOk());
   const RankStep copy = *step;
   EXPECT_EQ(copy.micro_batches().data(), step->micro_batches().data());
+}
+
+TEST_F(RankStepTest, OfACpRankIsWhatComesWhereThatIsAskedFor) {
+  const absl::StatusOr<RankStep> whole = Read(message_);
+  ASSERT_THAT(whole, IsOk());
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    const absl::StatusOr<RankStep> asked = Read(history_.Step(2, 1, rank).step());
+    ASSERT_THAT(asked, IsOk());
+    const absl::StatusOr<RankStep> step = whole->OfCpRank(rank);
+    ASSERT_THAT(step, IsOk());
+    EXPECT_THAT(VerifyStep(*step, history_.DigestBefore(2)), IsOk());
+    EXPECT_EQ(step->digest(), asked->digest());
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(step->micro_batches()[i].cp_rank(), rank);
+      EXPECT_EQ(step->micro_batches()[i].own_slices(),
+                asked->micro_batches()[i].own_slices());
+    }
+    EXPECT_EQ(whole->micro_batches()[0].cp_rank(), std::nullopt);
+    EXPECT_THAT(step->OfCpRank(rank), IsOk());
+    EXPECT_THAT(step->OfCpRank(1 - rank),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("for which the step came")));
+  }
+  EXPECT_THAT(whole->OfCpRank(2),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("cp_rank: 2 is not accepted; accepted: 0 to 1")));
 }
 
 TEST_F(RankStepTest, KnowsItsSizeInMemory) {

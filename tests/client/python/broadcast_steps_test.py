@@ -5,9 +5,13 @@ from __future__ import annotations
 from itertools import islice
 
 import example_jobs
+import numpy as np
 import pytest
 from evenpack import Client, PackedDataset
-from evenpack.errors import NotFoundError
+from evenpack.corpora import SequenceCorpus
+from evenpack.errors import InvalidArgumentError, NotFoundError
+from evenpack.ingest import ingest
+from example_payloads import dataset as open_dataset
 from server_process import ServerProcess
 from torch_ranks import run_ranks
 
@@ -60,3 +64,62 @@ def _refused(address: str) -> None:
 def test_an_error_is_raised_on_all_ranks(server: ServerProcess) -> None:
     """None waits for a step that won't come."""
     run_ranks(2, _refused, server.grpc_address)
+
+
+def _follow_own(address: str, expected: dict[int | None, list[bytes]]) -> None:
+    import torch.distributed as dist
+
+    cp_rank = list(expected)[dist.get_rank() % len(expected)]
+    dataset = PackedDataset(
+        address, job="run", cp_rank=cp_rank, broadcast_group=dist.group.WORLD
+    )
+    assert [step.to_bytes() for step in dataset] == expected[cp_rank]
+    dataset.cancel()
+
+
+@pytest.mark.parametrize("cp_ranks", [(1,), (None, 0, 1)])
+def test_each_rank_has_the_slices_and_tokens_of_its_cp_rank(
+    server: ServerProcess, cp_ranks: tuple[int | None, ...]
+) -> None:
+    """As if it had asked for them itself, to the byte; None: the whole."""
+    client = Client(server.grpc_address)
+    client.create_job("run", example_jobs.spec(payload_mode="PAYLOAD_MODE_BY_VALUE"))
+    ids = np.arange(int(DOCUMENTS.sum()), dtype=np.uint32)
+    corpus = SequenceCorpus(np.split(ids, np.cumsum(DOCUMENTS)[:-1]))
+    with client.producer("run", "text") as producer:
+        ingest(producer, corpus, by_value=True)
+    expected = {}
+    for cp_rank in cp_ranks:
+        with open_dataset(server.grpc_address, (0, cp_rank)) as dataset:
+            expected[cp_rank] = [step.to_bytes() for step in dataset]
+    run_ranks(3, _follow_own, server.grpc_address, expected)
+
+
+def _refuse_ranks(address: str) -> None:
+    import torch.distributed as dist
+
+    rank = dist.get_rank()
+    for dp_rank, cp_rank, named in [
+        (rank, None, "dp_rank: 1"),
+        (0, rank, "cp_rank: 2"),
+    ]:
+        dataset = PackedDataset(
+            address,
+            job="run",
+            dp_rank=dp_rank,
+            cp_rank=cp_rank,
+            broadcast_group=dist.group.WORLD,
+        )
+        with pytest.raises(InvalidArgumentError, match=named):
+            next(iter(dataset))
+        dataset.cancel()
+
+
+def test_ranks_that_are_none_of_the_job_are_refused_on_all(
+    server: ServerProcess,
+) -> None:
+    """Those of another DP rank, and of a CP rank that there isn't."""
+    client = Client(server.grpc_address)
+    client.create_job("run", example_jobs.spec())
+    example_jobs.feed(client, "run", DOCUMENTS)
+    run_ranks(3, _refuse_ranks, server.grpc_address)

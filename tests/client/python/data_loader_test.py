@@ -132,3 +132,19 @@ def test_a_step_from_a_worker_is_marked_by_the_trainer(served: PackedDataset) ->
     assert served._address is not None
     job = Client(served._address).get_job("run")
     assert job.durable_steps_per_rank[1] == 2
+
+
+def test_a_step_from_a_worker_is_where_to_go_on(served: PackedDataset) -> None:
+    """Of a server's job; an engine's checkpoint is in the worker."""
+    steps = list(islice(_loader(data.DataLoader, served, 1), 3))
+    assert served.state_dict()["next_step"] is None
+    served.load_state_dict(served.state_dict(steps[1]))
+    assert _digests(served) == EXPECTED[2:]
+    local = _local()
+    steps = list(islice(_loader(data.DataLoader, local, 1), 3))
+    with pytest.raises(FailedPreconditionError, match="step: its checkpoint is in"):
+        local.state_dict(steps[1])
+    # Where the engine is, any of its steps is.
+    steps = list(islice(local, 3))
+    local.load_state_dict(local.state_dict(steps[1]))
+    assert _digests(local) == EXPECTED[2:]

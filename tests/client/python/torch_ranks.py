@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,9 @@ def _rank(
         body(*given)
         dist.barrier()
     finally:
+        # What exceptions still hold may hold the group, whose threads then go on while
+        # the interpreter ends: now and then PyTorch aborts the process.
+        gc.collect()
         dist.destroy_process_group()
 
 
