@@ -50,7 +50,7 @@ StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
   if (claim != nullptr) End(*claim, ClaimTaken(request));
   claims_[{request.cp_rank, request.subscriber}] = local.get();
   if (request.sends_durable) {
-    if (durable_ != nullptr) End(*durable_, ClaimTaken(durable_->at.request));
+    if (durable_ != nullptr) End(*durable_, MarksTaken(durable_->at.request));
     durable_ = local.get();
   }
   if (request.cp_rank.has_value()) ++views_[*request.cp_rank];

@@ -20,6 +20,14 @@ absl::Status ClaimTaken(const SubscribeRequest& request) {
       {"CLAIM_TAKEN", {}});
 }
 
+absl::Status MarksTaken(const SubscribeRequest& request) {
+  return WithDetail(
+      absl::AbortedError(absl::StrCat(
+          "sends_durable: a newer subscription marks the steps of dp_rank ",
+          request.dp_rank, "; accepted: one of each DP rank")),
+      {"CLAIM_TAKEN", {}});
+}
+
 namespace {
 
 uint64_t LagSteps(const Subscription& subscription, const StepWindow& window) {
@@ -62,20 +70,20 @@ absl::StatusOr<std::shared_ptr<Subscription>> SubscriptionTable::Add(
 
 void SubscriptionTable::TakeClaims(const std::shared_ptr<Subscription>& subscription) {
   // By value: its place in the maps goes.
-  const auto end = [this](std::shared_ptr<Subscription> older) {
+  const auto end = [this](std::shared_ptr<Subscription> older, const auto& taken) {
     if (older == nullptr) return;
     FreeClaims(*older);
     if (older->end.has_value()) return;
-    older->end = ClaimTaken(older->request);
+    older->end = taken(older->request);
     ending_.push_back(std::move(older));
   };
   const SubscribeRequest& request = subscription->request;
+  end(claims_[ClaimOf(request)], ClaimTaken);
+  claims_[ClaimOf(request)] = subscription;
   if (request.sends_durable) {
-    end(durable_[request.dp_rank]);
+    end(durable_[request.dp_rank], MarksTaken);
     durable_[request.dp_rank] = subscription;
   }
-  end(claims_[ClaimOf(request)]);
-  claims_[ClaimOf(request)] = subscription;
   ++sharers_[{request.dp_rank, request.cp_rank}];
 }
 

@@ -119,6 +119,8 @@ class SubscriptionTable {
 // ABORTED: what a subscription with this request ends with when a newer one took a
 // claim of it.
 absl::Status ClaimTaken(const SubscribeRequest& request);
+// Likewise, where the newer one sends the durable marks of its DP rank.
+absl::Status MarksTaken(const SubscribeRequest& request);
 
 // ABORTED with the shape of the job's present epoch.
 absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch);

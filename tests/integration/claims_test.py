@@ -89,7 +89,7 @@ class ClaimsTest(unittest.TestCase):
         other_rank = self.subscribe(sends_durable=True, subscriber="a", dp_rank=1)
         only_receives = self.subscribe(subscriber="c")
         newer = self.subscribe(sends_durable=True, subscriber="b")
-        self.assert_taken(older, "dp_rank 0, 'a'")
+        self.assert_taken(older, "sends_durable", "the steps of dp_rank 0")
         self.assert_goes_on(other_rank, 0)
         self.assert_goes_on(only_receives, 0)
         newer.send(api.StreamStepsRequest(durable=api.Durable(step=0)))

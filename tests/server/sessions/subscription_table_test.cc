@@ -301,6 +301,10 @@ TEST_F(SubscriptionTableTest, OneSubscriptionOfADpRankSendsDurableMarks) {
   const auto follower = Add(0, {}, "follower", false);
   const auto older = Add(0, {}, "old trainer", true);
   const auto newer = Add(0, 1, "new trainer", true);
+  EXPECT_THAT(*older->end,
+              StatusIs(absl::StatusCode::kAborted,
+                       "sends_durable: a newer subscription marks the steps "
+                       "of dp_rank 0; accepted: one of each DP rank"));
   EXPECT_THAT(TakeAll(older), ElementsAre("ABORTED"));
   EXPECT_FALSE(follower->end.has_value());
   EXPECT_FALSE(other_rank->end.has_value());
