@@ -18,9 +18,11 @@
 namespace evenpack::worker {
 namespace {
 
-// How long one that connects may take to say what it wants. Nobody else is heard
-// meanwhile.
+// How long one that connects may take to say what it wants, and one that is refused
+// whatever it says. Nobody else is heard meanwhile.
 constexpr timeval kPatience{1, 0};
+constexpr timeval kPatienceWithStrangers{0, 10'000};
+constexpr int kRetryMilliseconds = 100;
 
 absl::StatusOr<ucred> PeerOf(int connection) {
   ucred peer{};
@@ -92,8 +94,16 @@ void AttachListener::Run() {
 
 void AttachListener::Accept() {
   OwnedDescriptor connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (connection.get() < 0) return;
-  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  if (connection.get() < 0) {
+    // Of who waits in the listener's queue nothing is taken, where descriptors are out.
+    pollfd stop{stop_.get(), POLLIN, 0};
+    poll(&stop, 1, kRetryMilliseconds);
+    return;
+  }
+  const absl::StatusOr<ucred> peer = PeerOf(connection.get());
+  const bool is_stranger = !peer.ok() || peer->uid != options_.user;
+  const timeval patience = is_stranger ? kPatienceWithStrangers : kPatience;
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
   const absl::Status status = Attach(std::move(connection));
   if (!status.ok()) {

@@ -101,8 +101,9 @@ absl::Status SendRequest(int connection, const AttachRequest& request) {
 
 absl::StatusOr<AttachRequest> ReceiveRequest(int connection) {
   AttachRequest request;
-  absl::Status status = ReceiveAll(connection, &request, sizeof(request));
-  if (!status.ok()) return status;
+  // At once: a time-out of the socket's is of all of it then.
+  const ssize_t received = recv(connection, &request, sizeof(request), MSG_WAITALL);
+  if (received != sizeof(request)) return Gone();
   return request;
 }
 

@@ -38,7 +38,7 @@ void Sidecar::OnDetached() {
     MutexLock lock(mutex_);
     trainer_.reset();
     if (opening_.has_value()) opening_->request_stop();
-    while (opening_.has_value()) changed_.Wait(mutex_);
+    while (opening_.has_value() || closing_ > 0) changed_.Wait(mutex_);
     ended = TakeSession();
     arena_.reset();
   }
@@ -89,10 +89,13 @@ absl::StatusOr<OpenedSession> Sidecar::EndOpening(
   const bool unwanted = opening_->stop_requested();
   opening_.reset();
   changed_.SignalAll();
+  if (session.ok()) {
+    // Also one that nobody wants any more: OnDetached(), which waits, ends it.
+    session_ = *std::move(session);
+    used_ = true;
+  }
   if (unwanted) return absl::AbortedError("the trainer that asked for it is gone");
   if (!session.ok()) return session.status();
-  session_ = *std::move(session);
-  used_ = true;
   return OpenedSession{session_->cp_size(), ScratchBytes()};
 }
 
@@ -118,8 +121,13 @@ absl::Status Sidecar::CloseSession(const std::string& token) {
     MutexLock lock(mutex_);
     if (absl::Status status = CheckToken(token); !status.ok()) return status;
     ended = TakeSession();
+    ++closing_;
   }
   if (ended != nullptr) ended->Close();
+  ended.reset();
+  MutexLock lock(mutex_);
+  --closing_;
+  changed_.SignalAll();
   return absl::OkStatus();
 }
 

@@ -110,6 +110,8 @@ class Sidecar final : public AttachHandler {
   // While a session is being opened: its end is asked for by it.
   std::optional<std::stop_source> opening_ EVENPACK_GUARDED_BY(mutex_);
   std::unique_ptr<WorkerSession> session_ EVENPACK_GUARDED_BY(mutex_);
+  // Calls that end a session: another trainer is let in once they have.
+  uint32_t closing_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Of sessions that were taken.
   ExecutedWork ended_work_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t ended_losses_ EVENPACK_GUARDED_BY(mutex_) = 0;

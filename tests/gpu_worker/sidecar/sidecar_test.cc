@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/gpu_worker/sidecar/pretended_job.h"
 #include "tests/testing/status_matchers.h"
@@ -21,10 +25,64 @@ using ::testing::HasSubstr;
 constexpr uint64_t kMemory = 1 << 20;
 constexpr uint64_t kArena = 1 << 18;
 
+// Whose ranks' ends take as long as it is told, on the processor.
+class HeldForm final : public SidecarForm {
+ public:
+  ArenaMaker ArenasOf(uint64_t memory_bytes) const override {
+    return host_.ArenasOf(memory_bytes);
+  }
+  absl::StatusOr<std::unique_ptr<RankForm>> OpenRank(uint64_t bytes) const override {
+    return std::make_unique<Rank>(host_.OpenRank(bytes).value(), *this);
+  }
+
+  void Hold() { held_ = true; }
+  void AwaitEnding() const {
+    while (!ending_) std::this_thread::yield();
+  }
+  void Release() { held_ = false; }
+  bool is_held() const { return held_; }
+
+ private:
+  class Rank final : public RankForm {
+   public:
+    Rank(std::unique_ptr<RankForm> of, const HeldForm& form)
+        : of_(std::move(of)), form_(form) {}
+    ~Rank() override {
+      form_.ending_ = true;
+      while (form_.held_) std::this_thread::yield();
+    }
+    Rank(const Rank&) = delete;
+    Rank& operator=(const Rank&) = delete;
+
+    AttentionEngine& engine() override { return of_->engine(); }
+    Device& device() override { return of_->device(); }
+    const CudaWorkplace* workplace() const override { return nullptr; }
+    size_t least_group_bytes() const override { return of_->least_group_bytes(); }
+    absl::StatusOr<OpenEndpointOf> Endpoints() const override {
+      return of_->Endpoints();
+    }
+    absl::Status After(cuda::Stream stream) const override {
+      return of_->After(stream);
+    }
+    absl::Status Before(cuda::Stream stream) const override {
+      return of_->Before(stream);
+    }
+
+   private:
+    const std::unique_ptr<RankForm> of_;
+    const HeldForm& form_;
+  };
+
+  const HostSidecarForm host_;
+  std::atomic<bool> held_ = false;
+  mutable std::atomic<bool> ending_ = false;
+};
+
 class SidecarTest : public ::testing::Test {
  protected:
   SidecarTest() {
     SidecarOptions options;
+    options.form = form_;
     options.memory_bytes = kMemory;
     sidecar_.emplace(job_.client(), options);
     request_.steps.job = "job";
@@ -46,6 +104,7 @@ class SidecarTest : public ::testing::Test {
   }
 
   PretendedJob job_{3};
+  const std::shared_ptr<HeldForm> form_ = std::make_shared<HeldForm>();
   std::optional<Sidecar> sidecar_;
   SessionRequest request_;
 };
@@ -100,6 +159,25 @@ TEST_F(SidecarTest, AnArenaHasOneSession) {
   Attach(8);
   EXPECT_THAT(Open(8), IsOk());
   sidecar_->OnDetached();
+}
+
+// Else another trainer's would take memory beside it.
+TEST_F(SidecarTest, WhoIsGoneIsWaitedForUntilItsSessionHasEnded) {
+  Attach(7);
+  ASSERT_THAT(Open(7), IsOk());
+  form_->Hold();
+  std::thread closing([&] { EXPECT_THAT(sidecar_->CloseSession(Token(7)), IsOk()); });
+  form_->AwaitEnding();
+  std::thread detaching([&] {
+    sidecar_->OnDetached();
+    EXPECT_FALSE(form_->is_held());
+  });
+  while (sidecar_->status().trainer.has_value()) std::this_thread::yield();
+  // Time for one who doesn't wait.
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  form_->Release();
+  closing.join();
+  detaching.join();
 }
 
 TEST_F(SidecarTest, ASessionThatWasRefusedMayBeTriedAgain) {
