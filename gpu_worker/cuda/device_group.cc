@@ -153,7 +153,10 @@ class DeviceGroup::Member final : public Communicator {
       const uint32_t peer = (rank_ + i) % size();
       const std::optional<Exchange> from =
           group_.board_.BeginRead(peer, number, rank_, to);
-      if (!from.has_value()) return group_.board_.reason();
+      if (!from.has_value()) {
+        status = group_.board_.reason();
+        break;
+      }
       status = ReadFrom(peer, number, *from, to);
       group_.board_.EndRead(peer, number);
       bytes += RowsIn((*to.receive_rows)[peer]) * to.row_bytes * to.tensors.size();

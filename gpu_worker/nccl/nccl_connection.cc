@@ -78,6 +78,7 @@ absl::Status NcclConnection::Launch(const ExchangePlan& plan, cuda::Stream strea
   absl::Status status;
   {
     MutexLock lock(mutex_);
+    while (aborting_) ended_.Wait(mutex_);
     if (!reason_.ok()) return reason_;
     status = Judge(LaunchLocked(plan, stream), "to begin an exchange");
   }
@@ -135,14 +136,19 @@ void NcclConnection::Abort(const absl::Status& reason) {
   nccl::Communicator handle = nullptr;
   {
     MutexLock lock(mutex_);
+    while (aborting_) ended_.Wait(mutex_);
     if (!reason_.ok()) return;
     reason_ = reason;
+    aborting_ = true;
     handle = std::exchange(handle_, nullptr);
   }
   ended_.SignalAll();
   // Under no lock, since it takes until the device has ended its part; nobody else has
   // the handle any more.
   if (handle != nullptr) library_->functions().ncclCommAbort(handle);
+  MutexLock lock(mutex_);
+  aborting_ = false;
+  ended_.SignalAll();
 }
 
 void NcclConnection::Close() {

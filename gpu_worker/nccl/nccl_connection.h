@@ -67,8 +67,8 @@ class NcclConnection {
   // OK while it is connected, else the reason that it isn't any more. Looks for errors
   // that NCCL found meanwhile, which abort.
   absl::Status Check();
-  // The first reason counts. Returns once NCCL has ended what is under way, where this
-  // call is the first.
+  // The first reason counts. Returns once NCCL has ended what is under way, so that
+  // memory that it used is free.
   void Abort(const absl::Status& reason);
   // For a group that is done: waits, for at most connect_timeout, until peers have what
   // they were sent. Aborts where that fails.
@@ -94,8 +94,9 @@ class NcclConnection {
   const NcclTiming timing_;
 
   Mutex mutex_;
-  // Once it is aborted or closed.
+  // Once it is aborted or closed, and once NCCL has ended.
   CondVar ended_;
+  bool aborting_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Null in the last two states.
   nccl::Communicator handle_ EVENPACK_GUARDED_BY(mutex_) = nullptr;
   // Not OK in the last two states.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct World {
   int version EVENPACK_GUARDED_BY(mutex) = 22809;
   int polls EVENPACK_GUARDED_BY(mutex) = 0;
   bool tell_peers EVENPACK_GUARDED_BY(mutex) = false;
+  bool aborts_are_held EVENPACK_GUARDED_BY(mutex) = false;
   size_t aborts EVENPACK_GUARDED_BY(mutex) = 0;
   unsigned ids EVENPACK_GUARDED_BY(mutex) = 0;
   std::map<int, Result> failing EVENPACK_GUARDED_BY(mutex);
@@ -288,11 +290,17 @@ void fakeNcclReset() {
   world.tell_peers = false;
   world.failing.clear();
   world.stalled.clear();
+  world.aborts_are_held = false;
 }
 
 void fakeNcclSetVersion(int version) {
   MutexLock lock(TheWorld().mutex);
   TheWorld().version = version;
+}
+
+void fakeNcclHoldAborts(bool held) {
+  MutexLock lock(TheWorld().mutex);
+  TheWorld().aborts_are_held = held;
 }
 
 void fakeNcclSetPolls(int polls) {
@@ -402,6 +410,11 @@ Result ncclCommAbort(nccl::Communicator handle) {
     tell = TheWorld().tell_peers;
     ++TheWorld().aborts;
   }
+  const auto are_held = [] {
+    MutexLock lock(TheWorld().mutex);
+    return TheWorld().aborts_are_held;
+  };
+  while (are_held()) std::this_thread::yield();
   handle->clique->Abort(handle->rank, tell);
   return nccl::kSuccess;
 }

@@ -20,6 +20,8 @@ size_t fakeNcclAborts();
 void fakeNcclReset();
 // At first 22809.
 void fakeNcclSetVersion(int version);
+// Whether an abort does not end, until it is called with false.
+void fakeNcclHoldAborts(bool held);
 // How often ncclCommGetAsyncError answers that a call is in progress; at first 0.
 void fakeNcclSetPolls(int polls);
 // The rank's connections have an asynchronous error, a ncclResult_t, from now on.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -140,6 +141,30 @@ TEST_F(NcclConnectionTest, AnAbortEndsWhoWaitsForProgress) {
   EXPECT_THAT(ranks_[0]->Launch(PlanOf(buffer, 0), device_.compute()),
               StatusIs(absl::StatusCode::kAborted, "a rank is gone"));
   other.join();
+}
+
+// Else the memory of what is under way would be given back while NCCL may use it.
+TEST_F(NcclConnectionTest, AnAbortOfAnotherThreadIsWaitedFor) {
+  fakeNcclSetPolls(1);
+  ConnectAll();
+  fakeNcclSetPolls(1 << 30);
+  fakeNcclHoldAborts(true);
+  const CudaBuffer buffer = device_.Take(16);
+  std::atomic<bool> released = false;
+  std::thread launching([&] {
+    EXPECT_THAT(ranks_[0]->Launch(PlanOf(buffer, 0), device_.compute()),
+                StatusIs(absl::StatusCode::kAborted, "a rank is gone"));
+    EXPECT_TRUE(released);
+  });
+  const size_t before = fakeNcclAborts();
+  std::thread aborting([&] { ranks_[0]->Abort(absl::AbortedError("a rank is gone")); });
+  while (fakeNcclAborts() == before) std::this_thread::yield();
+  // Time for whoever doesn't wait.
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  released = true;
+  fakeNcclHoldAborts(false);
+  launching.join();
+  aborting.join();
 }
 
 // Whoever comes first: nobody uses the handle any more.

@@ -79,14 +79,16 @@ absl::Status Backward(Executor& executor, const PreparedMicroBatch& prepared,
        arrays.value_gradient.data()});
 }
 
-// pass(executor) in the order of the caller's stream: also where it failed, since its
-// tensors' memory is the caller's again.
+// pass(executor) in the order of the caller's stream: also where the pass failed, since
+// its tensors' memory is the caller's again.
 template <typename Worker, typename Pass>
 absl::Status InStream(Worker& worker, uintptr_t stream, const Pass& pass) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): PyTorch tells handles as numbers.
   auto* const of = reinterpret_cast<worker::cuda::Stream>(stream);
   absl::Status status = worker.form().After(of);
-  if (status.ok()) status = pass(worker.executor());
+  // Nothing was done, and a stream that is captured must not be told to wait.
+  if (!status.ok()) return status;
+  status = pass(worker.executor());
   status.Update(worker.form().Before(of));
   return status;
 }
