@@ -28,7 +28,8 @@ using fe::graph::SDPA_backward_attributes;
 using fe::graph::Tensor_attributes;
 using Tensor = std::shared_ptr<Tensor_attributes>;
 
-constexpr int64_t kOldestCudnn = 91000;
+// docs/adr/0082
+constexpr int64_t kOldestCudnn = 91800;
 constexpr int kHopper = 90;
 
 enum Id : int64_t {

@@ -14,7 +14,7 @@ namespace evenpack::worker {
 
 // For a device of this process. `path`: empty: what EVENPACK_CUDNN names, or
 // libcudnn.so.9; the process has one cuDNN, the first that was found.
-// FAILED_PRECONDITION: there is none, it is older than 9.10, or the program was built
+// FAILED_PRECONDITION: there is none, it is older than 9.18, or the program was built
 // without its headers. INTERNAL: it can't use the device.
 absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
     std::shared_ptr<const CudaContext> context, const std::string& path = "");

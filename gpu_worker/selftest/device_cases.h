@@ -17,7 +17,7 @@ namespace evenpack::worker {
 // All ranks are threads of this process, each with a stream and an engine of its own,
 // and send each other rows on the device. A case is computed three times in tensors of
 // one place, by when its runs are graphs where there are such (cudnn/run_graphs.h); the
-// first and the last are compared. Not thread-safe.
+// first and the last are compared. Memory that calls take held NaNs. Not thread-safe.
 class DeviceCases {
  public:
   // Errors of CudaRank::Open.

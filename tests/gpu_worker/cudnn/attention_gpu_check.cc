@@ -131,6 +131,14 @@ TEST_F(AttentionGpuCheck, AnythingThatCanBePlannedIsComputed) {
   EXPECT_THAT(Selftest(/*seed=*/8, /*cases=*/12, kMostRanks), IsOk());
 }
 
+// Whatever it was: docs/adr/0082-cudnn-before-9-18-is-refused.md.
+TEST_F(AttentionGpuCheck, WhatTheMemoryOfRunsHeldDoesNotMatter) {
+  if (!HasDevice({.kept_workspace = 0})) GTEST_SKIP() << why_;
+  for (const uint64_t seed : {11U, 12U}) {
+    EXPECT_THAT(Selftest(seed, /*cases=*/20, /*max_ranks=*/3), IsOk());
+  }
+}
+
 // Disabled until it passes: docs/adr/0080-graphs-of-runs-wait.md.
 TEST_F(AttentionGpuCheck, DISABLED_GraphsComputeWhatTheirRunsDo) {
   CudnnOptions attention;
