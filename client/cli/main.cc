@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +20,7 @@
 #include "client/cpp/grpc_stub.h"
 #include "client/cpp/retrying_connection.h"
 #include "client/cpp/security_flags.h"
+#include "server/runtime/standard_streams.h"
 
 namespace evenpack {
 namespace {
@@ -69,7 +69,7 @@ int Run(const std::vector<std::string>& arguments) {
 }  // namespace evenpack
 
 int main(int argc, char** argv) {
-  if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return evenpack::kExitInternalError;
+  evenpack::PrepareStandardStreams();
   try {
     return evenpack::Run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {

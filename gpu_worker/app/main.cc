@@ -19,6 +19,7 @@
 #include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/selftest/device_cases.h"
 #include "gpu_worker/selftest/selftest.h"
+#include "server/runtime/standard_streams.h"
 
 namespace {
 
@@ -44,6 +45,12 @@ constexpr int kFailed = 1;
 int Fail(const absl::Status& status) {
   std::fputs(absl::StrCat("evenpack-worker: ", status.message(), "\n").c_str(), stderr);
   return absl::IsInvalidArgument(status) ? kBadInput : kFailed;
+}
+
+// 0 where all came out that was written.
+int Finish() {
+  const absl::Status status = evenpack::FlushStandardOutput();
+  return status.ok() ? 0 : Fail(status);
 }
 
 void ShowProgress(uint64_t done, uint64_t cases) {
@@ -83,7 +90,7 @@ int Selftest(const WorkerOptions& options) {
       (options.json ? SelftestJson(selftest, report) : SelftestText(selftest, report))
           .c_str(),
       stdout);
-  return 0;
+  return Finish();
 }
 
 int Profile(const WorkerOptions& options) {
@@ -96,12 +103,13 @@ int Profile(const WorkerOptions& options) {
                   [&](const auto& address, const auto& json) {
                     return UploadProfile(address, options.security, json);
                   }});
-  return status.ok() ? 0 : Fail(status);
+  return status.ok() ? Finish() : Fail(status);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  evenpack::PrepareStandardStreams();
   try {
     const auto command =
         ReadWorkerCommand(std::vector<std::string>(argv + 1, argv + argc),
@@ -109,7 +117,7 @@ int main(int argc, char** argv) {
     if (!command.ok()) return Fail(command.status());
     if (!command->text.empty()) {
       std::fputs(command->text.c_str(), stdout);
-      return 0;
+      return Finish();
     }
     if (command->options.selftest) return Selftest(command->options);
     if (command->options.profile.profile) return Profile(command->options);

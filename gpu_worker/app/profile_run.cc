@@ -1,7 +1,7 @@
 #include "gpu_worker/app/profile_run.h"
 
 #include <chrono>
-#include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/communicator/local_group.h"
 #include "gpu_worker/cudnn/cuda_rank.h"
+#include "server/runtime/output_file.h"
 
 namespace evenpack::worker {
 namespace {
@@ -117,25 +118,27 @@ ProfileLabel LabelOf(const WorkerOptions& options) {
   return label;
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file.good()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--output: '", path,
-      "' can't be written; accepted: a file in a directory that may be written"));
+bool IsFirst(const WorkerOptions& options) {
+  return !options.group.has_value() || options.group->options.rank == 0;
 }
 
-absl::Status Deliver(const WorkerOptions& options, const MeasuredProfile& profile,
-                     const ProfileOutlets& outlets) {
+// Before what may take long. None where none is wanted.
+absl::StatusOr<std::optional<OutputFile>> OpenOutput(const WorkerOptions& options) {
+  const std::string& path = options.profile.output;
+  if (path.empty() || !IsFirst(options)) return std::nullopt;
+  absl::StatusOr<OutputFile> file = OutputFile::Open("--output", path);
+  if (!file.ok()) return file.status();
+  return *std::move(file);
+}
+
+absl::Status Deliver(const WorkerOptions& options, const Profile& measured,
+                     std::optional<OutputFile>& output, const ProfileOutlets& outlets) {
+  if (!measured.ok()) return measured.status();
   const ProfileFlags& flags = options.profile;
-  const std::string json = ProfileJson(profile, LabelOf(options));
+  const std::string json = ProfileJson(*measured, LabelOf(options));
   if (options.json) outlets.print(json);
-  if (!flags.output.empty()) {
-    if (absl::Status status = WriteFile(flags.output, json); !status.ok()) {
-      return status;
-    }
+  if (output.has_value()) {
+    if (absl::Status status = output->Commit(json); !status.ok()) return status;
   }
   if (flags.upload.empty()) return absl::OkStatus();
   absl::Status status = outlets.upload(flags.upload, json);
@@ -150,18 +153,19 @@ absl::Status Deliver(const WorkerOptions& options, const MeasuredProfile& profil
 
 absl::Status RunProfile(const WorkerOptions& options, const Clock& clock,
                         const ProfileOutlets& outlets) {
+  absl::StatusOr<std::optional<OutputFile>> output = OpenOutput(options);
+  if (!output.ok()) return output.status();
   if (!options.group.has_value()) {
     const Profile profile = options.cuda_device.has_value()
                                 ? MeasureCuda(options, clock, outlets.print)
                                 : MeasureThreads(options, clock, outlets.print);
-    return profile.ok() ? Deliver(options, *profile, outlets) : profile.status();
+    return Deliver(options, profile, *output, outlets);
   }
   const auto communicator = ConnectInFolder(*options.group);
   if (!communicator.ok()) return communicator.status();
   const Profile profile = MeasureRank(options, clock, outlets.print, **communicator);
-  if (!profile.ok()) return profile.status();
-  const bool first = (*communicator)->rank() == 0;
-  return first ? Deliver(options, *profile, outlets) : absl::OkStatus();
+  return IsFirst(options) ? Deliver(options, profile, *output, outlets)
+                          : profile.status();
 }
 
 }  // namespace evenpack::worker

@@ -15,6 +15,7 @@
 #include "server/app/packing_server.h"
 #include "server/app/server_options.h"
 #include "server/runtime/log.h"
+#include "server/runtime/standard_streams.h"
 #include "server/store/open_store.h"
 
 namespace {
@@ -77,13 +78,15 @@ int Serve(const evenpack::ServerOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  evenpack::PrepareStandardStreams();
   try {
     const auto command =
         evenpack::ReadServerCommand(std::vector<std::string>(argv + 1, argv + argc));
     if (!command.ok()) return Fail(command.status());
     if (!command->text.empty()) {
       std::fputs(command->text.c_str(), stdout);
-      return 0;
+      const absl::Status status = evenpack::FlushStandardOutput();
+      return status.ok() ? 0 : Fail(status);
     }
     return Serve(command->options);
   } catch (const std::exception& error) {

@@ -12,6 +12,7 @@ import grpc
 import job_specs
 import local_client
 from call_error import error_of
+from child_process import DEADLINE
 from evenpack.v1 import packing_service_pb2 as api
 from listening_process import ANY_PORT
 from server_process import PROGRAM, ServerProcess
@@ -152,6 +153,30 @@ class CommandLineTest(unittest.TestCase):
                 local_client.create(server, "job", job_specs.small_spec())
                 self.assertEqual(server.terminate(), 0)
                 self.assertIsNone(server.next_line())
+
+    def test_drains_though_whoever_reads_its_log_has_gone(self) -> None:
+        # Without HTTP, whose library sees to that by itself.
+        with subprocess.Popen(
+            [PROGRAM, "--listen", ANY_PORT, "--http-listen", ""],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None and process.stderr is not None
+            self.assertIn("grpc listening on", process.stdout.readline())
+            process.stderr.close()
+            process.terminate()
+            self.assertEqual(process.wait(DEADLINE), 0)
+
+    def test_what_can_not_be_written_is_an_error(self) -> None:
+        with Path("/dev/full").open("w") as full:
+            ended = subprocess.run(
+                [PROGRAM, "--version"], stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        self.assertEqual(
+            (ended.returncode, ended.stderr),
+            (FAILED, "evenpack-server: standard output: No space left on device\n"),
+        )
 
 
 class LogTest(unittest.TestCase):

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 from collections.abc import Mapping
+from pathlib import Path
 
 PROGRAM = os.environ["EVENPACK_WORKER_PROGRAM"]
 BAD_INPUT = 2
@@ -63,6 +64,19 @@ class WorkerSelftestTest(unittest.TestCase):
         for errors in report["errors"]:
             self.assertGreater(errors["output"], 0)
             self.assertLess(errors["key_gradient"], errors["accepted"])
+
+    def test_what_can_not_be_written_is_an_error(self) -> None:
+        with Path("/dev/full").open("w") as full:
+            ended = subprocess.run(
+                [PROGRAM, "--selftest", "--cases", "1"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        self.assertEqual(
+            (ended.returncode, ended.stderr),
+            (FAILED, "evenpack-worker: standard output: No space left on device\n"),
+        )
 
     def test_ranks_as_processes(self) -> None:
         for ranks in (1, 2, 3, 4, 8):

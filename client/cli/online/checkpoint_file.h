@@ -9,7 +9,7 @@
 
 namespace evenpack {
 
-// The whole file or none of it. INVALID_ARGUMENT, naming --output.
+// As OutputFile. INVALID_ARGUMENT, naming --output.
 absl::Status WriteCheckpointFile(const std::string& path, const std::string& bytes);
 
 // INVALID_ARGUMENT, naming --checkpoint.

@@ -91,6 +91,7 @@ TEST_F(ProfileRunTest, AFileThatCanNotBeWrittenIsNamed) {
   options_.profile.output = directory_.File("none/p.json");
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kInvalidArgument,
                               HasSubstr("--output: '" + options_.profile.output)));
+  EXPECT_EQ(printed_, "") << "before anything is measured";
 }
 
 }  // namespace

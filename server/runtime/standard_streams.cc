@@ -1,0 +1,35 @@
+#include "server/runtime/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack {
+
+void PrepareStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The least that is free is the stream's. For the other way, so that its use fails.
+    [[maybe_unused]] const int opened =
+        open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+  [[maybe_unused]] const auto before = std::signal(SIGPIPE, SIG_IGN);
+}
+
+absl::Status FlushStandardOutput() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if ((flushed && std::ferror(stdout) == 0) || error == EPIPE) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("standard output: ", error == 0 ? "not all of it could be written"
+                                                   : std::strerror(error)));
+}
+
+}  // namespace evenpack

@@ -1,0 +1,20 @@
+// What a program reads from and writes to without being told where.
+#ifndef EVENPACK_SERVER_RUNTIME_STANDARD_STREAMS_H_
+#define EVENPACK_SERVER_RUNTIME_STANDARD_STREAMS_H_
+
+#include "absl/status/status.h"
+
+namespace evenpack {
+
+// First of all: a reader that is gone makes a write fail, and doesn't end the process;
+// and streams that the process was started without fail likewise, rather than be what
+// is opened next.
+void PrepareStandardStreams();
+
+// Whether all came out that was written to standard output. UNAVAILABLE naming it and
+// the system's reason; OK where its reader has gone, as in `... | head`.
+absl::Status FlushStandardOutput();
+
+}  // namespace evenpack
+
+#endif  // EVENPACK_SERVER_RUNTIME_STANDARD_STREAMS_H_
