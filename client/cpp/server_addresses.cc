@@ -15,7 +15,8 @@ namespace evenpack::client {
 namespace {
 
 constexpr char kAccepted[] =
-    "HOST:PORT or unix:PATH, or several with commas between them, each of them once";
+    "HOST:PORT, [IPV6]:PORT or unix:PATH, or several with commas between them, each of "
+    "them once";
 constexpr uint32_t kMostPort = 65535;
 
 bool HasScheme(absl::string_view address) {
@@ -26,10 +27,16 @@ bool HasScheme(absl::string_view address) {
   });
 }
 
-// gRPC would take a host alone, and look for its port 443.
+// gRPC would take a host alone, and look for its port 443; a URL as a host; and of an
+// IPv6 address without brackets the last part as a port.
 bool HasPort(absl::string_view address) {
   const size_t colon = address.rfind(':');
   if (colon == absl::string_view::npos || colon == 0) return false;
+  const absl::string_view host = address.substr(0, colon);
+  const bool is_bracketed = absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (absl::StrContains(host, '/') || (absl::StrContains(host, ':') && !is_bracketed)) {
+    return false;
+  }
   uint32_t port = 0;
   return absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 1 &&
          port <= kMostPort;

@@ -11,9 +11,10 @@
 namespace evenpack::client {
 
 // "A[,B...]" as its parts, in order: servers of one database, any of which will do.
-// Each is HOST:PORT, or a name with a scheme of gRPC's: unix:PATH, unix-abstract:NAME,
-// dns:HOST:PORT, ipv4:ADDRESS:PORT, ipv6:[ADDRESS]:PORT. INVALID_ARGUMENT, naming
-// `field`: a part is neither, has whitespace at an end, or is there twice.
+// Each is HOST:PORT, where HOST may be an IPv6 address in brackets, or a name with a
+// scheme of gRPC's: unix:PATH, unix-abstract:NAME, dns:HOST:PORT, ipv4:ADDRESS:PORT,
+// ipv6:[ADDRESS]:PORT. INVALID_ARGUMENT, naming `field`: a part is neither, has
+// whitespace at an end, or is there twice.
 absl::StatusOr<std::vector<std::string>> ServerAddresses(absl::string_view field,
                                                          absl::string_view text);
 

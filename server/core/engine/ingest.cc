@@ -57,8 +57,10 @@ absl::Status CheckNewDocuments(const JobSpec& spec, const SequenceRanges& skippe
     const bool fits = length <= longest || (length <= kMaxDocumentLength &&
                                             IsIn(skipped, command.first_sequence + i));
     if (length < 1 || !fits) {
-      return InvalidField(absl::StrCat("lengths[", i, "]"), length,
-                          absl::StrCat("1 to ", longest, WhyNoLonger(spec)));
+      return InvalidField(
+          absl::StrCat("lengths[", i, "]"), length,
+          absl::StrCat("1 to ", longest, WhyNoLonger(spec), "; it would be document ",
+                       command.first_sequence + i, " of the stream"));
     }
     if (!command.loss_tokens.empty() && command.loss_tokens[i] > length) {
       return InvalidField(absl::StrCat("loss_tokens[", i, "]"), command.loss_tokens[i],

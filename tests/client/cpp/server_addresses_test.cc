@@ -34,12 +34,14 @@ TEST(ServerAddresses, MayHaveAScheme) {
 TEST(ServerAddresses, RefusesWhatNamesNoPortOrIsThereTwiceNamingTheField) {
   for (const std::string text :
        {"", ",", "a:1,", ",a:1", "a:1,,b:1", "a:1, b:1", "a:1,b:1,a:1", "a", ":1",
-        "a:", "a:0", "a:65536", "a:http", "unix:", "a:1,b"}) {
-    EXPECT_THAT(ServerAddresses("--server", text),
-                StatusIs(kInvalid, "--server: '" + text +
-                                       "' is not accepted; accepted: "
-                                       "HOST:PORT or unix:PATH, or several with commas "
-                                       "between them, each of them once"));
+        "a:", "a:0", "a:65536", "a:http", "unix:", "a:1,b", "::1:7654", "fe80::1",
+        "http://a:7654", "[::1]:0"}) {
+    EXPECT_THAT(
+        ServerAddresses("--server", text),
+        StatusIs(kInvalid, "--server: '" + text +
+                               "' is not accepted; accepted: "
+                               "HOST:PORT, [IPV6]:PORT or unix:PATH, or several "
+                               "with commas between them, each of them once"));
   }
 }
 

@@ -34,8 +34,8 @@ TEST(ServerFlagsTest, RefuseWhatIsNoAddress) {
        {"packer", "packer:0", "packer:1,other", "a:1,a:1"}) {
     EXPECT_THAT(ReadServerFlags({{"--server", address}}, "h:1"),
                 StatusIs(kInvalid, HasSubstr("--server: '" + std::string(address) +
-                                             "' is not accepted; accepted: HOST:PORT "
-                                             "or unix:PATH")));
+                                             "' is not accepted; accepted: HOST:PORT, "
+                                             "[IPV6]:PORT or unix:PATH")));
   }
   EXPECT_THAT(ReadServerFlags({}, "packer"),
               StatusIs(kInvalid, HasSubstr("EVENPACK_SERVER: 'packer'")));

@@ -59,7 +59,7 @@ TEST(IngestTest, BadBatchesAreRefusedWholeAndByName) {
   } cases[] = {
       {Batch(5, {1, 0}), absl::StatusCode::kInvalidArgument,
        "lengths[1]: 0 is not accepted; accepted: 1 to 150 (max_length; longer with "
-       "split_overlong)"},
+       "split_overlong); it would be document 6 of the stream"},
       {Batch(5, {151}), absl::StatusCode::kInvalidArgument, "lengths[0]: 151"},
       {Batch(0, {10}), absl::StatusCode::kNotFound,
        "stream: 'b' is not accepted; accepted: the job's streams, a"},
@@ -97,7 +97,7 @@ TEST(IngestTest, SplitOverlongAcceptsAnyLength) {
   EXPECT_THAT(job.Do(Batch(1, {2147483648U})),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "lengths[0]: 2147483648 is not accepted; accepted: 1 to "
-                       "2147483647"));
+                       "2147483647; it would be document 1 of the stream"));
 }
 
 // One document of 2^31-1 tokens in pieces of one would take all memory there is.
@@ -108,7 +108,7 @@ TEST(IngestTest, SplitOverlongCutsInABoundedNumberOfPieces) {
   EXPECT_THAT(job.Do(Batch(0, {65'537})),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "lengths[0]: 65537 is not accepted; accepted: 1 to 65536 (65536 "
-                       "pieces)"));
+                       "pieces); it would be document 0 of the stream"));
   EXPECT_THAT(job.Do(Batch(0, {65'536})), IsOk());
   EXPECT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_EQ(job.state().waiting.left_over.size(), 65'535U);
@@ -123,7 +123,8 @@ TEST(IngestTest, PaddingCountsInTheLongestAccepted) {
   EXPECT_THAT(job.Do(Batch(1, {145})),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "lengths[0]: 145 is not accepted; accepted: 1 to 144 (what "
-                       "max_length holds with padding; longer with split_overlong)"));
+                       "max_length holds with padding; longer with split_overlong); "
+                       "it would be document 1 of the stream"));
 }
 
 TEST(IngestTest, ATrueResendIsTrimmed) {

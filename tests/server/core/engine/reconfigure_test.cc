@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/core/engine/checkpoint.h"
+#include "server/core/engine/passing_over.h"
 #include "server/core/engine/state_codec.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
