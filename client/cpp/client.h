@@ -1,6 +1,6 @@
 // The C++ client of evenpack-server.
 //
-//   absl::StatusOr<Client> client = Client::Connect({.address = "packer:7777"});
+//   absl::StatusOr<Client> client = Client::Connect({.address = "packer:7654"});
 //   absl::StatusOr<v1::Job> job = client->CreateJob("run-7", spec);
 //   absl::StatusOr<std::unique_ptr<Producer>> producer =
 //       client->OpenProducer({.job = "run-7", .stream = "web"});

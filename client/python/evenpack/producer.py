@@ -78,9 +78,10 @@ class Producer:
                 of another file go in another message.
 
         Raises:
-            InvalidArgumentError: a length that the job can't take, or columns of
-                different length; nothing of the call is added. From this call or a
-                later one: a file that the server can't read.
+            InvalidArgumentError: a length that no job can take, or columns of different
+                length; nothing of the call is added. From this call or a later one,
+                after which the producer takes nothing more: a length above the job's
+                max_length, or a file that the server can't read.
             FailedPreconditionError: from this call or a later one: a token_file, and
                 the server has no --payload-root.
             UnavailableError: no server for as long as was to be tried.

@@ -59,7 +59,7 @@ class UnitTest(unittest.TestCase):
         self.assertIn("store: sqlite:/var/lib/evenpack/store", CONFIG)
         here = CONFIG.replace("/var/lib/evenpack", str(self.folder))
         config = self.folder / "server.yaml"
-        config.write_text(re.sub(r"0\.0\.0\.0:\d+", "127.0.0.1:0", here), "utf-8")
+        config.write_text(re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:0", here), "utf-8")
         with ChildProcess([PROGRAM, "--config", str(config)]) as server:
             first = server.next_line() or ""
             self.assertTrue(first.startswith("grpc listening on "), server.stderr())

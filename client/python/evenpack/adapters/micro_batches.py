@@ -2,7 +2,7 @@
 
 As in
 
-    dataset = PackedDataset("packer:7777", job="run-7", dp_rank=rank)
+    dataset = PackedDataset("packer:7654", job="run-7", dp_rank=rank)
     tokens_of = partial(gather, corpora=[corpus])
     for now in micro_batches(dataset, tokens_of, layout="segment_ids"):
         losses = model(now.tensors)  # of each token, 0 where its label is -100

@@ -5,7 +5,7 @@ In a configuration of torchtitan's:
     Trainer.Config(
         dataloader=TorchtitanLoader.Config(
             dataset_of=lambda dp_rank: PackedDataset(
-                "packer:7777", job="run-7", dp_rank=dp_rank
+                "packer:7654", job="run-7", dp_rank=dp_rank
             ),
             tokens_of=partial(gather, corpora=[corpus]),
         ),
