@@ -81,7 +81,7 @@ absl::StatusOr<RankStep> RankStep::OfCpRank(uint32_t cp_rank) const {
                           absl::StrCat(*view.cp_rank(), ", for which the step came"));
     }
     absl::Status status =
-        CheckRange("cp_rank", cp_rank, 0, int64_t{view.context_parallel()} - 1);
+        CheckRange("cp_rank", cp_rank, 0, view.context_parallel() - 1);
     if (!status.ok()) return status;
     if (!view.cp_rank().has_value()) view = view.OfCpRank(cp_rank);
   }

@@ -1,6 +1,7 @@
 #include "gpu_worker/app/profile_run.h"
 
 #include <chrono>
+#include <fstream>
 #include <optional>
 #include <thread>
 #include <utility>

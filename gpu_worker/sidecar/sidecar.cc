@@ -89,13 +89,12 @@ absl::StatusOr<OpenedSession> Sidecar::EndOpening(
   const bool unwanted = opening_->stop_requested();
   opening_.reset();
   changed_.SignalAll();
-  if (session.ok()) {
-    // Also one that nobody wants any more: OnDetached(), which waits, ends it.
-    session_ = *std::move(session);
-    used_ = true;
-  }
-  if (unwanted) return absl::AbortedError("the trainer that asked for it is gone");
-  if (!session.ok()) return session.status();
+  absl::Status gone = absl::AbortedError("the trainer that asked for it is gone");
+  if (!session.ok()) return unwanted ? gone : session.status();
+  // Also one that nobody wants any more: OnDetached(), which waits, ends it.
+  session_ = *std::move(session);
+  used_ = true;
+  if (unwanted) return gone;
   return OpenedSession{session_->cp_size(), ScratchBytes()};
 }
 

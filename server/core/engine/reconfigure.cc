@@ -1,6 +1,7 @@
 #include "server/core/engine/reconfigure.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -39,8 +40,8 @@ void Undo(StepRecord record, JobState& state) {
 // That under which the step was decided; the job's for one that is yet to be.
 const JobSpec& SpecOfStep(const JobState& state, uint64_t step) {
   const JobSpec* spec = &state.spec;
-  for (auto record = state.history.rbegin(); record != state.history.rend(); ++record) {
-    const auto* update = std::get_if<UpdateRecord>(&*record);
+  for (size_t i = state.history.size(); i-- > 0;) {
+    const auto* update = std::get_if<UpdateRecord>(&state.history[i]);
     if (update == nullptr) continue;
     if (update->from_step <= step) break;
     spec = &update->spec_before;
