@@ -1,7 +1,10 @@
 #include "server/runtime/program_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
+
+#include "absl/strings/str_cat.h"
 
 namespace evenpack {
 namespace {
@@ -24,7 +27,16 @@ CLI::Option* AddNamed(CLI::App& app, const std::string& flag, Value& value,
 template <typename Number>
 CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value,
                        uint64_t least, uint64_t most, const std::string& help) {
+  // CLI11 would take 010 for 8, and 0x10.
+  const auto to_decimal = [least, most](std::string& text) {
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
+      return absl::StrCat("Value ", text, " not in range ", least, " to ", most);
+    }
+    text.erase(0, std::min(text.find_first_not_of('0'), text.size() - 1));
+    return std::string();
+  };
   return app.add_option(flag, value, help)
+      ->transform(CLI::Validator(to_decimal, ""))
       ->check(CLI::Range(least, most))
       ->type_name("N")
       ->capture_default_str();

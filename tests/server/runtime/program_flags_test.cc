@@ -55,10 +55,16 @@ TEST_F(ProgramFlagsTest, TakesNumbersToTheEndsOfTheirRange) {
   EXPECT_EQ(bytes_, 0);
 }
 
+TEST_F(ProgramFlagsTest, NumbersAreDecimalWhateverTheyBeginWith) {
+  EXPECT_EQ(Parse({"--bytes=00", "--ranks=010"}), "");
+  EXPECT_EQ(ranks_, 10);
+  EXPECT_EQ(bytes_, 0);
+}
+
 TEST_F(ProgramFlagsTest, RefusesOtherNumbersNamingFlagAndRange) {
-  for (const char* value : {"0", "65", "-1", "many"}) {
+  for (const char* value : {"0", "65", "-1", "many", "0x10", "1e1", "5.0", "00"}) {
     EXPECT_THAT(Parse({std::string("--ranks=") + value}),
-                AllOf(HasSubstr("--ranks"), HasSubstr(value)));
+                AllOf(HasSubstr("--ranks"), HasSubstr("1 to 64")));
   }
   EXPECT_THAT(Parse({"--ranks=65"}), HasSubstr("1 to 64"));
 }
