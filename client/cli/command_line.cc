@@ -1,10 +1,12 @@
 #include "client/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/flag_table.h"
 #include "client/cli/quoted_value.h"
@@ -86,6 +88,21 @@ void Bind(BoundProgram& program) {
   }
 }
 
+// Paths are whatever bytes the file system has; all else may become part of a message.
+bool IsPath(const FlagDefinition& flag) {
+  const absl::string_view placeholder = flag.placeholder;
+  return absl::StrContains(flag.name, "FILE") ||
+         absl::StrContains(placeholder, "FILE") || placeholder == "PREFIX";
+}
+
+bool IsUtf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
 absl::StatusOr<CommandLine> Collect(const BoundCommand& command) {
   const std::vector<std::string> extras = command.app->remaining();
   if (!extras.empty()) {
@@ -109,6 +126,9 @@ absl::StatusOr<CommandLine> Collect(const BoundCommand& command) {
       return InvalidField(flag.name, absl::StrCat("given ", count, " times"), "once");
     }
     const std::string& text = command.texts.at(flag.name);
+    if (!IsPath(flag) && !IsUtf8(text)) {
+      return InvalidField(flag.name, QuotedValue(text), "text in UTF-8");
+    }
     const bool is_bare = flag.kind == FlagKind::kBoolean && text.empty();
     line.flags[flag.name] = is_bare ? "true" : text;
   }

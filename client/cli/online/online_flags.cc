@@ -225,7 +225,7 @@ CommandDefinition LatencyDefinition() {
 CommandDefinition TopDefinition() {
   return {"top",
           "Show the server's jobs, or one of them, as they are: until Ctrl-C on a "
-          "terminal, else once",
+          "terminal or with --json, else once",
           Joined({{{"--job", kValue, "NAME", "one job, with its last steps (all jobs)"},
                    {"--interval", kValue, "SECONDS", "how often to look (1)"},
                    {"--once", kSwitch, "", "look once"}},

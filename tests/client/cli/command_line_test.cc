@@ -25,6 +25,18 @@ TEST(CommandLineTest, KeepsValuesAsTyped) {
                                Pair("--micro-batches", "-1"), Pair("--json", "true")));
 }
 
+TEST(CommandLineTest, TextIsUtf8ButForPaths) {
+  const std::string bytes = "n\xff";
+  EXPECT_THAT(
+      ParseCommandLine({"jobs", "describe", bytes}),
+      StatusIs(kInvalid, "NAME: 'n\\xff' is not accepted; accepted: text in UTF-8"));
+  EXPECT_THAT(ParseCommandLine({"ingest", "--job", bytes}),
+              StatusIs(kInvalid, HasSubstr("--job: 'n\\xff'")));
+  EXPECT_THAT(ParseCommandLine({"jobs", "describe", "na\u00efve"}), IsOk());
+  EXPECT_THAT(ParseCommandLine({"pack", "--lengths", bytes}), IsOk());
+  EXPECT_THAT(ParseCommandLine({"verify", bytes}), IsOk());
+}
+
 TEST(CommandLineTest, ABooleanAloneIsTrue) {
   const auto line = ParseCommandLine(
       {"pack", "--split-overlong", "--split-documents", "false", "--json"});
