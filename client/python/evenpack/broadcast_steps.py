@@ -14,6 +14,48 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 
+class BroadcastRanks:
+    """Of which DP and CP rank each rank of a torch.distributed group is.
+
+    They tell each other once, however often one of them opens its steps anew.
+    """
+
+    def __init__(self, group: ProcessGroup, dp_rank: int, cp_rank: int | None) -> None:
+        """Says what this one is.
+
+        Args:
+            group: the ranks that share a subscription.
+            dp_rank: the one of all.
+            cp_rank: of this rank; others may have others.
+        """
+        self.group = group
+        self.dp_rank = dp_rank
+        self.cp_rank = cp_rank
+        self._cp_ranks: set[int | None] | None = None
+
+    def of_all(self) -> set[int | None]:
+        """The CP ranks; every rank calls it before its first step.
+
+        Raises:
+            InvalidArgumentError: the ranks are of several DP ranks.
+        """
+        if self._cp_ranks is None:
+            self._cp_ranks = self._gather()
+        return self._cp_ranks
+
+    def _gather(self) -> set[int | None]:
+        import torch.distributed as dist
+
+        own = (self.dp_rank, self.cp_rank)
+        ranks = [own] * dist.get_world_size(self.group)
+        dist.all_gather_object(ranks, own, group=self.group)
+        for dp_rank, _ in ranks:
+            if dp_rank != ranks[0][0]:
+                accepted = f"{ranks[0][0]}, as on the first rank of broadcast_group"
+                raise invalid_argument("dp_rank", dp_rank, accepted)
+        return {cp_rank for _, cp_rank in ranks}
+
+
 class BroadcastSteps:
     """The steps of one DP rank, for all ranks of a torch.distributed group.
 
@@ -22,30 +64,20 @@ class BroadcastSteps:
     """
 
     def __init__(
-        self,
-        subscribe: Callable[[int | None], Steps],
-        group: ProcessGroup,
-        *,
-        dp_rank: int,
-        cp_rank: int | None,
+        self, subscribe: Callable[[int | None], Steps], ranks: BroadcastRanks
     ) -> None:
         """Subscribes on the group's first rank, with the first step.
 
         Args:
             subscribe: opens the subscription of a CP rank, or of none.
-            group: the ranks that share it.
-            dp_rank: the one of all.
-            cp_rank: of this rank; others may have others.
+            ranks: the group's.
         """
         import torch.distributed as dist
 
-        self._group = group
-        self._source = dist.get_global_rank(group, 0)
-        self._takes = dist.get_rank(group) == 0
+        self._ranks = ranks
+        self._source = dist.get_global_rank(ranks.group, 0)
+        self._takes = dist.get_rank(ranks.group) == 0
         self._subscribe = subscribe
-        self._ranks = (dp_rank, cp_rank)
-        # The CP ranks of all, once they have told each other theirs.
-        self._cp_ranks: set[int | None] | None = None
         self._steps: Steps | None = None
 
     @property
@@ -53,23 +85,11 @@ class BroadcastSteps:
         """What the rank that subscribes waited for; nothing on the others."""
         return self._steps.wait if self._steps is not None else StepWait()
 
-    def _gather(self) -> set[int | None]:
-        """The CP ranks of all. InvalidArgumentError: they are of several DP ranks."""
-        import torch.distributed as dist
-
-        ranks = [self._ranks] * dist.get_world_size(self._group)
-        dist.all_gather_object(ranks, self._ranks, group=self._group)
-        for dp_rank, _ in ranks:
-            if dp_rank != ranks[0][0]:
-                accepted = f"{ranks[0][0]}, as on the first rank of broadcast_group"
-                raise invalid_argument("dp_rank", dp_rank, accepted)
-        return {cp_rank for _, cp_rank in ranks}
-
     def _next(self, cp_ranks: set[int | None]) -> Step | None:
         """Of the one CP rank that all have, else the whole, which is for each."""
         if self._steps is None:
             self._steps = self._subscribe(
-                self._ranks[1] if len(cp_ranks) == 1 else None
+                self._ranks.cp_rank if len(cp_ranks) == 1 else None
             )
         step = self._steps.next()
         if step is not None:
@@ -97,14 +117,13 @@ class BroadcastSteps:
         """
         import torch.distributed as dist
 
-        if self._cp_ranks is None:
-            self._cp_ranks = self._gather()
-        taken = [self._take(self._cp_ranks) if self._takes else None]
-        dist.broadcast_object_list(taken, src=self._source, group=self._group)
+        cp_ranks = self._ranks.of_all()
+        taken = [self._take(cp_ranks) if self._takes else None]
+        dist.broadcast_object_list(taken, src=self._source, group=self._ranks.group)
         step = taken[0]
         if isinstance(step, EvenpackError):
             raise step
-        cp_rank = self._ranks[1]
+        cp_rank = self._ranks.cp_rank
         return step if step is None or cp_rank is None else step.of_cp_rank(cp_rank)
 
     def taken(self, step: Step) -> None:

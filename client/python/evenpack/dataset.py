@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from evenpack._native import Step
-from evenpack.broadcast_steps import BroadcastSteps
+from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
@@ -148,7 +148,11 @@ class PackedDataset(IterableDataset[Step]):
         )
         self._security = security
         self._options = options or ServerOptions()
-        self._group = broadcast_group
+        self._shared = (
+            None
+            if broadcast_group is None
+            else BroadcastRanks(broadcast_group, *self._ranks)
+        )
         self._position: Position | None = None
         self._steps: Steps | None = None
         self._pid = os.getpid()
@@ -191,11 +195,8 @@ class PackedDataset(IterableDataset[Step]):
         return steps
 
     def _follow(self) -> Steps:
-        if self._group is not None:
-            dp_rank, cp_rank = self._ranks
-            return BroadcastSteps(
-                self._subscribe, self._group, dp_rank=dp_rank, cp_rank=cp_rank
-            )
+        if self._shared is not None:
+            return BroadcastSteps(self._subscribe, self._shared)
         return self._subscribe(self._ranks[1])
 
     def _subscribe(self, cp_rank: int | None) -> Steps:

@@ -95,6 +95,31 @@ def test_each_rank_has_the_slices_and_tokens_of_its_cp_rank(
     run_ranks(3, _follow_own, server.grpc_address, expected)
 
 
+def _open_anew(address: str, first: int) -> None:
+    import torch.distributed as dist
+
+    dataset = PackedDataset(
+        address, job="run", dp_rank=1, broadcast_group=dist.group.WORLD
+    )
+    found = list(islice(dataset, 3))
+    # One of them alone: the others go on as if nothing had been.
+    if dist.get_rank() == first:
+        dataset.cancel()
+    assert [step.to_bytes() for step in [*found, *dataset]] == _expected()
+    dataset.cancel()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_rank_may_open_its_steps_anew_by_itself(
+    server: ServerProcess, first: int
+) -> None:
+    """The one that subscribes, or another."""
+    client = Client(server.grpc_address)
+    client.create_job("run", example_jobs.spec())
+    example_jobs.feed(client, "run", DOCUMENTS)
+    run_ranks(2, _open_anew, server.grpc_address, first)
+
+
 def _refuse_ranks(address: str) -> None:
     import torch.distributed as dist
 
