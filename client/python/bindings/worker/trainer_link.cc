@@ -70,9 +70,9 @@ absl::Status TrainerLink::RunPass(worker::cuda::Stream stream, const Submit& sub
     const absl::StatusOr<uint64_t> number = submit(0);
     return number.ok() ? link_->Wait(*number) : number.status();
   }
-  last_ = stream;
   absl::Status status = streams_->SignalReadyAfter(stream, ++ready_);
   if (!status.ok()) return status;
+  last_ = stream;
   const absl::StatusOr<uint64_t> number = submit(ready_);
   return number.ok() ? streams_->Precede(*number, stream) : number.status();
 }
