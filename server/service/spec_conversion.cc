@@ -261,7 +261,9 @@ absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& given,
   if (status.ok()) status = ReadCost(from.cost(), profiles, spec);
   if (!status.ok()) return status;
   spec.description = from.SerializeAsString();
-  if (status = Validate(spec); !status.ok()) return InSpecNames(status);
+  status = Validate(spec);
+  if (status.ok()) status = CheckGiven(spec);
+  if (!status.ok()) return InSpecNames(status);
   return spec;
 }
 

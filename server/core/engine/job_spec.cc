@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
@@ -55,12 +57,6 @@ absl::Status ValidateShape(const JobSpec& spec) {
     return InvalidField(
         "micro_batches", spec.micro_batches,
         absl::StrCat("a multiple of data_parallel, which is ", spec.data_parallel));
-  }
-  const uint32_t most = kMaxRankMicroBatches / spec.micro_batches;
-  if (spec.context_parallel > most) {
-    return InvalidField("context_parallel", spec.context_parallel,
-                        absl::StrCat("1 to ", most, " with ", spec.micro_batches,
-                                     " micro-batches a step"));
   }
   const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
   if (per_rank % spec.virtual_pipeline_group != 0) {
@@ -207,6 +203,23 @@ bool IsVariableLength(PolicyKind kind) {
 
 size_t QueueCount(const PolicySpec& policy) {
   return policy.kind == PolicyKind::kWlb ? policy.queue_thresholds.size() : 0;
+}
+
+absl::Status CheckGiven(const JobSpec& spec) {
+  for (size_t i = 0; i < spec.streams.size(); ++i) {
+    const std::string& name = spec.streams[i].name;
+    if (std::ranges::any_of(name,
+                            [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
+      return InvalidField(absl::StrCat("streams[", i, "].name"),
+                          absl::StrCat("'", absl::CHexEscape(name), "'"),
+                          "text without control characters");
+    }
+  }
+  const uint32_t most = kMaxRankMicroBatches / spec.micro_batches;
+  if (spec.context_parallel <= most) return absl::OkStatus();
+  return InvalidField("context_parallel", spec.context_parallel,
+                      absl::StrCat("1 to ", most, " with ", spec.micro_batches,
+                                   " micro-batches a step"));
 }
 
 absl::Status Validate(const JobSpec& spec) {

@@ -190,6 +190,9 @@ size_t QueueCount(const PolicySpec& policy);
 
 // INVALID_ARGUMENT naming the first field that is out of its range.
 absl::Status Validate(const JobSpec& spec);
+// Likewise, of one that is valid and given anew: jobs that are kept may have been
+// created without these bounds.
+absl::Status CheckGiven(const JobSpec& spec);
 
 }  // namespace evenpack
 

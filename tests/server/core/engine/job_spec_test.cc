@@ -53,12 +53,6 @@ TEST(JobSpecTest, EachFieldIsCheckedByName) {
       {[](JobSpec& s) { s.data_parallel = 0; }, "data_parallel: 0 is not"},
       {[](JobSpec& s) { s.context_parallel = 1025; },
        "context_parallel: 1025 is not accepted; accepted: 1 to 1024"},
-      {[](JobSpec& s) {
-         s.micro_batches = 65536;
-         s.context_parallel = 17;
-       },
-       "context_parallel: 17 is not accepted; accepted: 1 to 16 with 65536 "
-       "micro-batches a step"},
       {[](JobSpec& s) { s.tensor_parallel = 0; },
        "tensor_parallel: 0 is not accepted; accepted: 1 to 1024"},
       {[](JobSpec& s) { s.pipeline_parallel = 1025; },
@@ -183,6 +177,26 @@ TEST(JobSpecTest, OptionsOfOtherPoliciesDoNotMatter) {
   EXPECT_EQ(BatchesPerWindow(spec), 8U);
   EXPECT_EQ(GlobalBatchTokens(spec), 4000U);
   EXPECT_EQ(WindowTokens(spec), 32000U);
+}
+
+TEST(JobSpecTest, WhatIsGivenAnewHasBoundsThatWhatIsKeptMayExceed) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 100);
+  spec.streams[0].name = "na\xc3\xafve web";
+  EXPECT_THAT(CheckGiven(spec), IsOk());
+  spec.streams[0].name = "a\x1b[31m";
+  EXPECT_THAT(Validate(spec), IsOk());
+  EXPECT_THAT(CheckGiven(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "streams[0].name: 'a\\x1b[31m' is not accepted; accepted: text "
+                       "without control characters"));
+  spec = MakeSpec(PolicyKind::kWlb, 1024, 100);
+  spec.context_parallel = 1024;
+  EXPECT_THAT(CheckGiven(spec), IsOk());
+  spec.micro_batches = 1025;
+  EXPECT_THAT(CheckGiven(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "context_parallel: 1024 is not accepted; accepted: 1 to 1023 "
+                       "with 1025 micro-batches a step"));
 }
 
 }  // namespace
