@@ -143,9 +143,13 @@ absl::Status Deliver(const WorkerOptions& options, const Profile& measured,
   }
   if (flags.upload.empty()) return absl::OkStatus();
   absl::Status status = outlets.upload(flags.upload, json);
-  if (status.ok() && !options.json) {
+  if (options.json) return status;
+  if (status.ok()) {
     outlets.print(
         absl::StrCat("\nprofile ", flags.name, " is on ", flags.upload, "\n"));
+  } else if (!output.has_value()) {
+    // It may have taken long to measure.
+    outlets.print(absl::StrCat("\n", json));
   }
   return status;
 }

@@ -19,8 +19,9 @@ struct ProfileOutlets {
 };
 
 // Measures, and on rank 0 writes: the table line by line as it goes, or with --json the
-// profile; then the file, then the upload. INVALID_ARGUMENT: the file can't be written;
-// errors of the group and of the upload.
+// profile; then the file, then the upload. The profile that a server didn't take is
+// printed, where it is in no file. INVALID_ARGUMENT: the file can't be written; errors
+// of the group and of the upload.
 absl::Status RunProfile(const WorkerOptions& options, const Clock& clock,
                         const ProfileOutlets& outlets);
 

@@ -19,7 +19,9 @@ namespace {
 using evenpack::testing::IsOk;
 using evenpack::testing::ScratchDirectory;
 using evenpack::testing::StatusIs;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ProfileRunTest : public ::testing::Test {
  protected:
@@ -85,6 +87,18 @@ TEST_F(ProfileRunTest, UploadsWhatItPrints) {
   EXPECT_EQ(uploaded_[0].second, printed_);
   upload_status_ = absl::UnavailableError("gone");
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, "gone"));
+}
+
+TEST_F(ProfileRunTest, WhatAServerDoesNotTakeIsNotLost) {
+  options_.profile.upload = "packer:1";
+  upload_status_ = absl::UnavailableError("gone");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, "gone"));
+  ASSERT_EQ(uploaded_.size(), 1U);
+  EXPECT_THAT(printed_, EndsWith("\n\n" + uploaded_[0].second));
+  printed_.clear();
+  options_.profile.output = directory_.File("p.json");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, "gone"));
+  EXPECT_THAT(printed_, Not(HasSubstr("{"))) << "it is in the file";
 }
 
 TEST_F(ProfileRunTest, AFileThatCanNotBeWrittenIsNamed) {
