@@ -1,13 +1,13 @@
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/online/creditless_stub.h"
 #include "client/cli/online/interruptible_sleeper.h"
@@ -30,12 +30,12 @@ std::string DefaultServer() {
   return server == nullptr || *server == '\0' ? kDefaultServer : server;
 }
 
-// What the program came to, once standard output has its say: `exit_code` where that
-// was written, or where whoever reads has enough, as in `evenpackctl ... | head`.
+// What the program came to, once standard output has its say: `exit_code` where it has
+// nothing against that.
 int Finish(int exit_code, const FileOutput& out, Output& err) {
-  if (out.error() == 0 || out.error() == EPIPE) return exit_code;
-  err.Write(std::string("evenpackctl: standard output: ") + std::strerror(out.error()) +
-            "\n");
+  const absl::Status status = StandardOutputStatus(out.error());
+  if (status.ok()) return exit_code;
+  err.Write(absl::StrCat("evenpackctl: ", status.message(), "\n"));
   return kExitInternalError;
 }
 

@@ -22,14 +22,17 @@ void PrepareStandardStreams() {
   [[maybe_unused]] const auto before = std::signal(SIGPIPE, SIG_IGN);
 }
 
+absl::Status StandardOutputStatus(int error) {
+  if (error == 0 || error == EPIPE) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("standard output: ", std::strerror(error)));
+}
+
 absl::Status FlushStandardOutput() {
   errno = 0;
-  const bool flushed = std::fflush(stdout) == 0;
-  const int error = errno;
-  if ((flushed && std::ferror(stdout) == 0) || error == EPIPE) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("standard output: ", error == 0 ? "not all of it could be written"
-                                                   : std::strerror(error)));
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
+  if (errno != 0) return StandardOutputStatus(errno);
+  return absl::UnavailableError("standard output: not all of it could be written");
 }
 
 }  // namespace evenpack

@@ -11,8 +11,11 @@ namespace evenpack {
 // is opened next.
 void PrepareStandardStreams();
 
-// Whether all came out that was written to standard output. UNAVAILABLE naming it and
-// the system's reason; OK where its reader has gone, as in `... | head`.
+// What the errno of a write to standard output, or 0, comes to. UNAVAILABLE naming it
+// and the system's reason; OK where its reader has gone, as in `... | head`.
+absl::Status StandardOutputStatus(int error);
+
+// Whether all came out that was written to stdout. Likewise.
 absl::Status FlushStandardOutput();
 
 }  // namespace evenpack

@@ -6,25 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/write_all.h"
 
 namespace evenpack {
-namespace {
-
-bool WriteAll(int fd, const std::string& text) {
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(fd, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    written += static_cast<size_t>(count);
-  }
-  return true;
-}
-
-}  // namespace
 
 MemoryFile::~MemoryFile() {
   if (fd_ >= 0) close(fd_);
