@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/server_addresses.h"
 #include "server/runtime/program_flags.h"
 
 namespace evenpack::worker {
@@ -71,12 +72,13 @@ void AddProfileFlags(CLI::App& app, ProfileFlags& flags) {
 absl::Status CheckProfileFlags(const ProfileFlags& flags) {
   if (!flags.profile) return absl::OkStatus();
   if (absl::Status status = Check(flags.options.shape); !status.ok()) return status;
-  if (!flags.upload.empty() && flags.name.empty()) {
+  if (flags.upload.empty()) return absl::OkStatus();
+  if (flags.name.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--upload: '", flags.upload,
                      "' without --name is not accepted; accepted: with --name NAME"));
   }
-  return absl::OkStatus();
+  return client::ServerAddresses("--upload", flags.upload).status();
 }
 
 }  // namespace evenpack::worker

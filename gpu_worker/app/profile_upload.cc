@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/client.h"
-#include "client/cpp/server_addresses.h"
 #include "evenpack/v1/cost_profile.pb.h"
 
 namespace evenpack::worker {
@@ -21,8 +20,6 @@ absl::Status UploadProfile(const std::string& address, const client::Security& s
         absl::StrCat("the profile is no CostProfile: ",
                      absl::string_view(read.message().data(), read.message().size())));
   }
-  const auto addresses = client::ServerAddresses("--upload", address);
-  if (!addresses.ok()) return addresses.status();
   client::ClientOptions options{.address = address, .security = security};
   options.backoff.total = std::chrono::seconds(30);
   absl::StatusOr<client::Client> client = client::Client::Connect(options);

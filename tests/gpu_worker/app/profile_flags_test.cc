@@ -68,6 +68,8 @@ TEST(ProfileFlagsTest, RefusesByNameWhatItDoesNotTake) {
       {{"--profile", "--most-exchange-bytes", "4095"}, "--most-exchange-bytes"},
       {{"--profile", "--profile-ranks", "65"}, "--profile-ranks"},
       {{"--profile", "--upload", "packer:1"}, "accepted: with --name NAME"},
+      {{"--profile", "--upload", "packer", "--name", "p"},
+       "--upload: 'packer' is not accepted"},
   };
   for (const Row& row : rows) {
     EXPECT_THAT(ReadWorkerCommand(row.arguments),
