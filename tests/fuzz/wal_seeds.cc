@@ -2,14 +2,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/testing/file_bytes.h"
 
 namespace evenpack::fuzz {
 namespace {
@@ -32,8 +31,7 @@ std::string LogAfter(int commits) {
   for (int i = 0; i < commits; ++i) {
     Run(database, absl::StrCat("CREATE TABLE t", i, " (x)"));
   }
-  std::ifstream file(path + "-wal", std::ios::binary);
-  const std::string log{std::istreambuf_iterator<char>(file), {}};
+  const std::string log = testing::FileBytes(path + "-wal");
   sqlite3_close(database);
   std::filesystem::remove_all(folder);
   return log;

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "tests/testing/scratch_directory.h"
 
@@ -36,11 +34,5 @@ std::string CertificateFile(const std::string& name) {
 }
 
 std::string KeyFile(const std::string& name) { return Folder().File(name + ".key"); }
-
-std::string FileText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.is_open()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 }  // namespace evenpack::testing

@@ -11,9 +11,6 @@ namespace evenpack::testing {
 std::string CertificateFile(const std::string& name);
 std::string KeyFile(const std::string& name);
 
-// What a file holds.
-std::string FileText(const std::string& path);
-
 }  // namespace evenpack::testing
 
 #endif  // EVENPACK_TESTS_TESTING_CERTIFICATES_H_

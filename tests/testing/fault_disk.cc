@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
+
+#include "tests/testing/file_bytes.h"
 
 namespace evenpack::testing {
 namespace {
@@ -210,9 +210,7 @@ void FaultDisk::SetReadOnly(bool read_only) { TheDisk().read_only = read_only; }
 void FaultDisk::FailFlushes() { TheDisk().flushes = false; }
 
 void FaultDisk::TakeAsUnflushed(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  TheDisk().files[path].since.push_back(
-      {0, std::string(std::istreambuf_iterator<char>(file), {})});
+  TheDisk().files[path].since.push_back({0, FileBytes(path)});
 }
 
 std::map<std::string, std::string> FaultDisk::AfterCrash(

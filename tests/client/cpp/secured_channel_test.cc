@@ -21,6 +21,7 @@
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/runtime/mutex.h"
 #include "tests/testing/certificates.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -28,7 +29,7 @@ namespace evenpack::client {
 namespace {
 
 using ::evenpack::testing::CertificateFile;
-using ::evenpack::testing::FileText;
+using ::evenpack::testing::FileBytes;
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::KeyFile;
 using ::evenpack::testing::ScratchDirectory;
@@ -91,8 +92,8 @@ std::shared_ptr<grpc::ServerCredentials> TlsAs(const std::string& name,
       asks_for_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                        : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
   options.pem_key_cert_pairs.push_back(
-      {FileText(KeyFile(name)), FileText(CertificateFile(name))});
-  if (asks_for_clients) options.pem_root_certs = FileText(CertificateFile("ca"));
+      {FileBytes(KeyFile(name)), FileBytes(CertificateFile(name))});
+  if (asks_for_clients) options.pem_root_certs = FileBytes(CertificateFile("ca"));
   return grpc::SslServerCredentials(options);
 }
 

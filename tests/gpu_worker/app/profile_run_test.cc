@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -56,9 +55,8 @@ TEST_F(ProfileRunTest, PrintsATableAndWritesTheProfile) {
   EXPECT_THAT(printed_, HasSubstr("q_len"));
   EXPECT_THAT(printed_, HasSubstr("\n     256      256 "));
   EXPECT_THAT(printed_, HasSubstr("\n             8192 "));
-  std::ifstream file(options_.profile.output);
   const nlohmann::json json =
-      nlohmann::json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+      nlohmann::json::parse(evenpack::testing::FileBytes(options_.profile.output));
   EXPECT_EQ(json["name"], "p");
   EXPECT_EQ(json["hardware"], "a machine");
   EXPECT_THAT(json["kernel"].get<std::string>(), HasSubstr("CpuAttention"));

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,7 @@
 #include "server/metrics/metric_names.h"
 #include "server/metrics/process_metric_names.h"
 #include "tests/server/metrics/fake_figures.h"
+#include "tests/testing/file_bytes.h"
 
 namespace evenpack {
 namespace {
@@ -27,8 +26,8 @@ TEST(FiguresCollectorTest, TheTextOfFilledFiguresIsAsWrittenDown) {
   FakeFigures figures;
   figures.jobs = {FilledJob("7b \"long\"")};
   figures.server = testing::FilledServer();
-  std::ifstream file(EVENPACK_SOURCE_DIR "/tests/server/metrics/filled_figures.txt");
-  const std::string expected((std::istreambuf_iterator<char>(file)), {});
+  const std::string expected = testing::FileBytes(
+      EVENPACK_SOURCE_DIR "/tests/server/metrics/filled_figures.txt");
   EXPECT_EQ(FiguresCollector(figures, FilledOptions()).Text(), expected);
 }
 

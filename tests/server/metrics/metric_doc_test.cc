@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "tests/testing/file_bytes.h"
 
 namespace evenpack {
 namespace {
@@ -18,8 +18,7 @@ using ::testing::Not;
 using testing::WithTables;
 
 std::string Documentation() {
-  std::ifstream file(EVENPACK_SOURCE_DIR "/docs/metrics.md");
-  return {(std::istreambuf_iterator<char>(file)), {}};
+  return testing::FileBytes(EVENPACK_SOURCE_DIR "/docs/metrics.md");
 }
 
 TEST(MetricDocTest, TheDocumentationIsAsItIsMade) {

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 
 namespace evenpack::testing {
@@ -16,8 +16,7 @@ PromtoolOutcome RunPromtool(const std::string& arguments, const std::string& tex
   PromtoolOutcome outcome;
   outcome.status =
       std::system(("promtool " + arguments + in + " >" + out + " 2>&1").c_str());
-  std::ifstream file(out);
-  outcome.output.assign((std::istreambuf_iterator<char>(file)), {});
+  outcome.output = FileBytes(out);
   return outcome;
 }
 

@@ -2,18 +2,17 @@
 //   write_metric_doc docs/metrics.md
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "tests/server/metrics/metric_doc.h"
+#include "tests/testing/file_bytes.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::fputs("write_metric_doc: expects the document's path\n", stderr);
     return 2;
   }
-  std::ifstream file(argv[1]);
-  const std::string before((std::istreambuf_iterator<char>(file)), {});
+  const std::string before = evenpack::testing::FileBytes(argv[1]);
   const evenpack::testing::MetricDoc doc = evenpack::testing::WithTables(before);
   for (const std::string& title : doc.misplaced) {
     std::fprintf(stderr,

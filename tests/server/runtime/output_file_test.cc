@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -17,16 +17,12 @@ namespace evenpack {
 namespace {
 
 namespace fs = std::filesystem;
+using ::evenpack::testing::FileBytes;
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::ScratchDirectory;
 using ::evenpack::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 absl::Status Write(const std::string& path, const std::string& text) {
   absl::StatusOr<OutputFile> file = OutputFile::Open("--output", path);
@@ -52,7 +48,7 @@ TEST_F(OutputFileTest, ReplacesWhatThereWasAndKeepsItsMode) {
   ASSERT_THAT(Write(path_, "an older and longer one"), IsOk());
   ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
   ASSERT_THAT(Write(path_, std::string("\0new", 4)), IsOk());
-  EXPECT_EQ(TextOf(path_), std::string("\0new", 4));
+  EXPECT_EQ(FileBytes(path_), std::string("\0new", 4));
   EXPECT_EQ(fs::status(path_).permissions(), fs::perms(0600));
   EXPECT_EQ(Files(), 1U);
 }
@@ -62,9 +58,9 @@ TEST_F(OutputFileTest, WhatThereWasStaysUntilAllIsWritten) {
   {
     const absl::StatusOr<OutputFile> file = OutputFile::Open("--output", path_);
     ASSERT_THAT(file.status(), IsOk());
-    EXPECT_EQ(TextOf(path_), "before");
+    EXPECT_EQ(FileBytes(path_), "before");
   }
-  EXPECT_EQ(TextOf(path_), "before");
+  EXPECT_EQ(FileBytes(path_), "before");
   EXPECT_EQ(Files(), 1U);
 }
 
@@ -74,13 +70,13 @@ TEST_F(OutputFileTest, ALinkStaysOne) {
   fs::create_symlink("file", link);
   ASSERT_THAT(Write(link, "after"), IsOk());
   EXPECT_TRUE(fs::is_symlink(link));
-  EXPECT_EQ(TextOf(path_), "after");
+  EXPECT_EQ(FileBytes(path_), "after");
 }
 
 TEST_F(OutputFileTest, WhatIsNoFileIsWrittenInto) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   std::string read;
-  std::thread reader([&] { read = TextOf(path_); });
+  std::thread reader([&] { read = FileBytes(path_); });
   EXPECT_THAT(Write(path_, "text"), IsOk());
   reader.join();
   EXPECT_EQ(read, "text");

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "server/store/sqlite_database.h"
 #include "tests/server/store/state_store_parity.h"
 #include "tests/testing/fault_disk.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -54,12 +54,6 @@ class ScratchStore final : public StateStore {
 INSTANTIATE_TEST_SUITE_P(Sqlite, StateStoreParityTest, ::testing::Values([] {
                            return std::make_unique<ScratchStore>();
                          }));
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return std::move(bytes).str();
-}
 
 void WriteFile(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
@@ -112,15 +106,15 @@ TEST_F(SqliteStoreTest, OneProcessAloneHasTheFile) {
 
 TEST_F(SqliteStoreTest, FilesThatAreNotItsOwnAreRefusedAndLeftAlone) {
   RunInFile("CREATE TABLE mine (x)");
-  const std::string before = ReadFile(path_);
+  const std::string before = FileBytes(path_);
   EXPECT_THAT(OpenStatus(), StatusIs(absl::StatusCode::kFailedPrecondition,
                                      HasSubstr("another program")));
-  EXPECT_EQ(ReadFile(path_), before);
+  EXPECT_EQ(FileBytes(path_), before);
   const std::string text(10'000, 'x');
   WriteFile(path_, text);
   EXPECT_THAT(OpenStatus(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a database")));
-  EXPECT_EQ(ReadFile(path_), text);
+  EXPECT_EQ(FileBytes(path_), text);
 }
 
 TEST_F(SqliteStoreTest, ANewerFormatIsRefused) {
@@ -207,7 +201,7 @@ TEST_F(SqliteStoreTest, AFlippedBitIsFoundOrDoesNoHarm) {
                     WriteProfile{"p", std::string(20'000, 'p')}}),
                 IsOk());
   }
-  const std::string whole = ReadFile(path_);
+  const std::string whole = FileBytes(path_);
   ASSERT_FALSE(std::filesystem::exists(path_ + "-wal")) << "closed in good order";
   std::mt19937_64 random(7);
   int found = 0;
@@ -261,8 +255,8 @@ TEST_F(SqliteStoreTest, ATornTailIsCut) {
     before_last = std::filesystem::file_size(path_ + "-wal");
     ASSERT_THAT(store->Commit(std::vector<StoreWrite>{AppendRecord{"a", 2, "2"}}),
                 IsOk());
-    database = ReadFile(path_);
-    log = ReadFile(path_ + "-wal");
+    database = FileBytes(path_);
+    log = FileBytes(path_ + "-wal");
   }
   ASSERT_GT(log.size(), before_last);
   for (size_t size = before_last; size <= log.size(); size += 61) {
@@ -282,8 +276,8 @@ TEST_F(SqliteStoreTest, DamageInTheLogBeforeLaterCommitsIsNotTakenForATornTail) 
                       AppendRecord{"a", i, std::string(100, 'x')}}),
                   IsOk());
     }
-    database = ReadFile(path_);
-    log = ReadFile(path_ + "-wal");
+    database = FileBytes(path_);
+    log = FileBytes(path_ + "-wal");
   }
   WriteFile(path_, database);
   log[log.size() / 2] = static_cast<char>(log[log.size() / 2] ^ 1);
@@ -385,7 +379,7 @@ TEST_F(SqliteStoreTest, WhatIsFoundWhenAFileIsOpenedOutlastsACrash) {
   {
     const auto store = Open();
     ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
-    for (const char* end : {"", "-wal"}) killed[path_ + end] = ReadFile(path_ + end);
+    for (const char* end : {"", "-wal"}) killed[path_ + end] = FileBytes(path_ + end);
   }
   std::mt19937_64 random(13);
   for (int crash = 0; crash < 20; ++crash) {
@@ -458,13 +452,13 @@ TEST_F(SqliteStoreTest, ReadOnlyReadsAndLeavesTheFileAsItIs) {
     const auto store = Open();
     ASSERT_THAT(store->Commit(Records("a", 3)), IsOk());
   }
-  const std::string before = ReadFile(path_);
+  const std::string before = FileBytes(path_);
   {
     const auto store = SqliteStore::Open(path_, SqliteStore::Access::kReadOnly).value();
     EXPECT_EQ(store->Load("a")->records.size(), 3U);
     EXPECT_FALSE(store->Commit(Records("b", 1)).ok());
   }
-  EXPECT_EQ(ReadFile(path_), before);
+  EXPECT_EQ(FileBytes(path_), before);
   EXPECT_FALSE(
       SqliteStore::Open(directory_.File("other"), SqliteStore::Access::kReadOnly).ok());
   EXPECT_FALSE(std::filesystem::exists(directory_.File("other")));

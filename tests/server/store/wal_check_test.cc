@@ -5,13 +5,12 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "server/store/sqlite_database.h"
 #include "server/store/sqlite_schema.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -41,8 +40,7 @@ class WalCheckTest : public ::testing::Test {
     ASSERT_EQ(log_.size(), kHeaderBytes + 8 * kFrameBytes);
   }
   static std::string LogOf(const std::string& path) {
-    std::ifstream file(path + "-wal", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return testing::FileBytes(path + "-wal");
   }
   // Changes one page.
   static absl::Status CommitOnce(SqliteDatabase& database, int number) {

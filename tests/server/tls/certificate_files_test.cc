@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/testing/certificates.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using testing::CertificateFile;
-using testing::FileText;
+using testing::FileBytes;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::KeyFile;
@@ -42,8 +43,8 @@ TEST_F(CertificateFilesTest, AreReadAsOneIdentityAndTheAuthorities) {
   const auto texts = ReadCertificateFiles(right_);
   ASSERT_THAT(texts, IsOk());
   EXPECT_EQ(texts->identity,
-            FileText(right_.key) + "\n" + FileText(right_.certificate));
-  EXPECT_EQ(texts->client_ca, FileText(right_.client_ca));
+            FileBytes(right_.key) + "\n" + FileBytes(right_.certificate));
+  EXPECT_EQ(texts->client_ca, FileBytes(right_.client_ca));
   EXPECT_FALSE(HasExpired(*texts));
   const auto alone = ReadCertificateFiles({right_.certificate, right_.key, ""});
   ASSERT_THAT(alone, IsOk());
@@ -51,8 +52,8 @@ TEST_F(CertificateFilesTest, AreReadAsOneIdentityAndTheAuthorities) {
 }
 
 TEST_F(CertificateFilesTest, AChainMayGoUpToTheAuthority) {
-  const std::string chain = FileText(right_.certificate) + "\n# the authority's\n" +
-                            FileText(right_.client_ca);
+  const std::string chain = FileBytes(right_.certificate) + "\n# the authority's\n" +
+                            FileBytes(right_.client_ca);
   EXPECT_THAT(ReadCertificateFiles({Written("chain", chain), right_.key, ""}), IsOk());
 }
 
@@ -65,8 +66,8 @@ TEST_F(CertificateFilesTest, OneThatIsOutOfDateIsReadAndSaysSo) {
 }
 
 TEST_F(CertificateFilesTest, NamesTheFlagAndTheFileThatCannotBeServed) {
-  const std::string certificate = FileText(right_.certificate);
-  const std::string key = FileText(right_.key);
+  const std::string certificate = FileBytes(right_.certificate);
+  const std::string key = FileBytes(right_.key);
   const std::string none = Written("none", "") + "1";
   const std::string broken = Written("broken", certificate.substr(0, 200) + "\n");
   const std::string torn =

@@ -12,6 +12,7 @@
 
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/testing/certificates.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -21,7 +22,7 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::system_clock;
 using testing::CertificateFile;
-using testing::FileText;
+using testing::FileBytes;
 using testing::IsOk;
 using testing::KeyFile;
 using testing::ScratchDirectory;
@@ -59,10 +60,10 @@ class TlsCredentialsTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> Client(const std::string& name,
                                         const std::string& expected_host = "") {
     grpc::SslCredentialsOptions options;
-    options.pem_root_certs = FileText(CertificateFile("ca"));
+    options.pem_root_certs = FileBytes(CertificateFile("ca"));
     if (!name.empty()) {
-      options.pem_private_key = FileText(KeyFile(name));
-      options.pem_cert_chain = FileText(CertificateFile(name));
+      options.pem_private_key = FileBytes(KeyFile(name));
+      options.pem_cert_chain = FileBytes(CertificateFile(name));
     }
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

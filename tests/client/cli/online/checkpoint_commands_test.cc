@@ -5,12 +5,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "evenpack/v1/job.pb.h"
 #include "tests/client/cli/online/test_context.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -33,10 +33,6 @@ class CheckpointCommandsTest : public ::testing::Test {
     response.set_digest(std::string(16, '\x0a'));
     return response;
   }
-  std::string Written() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
 
   TestContext context_;
   ScratchDirectory directory_;
@@ -48,7 +44,7 @@ TEST_F(CheckpointCommandsTest, WritesTheCheckpointAndSaysWhatItIs) {
       .WillRepeatedly(Return(Checkpoint()));
   const FlagValues values = {{"NAME", "run"}, {"--step", "7"}, {"--output", path_}};
   ASSERT_THAT(RunCheckpoint(values, context_.Get()), IsOk());
-  EXPECT_EQ(Written(), Checkpoint().checkpoint());
+  EXPECT_EQ(evenpack::testing::FileBytes(path_), Checkpoint().checkpoint());
   EXPECT_THAT(context_.out.text(), HasSubstr("job run after step 7, digest 0a0a"));
   EXPECT_FALSE(std::filesystem::exists(path_ + ".part"));
 }

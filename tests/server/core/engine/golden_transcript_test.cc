@@ -21,6 +21,7 @@
 #include "server/core/engine/plan_micro_batch.h"
 #include "server/core/sharding/plan_digest.h"
 #include "server/core/sharding/rank_load.h"
+#include "tests/testing/file_bytes.h"
 #include "tests/testing/test_job.h"
 
 namespace evenpack {
@@ -234,14 +235,12 @@ TEST(GoldenTranscriptTest, TheEngineAnswersAsWritten) {
       std::filesystem::path(EVENPACK_SOURCE_DIR) / "tests/golden/engine";
   size_t transcripts = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream file(entry.path());
-    std::stringstream content;
-    content << file.rdbuf();
-    const std::string answered = Answer(content.str());
+    const std::string content = testing::FileBytes(entry.path());
+    const std::string answered = Answer(content);
     if (std::getenv("EVENPACK_REWRITE_GOLDEN") != nullptr) {
       std::ofstream(entry.path()) << answered;
     } else {
-      EXPECT_EQ(answered, content.str()) << entry.path();
+      EXPECT_EQ(answered, content) << entry.path();
     }
     ++transcripts;
   }
