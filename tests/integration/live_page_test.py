@@ -224,9 +224,10 @@ class FiguresTest(LivePageTest):
 
 class PlanTest(LivePageTest):
     def choose(self, view: View, key: str) -> None:
-        bar = view.page.locator(f".bar.workload[data-key='{key}']").bounding_box()
-        assert bar is not None
-        view.page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+        bar = view.page.locator(f".bar.workload[data-key='{key}']")
+        # None where the page draws its bars anew just then.
+        box = wait_until(bar.bounding_box, f"the bar of {key}")
+        view.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         view.await_true(
             "(key) => document.querySelector('#plan').dataset.microBatch === key", key
         )
