@@ -27,12 +27,13 @@ using DevicePointer = uint64_t;
 // CUmemGenericAllocationHandle: memory apart from its addresses.
 using MemoryHandle = uint64_t;
 
-// CUcontext, CUstream, CUevent, CUgraph, CUgraphExec, CUmemoryPool, CUlibrary and
-// CUkernel.
+// CUcontext, CUstream, CUevent, CUgraph, CUgraphNode, CUgraphExec, CUmemoryPool,
+// CUlibrary and CUkernel.
 using Context = struct ContextObject*;
 using Stream = struct StreamObject*;
 using Event = struct EventObject*;
 using Graph = struct GraphObject*;
+using GraphNode = struct GraphNodeObject*;
 using ExecutableGraph = struct ExecutableGraphObject*;
 using MemoryPool = struct MemoryPoolObject*;
 using Library = struct LibraryObject*;
@@ -53,6 +54,20 @@ inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kWaitAtLeast = 0;
 inline constexpr int kCaptureRelaxed = 2;
 inline constexpr int kNotCapturing = 0;
+inline constexpr int kKernelNode = 0;
+inline constexpr int kCopyNode = 1;
+inline constexpr int kFillNode = 2;
+inline constexpr int kHostNode = 3;
+inline constexpr int kEmptyNode = 5;
+
+// CUgraphEdgeData: what of a node awaits what of another. All 0: the whole of it, until
+// that is complete.
+struct GraphEdge {
+  unsigned char from_port = 0;
+  unsigned char to_port = 0;
+  unsigned char type = 0;
+  unsigned char reserved[5] = {};
+};
 
 // CUuuid.
 struct Uuid {
@@ -117,6 +132,16 @@ struct PoolProperties {
   X(cuStreamBeginCapture_v2, (Stream stream, int mode))                                \
   X(cuStreamEndCapture, (Stream stream, Graph * graph))                                \
   X(cuStreamIsCapturing, (Stream stream, int* status))                                 \
+  X(cuGraphGetNodes, (Graph graph, GraphNode * nodes, size_t * count))                 \
+  X(cuGraphNodeGetType, (GraphNode node, int* type))                                   \
+  X(cuGraphGetEdges_v2, (Graph graph, GraphNode * from, GraphNode * to,                \
+                         GraphEdge * edges, size_t * count))                           \
+  X(cuGraphAddDependencies_v2,                                                         \
+    (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges,  \
+     size_t count))                                                                    \
+  X(cuGraphRemoveDependencies_v2,                                                      \
+    (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges,  \
+     size_t count))                                                                    \
   X(cuGraphInstantiateWithFlags,                                                       \
     (ExecutableGraph * executable, Graph graph, uint64_t flags))                       \
   X(cuGraphDestroy, (Graph graph))                                                     \

@@ -40,12 +40,21 @@ static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(kWaitAtLeast == CU_STREAM_WAIT_VALUE_GEQ);
 static_assert(kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(kNotCapturing == CU_STREAM_CAPTURE_STATUS_NONE);
+static_assert(kKernelNode == CU_GRAPH_NODE_TYPE_KERNEL);
+static_assert(kCopyNode == CU_GRAPH_NODE_TYPE_MEMCPY);
+static_assert(kFillNode == CU_GRAPH_NODE_TYPE_MEMSET);
+static_assert(kHostNode == CU_GRAPH_NODE_TYPE_HOST);
+static_assert(kEmptyNode == CU_GRAPH_NODE_TYPE_EMPTY);
+static_assert(GraphEdge{}.from_port == CU_GRAPH_KERNEL_NODE_PORT_DEFAULT);
+static_assert(GraphEdge{}.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
 
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
 static_assert(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
 static_assert(offsetof(PoolProperties, location_type) ==
               offsetof(CUmemPoolProps, location));
 static_assert(offsetof(PoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
+static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));
+static_assert(offsetof(GraphEdge, type) == offsetof(CUgraphEdgeData, type));
 static_assert(sizeof(Uuid) == sizeof(CUuuid));
 static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(AllocationProperties, handle_types) ==

@@ -17,7 +17,11 @@ namespace evenpack::worker {
 class CudaGraph {
  public:
   // Of what `give` gives the stream, which has nothing else to do; none of it is done.
+  // Whatever comes after a kernel in the stream begins when that is complete, also what
+  // a stream would begin before (programmatic dependent launch).
   // Errors of `give`. INTERNAL: the stream was given what can't be captured.
+  // UNIMPLEMENTED: it was given what is neither a kernel nor memory to fill, as a copy,
+  // which would read the host's memory anew with each launch.
   static absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       std::shared_ptr<const CudaContext> context, cuda::Stream stream,
       absl::FunctionRef<absl::Status()> give);

@@ -20,28 +20,30 @@ using evenpack::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Addition {
+struct Change {
   int* to = nullptr;
-  int number = 0;
+  int factor = 1;
+  int term = 0;
 };
+
+void Make(const void* argument) {
+  Change change;
+  std::memcpy(&change, argument, sizeof(change));
+  *change.to = *change.to * change.factor + change.term;
+}
 
 class CudaGraphTest : public evenpack::testing::FakeDeviceTest {
  protected:
   CudaGraphTest() { device_.Write(std::vector<int>{0, 0}, numbers_); }
 
-  absl::Status Add(int i, int number) {
+  using Launch = decltype(&fakeCudaLaunch);
+  absl::Status Give(int i, int factor, int term, Launch launch = &fakeCudaLaunch) {
     const CurrentContext current(*device_.context());
-    const Addition addition = {static_cast<int*>(numbers_.data()) + i, number};
-    return device_.context()->Check(fakeCudaLaunch(
-                                        captured_->handle(),
-                                        [](const void* argument) {
-                                          Addition of;
-                                          std::memcpy(&of, argument, sizeof(of));
-                                          *of.to += of.number;
-                                        },
-                                        &addition, sizeof(addition)),
-                                    "to add");
+    const Change change = {static_cast<int*>(numbers_.data()) + i, factor, term};
+    return device_.context()->Check(
+        launch(captured_->handle(), &Make, &change, sizeof(change)), "to change");
   }
+  absl::Status Add(int i, int number) { return Give(i, 1, number); }
   absl::StatusOr<std::unique_ptr<CudaGraph>> Captured(
       absl::FunctionRef<absl::Status()> give) {
     return CudaGraph::Capture(device_.context(), captured_->handle(), give);
@@ -73,6 +75,38 @@ TEST_F(CudaGraphTest, WhatWasLaunchedIsDoneThoughTheGraphIsGone) {
   graph = nullptr;
   gate.Open();
   EXPECT_THAT(Numbers(), ElementsAre(1, 0));
+}
+
+// What begins early ends at once here, before what it doesn't wait for has begun.
+TEST_F(CudaGraphTest, WhatComesAfterAnEarlyKernelAwaitsWhatCameBeforeIt) {
+  const auto graph = Captured([this] {
+                       absl::Status status = Add(0, 1);
+                       if (status.ok()) status = Give(1, 1, 10, &fakeCudaLaunchEarly);
+                       return status.ok() ? Give(0, 3, 0) : status;
+                     }).value();
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(graph->Launch(device_.compute()), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre((1 * 3 + 1) * 3, 20));
+}
+
+TEST_F(CudaGraphTest, FilledMemoryIsTakenAndCopiesAreRefused) {
+  const cuda::Functions& call = device_.context()->functions();
+  const auto to = reinterpret_cast<cuda::DevicePointer>(numbers_.data());
+  const auto graph = Captured([&] {
+    return device_.context()->Check(
+        call.cuMemsetD8Async(to, 1, sizeof(int), captured_->handle()), "to fill");
+  });
+  ASSERT_THAT(graph, IsOk());
+  EXPECT_THAT((*graph)->Launch(device_.compute()), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre(0x01010101, 0));
+
+  const int number = 7;
+  EXPECT_THAT(
+      Captured([&] {
+        return device_.context()->Check(
+            call.cuMemcpyHtoDAsync_v2(to, &number, sizeof(number), captured_->handle()),
+            "to copy");
+      }),
+      StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("a node of type 1")));
 }
 
 TEST_F(CudaGraphTest, AFailureWhileItIsCapturedLeavesTheStreamAsItWas) {

@@ -37,6 +37,18 @@ using evenpack::testing::State;
 // The one device's primary context.
 cuda::ContextObject primary;
 
+// Of another double: a kernel, whose argument is copied.
+Result LaunchAnother(cuda::Stream stream, void (*kernel)(const void* argument),
+                     const void* argument, size_t bytes, bool is_early) {
+  const Need need = NeedStream(stream, "fakeCudaLaunch");
+  if (!need.IsMet()) return need.result;
+  const char* const first = static_cast<const char*>(argument);
+  stream->Put({.run = [kernel, copy = std::vector<char>(
+                                   first, first + bytes)] { kernel(copy.data()); },
+               .is_early = is_early});
+  return cuda::kSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -214,22 +226,22 @@ Result cuEventElapsedTime(float* milliseconds, cuda::Event earlier, cuda::Event 
   return cuda::kSuccess;
 }
 
-// Of another double: a kernel, whose argument is copied.
 Result fakeCudaLaunch(cuda::Stream stream, void (*kernel)(const void* argument),
                       const void* argument, size_t bytes) {
-  const Need need = NeedStream(stream, "fakeCudaLaunch");
-  if (!need.IsMet()) return need.result;
-  const char* const first = static_cast<const char*>(argument);
-  stream->Put([kernel, copy = std::vector<char>(first, first + bytes)] {
-    kernel(copy.data());
-  });
-  return cuda::kSuccess;
+  return LaunchAnother(stream, kernel, argument, bytes, /*is_early=*/false);
+}
+
+Result fakeCudaLaunchEarly(cuda::Stream stream, void (*kernel)(const void* argument),
+                           const void* argument, size_t bytes) {
+  return LaunchAnother(stream, kernel, argument, bytes, /*is_early=*/true);
 }
 
 Result cuLaunchHostFunc(cuda::Stream stream, cuda::HostFunction function,
                         void* argument) {
   const Need need = NeedStream(stream, "cuLaunchHostFunc");
-  if (need.IsMet()) stream->Put([=] { function(argument); });
+  if (need.IsMet()) {
+    stream->Put({.run = [=] { function(argument); }, .node_type = cuda::kHostNode});
+  }
   return need.result;
 }
 

@@ -34,6 +34,11 @@ void fakeCudaReset();
 evenpack::worker::cuda::Result fakeCudaLaunch(evenpack::worker::cuda::Stream stream,
                                               void (*kernel)(const void* argument),
                                               const void* argument, size_t bytes);
+// Likewise, for a kernel that may begin before what the stream was given last is
+// complete (programmatic dependent launch), and doesn't wait for it.
+evenpack::worker::cuda::Result fakeCudaLaunchEarly(
+    evenpack::worker::cuda::Stream stream, void (*kernel)(const void* argument),
+    const void* argument, size_t bytes);
 // What cuDriverGetVersion tells; at first 13000.
 void fakeCudaSetVersion(int version);
 // On the device, whose clock stands still otherwise: by what a stream is given.

@@ -1,5 +1,8 @@
-// The double's graphs: what a stream was given while it was captured.
+// The double's graphs: what a stream was given while it was captured. What of them no
+// edge puts in order is done last first.
+#include <algorithm>
 #include <functional>
+#include <list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,8 +16,18 @@ namespace evenpack::worker::cuda {
 
 using Work = std::vector<std::function<void()>>;
 
+struct GraphNodeObject {
+  evenpack::testing::FakeWork work;
+};
 struct GraphObject {
-  std::shared_ptr<const Work> work;
+  struct Edge {
+    GraphNode from = nullptr;
+    GraphNode to = nullptr;
+    GraphEdge data;
+  };
+  // In the order in which they were captured.
+  std::vector<std::unique_ptr<GraphNodeObject>> nodes;
+  std::list<Edge> edges;
 };
 struct ExecutableGraphObject {
   // A launch shares it, since the graph may be destroyed meanwhile.
@@ -24,10 +37,60 @@ struct ExecutableGraphObject {
 }  // namespace evenpack::worker::cuda
 
 using cuda::Result;
+using evenpack::testing::FakeWork;
 using evenpack::testing::Need;
 using evenpack::testing::NeedHandle;
 using evenpack::testing::NeedStream;
 using evenpack::testing::State;
+
+namespace {
+
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC and CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC.
+constexpr cuda::GraphEdge kEarly = {.from_port = 1, .type = 1};
+
+bool AreSame(const cuda::GraphEdge& a, const cuda::GraphEdge& b) {
+  return a.from_port == b.from_port && a.to_port == b.to_port && a.type == b.type;
+}
+
+// Each awaits the one before it alone, or doesn't where it is early.
+cuda::Graph GraphOf(std::vector<FakeWork> works) {
+  auto* const graph = new cuda::GraphObject;
+  for (FakeWork& work : works) {
+    const bool is_early = work.is_early;
+    graph->nodes.push_back(std::make_unique<cuda::GraphNodeObject>(
+        cuda::GraphNodeObject{std::move(work)}));
+    if (graph->nodes.size() == 1) continue;
+    graph->edges.push_back({(graph->nodes.end() - 2)->get(), graph->nodes.back().get(),
+                            is_early ? kEarly : cuda::GraphEdge{}});
+  }
+  return graph;
+}
+
+bool IsAwaited(const cuda::GraphObject& graph, const cuda::GraphNodeObject& by,
+               const std::vector<cuda::GraphNode>& done) {
+  return std::all_of(
+      graph.edges.begin(), graph.edges.end(), [&](const cuda::GraphObject::Edge& edge) {
+        return edge.to != &by || !AreSame(edge.data, {}) ||
+               std::find(done.begin(), done.end(), edge.from) != done.end();
+      });
+}
+
+cuda::Work InOrder(const cuda::GraphObject& graph) {
+  cuda::Work work;
+  std::vector<cuda::GraphNode> done;
+  while (done.size() < graph.nodes.size()) {
+    const auto next =
+        std::find_if(graph.nodes.rbegin(), graph.nodes.rend(), [&](const auto& node) {
+          return std::find(done.begin(), done.end(), node.get()) == done.end() &&
+                 IsAwaited(graph, *node, done);
+        });
+    work.push_back((*next)->work.run);
+    done.push_back(next->get());
+  }
+  return work;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -43,7 +106,7 @@ Result cuStreamEndCapture(cuda::Stream stream, cuda::Graph* graph) {
   if (!need.IsMet()) return need.result;
   auto work = stream->EndCapture();
   if (!work.has_value()) return cuda::kInvalidValue;
-  *graph = new cuda::GraphObject{std::make_shared<const cuda::Work>(*std::move(work))};
+  *graph = GraphOf(*std::move(work));
   State().Add("graph", *graph);
   return cuda::kSuccess;
 }
@@ -54,11 +117,72 @@ Result cuStreamIsCapturing(cuda::Stream stream, int* status) {
   return need.result;
 }
 
+Result cuGraphGetNodes(cuda::Graph graph, cuda::GraphNode* nodes, size_t* count) {
+  const Need need = NeedHandle("graph", graph, "cuGraphGetNodes");
+  if (!need.IsMet()) return need.result;
+  if (nodes == nullptr) {
+    *count = graph->nodes.size();
+    return cuda::kSuccess;
+  }
+  *count = std::min(*count, graph->nodes.size());
+  for (size_t i = 0; i < *count; ++i) nodes[i] = graph->nodes[i].get();
+  return cuda::kSuccess;
+}
+
+Result cuGraphNodeGetType(cuda::GraphNode node, int* type) {
+  *type = node->work.node_type;
+  return cuda::kSuccess;
+}
+
+Result cuGraphGetEdges_v2(cuda::Graph graph, cuda::GraphNode* from, cuda::GraphNode* to,
+                          cuda::GraphEdge* edges, size_t* count) {
+  const Need need = NeedHandle("graph", graph, "cuGraphGetEdges");
+  if (!need.IsMet()) return need.result;
+  if (from == nullptr) {
+    *count = graph->edges.size();
+    return cuda::kSuccess;
+  }
+  size_t i = 0;
+  for (const cuda::GraphObject::Edge& edge : graph->edges) {
+    if (i == *count) break;
+    from[i] = edge.from;
+    to[i] = edge.to;
+    edges[i] = edge.data;
+    ++i;
+  }
+  *count = i;
+  return cuda::kSuccess;
+}
+
+Result cuGraphAddDependencies_v2(cuda::Graph graph, const cuda::GraphNode* from,
+                                 const cuda::GraphNode* to,
+                                 const cuda::GraphEdge* edges, size_t count) {
+  const Need need = NeedHandle("graph", graph, "cuGraphAddDependencies");
+  if (!need.IsMet()) return need.result;
+  for (size_t i = 0; i < count; ++i) graph->edges.push_back({from[i], to[i], edges[i]});
+  return cuda::kSuccess;
+}
+
+Result cuGraphRemoveDependencies_v2(cuda::Graph graph, const cuda::GraphNode* from,
+                                    const cuda::GraphNode* to,
+                                    const cuda::GraphEdge* edges, size_t count) {
+  const Need need = NeedHandle("graph", graph, "cuGraphRemoveDependencies");
+  if (!need.IsMet()) return need.result;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t removed = graph->edges.remove_if([&](const auto& edge) {
+      return edge.from == from[i] && edge.to == to[i] && AreSame(edge.data, edges[i]);
+    });
+    if (removed == 0) return cuda::kInvalidValue;
+  }
+  return cuda::kSuccess;
+}
+
 Result cuGraphInstantiateWithFlags(cuda::ExecutableGraph* executable, cuda::Graph graph,
                                    uint64_t) {
   const Need need = NeedHandle("graph", graph, "cuGraphInstantiate");
   if (!need.IsMet()) return need.result;
-  *executable = new cuda::ExecutableGraphObject{graph->work};
+  *executable = new cuda::ExecutableGraphObject{
+      std::make_shared<const cuda::Work>(InOrder(*graph))};
   State().Add("executable graph", *executable);
   return cuda::kSuccess;
 }

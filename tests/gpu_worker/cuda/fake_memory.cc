@@ -91,9 +91,12 @@ Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t byt
                             cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuMemcpyHtoDAsync");
   if (!need.IsMet()) return need.result;
-  stream->Put([=] {
-    if (Owned(At(to), bytes, "cuMemcpyHtoDAsync")) std::memcpy(At(to), from, bytes);
-  });
+  stream->Put({.run =
+                   [=] {
+                     if (!Owned(At(to), bytes, "cuMemcpyHtoDAsync")) return;
+                     std::memcpy(At(to), from, bytes);
+                   },
+               .node_type = cuda::kCopyNode});
   return cuda::kSuccess;
 }
 
@@ -101,9 +104,12 @@ Result cuMemcpyDtoHAsync_v2(void* to, cuda::DevicePointer from, size_t bytes,
                             cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuMemcpyDtoHAsync");
   if (!need.IsMet()) return need.result;
-  stream->Put([=] {
-    if (Owned(At(from), bytes, "cuMemcpyDtoHAsync")) std::memcpy(to, At(from), bytes);
-  });
+  stream->Put({.run =
+                   [=] {
+                     if (!Owned(At(from), bytes, "cuMemcpyDtoHAsync")) return;
+                     std::memcpy(to, At(from), bytes);
+                   },
+               .node_type = cuda::kCopyNode});
   return cuda::kSuccess;
 }
 
@@ -111,9 +117,12 @@ Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t bytes
                        cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuMemsetD8Async");
   if (!need.IsMet()) return need.result;
-  stream->Put([=] {
-    if (Owned(At(to), bytes, "cuMemsetD8Async")) std::memset(At(to), value, bytes);
-  });
+  stream->Put({.run =
+                   [=] {
+                     if (!Owned(At(to), bytes, "cuMemsetD8Async")) return;
+                     std::memset(At(to), value, bytes);
+                   },
+               .node_type = cuda::kFillNode});
   return cuda::kSuccess;
 }
 
@@ -121,12 +130,13 @@ Result cuMemsetD2D8Async(cuda::DevicePointer to, size_t pitch, unsigned char val
                          size_t width, size_t height, cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuMemsetD2D8Async");
   if (!need.IsMet()) return need.result;
-  stream->Put([=] {
+  const auto fill = [=] {
     if (!Owned(At(to), Span(pitch, width, height), "cuMemsetD2D8Async")) return;
     for (size_t row = 0; row < height; ++row) {
       std::memset(At(to) + row * pitch, value, width);
     }
-  });
+  };
+  stream->Put({.run = fill, .node_type = cuda::kFillNode});
   return cuda::kSuccess;
 }
 

@@ -12,9 +12,19 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/cuda/cuda_abi.h"
 #include "server/runtime/mutex.h"
 
 namespace evenpack::testing {
+
+// As a stream is given it.
+struct FakeWork {
+  std::function<void()> run;
+  // Of the node that it is where the stream is captured.
+  int node_type = worker::cuda::kKernelNode;
+  // It may begin before what the stream was given last is complete.
+  bool is_early = false;
+};
 
 // Thread-safe.
 class FakeStream {
@@ -32,14 +42,15 @@ class FakeStream {
   FakeStream(const FakeStream&) = delete;
   FakeStream& operator=(const FakeStream&) = delete;
 
-  void Put(std::function<void()> work) {
+  void Put(std::function<void()> work) { Put(FakeWork{.run = std::move(work)}); }
+  void Put(FakeWork work) {
     {
       MutexLock lock(mutex_);
       if (captured_.has_value()) {
         captured_->push_back(std::move(work));
         return;
       }
-      work_.push_back(std::move(work));
+      work_.push_back(std::move(work.run));
       ++given_;
     }
     changed_.SignalAll();
@@ -52,7 +63,7 @@ class FakeStream {
     return true;
   }
   // What it was given since then; nothing where it was not captured.
-  std::optional<std::vector<std::function<void()>>> EndCapture() {
+  std::optional<std::vector<FakeWork>> EndCapture() {
     MutexLock lock(mutex_);
     return std::exchange(captured_, std::nullopt);
   }
@@ -89,8 +100,7 @@ class FakeStream {
   Mutex mutex_;
   CondVar changed_;
   std::deque<std::function<void()>> work_ EVENPACK_GUARDED_BY(mutex_);
-  std::optional<std::vector<std::function<void()>>> captured_
-      EVENPACK_GUARDED_BY(mutex_);
+  std::optional<std::vector<FakeWork>> captured_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t given_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t done_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
