@@ -1,11 +1,8 @@
 #include "client/cli/simulation/assess_command.h"
 
-#include <utility>
-
 #include "client/cli/document_lengths.h"
 #include "client/cli/simulation/assessment.h"
 #include "client/cli/simulation/assessment_text.h"
-#include "client/cli/simulation/corpus.h"
 #include "client/cli/simulation/simulate_flags.h"
 
 namespace evenpack {
@@ -15,10 +12,7 @@ absl::StatusOr<CommandOutput> RunAssessCommand(const FlagValues& values) {
   if (!flags.ok()) return flags.status();
   const auto documents = ReadDocumentLengths(flags->feed);
   if (!documents.ok()) return documents.status();
-  Corpus corpus =
-      FitToWindow(documents->lengths, flags->input.setup.window, flags->over_window);
-  const absl::StatusOr<Assessment> assessment =
-      Assess(flags->input, std::move(corpus), flags->feed);
+  const absl::StatusOr<Assessment> assessment = Assess(*flags, documents->lengths);
   if (!assessment.ok()) return assessment.status();
   return CommandOutput{IsGiven(values, "--json") ? AssessmentJson(*assessment)
                                                  : AssessmentText(*assessment),

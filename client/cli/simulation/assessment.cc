@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/progress_bar.h"
 #include "server/core/pipeline/micro_batch_cost.h"
 
@@ -45,6 +46,16 @@ std::vector<SimulationMethod> Methods(const SimulationMethod& configured) {
   return methods;
 }
 
+std::string NewName(const SimulationMethod& method,
+                    const std::vector<AssessedMethod>& others) {
+  std::string name = MethodName(method);
+  const bool taken =
+      std::any_of(others.begin(), others.end(),
+                  [&](const AssessedMethod& other) { return other.name == name; });
+  if (taken) absl::StrAppend(&name, ", as configured");
+  return name;
+}
+
 }  // namespace
 
 double Assessment::GpuHoursPerTrillion(const SimulationFigures& figures) const {
@@ -54,23 +65,25 @@ double Assessment::GpuHoursPerTrillion(const SimulationFigures& figures) const {
          static_cast<double>(GpuCount(input.setup.cluster)) / 3600;
 }
 
-absl::StatusOr<Assessment> Assess(const SimulationInput& input, Corpus corpus,
-                                  const FeedFlags& flags) {
-  const SimulationSetup& setup = input.setup;
+absl::StatusOr<Assessment> Assess(const SimulateFlags& flags,
+                                  std::span<const uint32_t> lengths) {
+  const SimulationSetup& setup = flags.input.setup;
   const auto costs = ClusterCosts::Create(setup.model, setup.cluster, setup.attention);
   if (!costs.ok()) return costs.status();
   Assessment assessment;
-  assessment.input = input;
-  assessment.corpus = std::move(corpus);
-  const SimulationFeed feed = {assessment.corpus.lengths, flags.passes, flags.seed,
-                               flags.steps};
-  assessment.lengths = Summarise(feed.lengths, setup.window);
+  assessment.input = flags.input;
+  assessment.corpus = FitToWindow(lengths, setup.window, flags.over_window);
+  assessment.over_window = flags.over_window;
+  assessment.lengths = Summarise(lengths, setup.window);
+  const SimulationFeed feed = {assessment.corpus.lengths, flags.feed.passes,
+                               flags.feed.seed, flags.feed.steps};
   assessment.crossover_tokens = costs->CrossoverTokens();
-  for (const SimulationMethod& method : Methods(input.method)) {
-    ProgressBar progress(TerminalOrNull(), MethodName(method));
+  for (const SimulationMethod& method : Methods(flags.input.method)) {
+    const std::string name = NewName(method, assessment.methods);
+    ProgressBar progress(TerminalOrNull(), name);
     auto figures = Simulate(setup, method, *costs, 1, feed, progress);
     if (!figures.ok()) return figures.status();
-    assessment.methods.push_back({method, *std::move(figures)});
+    assessment.methods.push_back({name, method, *std::move(figures)});
   }
   const auto fastest =
       std::min_element(assessment.methods.begin(), assessment.methods.end(),

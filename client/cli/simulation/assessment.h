@@ -3,18 +3,23 @@
 #define EVENPACK_CLIENT_CLI_SIMULATION_ASSESSMENT_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/cli/job_flags.h"
 #include "client/cli/simulation/corpus.h"
 #include "client/cli/simulation/length_summary.h"
+#include "client/cli/simulation/simulate_flags.h"
 #include "client/cli/simulation/simulated_run.h"
-#include "client/cli/simulation/simulation_config.h"
 
 namespace evenpack {
 
 struct AssessedMethod {
+  // No other's: MethodName, and for the configuration's where that is another's too,
+  // "as configured".
+  std::string name;
   SimulationMethod method;
   SimulationFigures figures;
 };
@@ -28,7 +33,8 @@ struct WrongCost {
 struct Assessment {
   SimulationInput input;
   Corpus corpus;
-  // Of the documents as they are packed.
+  OverWindow over_window = OverWindow::kDrop;
+  // Of the documents as they were given.
   LengthSummary lengths;
   double crossover_tokens = 0;
   // The first is plain packing; then fixed-length packing under either sharding, `wlb`
@@ -48,9 +54,9 @@ struct Assessment {
   double GpuHoursPerTrillion(const SimulationFigures& figures) const;
 };
 
-// `flags`: passes over the corpus's documents, and steps. Errors as Simulate's.
-absl::StatusOr<Assessment> Assess(const SimulationInput& input, Corpus corpus,
-                                  const FeedFlags& flags);
+// Of documents of these lengths. Errors as Simulate's.
+absl::StatusOr<Assessment> Assess(const SimulateFlags& flags,
+                                  std::span<const uint32_t> lengths);
 
 }  // namespace evenpack
 

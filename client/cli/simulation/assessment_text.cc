@@ -17,6 +17,14 @@ constexpr size_t kBarWidth = 24;
 
 std::string Percent(double share) { return absl::StrFormat("%.1f%%", share * 100); }
 
+// What became of documents over the window, where there are any.
+std::string_view OverWindowText(const Assessment& assessment) {
+  if (assessment.corpus.documents_over_window == 0) return "";
+  return assessment.over_window == OverWindow::kCut
+             ? ",\n            and are cut there"
+             : ",\n            and left out of what follows (--over-window cut: cut)";
+}
+
 std::string CorpusText(const Assessment& assessment) {
   const Corpus& corpus = assessment.corpus;
   const LengthSummary& lengths = assessment.lengths;
@@ -24,13 +32,13 @@ std::string CorpusText(const Assessment& assessment) {
   return absl::StrFormat(
       "Documents   %s of %s tokens; mean %.0f, median %s, p99 %s, longest %s\n"
       "            %s of the tokens are in documents of a quarter window or more;\n"
-      "            %s documents (%s of the tokens) are over the window of %s\n",
+      "            %s documents (%s of the tokens) are over the window of %s%s\n",
       Grouped(corpus.documents), Grouped(corpus.tokens), lengths.mean,
       Grouped(lengths.p50), Grouped(lengths.p99), Grouped(lengths.max),
       Percent(lengths.long_token_share), Grouped(corpus.documents_over_window),
       Percent(static_cast<double>(corpus.tokens_over_window) /
               static_cast<double>(corpus.tokens)),
-      Grouped(setup.window));
+      Grouped(setup.window), OverWindowText(assessment));
 }
 
 std::string ClusterText(const Assessment& assessment) {
@@ -61,7 +69,7 @@ std::string MethodsText(const Assessment& assessment) {
     const SimulationFigures& figures = row.figures;
     const double gain = assessment.Speedup(figures) - 1;
     table.AddRow(
-        {MethodName(row.method), absl::StrFormat("%.3f", figures.step_seconds),
+        {row.name, absl::StrFormat("%.3f", figures.step_seconds),
          absl::StrFormat("%.3f", gain + 1), gain > 0 ? Bar(gain, 1, kBarWidth) : "",
          Percent(figures.bound_seconds / figures.step_seconds),
          absl::StrFormat("%.3f", figures.pp_imbalance),
@@ -87,7 +95,7 @@ std::string ExcessText(const Assessment& assessment) {
                   share(figures.communication_seconds)});
   };
   add("plain packing", assessment.Plain());
-  add(MethodName(assessment.methods[assessment.best].method), assessment.Best());
+  add(assessment.methods[assessment.best].name, assessment.Best());
   return table.ToString();
 }
 
@@ -96,7 +104,7 @@ std::string VerdictText(const Assessment& assessment) {
   std::string text = absl::StrFormat(
       "Best is %s: %.3f times as fast as plain packing,\n"
       "%.0f rather than %.0f GPU-hours for 10^12 tokens.\n",
-      MethodName(best.method), assessment.Speedup(best.figures),
+      best.name, assessment.Speedup(best.figures),
       assessment.GpuHoursPerTrillion(best.figures),
       assessment.GpuHoursPerTrillion(assessment.Plain()));
   absl::StrAppend(&text, "Were its cost model wrong (crossover):");
@@ -123,7 +131,7 @@ std::string AssessmentJson(const Assessment& assessment) {
   json["methods"] = Json::array();
   for (const AssessedMethod& row : assessment.methods) {
     Json method = {
-        {"name", MethodName(row.method)},
+        {"name", row.name},
         {"policy", PolicyName(row.method.policy)},
         {"sharding", ShardingName(row.method.sharding)},
         {"speedup", assessment.Speedup(row.figures)},
@@ -131,7 +139,7 @@ std::string AssessmentJson(const Assessment& assessment) {
     method.update(FiguresJson(row.figures));
     json["methods"].push_back(std::move(method));
   }
-  json["best"] = MethodName(assessment.methods[assessment.best].method);
+  json["best"] = assessment.methods[assessment.best].name;
   json["speedup"] = assessment.Speedup(assessment.Best());
   json["wrong_costs"] = Json::array();
   for (const WrongCost& wrong : assessment.wrong_costs) {

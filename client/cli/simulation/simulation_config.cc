@@ -101,9 +101,12 @@ void ReadJob(const JobSpec& spec, SimulationInput& input) {
   cluster.expert_parallel = spec.expert_parallel;
   setup.micro_batches = spec.micro_batches;
   setup.virtual_pipeline_group = spec.virtual_pipeline_group;
-  setup.window = spec.window;
-  setup.max_length = spec.max_length;
-  setup.queue_thresholds = spec.policy.queue_thresholds;
+  // What other methods than the job's own have, where that has none.
+  SetWindow(spec.window, setup);
+  if (IsVariableLength(spec.policy.kind)) setup.max_length = spec.max_length;
+  if (spec.policy.kind == PolicyKind::kWlb) {
+    setup.queue_thresholds = spec.policy.queue_thresholds;
+  }
   setup.max_delay = spec.max_delay;
   setup.backlog_limit = spec.backlog_limit;
   SimulationMethod& method = input.method;

@@ -13,10 +13,10 @@ using ::evenpack::testing::GivenLengths;
 using ::evenpack::testing::IsOk;
 
 Assessment Make(const SimulationInput& input) {
-  FeedFlags feed;
-  feed.steps = 20;
-  auto assessment = Assess(
-      input, FitToWindow(GivenLengths(), input.setup.window, OverWindow::kDrop), feed);
+  SimulateFlags flags;
+  flags.input = input;
+  flags.feed.steps = 20;
+  auto assessment = Assess(flags, GivenLengths());
   EXPECT_THAT(assessment, IsOk());
   return *std::move(assessment);
 }
@@ -42,6 +42,19 @@ TEST(AssessmentTest, HasARowForAConfiguredMethodOfItsOwn) {
   const Assessment assessment = Make(input);
   ASSERT_EQ(assessment.methods.size(), 9);
   EXPECT_EQ(assessment.methods.back().method.window_batches, 4);
+  EXPECT_EQ(assessment.methods[1].name, "fixed_greedy, per_sequence");
+  EXPECT_EQ(assessment.methods.back().name,
+            "fixed_greedy, per_sequence, as configured");
+}
+
+TEST(AssessmentTest, TellsTheLengthsThatWereGivenWhateverIsLeftOut) {
+  SimulationInput input = *ReadSimulationInput("7B-128K");
+  const LengthSummary whole = Make(input).lengths;
+  SetWindow(8192, input.setup);
+  const Assessment assessment = Make(input);
+  EXPECT_GT(assessment.corpus.documents_over_window, 0);
+  EXPECT_EQ(assessment.lengths.max, whole.max);
+  EXPECT_EQ(assessment.lengths.mean, whole.mean);
 }
 
 TEST(AssessmentTest, TellsMethodsApartByTheOptionsOfTheirPolicy) {

@@ -77,6 +77,25 @@ TEST(SimulationConfigTest, HasDefaultsOfItsOwnForVariableLengths) {
   EXPECT_TRUE(input->setup.attention.empty());
 }
 
+TEST(SimulationConfigTest, OtherMethodsHaveTheirDefaultsBesideWhateverPolicyTheJobHas) {
+  const std::function<void(v1::Policy&)> policies[] = {
+      [](v1::Policy& policy) { policy.mutable_original(); },
+      [](v1::Policy& policy) { policy.mutable_fixed_greedy(); },
+      [](v1::Policy& policy) { policy.mutable_balanced(); }};
+  for (const auto& set : policies) {
+    v1::SimulationConfig config = Config();
+    set(*config.mutable_job()->mutable_policy());
+    // As `jobs describe` tells a job of fixed length.
+    if (!config.job().policy().has_balanced()) {
+      config.mutable_job()->set_max_length(config.job().window());
+    }
+    const auto input = FromProto(config);
+    ASSERT_THAT(input, IsOk());
+    EXPECT_EQ(input->setup.max_length, 98304);
+    EXPECT_THAT(input->setup.queue_thresholds, ElementsAre(24576, 49152));
+  }
+}
+
 TEST(SimulationConfigTest, AnInterleavedScheduleTakesThePipelinesGroup) {
   v1::SimulationConfig config = Config();
   config.set_virtual_stages(2);
