@@ -2,7 +2,9 @@
 
 #include <sqlite3.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "server/runtime/fault_point.h"
 
 namespace evenpack {
@@ -29,6 +31,15 @@ absl::Status StatusOf(sqlite3* database, int code) {
       return absl::UnavailableError(absl::StrCat(
           message, " (SQLite's code ", sqlite3_extended_errcode(database), ")"));
   }
+}
+
+// https://www.sqlite.org/uri.html
+std::string Uri(const std::string& path, SqliteDatabase::Mode mode) {
+  const std::string escaped =
+      absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}});
+  // An absolute path's first part would be a host.
+  return absl::StrCat("file:", absl::StartsWith(path, "/") ? "//" : "", escaped,
+                      mode == SqliteDatabase::Mode::kUnchanging ? "?immutable=1" : "");
 }
 
 // SQLite's own choice (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
@@ -105,12 +116,12 @@ void SqliteDatabase::Close::operator()(sqlite3* database) const {
 
 absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path,
                                                     Mode mode) {
-  const int flags = mode == Mode::kReadOnly
-                        ? SQLITE_OPEN_READONLY
-                        : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int flags = mode == Mode::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                          : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  const std::string name = mode == Mode::kCreate ? path : Uri(path, mode);
   sqlite3* opened = nullptr;
   const int code =
-      sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+      sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   SqliteDatabase database;
   database.database_.reset(opened);
   if (code != SQLITE_OK) return StatusOf(opened, code);

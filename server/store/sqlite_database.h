@@ -50,7 +50,13 @@ class SqliteStatement {
 // written; UNAVAILABLE anything else.
 class SqliteDatabase {
  public:
-  enum class Mode { kCreate, kReadOnly };
+  enum class Mode {
+    kCreate,
+    // Reads the write-ahead log too, for which SQLite may make files beside it.
+    kReadOnly,
+    // Of a file without a log, which nobody changes meanwhile: makes nothing.
+    kUnchanging,
+  };
 
   static absl::StatusOr<SqliteDatabase> Open(const std::string& path, Mode mode);
 

@@ -1,6 +1,10 @@
 #include "server/store/sqlite_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -24,19 +28,48 @@ absl::Status Of(std::string_view what, const absl::Status& status) {
       absl::StrCat(status.message(), ", reading ", std::string(what)));
 }
 
+bool HasLog(const std::string& path) {
+  std::error_code none;
+  const uint64_t bytes = std::filesystem::file_size(path + "-wal", none);
+  return !none && bytes > 0;
+}
+
+// SQLite makes an index of a log beside it, and says of one that it can't make that the
+// database is read-only.
+absl::Status CheckLogCanBeRead(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string directory = parent.empty() ? "." : parent.string();
+  if (access(directory.c_str(), W_OK) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("store: '", path, "' has a write-ahead log, and '", directory,
+                   "' can't be written: ", std::strerror(errno),
+                   "; accepted: a copy of both in a directory that may be written"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path,
                                                                Access access) {
   if (absl::Status status = CheckFileSystem(path); !status.ok()) return status;
-  if (absl::Status status = CheckWalOf(path); !status.ok()) return status;
   const bool writes = access == Access::kReadWrite;
-  absl::StatusOr<SqliteDatabase> database = SqliteDatabase::Open(
-      path, writes ? SqliteDatabase::Mode::kCreate : SqliteDatabase::Mode::kReadOnly);
-  if (!database.ok()) return database.status();
-  absl::Status status = writes ? PrepareToWrite(*database) : PrepareToRead(*database);
+  std::unique_ptr<const ReadingLock> reading;
+  SqliteDatabase::Mode mode = SqliteDatabase::Mode::kCreate;
+  if (!writes) {
+    absl::StatusOr<std::unique_ptr<ReadingLock>> taken = ReadingLock::Take(path);
+    if (!taken.ok()) return taken.status();
+    reading = *std::move(taken);
+    mode = HasLog(path) ? SqliteDatabase::Mode::kReadOnly
+                        : SqliteDatabase::Mode::kUnchanging;
+  }
+  absl::Status status = CheckWalOf(path);
+  if (mode == SqliteDatabase::Mode::kReadOnly) status.Update(CheckLogCanBeRead(path));
   if (!status.ok()) return status;
-  std::unique_ptr<SqliteStore> store(new SqliteStore(path, *std::move(database)));
+  absl::StatusOr<SqliteDatabase> database = SqliteDatabase::Open(path, mode);
+  if (!database.ok()) return database.status();
+  status = writes ? PrepareToWrite(*database) : PrepareToRead(*database);
+  if (!status.ok()) return status;
+  std::unique_ptr<SqliteStore> store(
+      new SqliteStore(path, std::move(reading), *std::move(database)));
   MutexLock lock(store->mutex_);
   status = store->PrepareStatements();
   if (status.ok()) status = store->FindJobs();

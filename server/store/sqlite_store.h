@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/runtime/mutex.h"
+#include "server/store/reading_lock.h"
 #include "server/store/sqlite_database.h"
 #include "server/store/state_store.h"
 
@@ -27,8 +28,9 @@ class SqliteStore final : public StateStore {
  public:
   enum class Access { kReadWrite, kReadOnly };
 
-  // Creates the file where there is none. FAILED_PRECONDITION: the file is in use, of
-  // another program or a newer format, may not be written, or lies on a network file
+  // kReadWrite creates the file where there is none. kReadOnly keeps servers off it
+  // meanwhile, and leaves nothing beside it. FAILED_PRECONDITION: the file is in use,
+  // of another program or a newer format, may not be written, or lies on a network file
   // system. NOT_FOUND: there is no such directory. DATA_LOSS: the list of jobs or the
   // log is damaged.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(
@@ -76,8 +78,11 @@ class SqliteStore final : public StateStore {
   // As a commit leaves them; none for one that it removes.
   using WrittenJobs = std::map<std::string, std::optional<KnownJob>>;
 
-  SqliteStore(std::string path, SqliteDatabase database)
-      : path_(std::move(path)), database_(std::move(database)) {}
+  SqliteStore(std::string path, std::unique_ptr<const ReadingLock> reading,
+              SqliteDatabase database)
+      : path_(std::move(path)),
+        reading_(std::move(reading)),
+        database_(std::move(database)) {}
 
   using StatementTexts =
       std::initializer_list<std::pair<SqliteStatement*, std::string_view>>;
@@ -112,6 +117,8 @@ class SqliteStore final : public StateStore {
       EVENPACK_REQUIRES(mutex_);
 
   const std::string path_;
+  // Of one that is only read; ends after its database.
+  std::unique_ptr<const ReadingLock> reading_;
 
   Mutex mutex_;
   SqliteDatabase database_ EVENPACK_GUARDED_BY(mutex_);
