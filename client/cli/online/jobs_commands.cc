@@ -1,5 +1,7 @@
 #include "client/cli/online/jobs_commands.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -14,6 +16,8 @@
 
 namespace evenpack {
 namespace {
+
+using google::protobuf::util::MessageDifferencer;
 
 std::string ReadJobName(FlagReader& reader) {
   return reader.Text("NAME", "the job's name");
@@ -40,6 +44,12 @@ absl::Status ReadNewSpec(const FlagValues& values, const OnlineContext& context,
   }
   if (spec.streams().empty()) spec.add_streams()->set_name(kDefaultStream);
   return absl::OkStatus();
+}
+
+// Whether nothing would be other than it is. A named profile may have changed since.
+bool LeavesAllAsItIs(const v1::UpdateJobRequest& request, const v1::JobSpec& before) {
+  return !request.has_from_step() && request.spec().cost().profile().empty() &&
+         MessageDifferencer::Equals(request.spec(), before);
 }
 
 // A job that is updated loses its subscriptions: not without a reason.
@@ -113,6 +123,13 @@ absl::Status RunJobsUpdate(const FlagValues& values, const OnlineContext& contex
   if (absl::Status status = change->Apply(context, *request.mutable_spec());
       !status.ok()) {
     return status;
+  }
+  if (LeavesAllAsItIs(request, before->spec())) {
+    context.err.Write(
+        absl::StrCat("evenpackctl: note: the spec of job ", request.name(),
+                     " has all of that already; the job stays as it is\n"));
+    WriteJob(*before, values, context);
+    return absl::OkStatus();
   }
   const absl::StatusOr<v1::Job> job = client->UpdateJob(request);
   if (!job.ok()) return job.status();

@@ -183,6 +183,31 @@ TEST_F(JobsCommandsTest, UpdateTakesAFileInPlaceOfTheJobsSpec) {
   EXPECT_EQ(request.expected_epoch(), 2U);
 }
 
+TEST_F(JobsCommandsTest, UpdateToWhatTheJobHasLeavesItAndItsSubscriptions) {
+  v1::Job job;
+  job.set_name("run-7");
+  job.set_epoch(3);
+  *job.mutable_spec() = Spec("streams { name: 'web' } window: 1000");
+  EXPECT_CALL(*context_.connection, GetJob("run-7")).WillRepeatedly(Return(job));
+  EXPECT_CALL(*context_.connection, UpdateJob).Times(0);
+  for (const FlagValues& values :
+       {FlagValues{{"NAME", "run-7"}, {"--window", "1000"}},
+        FlagValues{{"NAME", "run-7"}, {"--spec", SpecFile("window: 1000")}}}) {
+    EXPECT_THAT(RunJobsUpdate(values, context_.Get()), IsOk());
+  }
+  EXPECT_THAT(context_.err.text(), HasSubstr("the job stays as it is"));
+  EXPECT_THAT(context_.out.text(), HasSubstr("epoch 3"));
+}
+
+TEST_F(JobsCommandsTest, UpdateTakesANamedProfileAnewAndGoesBackAsAsked) {
+  const std::string before = "window: 1000 cost { profile: 'p' }";
+  EXPECT_EQ(Updated({{"NAME", "run-7"}, {"--window", "1000"}}, before).name(), "run-7");
+  EXPECT_EQ(
+      Updated({{"NAME", "run-7"}, {"--window", "9"}, {"--from-step", "4"}}, "window: 9")
+          .from_step(),
+      4U);
+}
+
 TEST_F(JobsCommandsTest, UpdateNeedsAChangeAndReadsItBeforeItConnects) {
   const std::vector<std::pair<FlagValues, std::string>> cases = {
       {{{"NAME", "a"}, {"--json", "true"}, {"--expected-epoch", "1"}},
