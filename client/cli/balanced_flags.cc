@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, 3> kReleases = {"workload", "class", "lev
 const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
   static const auto* const kFlags = new std::vector<FlagDefinition>{
       {"--token-cv", kValue, "X",
-       "balanced: steps hold N x L tokens, give or take a share X of that, once enough "
-       "documents wait (no bound)"},
+       "balanced: steps hold what a global batch does on average, a little over N x L "
+       "tokens, give or take a share X of that, once enough documents wait (no bound)"},
       {"--long-share", kValue, "X",
        "balanced: long documents (a quarter window and more) have the stream's share "
        "of "

@@ -1,11 +1,12 @@
 #include "client/cli/flag_values.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/quoted_value.h"
 #include "server/core/document/document.h"
@@ -28,6 +29,14 @@ std::optional<uint64_t> WholeNumber(const std::string& text, FlagReader::Range r
     return std::nullopt;
   }
   return value;
+}
+
+// Without an exponent, as it is to be typed.
+std::string Plain(double value) {
+  char text[64];
+  const std::to_chars_result end =
+      std::to_chars(std::begin(text), std::end(text), value, std::chars_format::fixed);
+  return std::string(text, end.ptr);
 }
 
 std::string Accepted(FlagReader::Range range) {
@@ -93,8 +102,9 @@ double FlagReader::Real(const std::string& flag, double least, double most,
   double value = 0;
   if (!HasOnly(*text, "0123456789.eE+-") || !absl::SimpleAtod(*text, &value) ||
       !(value >= least && value <= most)) {
-    Fail(InvalidField(flag, QuotedValue(*text),
-                      absl::StrFormat("a number from %g to %.0f", least, most)));
+    Fail(InvalidField(
+        flag, QuotedValue(*text),
+        absl::StrCat("a number from ", Plain(least), " to ", Plain(most))));
   }
   return value;
 }

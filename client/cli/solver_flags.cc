@@ -38,12 +38,8 @@ absl::StatusOr<SolverOptions> ReadSolverOptions(const FlagValues& values) {
   FlagReader reader(values);
   SolverOptions options;
   options.time_limit = reader.Real("--time-limit", 0, kMostSeconds, options.time_limit);
-  options.gap = reader.Real("--gap", 0, 1, options.gap);
+  options.gap = reader.Real("--gap", kLeastGap, 1, options.gap);
   if (!reader.status().ok()) return reader.status();
-  if (options.gap < kLeastGap) {
-    return InvalidField("--gap", absl::StrCat("'", values.at("--gap"), "'"),
-                        "a number from 0.00001 to 1");
-  }
   return options;
 }
 

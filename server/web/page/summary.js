@@ -34,7 +34,7 @@ function figures({ job, totals, subscribers, producers }, steps) {
     steps: [exact(job.nextStep), `${exact(job.durableSteps)} durable`
       + `${ago ? `, last ${ago} ago` : ""}`],
     tokens: [totals.fullSteps ? count(totals.meanStepTokens) : "–",
-      totals.fullSteps ? `± ${percent(totals.stepTokensCv)} (CV)` : "no full step yet"],
+      totals.fullSteps ? `± ${percent(totals.stepTokensCv)} (CV)` : "no full step since the start"],
     waiting: [count(job.waitingTokens), `tokens in ${counted(job.waitingDocuments, "document")}`],
     wait: waited(totals),
     subscribers: [exact(job.subscribers), `${behind ? `slowest ${counted(behind, "step")} behind`

@@ -157,7 +157,7 @@ TEST(TopFramesTest, AJobWithoutStepsSaysSo) {
   observed.mutable_job()->set_name("new");
   EXPECT_THAT(JobFrame(observed, {80, 24, false, false}),
               ElementsAre("new  epoch 0, 0 steps decided, 0 durable, 0 kept",
-                          "imbalance       no full step yet",
+                          "imbalance       no full step since the server started",
                           "tokens          0 a step, CV 0.000; 0 in 0 documents",
                           "trainers        0 producers, 0 subscribers"));
 }
