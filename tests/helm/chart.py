@@ -24,6 +24,18 @@ MATRIX: tuple[str | None, ...] = (
 )
 
 
+class OnceLoader(yaml.SafeLoader):
+    """As kustomize and others do, takes no key of a mapping twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """The mapping, whose keys differ."""
+        keys = [self.construct_object(key, deep) for key, _ in node.value]
+        twice = {key for key in keys if keys.count(key) > 1}
+        if twice:
+            raise AssertionError(f"line {node.start_mark.line + 1}: {twice} twice")
+        return super().construct_mapping(node, deep)
+
+
 class RefusedError(Exception):
     """What helm said instead of a rendering."""
 
@@ -61,7 +73,7 @@ def render(
 ) -> list[Object]:
     """The objects of that."""
     text = render_text(flags, chart, release, namespace)
-    return [each for each in yaml.safe_load_all(text) if each is not None]
+    return [each for each in yaml.load_all(text, OnceLoader) if each is not None]
 
 
 def the(objects: Sequence[Object], kind: str, name: str | None = None) -> Object:

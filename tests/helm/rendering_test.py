@@ -125,6 +125,25 @@ class SelectionTest(unittest.TestCase):
                 matches = [pod for pod in pods if labels.items() <= pod.items()]
                 self.assertEqual(len(matches), 1, (values, name))
 
+    def test_labels_that_are_given_twice_are_the_charts_then_the_components(self) -> None:
+        """Or an object would have them twice, and pods other ones than select them."""
+        own = "app\\.kubernetes\\.io"
+        flags = [
+            f"--set-string=commonLabels.{own}/component=x,commonLabels.{own}/version=x",
+            "--set-string=commonLabels.team=a,commonLabels.cost=b",
+            f"--set-string=server.podLabels.team=c,server.podLabels.{own}/name=x",
+            "--set-string=server.podAnnotations.checksum/config=x",
+        ]
+        for each in render(flags):
+            self.assertEqual(each["metadata"]["labels"]["team"], "a")
+            self.assertNotIn("x", each["metadata"]["labels"].values())
+        workload = the(render(flags), "StatefulSet")
+        pod = workload["spec"]["template"]["metadata"]
+        self.assertEqual((pod["labels"]["team"], pod["labels"]["cost"]), ("c", "b"))
+        selected = workload["spec"]["selector"]["matchLabels"]
+        self.assertLessEqual(selected.items(), pod["labels"].items())
+        self.assertNotEqual(pod["annotations"]["checksum/config"], "x")
+
     def test_service_monitors_select_one_service(self) -> None:
         objects = render(values_flags("monitoring"))
         monitor = the(objects, "ServiceMonitor")

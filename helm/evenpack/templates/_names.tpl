@@ -19,26 +19,28 @@ app.kubernetes.io/component: {{ .component }}
 
 {{/*
 Labels of a component's pods: none that changes with the chart's version, which would
-start them anew. Takes a dict of context, component and values: the component's.
+start them anew. Of one that is given twice the selector's is taken, then the component's.
+Takes a dict of context, component and values: the component's.
 */}}
 {{- define "evenpack.podLabels" -}}
-{{ include "evenpack.selector" . }}
-{{- range $labels := list .context.Values.commonLabels .values.podLabels }}
-{{- with $labels }}
-{{ toYaml . }}
-{{- end }}
-{{- end }}
+{{- $own := include "evenpack.selector" . | fromYaml -}}
+{{- merge $own (default (dict) .values.podLabels) .context.Values.commonLabels | toYaml }}
 {{- end }}
 
-{{/* Labels of a component's objects. Takes a dict of context and component. */}}
-{{- define "evenpack.labels" -}}
-{{ include "evenpack.selector" . }}
+{{- define "evenpack.chartLabels" -}}
 app.kubernetes.io/version: {{ .context.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .context.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .context.Chart.Name .context.Chart.Version | replace "+" "_" }}
-{{- with .context.Values.commonLabels }}
-{{ toYaml . }}
 {{- end }}
+
+{{/*
+Labels of a component's objects. Of one that is given twice the chart's is taken, then the
+object's. Takes a dict of context and component, and perhaps labels of the object's own.
+*/}}
+{{- define "evenpack.labels" -}}
+{{- $own := include "evenpack.selector" . | fromYaml -}}
+{{- $chart := include "evenpack.chartLabels" . | fromYaml -}}
+{{- merge $own $chart (default (dict) .labels) .context.Values.commonLabels | toYaml }}
 {{- end }}
 
 {{/*
@@ -50,9 +52,6 @@ name: {{ .name }}
 namespace: {{ .context.Release.Namespace }}
 labels:
   {{- include "evenpack.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- with merge (dict) (default (dict) .annotations) .context.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
