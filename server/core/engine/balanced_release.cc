@@ -199,7 +199,7 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   result.held = std::move(release.held);
   result.levels += release.levels;
   result.packing_lean_256ths = PackingLean(spec, release);
-  result.pays = release.tokens >= GlobalBatchTokens(spec) / 2 &&
+  result.pays = release.tokens > 0 && release.tokens >= GlobalBatchTokens(spec) / 2 &&
                 absl::int128(release.excess_ns) * kMillion <=
                     absl::int128(release.workload_ns) * terms.price.share_ppm;
 }
@@ -306,7 +306,9 @@ bool WaitingMakesAStep(const JobState& state) {
   if (state.spec.policy.kind != PolicyKind::kBalanced ||
       balanced.release == ReleaseMode::kByClass ||
       balanced.token_spread_ppm.has_value() ||
-      WaitingTokens(state.waiting) < GlobalBatchTokens(state.spec) / 2) {
+      // Half of a batch of one token is none.
+      WaitingTokens(state.waiting) <
+          std::max<uint64_t>(GlobalBatchTokens(state.spec) / 2, 1)) {
     return false;
   }
   BalancedPool pool;

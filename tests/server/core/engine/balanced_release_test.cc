@@ -99,6 +99,19 @@ TEST(BalancedReleaseTest, AClassIsShortWhereNothingElseWouldGo) {
   EXPECT_EQ(ReleaseBalanced(spec, sketch, PoolOf(lone)).goes.size(), 1U);
 }
 
+// Half of a batch of one token is none, and steps without a token would never end.
+TEST(BalancedReleaseTest, NothingThatWaitsMakesNoStep) {
+  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 1, 1);
+  spec.max_length = 5;
+  testing::ResolveCosts(spec);
+  TestJob job(spec);
+  EXPECT_FALSE(WaitingMakesAStep(job.state()));
+  EXPECT_THAT(job.Ingest({1, 2, 3}), IsOk());
+  EXPECT_THAT(job.End(), IsOk());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(job.Do(FormStep{}), IsOk());
+  EXPECT_TRUE(IsDrained(job.state()));
+}
+
 TEST(BalancedReleaseTest, StepsHoldHalfABatchAtLeastWhereThereIsAsMuch) {
   const std::vector<Document> documents =
       testing::MakeDocuments(std::vector<uint32_t>(5, 120'000));
