@@ -244,13 +244,18 @@ _DELAY = Row(
         ),
         Panel(
             "Oldest outlier",
-            "Global batches admitted since that of the oldest document of each queue.",
+            "Global batches admitted since that of the oldest document of each queue, "
+            "and of those left over.",
             "none",
             [
                 Query(
+                    f"max({of_job('evenpack_job_left_over_oldest_batches')})",
+                    "left over",
+                ),
+                Query(
                     f"max by (queue) ({of_job('evenpack_job_queue_oldest_batches')})",
                     "queue {{queue}}",
-                )
+                ),
             ],
             width=12,
         ),

@@ -306,6 +306,9 @@ JobFigures Job::Figures() {
   figures.left_over_documents = state_.waiting.left_over.size();
   for (const Document& document : state_.waiting.left_over) {
     figures.left_over_tokens += document.length;
+    figures.left_over_oldest_batches =
+        std::max(figures.left_over_oldest_batches,
+                 state_.position.batches_admitted - 1 - document.batch);
   }
   figures.epoch = state_.epoch;
   figures.durable_steps = DurableSteps(state_);

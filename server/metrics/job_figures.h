@@ -105,6 +105,8 @@ struct JobFigures {
   std::vector<QueueFigures> queues;  // now
   uint64_t left_over_documents = 0;  // now
   uint64_t left_over_tokens = 0;     // now
+  // As QueueFigures::oldest_batches, now.
+  uint64_t left_over_oldest_batches = 0;
 
   // Committed steps by StepKind: full, backlog, drain.
   std::array<uint64_t, 3> steps{};

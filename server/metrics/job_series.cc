@@ -164,6 +164,7 @@ constexpr CountOfJob kCounts[] = {
     {Metric::kLongDocumentTokensEmitted, &JobFigures::long_document_tokens_emitted},
     {Metric::kLeftOverDocuments, &JobFigures::left_over_documents},
     {Metric::kLeftOverTokens, &JobFigures::left_over_tokens},
+    {Metric::kLeftOverOldest, &JobFigures::left_over_oldest_batches},
     {Metric::kEpoch, &JobFigures::epoch},
     {Metric::kNextStep, &JobFigures::next_step},
     {Metric::kDurableSteps, &JobFigures::durable_steps},

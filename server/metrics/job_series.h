@@ -15,7 +15,7 @@ inline constexpr size_t kMaxStreamsShown = 32;
 inline constexpr size_t kMaxQueuesShown = 32;
 // No job has more, whatever its streams, queues and subscribers. A bucket of a
 // histogram is a series.
-inline constexpr size_t kMaxSeriesPerJob = 600;
+inline constexpr size_t kMaxSeriesPerJob = 610;
 
 void AddJobSeries(const JobFigures& job, MetricFamilies& families);
 

@@ -85,6 +85,7 @@ enum class Metric : uint8_t {
   kQueueOldest,
   kLeftOverDocuments,
   kLeftOverTokens,
+  kLeftOverOldest,
   kDocumentDelay,
   kMicroBatches,
   kContextParallelImbalance,
@@ -233,6 +234,8 @@ inline constexpr MetricDefinition kTable[] = {
           "Documents admitted that found no place and go into a later step."),
     Gauge(Metric::kLeftOverTokens, "evenpack_job_left_over_tokens", {"job"},
           "Tokens of the documents left over."),
+    Gauge(Metric::kLeftOverOldest, "evenpack_job_left_over_oldest_batches", {"job"},
+          "Global batches admitted since that of the oldest document left over."),
     Histogram(
         Metric::kDocumentDelay, "evenpack_job_document_delay_batches", {"job"},
         "Global batches admitted after a document's own before it was emitted whole."),

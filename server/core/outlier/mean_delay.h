@@ -21,7 +21,8 @@ uint64_t MeanDelayAfter(uint64_t mean_delay, uint64_t waiting_tokens,
 // of their workload: `price_ppm` (at most 2^32 - 1) from one batch on, and less with
 // the square of what they wait below it, down to a quarter of a batch. So a stream that
 // hardly waits gets its evenness for little delay, one that waits for long does not
-// wait for much longer, and nowhere is the price so low that a document is forgotten.
+// wait for much longer, and nowhere is the price so low that a document is forgotten,
+// though one that is alone of its length may wait for hundreds of batches.
 uint32_t DelayPricePpm(uint64_t mean_delay, uint32_t price_ppm);
 
 }  // namespace evenpack

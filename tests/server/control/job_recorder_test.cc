@@ -32,6 +32,7 @@ using testing::DoUpdate;
 using ::testing::ElementsAre;
 using testing::Follower;
 using testing::IsOk;
+using testing::MakeSpec;
 using testing::OutlierJob;
 using testing::RandomLengths;
 using testing::ResolveCosts;
@@ -124,6 +125,19 @@ TEST_F(JobRecorderTest, WhatWasAcceptedIsEmittedQueuedLeftOverOrBuffered) {
             Sum(lengths));
   EXPECT_EQ(figures.streams[0].buffered_bytes,
             figures.streams[0].buffered_documents * kBufferedDocumentBytes);
+}
+
+// As `balanced` lets one that is alone of its length wait, in no queue.
+TEST_F(JobRecorderTest, ADocumentThatIsLeftOverSaysHowLongItHasWaited) {
+  constexpr uint32_t kWindow = 131072;
+  const JobSpec spec = MakeSpec(PolicyKind::kBalanced, 4, kWindow);
+  std::vector<uint32_t> lengths(10'000, 1000);
+  lengths.front() = kWindow;
+  const JobFigures figures = MakeJob(spec, lengths)->Figures();
+  ASSERT_GE(figures.left_over_documents, 1U);
+  EXPECT_GE(figures.left_over_tokens, kWindow);
+  EXPECT_GT(figures.left_over_oldest_batches, figures.next_step / 2);
+  EXPECT_LE(figures.left_over_oldest_batches, figures.next_step);
 }
 
 TEST_F(JobRecorderTest, OfADrainedJobEverythingAddsUp) {

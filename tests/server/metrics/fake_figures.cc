@@ -12,6 +12,7 @@ JobFigures FilledJob(std::string name) {
   job.queues = {{301, 302, 303}, {311, 312, 313}};
   job.left_over_documents = 401;
   job.left_over_tokens = 402;
+  job.left_over_oldest_batches = 403;
   job.steps = {501, 502, 503};
   job.documents_emitted = 601;
   job.tokens_emitted = 602;
