@@ -21,16 +21,22 @@ endif()
 
 add_library(evenpack_options INTERFACE)
 target_include_directories(evenpack_options INTERFACE "${PROJECT_SOURCE_DIR}")
+# For a project that has this one as a part of it: the headers need it.
+target_compile_features(evenpack_options INTERFACE cxx_std_20)
 # -ffp-contract=off: cost tables are resolved in double precision, and a fused
 # multiply-add on one machine but not on another would change an integer in them.
-target_compile_options(evenpack_options INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)
+set(EVENPACK_OWN_OPTIONS -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off)
 if(EVENPACK_WERROR)
-  target_compile_options(evenpack_options INTERFACE -Werror)
+  list(APPEND EVENPACK_OWN_OPTIONS -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  target_compile_options(evenpack_options INTERFACE -Wthread-safety)
+  list(APPEND EVENPACK_OWN_OPTIONS -Wthread-safety)
 endif()
+# Such a project's own sources are compiled as it likes.
+set(EVENPACK_IS_OWN
+  "$<PATH:IS_PREFIX,${PROJECT_SOURCE_DIR},$<TARGET_PROPERTY:SOURCE_DIR>>")
+target_compile_options(evenpack_options INTERFACE
+  "$<${EVENPACK_IS_OWN}:${EVENPACK_OWN_OPTIONS}>")
 if(EVENPACK_SANITIZE)
   target_compile_options(evenpack_options INTERFACE
     -fsanitize=${EVENPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
