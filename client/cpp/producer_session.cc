@@ -71,6 +71,9 @@ absl::Status ProducerSession::OneCall(Backoff& backoff, const std::stop_token& s
     MutexLock lock(mutex_);
     stream_ = nullptr;
     sent_ = 0;
+    // What the server has of them it has from this call or from another producer: that
+    // it is the same is for the server to say.
+    for (Batch& batch : batches_) batch.sent = false;
     end_sent_ = false;
   }
   return status.ok() ? stream->Finish() : status;
