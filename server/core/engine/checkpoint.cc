@@ -86,8 +86,15 @@ absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
   }
   PassOver(*checkpoint);
   if (HoldsSamePoint(state, *checkpoint)) {
-    return DecideRewind(
-        state, {checkpoint->position.next_step, checkpoint->spec, command.skip});
+    RewindJob rewind = {checkpoint->position.next_step, checkpoint->spec, command.skip};
+    // Its own as well, which the job need not have.
+    for (size_t s = 0; s < state.streams.size(); ++s) {
+      for (const SequenceRange& range : checkpoint->streams[s].skipped) {
+        rewind.skip.push_back(
+            {state.spec.streams[s].name, range.first, range.end - range.first});
+      }
+    }
+    return DecideRewind(state, rewind);
   }
   const auto skipped = ReadRanges(*checkpoint, command.skip);
   if (!skipped.ok()) return skipped.status();

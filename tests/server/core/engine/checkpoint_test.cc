@@ -215,6 +215,25 @@ TEST(CheckpointTest, ARewindToACheckpointKeepsWhatTheJobSkips) {
   EXPECT_THAT(DecodeState(EncodeState(job.state())), IsOk());
 }
 
+// Whether the job still has the step or not.
+TEST(CheckpointTest, ARewindToACheckpointTakesWhatThatSkips) {
+  for (const uint64_t durable : {0U, 20U}) {
+    TestJob job(Wlb(1, 2));
+    ASSERT_THAT(job.Ingest(testing::SkewedLengths(53, 2000, kWindow)), IsOk());
+    job.FormAll().IgnoreError();
+    JobState then = CheckpointAfter(job.state(), 5).value();
+    then.streams[0].skipped = {{2990, 2995}};
+    if (durable > 0) {
+      ASSERT_THAT(job.Do(Acknowledge{0, durable, 0}), IsOk());
+    }
+    ASSERT_THAT(job.Do(RewindToCheckpoint{EncodeState(then), {{"a", 2980, 2}}}),
+                IsOk());
+    EXPECT_EQ(job.state().position.next_step, 6U);
+    EXPECT_EQ(job.state().streams[0].skipped,
+              (SequenceRanges{{2980, 2982}, {2990, 2995}}));
+  }
+}
+
 TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {
   TestJob job(Wlb(1, 2));
   JobSpec spec = Wlb(1, 2);
