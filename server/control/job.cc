@@ -396,7 +396,8 @@ absl::Status Job::Outcome(const absl::Status& committed) const {
 void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
   shown_.Show(change);
   if (change.reshape.has_value()) {
-    latency_.Withdraw(change.reshape->from_step);
+    // Of a job that is as a checkpoint had it no step is known.
+    latency_.Withdraw(change.restored.has_value() ? 0 : change.reshape->from_step);
     calibration_.Begin(change.reshape->epoch);
   }
   const bool removed = change.removed;
