@@ -44,6 +44,10 @@ struct ConsumerOptions {
   // Digest of step from_step - 1, as a checkpoint has it: the server answers DATA_LOSS
   // if its history is another. Needs from_step.
   std::optional<Digest128> last_digest = std::nullopt;
+  // Epoch of that step, likewise: DATA_LOSS also where it was withdrawn and formed
+  // again. With it that step can be marked durable though this consumer didn't hand it
+  // out. Needs from_step.
+  std::optional<uint64_t> last_epoch = std::nullopt;
   // The layout that the trainer can use; FAILED_PRECONDITION where the job has another.
   // 0, unspecified: any.
   v1::Layout layout{};

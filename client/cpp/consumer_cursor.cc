@@ -18,7 +18,8 @@ absl::Status ConsumerCursor::Subscribed(uint64_t from_step, const Digest128& pre
     return DataLoss("previous_digest: the server has ", ToHex(previous), " for step ",
                     from_step - 1, ", here it has ", ToHex(*position_.digest));
   }
-  position_ = {from_step, previous};
+  position_.next = from_step;
+  position_.digest = previous;
   return absl::OkStatus();
 }
 
@@ -31,7 +32,7 @@ absl::StatusOr<bool> ConsumerCursor::Came(const RankStep& step) {
   if (absl::Status status = VerifyStep(step, *position_.digest); !status.ok()) {
     return status;
   }
-  position_ = {step.index() + 1, step.digest()};
+  position_ = {step.index() + 1, step.digest(), step.epoch()};
   return true;
 }
 

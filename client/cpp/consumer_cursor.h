@@ -17,6 +17,8 @@ struct StepPosition {
   std::optional<uint64_t> next;
   // Digest of step next - 1. None where it isn't known.
   std::optional<Digest128> digest;
+  // Its epoch, likewise.
+  std::optional<uint64_t> epoch = std::nullopt;
 
   friend bool operator==(const StepPosition&, const StepPosition&) = default;
 };

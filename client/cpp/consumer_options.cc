@@ -21,6 +21,10 @@ absl::Status Validate(const ConsumerOptions& options) {
     return InvalidField("last_digest", "a digest without from_step",
                         "one together with from_step");
   }
+  if (options.last_epoch.has_value() && !options.from_step.has_value()) {
+    return InvalidField("last_epoch", "an epoch without from_step",
+                        "one together with from_step");
+  }
   if (options.report_interval.count() < 0) {
     return InvalidField("report_interval",
                         absl::StrCat(options.report_interval.count(), " ms"),

@@ -21,10 +21,11 @@ ConsumerSession::ConsumerSession(std::shared_ptr<Stub> stub,
     : stub_(std::move(stub)),
       client_options_(std::move(client_options)),
       options_(std::move(options)),
-      cursor_({options_.from_step, options_.last_digest}),
+      cursor_({options_.from_step, options_.last_digest, options_.last_epoch}),
       handed_out_(cursor_.position()),
       buffer_(
           {options_.max_buffered_steps, options_.max_buffered_bytes, options_.credits}),
+      marks_(DurableMarks::Behind(options_.from_step, options_.last_epoch)),
       reporter_(stub_, client_options_, options_),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
@@ -90,6 +91,9 @@ void ConsumerSession::Subscribe(StepStream& stream) const {
   const StepPosition& from = cursor_.position();
   if (from.next.has_value()) subscribe.set_from_step(*from.next);
   if (from.digest.has_value()) subscribe.set_last_digest(DigestBytes(*from.digest));
+  if (from.next.has_value() && from.epoch.has_value()) {
+    subscribe.set_last_epoch(*from.epoch);
+  }
   {
     MutexLock lock(mutex_);
     subscribe.set_credits(buffer_.credits());
@@ -173,7 +177,10 @@ absl::Status ConsumerSession::CheckAsked(const RankStep& step) const {
                     ", not ", options_.dp_rank);
   }
   for (const MicroBatchView& view : step.micro_batches()) {
-    if (options_.cp_rank.has_value() && view.cp_rank() != options_.cp_rank) {
+    // Of a step of an epoch with fewer ranks it has none, as a DP rank has no
+    // micro-batches.
+    if (options_.cp_rank.has_value() && *options_.cp_rank < view.context_parallel() &&
+        view.cp_rank() != options_.cp_rank) {
       return DataLoss("step ", step.index(), ", micro-batch ", view.index(),
                       ": has no slices of cp_rank ", *options_.cp_rank);
     }
@@ -280,7 +287,7 @@ absl::StatusOr<std::optional<RankStep>> ConsumerSession::Next() {
 }
 
 void ConsumerSession::HandOut(const RankStep& step) {
-  handed_out_ = {step.index() + 1, step.digest()};
+  handed_out_ = {step.index() + 1, step.digest(), step.epoch()};
   marks_.HandedOut(step.index(), step.epoch());
   SendReceived();
   CloseDrainedCall();

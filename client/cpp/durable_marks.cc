@@ -5,6 +5,13 @@
 
 namespace evenpack::client {
 
+DurableMarks DurableMarks::Behind(std::optional<uint64_t> next,
+                                  std::optional<uint64_t> epoch) {
+  DurableMarks marks;
+  if (next.value_or(0) > 0 && epoch.has_value()) marks.HandedOut(*next - 1, *epoch);
+  return marks;
+}
+
 void DurableMarks::HandedOut(uint64_t step, uint64_t epoch) {
   if (epochs_.empty() || epochs_.back().epoch != epoch) {
     epochs_.push_back({step, epoch});

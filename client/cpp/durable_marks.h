@@ -21,6 +21,11 @@ class DurableMarks {
     friend bool operator==(const Mark&, const Mark&) = default;
   };
 
+  // Of a trainer that goes on at step `next` from a checkpoint, behind a step of this
+  // epoch; where either isn't known, of one that has no step yet.
+  static DurableMarks Behind(std::optional<uint64_t> next,
+                             std::optional<uint64_t> epoch);
+
   // A step was handed out; they rise.
   void HandedOut(uint64_t step, uint64_t epoch);
   // The trainer made steps up to and including this one durable. INVALID_ARGUMENT: it

@@ -196,9 +196,11 @@ void Handle(const ServiceEnvironment& environment, const v1::UpdateJobRequest& r
   std::optional<uint64_t> epoch;
   if (request.has_expected_epoch()) epoch = request.expected_epoch();
   (*job)->Reconfigure(
-      [&request, &spec](uint64_t next_step) {
-        const uint64_t from = request.has_from_step() ? request.from_step() : next_step;
-        return UpdateJob{from, *std::move(spec)};
+      [&request, &spec](uint64_t) {
+        UpdateJob update;
+        if (request.has_from_step()) update.from_step = request.from_step();
+        update.spec = *std::move(spec);
+        return update;
       },
       epoch,
       [&response, answer](const absl::StatusOr<JobStatus>& updated) {

@@ -24,6 +24,7 @@ absl::StatusOr<SubscribeRequest> FromProto(const v1::Subscribe& from) {
     }
   }
   if (from.credits() != 0) request.credits = from.credits();
+  if (from.has_last_epoch()) request.last_epoch = from.last_epoch();
   if (from.has_epoch()) request.epoch = from.epoch();
   if (from.layout() != v1::LAYOUT_UNSPECIFIED) {
     request.layout = FromProto(from.layout());

@@ -32,6 +32,10 @@ absl::Status CheckFields(const SubscribeRequest& request, const JobSpec& spec) {
     return InvalidField("last_digest", "a digest without from_step",
                         "one together with from_step");
   }
+  if (request.last_epoch.has_value() && !request.from_step.has_value()) {
+    return InvalidField("last_epoch", "an epoch without from_step",
+                        "one together with from_step");
+  }
   return absl::OkStatus();
 }
 
@@ -65,7 +69,16 @@ absl::Status CheckHistory(const SubscribeRequest& request, uint64_t from,
         from == 0 ? "0's predecessor" : absl::StrCat(from - 1),
         " here; the client's steps came from another history"));
   }
-  return absl::OkStatus();
+  // One that isn't kept is durable, and so was never withdrawn.
+  if (!request.last_epoch.has_value() || from == window.begin()) {
+    return absl::OkStatus();
+  }
+  const uint64_t epoch = window.Get(from - 1)->step.epoch;
+  if (*request.last_epoch == epoch) return absl::OkStatus();
+  return UnknownHistory(absl::StrCat("last_epoch: ", *request.last_epoch,
+                                     " is not that of step ", from - 1,
+                                     " here, which was formed again in epoch ", epoch,
+                                     "; the client's was withdrawn"));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct SubscribeRequest {
   bool sends_durable = false;
   std::optional<uint64_t> from_step;
   std::optional<Digest128> last_digest;
+  std::optional<uint64_t> last_epoch;
   uint32_t credits = kDefaultCredits;
   std::optional<uint64_t> epoch;
   std::optional<Layout> layout;

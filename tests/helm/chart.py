@@ -27,7 +27,9 @@ MATRIX: tuple[str | None, ...] = (
 class OnceLoader(yaml.SafeLoader):
     """As kustomize and others do, takes no key of a mapping twice."""
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Any, Any]:
         """The mapping, whose keys differ."""
         keys = [self.construct_object(key, deep) for key, _ in node.value]
         twice = {key for key in keys if keys.count(key) > 1}

@@ -125,7 +125,9 @@ class SelectionTest(unittest.TestCase):
                 matches = [pod for pod in pods if labels.items() <= pod.items()]
                 self.assertEqual(len(matches), 1, (values, name))
 
-    def test_labels_that_are_given_twice_are_the_charts_then_the_components(self) -> None:
+    def test_labels_that_are_given_twice_are_the_charts_then_the_components(
+        self,
+    ) -> None:
         """Or an object would have them twice, and pods other ones than select them."""
         own = "app\\.kubernetes\\.io"
         flags = [

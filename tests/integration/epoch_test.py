@@ -114,7 +114,12 @@ class EpochTest(unittest.TestCase):
     def test_without_a_step_none_is_withdrawn(self) -> None:
         self.create("none", ends=False)
         before = local_client.get_job(self.server, "none")
-        updated = self.update("none", shape_of(1, 2))
+        # Its rank 1 would be gone, and with it half of the steps that aren't durable.
+        fewer = api.UpdateJobRequest(name="none", spec=shape_of(1, 4))
+        error = self.refused(self.server.stub.UpdateJob, fewer)
+        self.assertEqual(error.code, "FAILED_PRECONDITION")
+        self.assertIn(f"steps from {DURABLE} on aren't durable", error.message)
+        updated = self.update("none", shape_of(4, 1))
         self.assertEqual((updated.epoch, updated.durable_steps), (1, DURABLE))
         request = api.GetStepRequest(job="none", step=before.next_step - 1, dp_rank=1)
         last = self.server.stub.GetStep(request).step
@@ -147,6 +152,24 @@ class EpochTest(unittest.TestCase):
         self.assertEqual(subscribed.epoch, 1)
         self.assertEqual(subscribed.spec.parallelism.micro_batches_per_rank, 1)
 
+    def test_a_step_that_was_formed_again_for_other_ranks_is_another(self) -> None:
+        old = self.create("again")[0]
+        self.update("again", shape_of(1, 4), from_step=FROM_STEP)
+        new = self.steps("again", 1, FROM_STEP)[0]
+        # The same micro-batches, of which the rank had half before.
+        last = old[FROM_STEP + 1]
+        self.assertEqual(new[1].digest, last.digest)
+        self.assertLess(len(last.micro_batches), len(new[1].micro_batches))
+        behind = subscribing(
+            "again", from_step=last.index + 1, last_digest=last.digest, credits=1
+        )
+        local_client.stream_steps(self.server, behind)
+        behind.subscribe.last_epoch = new[1].epoch
+        local_client.stream_steps(self.server, behind)
+        behind.subscribe.last_epoch = last.epoch
+        error = self.refused(local_client.stream_steps, self.server, behind)
+        self.assertEqual((error.code, error.reason), ("DATA_LOSS", "HISTORY_DIFFERS"))
+
     def test_of_two_updates_at_once_one_is_made(self) -> None:
         self.create("race")
         results: list[str] = []
@@ -158,7 +181,7 @@ class EpochTest(unittest.TestCase):
             except grpc.RpcError as error:
                 results.append(error_of(error).reason)
 
-        threads = [threading.Thread(target=update, args=(n,)) for n in (1, 3)]
+        threads = [threading.Thread(target=update, args=(n,)) for n in (2, 3)]
         for thread in threads:
             thread.start()
         for thread in threads:

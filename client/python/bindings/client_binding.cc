@@ -220,7 +220,8 @@ std::unique_ptr<HeldConsumer> OpenConsumer(
     Client& client, const std::string& job, uint32_t dp_rank,
     std::optional<uint32_t> cp_rank, const std::string& subscriber, bool sends_durable,
     std::optional<uint64_t> from_step, const std::optional<nb::bytes>& last_digest,
-    int layout, uint32_t credits, uint64_t max_buffered_bytes, bool follow_epochs) {
+    std::optional<uint64_t> last_epoch, int layout, uint32_t credits,
+    uint64_t max_buffered_bytes, bool follow_epochs) {
   ConsumerOptions options;
   options.job = job;
   options.dp_rank = dp_rank;
@@ -235,6 +236,7 @@ std::unique_ptr<HeldConsumer> OpenConsumer(
           "last_digest", absl::StrCat(last_digest->size(), " bytes"), "16 bytes"));
     }
   }
+  options.last_epoch = last_epoch;
   options.layout = static_cast<v1::Layout>(layout);
   options.credits = credits;
   options.max_buffered_bytes = max_buffered_bytes;
@@ -311,8 +313,8 @@ void BindSessions(nb::class_<Client>& bound) {
       .def("open_consumer", &OpenConsumer, nb::arg("job"), nb::arg("dp_rank"),
            nb::arg("cp_rank").none(), nb::arg("subscriber"), nb::arg("sends_durable"),
            nb::arg("from_step").none(), nb::arg("last_digest").none(),
-           nb::arg("layout"), nb::arg("credits"), nb::arg("max_buffered_bytes"),
-           nb::arg("follow_epochs"))
+           nb::arg("last_epoch").none(), nb::arg("layout"), nb::arg("credits"),
+           nb::arg("max_buffered_bytes"), nb::arg("follow_epochs"))
       .def("open_producer", &OpenProducer, nb::arg("job"), nb::arg("stream"),
            nb::arg("from_sequence").none())
       .def("join_group", &JoinGroup, nb::arg("job"), nb::arg("dp_rank"),

@@ -104,6 +104,9 @@ class ServerSteps:
             sends_durable=options.sends_durable,
             from_step=None if position is None else position.next_step,
             last_digest=None if position is None else position.digest,
+            last_epoch=None
+            if position is None or position.digest is None
+            else position.epoch,
             layout=options.layout_number(),
             credits=int(options.credits),
             max_buffered_bytes=int(options.max_buffered_bytes),

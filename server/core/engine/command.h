@@ -20,8 +20,9 @@ struct CreateJob {
 // Reconfigures the job from step `from_step` on: decided steps from there are
 // withdrawn, their documents wait again, and a new shape epoch starts.
 struct UpdateJob {
-  // Above the last durable step, at most the next step to be decided.
-  uint64_t from_step = 0;
+  // Above the last durable step, at most the next step to be decided. Not set: that
+  // one, where no rank of a step that isn't durable yet is lost by it.
+  std::optional<uint64_t> from_step;
   // The whole new spec; streams and merge as they are.
   JobSpec spec;
 };

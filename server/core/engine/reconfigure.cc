@@ -101,6 +101,42 @@ absl::Status CheckAboveDurable(const JobState& state, uint64_t from_step) {
                        "above the last durable step");
 }
 
+// No subscription of the new shape can ask for what ranks that it doesn't have have of
+// a step.
+absl::Status CheckNoRankIsLost(const JobState& state, const JobSpec& spec) {
+  const uint64_t durable = DurableSteps(state);
+  uint32_t data_parallel = 0;
+  uint32_t context_parallel = 0;
+  // Of steps [begin, end), which `of` decided.
+  uint64_t end = state.position.next_step;
+  const auto take = [&](uint64_t begin, const JobSpec& of) {
+    if (end > std::max(begin, durable)) {
+      data_parallel = std::max(data_parallel, of.data_parallel);
+      context_parallel = std::max(context_parallel, of.context_parallel);
+    }
+    end = std::min(end, begin);
+  };
+  const JobSpec* of = &state.spec;
+  for (size_t i = state.history.size(); i-- > 0;) {
+    const auto* update = std::get_if<UpdateRecord>(&state.history[i]);
+    if (update == nullptr) continue;
+    take(update->from_step, *of);
+    of = &update->spec_before;
+  }
+  take(0, *of);
+  if (data_parallel <= spec.data_parallel &&
+      context_parallel <= spec.context_parallel) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "from_step: not set is not accepted where steps from ", durable,
+      " on aren't durable and have ", data_parallel, " x ", context_parallel,
+      " ranks (data x context parallel), the new shape ", spec.data_parallel, " x ",
+      spec.context_parallel, "; accepted: ", durable,
+      ", which withdraws them, or up to ", state.position.next_step,
+      ", which leaves those below to the ranks that have them"));
+}
+
 absl::StatusOr<JobUpdated> Reconfigured(const JobState& state, uint64_t from_step,
                                         const JobSpec& spec,
                                         const std::vector<DocumentRange>& ranges) {
@@ -175,10 +211,15 @@ absl::StatusOr<JobUpdated> DecideUpdate(const JobState& state,
   if (absl::Status status = CheckNewSpec(state, command.spec); !status.ok()) {
     return status;
   }
-  if (absl::Status status = CheckAboveDurable(state, command.from_step); !status.ok()) {
+  const uint64_t from_step = command.from_step.value_or(state.position.next_step);
+  if (absl::Status status = CheckAboveDurable(state, from_step); !status.ok()) {
     return status;
   }
-  return Reconfigured(state, command.from_step, command.spec, {});
+  if (!command.from_step.has_value()) {
+    absl::Status status = CheckNoRankIsLost(state, command.spec);
+    if (!status.ok()) return status;
+  }
+  return Reconfigured(state, from_step, command.spec, {});
 }
 
 absl::StatusOr<JobUpdated> DecideRewind(const JobState& state,

@@ -41,7 +41,8 @@ TEST_F(ConsumerCursorTest, MovesWithEachStep) {
     const absl::StatusOr<bool> is_next = cursor.Came(Step(index));
     ASSERT_THAT(is_next, IsOk());
     EXPECT_TRUE(*is_next);
-    EXPECT_EQ(cursor.position(), (StepPosition{index + 1, Before(index + 1)}));
+    EXPECT_EQ(cursor.position(),
+              (StepPosition{index + 1, Before(index + 1), Step(index).epoch()}));
   }
 }
 

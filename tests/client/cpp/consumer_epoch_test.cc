@@ -101,6 +101,8 @@ TEST_F(ConsumerEpochTest, FollowingGoesOnBehindTheLastStepHandedOut) {
   EXPECT_FALSE(subscribe.has_epoch());
   EXPECT_EQ(subscribe.from_step(), 3U);
   EXPECT_EQ(subscribe.last_digest(), DigestBytes(history_.DigestBefore(3)));
+  // Which tells what a digest doesn't: whether step 2 was formed again for other ranks.
+  EXPECT_EQ(subscribe.last_epoch(), 0U);
   EXPECT_EQ(consumer->buffered_steps(), 0U);
 
   call->Send(reconfigured_.Subscribed(3));
@@ -116,6 +118,7 @@ TEST_F(ConsumerEpochTest, FollowingGoesOnBehindTheLastStepHandedOut) {
   call->End(absl::UnavailableError("gone"));
   Accept(4);
   EXPECT_EQ(subscribe_.epoch(), 1U);
+  EXPECT_EQ(subscribe_.last_epoch(), 1U);
 }
 
 TEST_F(ConsumerEpochTest, AnEpochThatEndedBetweenTwoCallsIsFollowedToo) {

@@ -28,6 +28,8 @@ TEST(ConsumerOptions, RefusesWhatCannotWorkNamingTheField) {
               StatusIs(code, HasSubstr("subscriber: 257 bytes")));
   EXPECT_THAT(refused([](auto& o) { o.last_digest = Digest128{}; }),
               StatusIs(code, HasSubstr("last_digest: a digest without from_step")));
+  EXPECT_THAT(refused([](auto& o) { o.last_epoch = 0; }),
+              StatusIs(code, HasSubstr("last_epoch: an epoch without from_step")));
   EXPECT_THAT(refused([](auto& o) { o.credits = 0; }),
               StatusIs(code, HasSubstr("credits: 0")));
   EXPECT_THAT(refused([](auto& o) { o.max_buffered_bytes = 0; }),

@@ -31,6 +31,7 @@ TEST_F(ConsumerSessionTest, SubscribesAsAsked) {
   options_.sends_durable = true;
   options_.from_step = 3;
   options_.last_digest = history_.DigestBefore(3);
+  options_.last_epoch = 2;
   options_.layout = v1::LAYOUT_NATIVE;
   options_.credits = 5;
   const auto consumer = Open();
@@ -42,6 +43,7 @@ TEST_F(ConsumerSessionTest, SubscribesAsAsked) {
   EXPECT_TRUE(subscribe_.sends_durable());
   EXPECT_EQ(subscribe_.from_step(), 3U);
   EXPECT_EQ(subscribe_.last_digest(), DigestBytes(history_.DigestBefore(3)));
+  EXPECT_EQ(subscribe_.last_epoch(), 2U);
   EXPECT_EQ(subscribe_.credits(), 5U);
   EXPECT_FALSE(subscribe_.has_epoch());
   EXPECT_EQ(subscribe_.layout(), v1::LAYOUT_NATIVE);
@@ -54,6 +56,7 @@ TEST_F(ConsumerSessionTest, WhatIsNotAskedForIsNotSet) {
   EXPECT_FALSE(subscribe_.sends_durable());
   EXPECT_FALSE(subscribe_.has_from_step());
   EXPECT_EQ(subscribe_.last_digest(), "");
+  EXPECT_FALSE(subscribe_.has_last_epoch());
   EXPECT_EQ(subscribe_.credits(), 16U);
   EXPECT_EQ(subscribe_.layout(), v1::LAYOUT_UNSPECIFIED);
 }
@@ -181,6 +184,15 @@ TEST_F(ConsumerSessionTest, StepsOfOtherRanksAreRefused) {
   expect(history_.Step(1, 1, 1), "step 1: is for dp_rank 1, not 0");
   expect(history_.Step(1, 0), "step 1, micro-batch 0: has no slices of cp_rank 1");
   expect(history_.Step(1, 0, 0), "step 1, micro-batch 0: has no slices of cp_rank 1");
+}
+
+TEST_F(ConsumerSessionTest, ARankThatAStepsEpochDidNotHaveHasNoSlicesOfIt) {
+  options_.cp_rank = 2;
+  const auto consumer = Open();
+  Accept(1)->Send(history_.Step(1, 0));
+  const auto step = consumer->Next();
+  ASSERT_THAT(step, IsOk());
+  EXPECT_EQ((*step)->micro_batches().at(0).cp_rank(), std::nullopt);
 }
 
 TEST_F(ConsumerSessionTest, AServerOfAnotherHistoryIsRefused) {

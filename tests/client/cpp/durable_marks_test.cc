@@ -46,6 +46,20 @@ TEST(DurableMarks, AMarkNamesTheEpochOfItsStep) {
   EXPECT_EQ(marks.Pending(), (Mark{10, 3}));
 }
 
+TEST(DurableMarks, WhoGoesOnFromACheckpointCanMarkTheStepBehindWhichItIs) {
+  DurableMarks marks = DurableMarks::Behind(5, 3);
+  EXPECT_THAT(marks.Wanted(4), IsOk());
+  EXPECT_EQ(marks.Pending(), (Mark{4, 3}));
+  marks.HandedOut(5, 4);
+  EXPECT_THAT(marks.Wanted(5), IsOk());
+  EXPECT_EQ(marks.Pending(), (Mark{5, 4}));
+  for (DurableMarks none : {DurableMarks::Behind(0, 3), DurableMarks::Behind({}, 3),
+                            DurableMarks::Behind(5, {})}) {
+    EXPECT_THAT(none.Wanted(4), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         HasSubstr("no step was handed out")));
+  }
+}
+
 TEST(DurableMarks, OnlyStepsThatWereHandedOutCanBeMarked) {
   DurableMarks marks;
   const auto code = absl::StatusCode::kInvalidArgument;

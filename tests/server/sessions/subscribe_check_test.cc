@@ -14,6 +14,7 @@
 namespace evenpack {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::SessionRig;
 using ::testing::StartsWith;
@@ -89,6 +90,9 @@ TEST(SubscribeCheckTest, RefusesFieldsOutOfTheirRangesByName) {
       {[](auto& r) { r.last_digest = GenesisDigest(); }, "last_digest",
        "last_digest: a digest without from_step is not accepted; accepted: one "
        "together with from_step"},
+      {[](auto& r) { r.last_epoch = 2; }, "last_epoch",
+       "last_epoch: an epoch without from_step is not accepted; accepted: one together "
+       "with from_step"},
   };
   for (const auto& refused : cases) {
     SubscribeRequest request;
@@ -141,6 +145,26 @@ TEST(SubscribeCheckTest, AnotherHistoryIsDataLoss) {
                StartsWith(
                    "from_step: 7 is beyond this job's history, whose next step is 6")));
   EXPECT_EQ(DetailOf(status).reason, "HISTORY_DIFFERS");
+}
+
+// As where it was withdrawn and formed again for other ranks.
+TEST(SubscribeCheckTest, AStepOfAnotherEpochIsAnotherThoughItsDigestIsTheSame) {
+  const SessionRig rig = SixSteps();
+  SubscribeRequest request;
+  request.from_step = 4;
+  request.last_digest = rig.window.DigestBefore(4);
+  request.last_epoch = rig.window.Get(3)->step.epoch;
+  EXPECT_EQ(CheckSubscribe(request, rig.view()).value(), 4U);
+  ++*request.last_epoch;
+  const absl::Status status = CheckSubscribe(request, rig.view()).status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss,
+                               AllOf(StartsWith("last_epoch: "),
+                                     HasSubstr("is not that of step 3 here"))));
+  EXPECT_EQ(DetailOf(status).reason, "HISTORY_DIFFERS");
+  // The step before the first that is kept can't have been withdrawn.
+  request.from_step = 2;
+  request.last_digest.reset();
+  EXPECT_EQ(CheckSubscribe(request, rig.view()).value(), 2U);
 }
 
 TEST(SubscribeCheckTest, AnotherLayoutIsAFailedPrecondition) {
