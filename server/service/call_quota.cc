@@ -7,6 +7,11 @@ absl::StatusOr<std::shared_ptr<CallQuota>> CallQuota::Take(
   auto taken = std::make_shared<CallQuota>(quotas, peer);
   absl::Status status = quotas.held.Take(Quota::kPeerCalls, peer, taken->place_);
   if (!status.ok()) return status;
+  if (!quotas.answers.HasRoom(peer)) {
+    quotas.held.CountRefusal(Quota::kPeerCalls);
+    return QuotaExceeded(Quota::kPeerCalls, quotas.answers.limit(), peer,
+                         "calls' answers, counted by 256 KiB, to take");
+  }
   if (made_job != nullptr && !quotas.makers.Begin(peer)) {
     quotas.held.CountRefusal(Quota::kPeerJobs);
     return QuotaExceeded(Quota::kPeerJobs, quotas.makers.limit(), peer);
@@ -15,8 +20,15 @@ absl::StatusOr<std::shared_ptr<CallQuota>> CallQuota::Take(
   return taken;
 }
 
-void CallQuota::Answered(const absl::Status& status) {
+CallQuota::~CallQuota() {
+  if (answer_bytes_.has_value()) quotas_.answers.Remove(peer_, *answer_bytes_);
+}
+
+void CallQuota::Answered(const absl::Status& status, uint64_t bytes) {
   if (made_job_.has_value()) quotas_.makers.End(peer_, *made_job_, status.ok());
+  // In this order, so that it is never without either.
+  quotas_.answers.Add(peer_, bytes);
+  answer_bytes_ = bytes;
   place_.GiveBack();
 }
 

@@ -23,15 +23,17 @@ size_t NumberOf(Quota quota) { return static_cast<size_t>(quota); }
 
 QuotaName NameOf(Quota quota) { return kQuotaNames[NumberOf(quota)]; }
 
-absl::Status QuotaExceeded(Quota quota, uint64_t limit, const std::string& holder) {
+absl::Status QuotaExceeded(Quota quota, uint64_t limit, const std::string& holder,
+                           absl::string_view what) {
   const QuotaName name = NameOf(quota);
-  return WithDetail(absl::ResourceExhaustedError(absl::StrCat(
-                        name.flag, ": ", name.holder, " ", holder, " has ", limit, " ",
-                        name.what, "; accepted: at most so many")),
-                    {"QUOTA_EXCEEDED",
-                     {{"quota", std::string(name.flag)},
-                      {"limit", absl::StrCat(limit)},
-                      {std::string(name.holder), holder}}});
+  return WithDetail(
+      absl::ResourceExhaustedError(
+          absl::StrCat(name.flag, ": ", name.holder, " ", holder, " has ", limit, " ",
+                       what.empty() ? name.what : what, "; accepted: at most so many")),
+      {"QUOTA_EXCEEDED",
+       {{"quota", std::string(name.flag)},
+        {"limit", absl::StrCat(limit)},
+        {std::string(name.holder), holder}}});
 }
 
 void QuotaPlace::Hold(Quotas& quotas, Quota quota, const std::string& holder) {

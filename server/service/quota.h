@@ -52,8 +52,10 @@ using QuotaLimits = std::array<uint64_t, kQuotas>;
 inline constexpr QuotaLimits kDefaultQuotaLimits = {4096, 3072, 12'288, 12'288,
                                                     0,    3072, 12'288, 12'288};
 
-// RESOURCE_EXHAUSTED, QUOTA_EXCEEDED: the holder has as many as it may.
-absl::Status QuotaExceeded(Quota quota, uint64_t limit, const std::string& holder);
+// RESOURCE_EXHAUSTED, QUOTA_EXCEEDED: the holder has as many as it may, of `what` where
+// that isn't what the quota's name says.
+absl::Status QuotaExceeded(Quota quota, uint64_t limit, const std::string& holder,
+                           absl::string_view what = {});
 
 class Quotas;
 

@@ -2,10 +2,13 @@
 #ifndef EVENPACK_SERVER_SERVICE_UNARY_ANSWER_H_
 #define EVENPACK_SERVER_SERVICE_UNARY_ANSWER_H_
 
+#include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,13 +35,30 @@ inline const std::string* JobMadeBy(const v1::ForkJobRequest& request) {
   return &request.new_name();
 }
 
+// What an answer takes until its peer has taken it: the transport keeps the message
+// beside its encoding, which is a fraction of it where numbers are small.
+inline uint64_t BytesHeldBy(const google::protobuf::Message& response) {
+  return response.SpaceUsedLong() + response.ByteSizeLong();
+}
+
+// A call whose answer is sent, or given up, once it is done.
+class AnsweredCall final : public grpc::ServerUnaryReactor {
+ public:
+  // What the call holds until then.
+  void Hold(std::shared_ptr<CallQuota> quota) { quota_ = std::move(quota); }
+  void OnDone() override { const std::unique_ptr<AnsweredCall> done(this); }
+
+ private:
+  std::shared_ptr<CallQuota> quota_;
+};
+
 // The Handle() of these messages for whoever may make the call, within the peer's
 // quotas; an error counts.
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* Answered(const ServiceEnvironment& environment,
                                    grpc::CallbackServerContext* context,
                                    const Request& request, Response& response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto* const reactor = std::make_unique<AnsweredCall>().release();
   const auto finish = [reactor,
                        &errors = environment.errors](const absl::Status& status) {
     errors.Count(status);
@@ -56,9 +76,10 @@ grpc::ServerUnaryReactor* Answered(const ServiceEnvironment& environment,
     finish(quota.status());
     return reactor;
   }
+  reactor->Hold(*quota);
   HandleFor(environment, caller, request, response,
-            [finish, quota = *quota](const absl::Status& status) {
-              quota->Answered(status);
+            [finish, &quota = **quota, &response](const absl::Status& status) {
+              quota.Answered(status, status.ok() ? BytesHeldBy(response) : 0);
               finish(status);
             });
   return reactor;

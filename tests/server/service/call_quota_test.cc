@@ -36,8 +36,26 @@ TEST_F(CallQuotaTest, ACallHasItsPlaceUntilItIsAnswered) {
   ASSERT_THAT(call, IsOk());
   EXPECT_EQ(QuotaOf(CallQuota::Take(quotas_, "a", nullptr).status()), "max-peer-calls");
   EXPECT_THAT(CallQuota::Take(quotas_, "b", nullptr), IsOk());
-  (*call)->Answered(absl::OkStatus());
+  (*call)->Answered(absl::OkStatus(), 0);
   EXPECT_THAT(CallQuota::Take(quotas_, "a", nullptr), IsOk());
+}
+
+TEST_F(CallQuotaTest, AnAnswerCountsUntilTheCallIsDone) {
+  auto call = CallQuota::Take(quotas_, "a", nullptr);
+  ASSERT_THAT(call, IsOk());
+  (*call)->Answered(absl::OkStatus(), kLeastUntakenAnswers * kAnswerBytesOfACall);
+  const auto refused = CallQuota::Take(quotas_, "a", nullptr);
+  EXPECT_EQ(QuotaOf(refused.status()), "max-peer-calls");
+  EXPECT_EQ(
+      refused.status().message(),
+      "max-peer-calls: peer a has 256 calls' answers, counted by 256 KiB, to take; "
+      "accepted: at most so many");
+  EXPECT_EQ(quotas_.held.refusals()[static_cast<size_t>(Quota::kPeerCalls)], 1U);
+  EXPECT_EQ(quotas_.held.size(), 0U) << "the refused call keeps no place";
+  EXPECT_THAT(CallQuota::Take(quotas_, "b", nullptr), IsOk());
+  call->reset();
+  EXPECT_THAT(CallQuota::Take(quotas_, "a", nullptr), IsOk());
+  EXPECT_EQ(quotas_.answers.size(), 0U);
 }
 
 TEST_F(CallQuotaTest, JobsThatWereMadeCountAndThoseThatWereNotDoNot) {
@@ -45,13 +63,13 @@ TEST_F(CallQuotaTest, JobsThatWereMadeCountAndThoseThatWereNotDoNot) {
   for (const std::string job : {"", "x"}) {
     const auto failed = CallQuota::Take(quotas_, "a", &job);
     ASSERT_THAT(failed, IsOk());
-    (*failed)->Answered(absl::InvalidArgumentError("name"));
+    (*failed)->Answered(absl::InvalidArgumentError("name"), 0);
   }
   const std::string job = "x";
   const auto making = CallQuota::Take(quotas_, "a", &job);
   ASSERT_THAT(making, IsOk());
   jobs_.insert(job);
-  (*making)->Answered(absl::OkStatus());
+  (*making)->Answered(absl::OkStatus(), 0);
 
   const auto refused = CallQuota::Take(quotas_, "a", &job);
   EXPECT_EQ(QuotaOf(refused.status()), "max-peer-jobs");

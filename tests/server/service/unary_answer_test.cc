@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <future>
+#include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/server/service/service_spec.h"
 #include "tests/server/service/status_details.h"
@@ -59,6 +63,63 @@ TEST(UnaryAnswerTest, APeerHasSoManyCallsUnderWay) {
   }
   EXPECT_EQ(server.quotas().held.size(), 0U);
   EXPECT_EQ(server.errors().Figures()[StatusCode::RESOURCE_EXHAUSTED], 1U);
+}
+
+// A call whose answer is left with the server.
+class UntakenList {
+ public:
+  explicit UntakenList(TestServer& server)
+      : reader_(server.stub().PrepareAsyncListJobs(&context_, v1::ListJobsRequest(),
+                                                   &queue_)) {
+    reader_->StartCall();
+    reader_->ReadInitialMetadata(nullptr);
+    Next();
+  }
+  ~UntakenList() {
+    context_.TryCancel();
+    if (!taken_) Take();
+    queue_.Shutdown();
+  }
+
+  grpc::Status Take() {
+    taken_ = true;
+    reader_->Finish(&response_, &status_, nullptr);
+    Next();
+    return status_;
+  }
+
+ private:
+  void Next() {
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue_.Next(&tag, &ok));
+  }
+
+  grpc::CompletionQueue queue_;
+  grpc::ClientContext context_;
+  v1::ListJobsResponse response_;
+  grpc::Status status_;
+  bool taken_ = false;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ListJobsResponse>> reader_;
+};
+
+TEST(UnaryAnswerTest, AnswersThatAPeerDoesNotTakeCountAsItsCalls) {
+  TestServer server(true, 10, LimitOf(Quota::kPeerCalls, 1));
+  std::vector<std::unique_ptr<UntakenList>> untaken;
+  for (uint64_t i = 0; i < kLeastUntakenAnswers; ++i) {
+    untaken.push_back(std::make_unique<UntakenList>(server));
+  }
+  EXPECT_THAT(List(server),
+              GrpcStatusIs(StatusCode::RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED",
+                           HasSubstr("peer unknown has 256 calls' answers")));
+  EXPECT_THAT(untaken.front()->Take(), IsGrpcOk());
+  // The server knows a moment later.
+  grpc::Status listed = List(server);
+  while (listed.error_code() == StatusCode::RESOURCE_EXHAUSTED) listed = List(server);
+  EXPECT_THAT(listed, IsGrpcOk());
+  // So it does of those that were given up.
+  untaken.clear();
+  while (server.quotas().answers.size() > 0) std::this_thread::yield();
 }
 
 TEST(UnaryAnswerTest, APeerMakesSoManyJobsByWhateverCall) {
