@@ -130,9 +130,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   NextMessage Next(Subscription& subscription);
   absl::Status Received(Subscription& subscription, uint64_t step);
   // FAILED_PRECONDITION where the subscription doesn't send durable marks. The answer
-  // comes through Next().
+  // comes through Next(); `done`, once the mark is committed or refused.
   void MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
-                   uint64_t epoch, Done refused);
+                   uint64_t epoch, Done done);
   void Unsubscribe(Subscription& subscription);
   // Whether the job has such a seat in its shape now. FAILED_PRECONDITION: its groups
   // are of another size. INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.

@@ -186,25 +186,27 @@ absl::Status Job::Received(Subscription& subscription, uint64_t step) {
 }
 
 void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
-                      uint64_t epoch, Done refused) {
+                      uint64_t epoch, Done done) {
   // Constant since the subscription was made.
   const SubscribeRequest& request = subscription->request;
   if (!request.sends_durable) {
-    return refused(WithDetail(
+    return done(WithDetail(
         absl::FailedPreconditionError(
             "durable: this subscription does not send durable marks; accepted on one "
             "with sends_durable"),
         {"DURABLE_NOT_CLAIMED", {}}));
   }
-  const Done done = [self = shared_from_this(), subscription,
-                     refused = std::move(refused)](const absl::Status& status) {
-    if (!status.ok()) return refused(status);
-    const auto woken = self->shown_.TellMarked(*subscription);
-    if (woken != nullptr) woken->Wake();
+  const Done committed = [self = shared_from_this(), subscription,
+                          done = std::move(done)](const absl::Status& status) {
+    if (status.ok()) {
+      const auto woken = self->shown_.TellMarked(*subscription);
+      if (woken != nullptr) woken->Wake();
+    }
+    done(status);
   };
   const absl::Status status =
-      Enqueue(Acknowledge{request.dp_rank, step, epoch}, done, nullptr);
-  if (!status.ok()) return done(status);
+      Enqueue(Acknowledge{request.dp_rank, step, epoch}, committed, nullptr);
+  if (!status.ok()) return committed(status);
   // No rank waits for the answer.
   FlushSoon();
 }

@@ -25,6 +25,9 @@
 namespace evenpack {
 namespace {
 
+// Marks that are not committed; beyond, no more is read.
+constexpr int kMaxUncommittedMarks = 64;
+
 using StepsReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
@@ -74,7 +77,11 @@ class StepsCall final : public StepsReactor,
     absl::Status status = ReadMessage(request_, request);
     if (status.ok()) status = Take(request);
     if (!status.ok()) return End(std::move(status));
-    StartRead(&request_);
+    {
+      MutexLock lock(mutex_);
+      held_back_ = true;
+    }
+    ReadOn();
   }
 
   void OnWriteDone(bool ok) override {
@@ -131,11 +138,14 @@ class StepsCall final : public StepsReactor,
     switch (request.message_case()) {
       case v1::StreamStepsRequest::kReceived:
         return job_->Received(*subscription(), request.received().step());
-      case v1::StreamStepsRequest::kDurable:
+      case v1::StreamStepsRequest::kDurable: {
+        MutexLock lock(mutex_);
+        ++uncommitted_marks_;
+      }
         job_->MarkDurable(subscription(), request.durable().step(),
                           request.durable().epoch(),
-                          [self = shared_from_this()](const absl::Status& refused) {
-                            self->End(refused);
+                          [self = shared_from_this()](const absl::Status& status) {
+                            self->MarkDone(status);
                           });
         return absl::OkStatus();
       default:
@@ -169,6 +179,32 @@ class StepsCall final : public StepsReactor,
     return absl::OkStatus();
   }
 
+  void MarkDone(const absl::Status& status) {
+    {
+      MutexLock lock(mutex_);
+      --uncommitted_marks_;
+    }
+    if (!status.ok()) return End(status);
+    ReadOn();
+  }
+
+  // Starts the next read, or leaves that to a commit.
+  void ReadOn() {
+    {
+      MutexLock lock(mutex_);
+      if (ending_.has_value() || uncommitted_marks_ >= kMaxUncommittedMarks) return;
+      if (!std::exchange(held_back_, false)) return;
+      // Until the transport knows of the read, it would take a finished call for done.
+      ++starting_reads_;
+    }
+    StartRead(&request_);
+    {
+      MutexLock lock(mutex_);
+      --starting_reads_;
+    }
+    Pump();
+  }
+
   std::shared_ptr<Subscription> subscription() {
     MutexLock lock(mutex_);
     return subscription_;
@@ -188,7 +224,7 @@ class StepsCall final : public StepsReactor,
     std::optional<absl::Status> finish;
     {
       MutexLock lock(mutex_);
-      if (finished_ || writing_) return;
+      if (finished_ || writing_ || starting_reads_ > 0) return;
       if (!ending_.has_value() && subscription_ != nullptr) writing_ = TakeNext();
       write = writing_;
       finished_ = !write && ending_.has_value();
@@ -259,6 +295,10 @@ class StepsCall final : public StepsReactor,
   bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const PublishedStep> writing_step_ EVENPACK_GUARDED_BY(mutex_);
   bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // request_ is taken, and may be read into again.
+  bool held_back_ EVENPACK_GUARDED_BY(mutex_) = false;
+  int starting_reads_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  int uncommitted_marks_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // With what the call ends, once nothing is being written.
   std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
   bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;

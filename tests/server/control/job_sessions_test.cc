@@ -286,18 +286,21 @@ TEST_F(JobSessionsTest, ADurableMarkIsToldOnceItIsCommitted) {
   request.from_step = 3;
   Follower follower(job_, request);
   EXPECT_TRUE(std::holds_alternative<NothingYet>(follower.Next()));
-  const Awaited<absl::Status> refused;
+  const Awaited<absl::Status> committed;
   room_.store().Block();
-  job_->MarkDurable(follower.subscription(), 1, 0, refused);
+  job_->MarkDurable(follower.subscription(), 1, 0, committed);
   room_.store().WaitUntilBlocked();
   EXPECT_TRUE(std::holds_alternative<NothingYet>(follower.Next()));
+  EXPECT_FALSE(committed.IsSet());
   room_.store().Release();
+  EXPECT_THAT(committed.Get(), IsOk());
   EXPECT_EQ(std::get<SendMarked>(follower.Take()).durable_steps, 2U);
   EXPECT_EQ(job_->DurableStepsOf(0).value(), 2U);
   // A mark below it is answered too, with what is.
-  job_->MarkDurable(follower.subscription(), 0, 0, refused);
+  const Awaited<absl::Status> lower;
+  job_->MarkDurable(follower.subscription(), 0, 0, lower);
+  EXPECT_THAT(lower.Get(), IsOk());
   EXPECT_EQ(std::get<SendMarked>(follower.Take()).durable_steps, 2U);
-  EXPECT_FALSE(refused.IsSet());
 }
 
 TEST_F(JobSessionsTest, MarksAreRefusedWithTheReason) {

@@ -155,6 +155,31 @@ TEST_F(StepsCallTest, DurableMarksAreAnsweredAndLetStepsGo) {
   EXPECT_EQ(again.ReadSubscribed().from_step(), 3U);
 }
 
+TEST_F(StepsCallTest, NoMoreIsReadWhileManyMarksAreNotCommitted) {
+  constexpr uint64_t kSteps = 100;
+  constexpr uint64_t kMostUncommitted = 64;
+  MakeSteps(kSteps);
+  ASSERT_THAT(server_.Acknowledge("job", 1, kSteps - 1), IsGrpcOk());
+  v1::Subscribe subscribe = SubscribeTo("job");
+  subscribe.set_sends_durable(true);
+  subscribe.set_from_step(kSteps);
+  StepsClient client(server_, subscribe);
+  client.ReadSubscribed();
+  server_.room().store().Block();
+  std::thread writer([&client] {
+    for (uint64_t step = 0; step < kSteps; ++step) EXPECT_TRUE(client.Durable(step));
+  });
+  const auto decided = [this] { return job_->Figures().durable_steps; };
+  while (decided() < kMostUncommitted) std::this_thread::yield();
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(server_.Delete("other").ok());
+  EXPECT_EQ(decided(), kMostUncommitted);
+  server_.room().store().Release();
+  uint64_t marked = 0;
+  for (uint64_t i = 0; i < kSteps && marked < kSteps; ++i) marked = client.ReadMarked();
+  EXPECT_EQ(marked, kSteps);
+  writer.join();
+}
+
 TEST_F(StepsCallTest, MarksThatAreNotTakenEndTheCall) {
   MakeSteps(1);
   {
