@@ -25,6 +25,9 @@ namespace {
 
 using JobPointer = std::shared_ptr<Job>;
 
+// A page of more ends before: a quarter of what clients of gRPC take by default.
+constexpr size_t kMaxPageBytes = 1 << 20;
+
 // Where jobs are led, by name; empty where it is here alone.
 using PlacesByName = std::map<std::string, std::string>;
 
@@ -54,17 +57,10 @@ class JobList : public std::enable_shared_from_this<JobList> {
  private:
   void Finish() {
     if (--left_ > 0) return;
-    for (size_t i = 0; i < statuses_.size(); ++i) {
-      if (statuses_[i].ok()) {
-        ToProto(*statuses_[i], *response_.add_jobs());
-      } else if (!absl::IsNotFound(statuses_[i].status())) {
-        v1::BrokenJob& broken = *response_.add_broken_jobs();
-        broken.set_name(names_[i]);
-        broken.set_error(std::string(statuses_[i].status().message()));
-      }
-      // Else it was deleted meanwhile, or has moved, or is about to.
-    }
+    AddHere();
     for (const auto& [name, address] : elsewhere_) {
+      // Where the page was ended earlier, they are on the next.
+      if (ended_ && name > response_.next_page_token()) break;
       v1::JobPlace& place = *response_.add_led_elsewhere();
       place.set_name(name);
       place.set_address(address);
@@ -72,10 +68,34 @@ class JobList : public std::enable_shared_from_this<JobList> {
     answer_(absl::OkStatus());
   }
 
+  void AddHere() {
+    size_t bytes = 0;
+    for (size_t i = 0; i < statuses_.size(); ++i) {
+      if (statuses_[i].ok()) {
+        v1::Job& job = *response_.add_jobs();
+        ToProto(*statuses_[i], job);
+        bytes += job.ByteSizeLong();
+        if (bytes <= kMaxPageBytes || response_.jobs_size() == 1) continue;
+        response_.mutable_jobs()->RemoveLast();
+        response_.set_next_page_token(names_[i - 1]);
+        ended_ = true;
+        return;
+      }
+      if (!absl::IsNotFound(statuses_[i].status())) {
+        v1::BrokenJob& broken = *response_.add_broken_jobs();
+        broken.set_name(names_[i]);
+        broken.set_error(std::string(statuses_[i].status().message()));
+      }
+      // Else it was deleted meanwhile, or has moved, or is about to.
+    }
+  }
+
   v1::ListJobsResponse& response_;
   const PlacesByName elsewhere_;
   const Answer answer_;
   std::vector<std::string> names_;
+  // By kMaxPageBytes.
+  bool ended_ = false;
   std::vector<absl::StatusOr<JobStatus>> statuses_;
   std::atomic<size_t> left_ = 0;
 };

@@ -30,6 +30,7 @@ using testing::GrpcStatusIs;
 using ::testing::HasSubstr;
 using testing::IsGrpcOk;
 using testing::IsOk;
+using testing::LargeSpec;
 using testing::RefusesField;
 using testing::ServiceSpec;
 using testing::TestServer;
@@ -203,6 +204,31 @@ TEST_F(JobCallsTest, JobsAreListedByNameInPages) {
   EXPECT_EQ(response.jobs_size(), 3);
   request.set_page_size(-1);
   EXPECT_THAT(List(request, response), RefusesField("page_size"));
+}
+
+TEST_F(JobCallsTest, APageEndsBeforeItIsTooLargeForAMessage) {
+  // Half a MiB each.
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_THAT(server_.Create(name, LargeSpec()), IsGrpcOk());
+  }
+  v1::ListJobsRequest request;
+  std::vector<std::string> names;
+  do {
+    v1::ListJobsResponse page;
+    ASSERT_THAT(List(request, page), IsGrpcOk());
+    ASSERT_EQ(page.jobs_size(), 1);
+    names.push_back(page.jobs(0).name());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  EXPECT_THAT(names, ElementsAre("a", "b", "c"));
+
+  // Small ones beside it change nothing.
+  ASSERT_THAT(server_.Delete("b"), IsGrpcOk());
+  ASSERT_THAT(server_.Create("b", ServiceSpec()), IsGrpcOk());
+  v1::ListJobsResponse page;
+  ASSERT_THAT(List({}, page), IsGrpcOk());
+  EXPECT_EQ(page.jobs_size(), 2);
+  EXPECT_EQ(page.next_page_token(), "b");
 }
 
 TEST_F(JobCallsTest, AnEmptyServerListsNothing) {

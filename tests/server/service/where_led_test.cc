@@ -31,6 +31,7 @@ using testing::GrpcStatusIs;
 using ::testing::HasSubstr;
 using testing::IngestClient;
 using testing::IsGrpcOk;
+using testing::LargeSpec;
 using testing::ServiceSpec;
 using testing::SharedMemory;
 using testing::SharedServer;
@@ -282,6 +283,28 @@ TEST_F(WhereLedTest, EachPageEndsWithItsLastNameWhoeverLeadsIt) {
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   EXPECT_THAT(names, ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_F(WhereLedTest, APageThatEndsEarlyLeavesTheOthersForTheNext) {
+  // Two are too large for one page.
+  for (const char* name : {"a", "c"}) {
+    ASSERT_THAT(here_.Create(name, LargeSpec()), IsGrpcOk());
+  }
+  for (const char* name : {"b", "d"}) CreateThere(name);
+  v1::ListJobsRequest request;
+  v1::ListJobsResponse page;
+  ASSERT_THAT(Call(&Stub::ListJobs, request, &page), IsGrpcOk());
+  ASSERT_EQ(page.jobs_size(), 1);
+  EXPECT_EQ(page.led_elsewhere_size(), 0);
+  EXPECT_EQ(page.next_page_token(), "a");
+  request.set_page_token("a");
+  v1::ListJobsResponse rest;
+  ASSERT_THAT(Call(&Stub::ListJobs, request, &rest), IsGrpcOk());
+  ASSERT_EQ(rest.jobs_size(), 1);
+  EXPECT_EQ(rest.jobs(0).name(), "c");
+  ASSERT_EQ(rest.led_elsewhere_size(), 2);
+  EXPECT_EQ(rest.led_elsewhere(0).name(), "b");
+  EXPECT_EQ(rest.next_page_token(), "");
 }
 
 TEST_F(WhereLedTest, OverHttpAJobsServerIsNamed) {
