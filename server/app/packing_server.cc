@@ -198,7 +198,7 @@ class PackingServer::Rooms {
 
  private:
   ServiceEnvironment Environment() {
-    return {jobs_,      calls_,  messages_,           errors_,
+    return {jobs_,      calls_,  messages_,           connects_,       errors_,
             *profiles_, quotas_, security_->access(), directory_.get()};
   }
 
@@ -374,6 +374,7 @@ class PackingServer::Rooms {
   std::string grpc_address_;
   std::string advertised_;
   std::unique_ptr<HttpServer> http_;
+  ConnectMessages connects_;
   std::string http_address_;
   HealthPort health_;
   std::thread closer_;

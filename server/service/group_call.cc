@@ -23,15 +23,10 @@ namespace {
 
 using GroupReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// False where there is nothing to tell.
+// Of all but ConnectMessages. False where there is nothing to tell.
 bool ToProto(const MemberMessage& message, v1::JoinGroupResponse& to) {
   to.Clear();
-  if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
-    to.mutable_connect()->set_epoch(connect->epoch);
-    for (const std::string& address : connect->addresses) {
-      to.mutable_connect()->add_addresses(address);
-    }
-  } else if (const auto* stands = std::get_if<EpochStands>(&message)) {
+  if (const auto* stands = std::get_if<EpochStands>(&message)) {
     to.mutable_stands()->set_epoch(stands->epoch);
   } else if (const auto* give_up = std::get_if<GiveUpEpoch>(&message)) {
     to.mutable_give_up()->set_epoch(give_up->epoch);
@@ -78,6 +73,7 @@ class GroupCall final : public GroupReactor,
     {
       MutexLock lock(mutex_);
       writing_ = false;
+      writing_connect_.reset();
     }
     if (!ok) return End(absl::CancelledError("the client is gone"));
     Pump();
@@ -194,7 +190,13 @@ class GroupCall final : public GroupReactor,
     } else {
       const absl::StatusOr<MemberMessage> next = job_->groups().Next(seat_, *this);
       if (!next.ok()) ending_ = next.status();
-      if (!next.ok() || !ToProto(*next, response)) return false;
+      if (!next.ok()) return false;
+      if (const auto* connect = std::get_if<ConnectPeers>(&*next)) {
+        writing_connect_ = environment_.connects.Get(*connect);
+        response_ = *writing_connect_;
+        return true;
+      }
+      if (!ToProto(*next, response)) return false;
     }
     response_ = MessageBytes(response);
     return true;
@@ -218,6 +220,8 @@ class GroupCall final : public GroupReactor,
   bool joined_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool joined_told_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Held, so that other members are told by the same bytes.
+  std::shared_ptr<const grpc::ByteBuffer> writing_connect_ EVENPACK_GUARDED_BY(mutex_);
   // With what the call ends, once nothing is being written.
   std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
   bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;

@@ -12,6 +12,7 @@
 #include "server/control/directory.h"
 #include "server/control/job_registry.h"
 #include "server/service/call_quota.h"
+#include "server/service/connect_messages.h"
 #include "server/service/cost_profile_conversion.h"
 #include "server/service/live_calls.h"
 #include "server/service/step_messages.h"
@@ -42,6 +43,7 @@ struct ServiceEnvironment {
   JobRegistry& jobs;
   StreamCalls& calls;
   StepMessages& messages;
+  ConnectMessages& connects;
   ErrorCounts& errors;
   CostProfileRegistry& profiles;
   CallQuotas& quotas;

@@ -1,6 +1,7 @@
 #include "server/sessions/rank_group.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -116,12 +117,13 @@ void RankGroup::BreakUp() {
 void RankGroup::Form() {
   ++epoch_;
   formed_ = true;
-  addresses_.clear();
+  GroupAddresses addresses;
   for (std::optional<Member>& member : members_) {
     member->standing = Standing::kConnecting;
     member->told = false;
-    addresses_.push_back(member->request.address);
+    addresses.push_back(member->request.address);
   }
 }
 
+  addresses_ = std::make_shared<const GroupAddresses>(std::move(addresses));
 }  // namespace evenpack

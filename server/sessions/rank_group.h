@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,12 +33,15 @@ struct MemberRequest {
 };
 
 // What a member does next: it waits,
+// In the order of the ranks. Shared, since together they are as many times as large as
+// there are members to be told.
+using GroupAddresses = std::vector<std::string>;
+
 struct AwaitPeers {};
-// or connects, since all ranks are here. `addresses` is in the order of the ranks. Each
-// epoch is higher than those before.
+// or connects, since all ranks are here. Each epoch is higher than those before.
 struct ConnectPeers {
   uint64_t epoch = 0;
-  std::vector<std::string> addresses;
+  std::shared_ptr<const GroupAddresses> addresses;
 };
 // or goes on, since the connections of all ranks stand: none is still being made,
 struct EpochStands {
@@ -102,7 +106,7 @@ class RankGroup {
 
   std::vector<std::optional<Member>> members_;
   // Those of the epoch: a member may join again with another before all were told.
-  std::vector<std::string> addresses_;
+  std::shared_ptr<const GroupAddresses> addresses_;
   uint64_t epoch_ = 0;
   bool formed_ = false;
 };

@@ -49,10 +49,11 @@ struct PackingServer::Rooms {
   StreamCalls calls{LiveCalls(kManyCalls), LiveCalls(kManyCalls),
                     LiveCalls(kManyCalls)};
   StepMessages messages{16 << 20};
+  ConnectMessages connects;
   ErrorCounts errors;
   CallQuotas quotas{QuotaLimits{}, [](const std::string&) { return true; }};
   std::unique_ptr<grpc::Service> service =
-      MakePackingService({jobs, calls, messages, errors, *profiles, quotas});
+      MakePackingService({jobs, calls, messages, connects, errors, *profiles, quotas});
   std::unique_ptr<grpc::Server> server;
   int port = 0;
 };

@@ -76,7 +76,7 @@ class TableMember final : public client::GroupMember {
   static client::GroupNews NewsOf(const MemberMessage& message) {
     using Kind = client::GroupNews::Kind;
     if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
-      return {Kind::kConnect, connect->epoch, connect->addresses};
+      return {Kind::kConnect, connect->epoch, *connect->addresses};
     }
     if (const auto* stands = std::get_if<EpochStands>(&message)) {
       return {Kind::kStands, stands->epoch, {}};

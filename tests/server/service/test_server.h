@@ -45,7 +45,7 @@ class TestServer {
   const CallQuotas& quotas() const { return quotas_; }
   ServiceEnvironment environment() {
     Directory* const directory = shared_ == nullptr ? nullptr : &shared_->directory();
-    return {jobs(),     calls_,  messages_, errors_,
+    return {jobs(),     calls_,  messages_, connects_, errors_,
             profiles(), quotas_, nullptr,   directory};
   }
 
@@ -79,6 +79,7 @@ class TestServer {
   JobRegistry jobs_{job_environment(), kMaxJobs};
   StreamCalls calls_;
   StepMessages messages_{1 << 20};
+  ConnectMessages connects_;
   ErrorCounts errors_;
   CallQuotas quotas_;
   std::unique_ptr<grpc::Service> service_;

@@ -47,9 +47,9 @@ std::string Carry(const MemberMessage& message, Process& process) {
   if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
     process.epoch = connect->epoch;
     process.connected = true;
-    process.peers = connect->addresses;
+    process.peers = *connect->addresses;
     return absl::StrCat("connect ", connect->epoch, ": ",
-                        absl::StrJoin(connect->addresses, " "));
+                        absl::StrJoin(*connect->addresses, " "));
   }
   if (const auto* give_up = std::get_if<GiveUpEpoch>(&message)) {
     process.connected = false;
