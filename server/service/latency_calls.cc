@@ -1,7 +1,6 @@
 #include "server/service/latency_calls.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <numeric>
@@ -20,6 +19,9 @@ namespace {
 constexpr int kMaxReported = 65536;
 constexpr uint32_t kMaxPasses = 65536;
 constexpr int64_t kMaxAttentionNs = int64_t{1} << 50;
+// Of one report: sums of any number of reports stay finite, and counters below 2^64.
+constexpr double kMaxWaitSeconds = 1e9;
+constexpr uint64_t kMaxStepsTaken = uint64_t{1} << 32;
 constexpr size_t kDefaultSteps = 8;
 constexpr size_t kDefaultRanks = 64;
 constexpr size_t kMaxRanks = 1024;
@@ -44,14 +46,17 @@ absl::StatusOr<LatencyReport> Read(const v1::ReportLatencyRequest& request) {
                         absl::StrCat(request.micro_batches_size(), " entries"),
                         absl::StrCat("at most ", kMaxReported));
   }
-  if (!std::isfinite(request.step_wait_seconds()) || request.step_wait_seconds() < 0) {
-    return InvalidField("step_wait_seconds", request.step_wait_seconds(),
-                        "0 or more seconds");
+  const double wait = request.step_wait_seconds();
+  if (!(wait >= 0 && wait <= kMaxWaitSeconds)) {
+    return InvalidField("step_wait_seconds", wait, "0 to 1e9 seconds");
   }
+  absl::Status status =
+      CheckRange("steps_taken", request.steps_taken(), 0, kMaxStepsTaken);
+  if (!status.ok()) return status;
   LatencyReport report;
   report.dp_rank = request.dp_rank();
   if (request.has_cp_rank()) report.cp_rank = request.cp_rank();
-  report.step_wait_seconds = request.step_wait_seconds();
+  report.step_wait_seconds = wait;
   report.steps_taken = request.steps_taken();
   for (int i = 0; i < request.micro_batches_size(); ++i) {
     const v1::MicroBatchLatency& measured = request.micro_batches(i);

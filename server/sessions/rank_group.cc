@@ -10,10 +10,12 @@
 namespace evenpack {
 namespace {
 
-absl::Status Check(const MemberRequest& request) {
+absl::Status Check(const MemberRequest& request, uint64_t known_epoch) {
   absl::Status status =
       CheckBytes("address", request.address, 1, kMaxMemberAddressBytes);
-  if (status.ok()) status = CheckRange("epoch", request.epoch, 0, kMaxGroupEpoch);
+  // What the group itself formed on top of a member's claim is one of its epochs too.
+  const uint64_t last = std::max(kMaxGroupEpoch, known_epoch);
+  if (status.ok()) status = CheckRange("epoch", request.epoch, 0, last);
   if (!status.ok()) return status;
   if (request.connected && request.epoch == 0) {
     return InvalidField("connected", "true in epoch 0", "false, or an epoch from 1");
@@ -38,7 +40,7 @@ RankGroup::Standing RankGroup::StandingOf(const MemberRequest& request) const {
 }
 
 absl::Status RankGroup::Join(const MemberRequest& request) {
-  if (absl::Status status = Check(request); !status.ok()) return status;
+  if (absl::Status status = Check(request, epoch_); !status.ok()) return status;
   const Standing standing = StandingOf(request);
   members_[request.cp_rank] = Member{request, standing};
   epoch_ = std::max(epoch_, request.epoch);
@@ -123,7 +125,7 @@ void RankGroup::Form() {
     member->told = false;
     addresses.push_back(member->request.address);
   }
+  addresses_ = std::make_shared<const GroupAddresses>(std::move(addresses));
 }
 
-  addresses_ = std::make_shared<const GroupAddresses>(std::move(addresses));
 }  // namespace evenpack

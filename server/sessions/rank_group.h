@@ -16,6 +16,7 @@
 namespace evenpack {
 
 inline constexpr size_t kMaxMemberAddressBytes = 65536;
+// That a group which knows of none so high takes from a member.
 inline constexpr uint64_t kMaxGroupEpoch = uint64_t{1} << 62;
 
 // What a rank says of itself when it joins, and again whenever its connections are
@@ -32,11 +33,11 @@ struct MemberRequest {
   bool connected = false;
 };
 
-// What a member does next: it waits,
 // In the order of the ranks. Shared, since together they are as many times as large as
 // there are members to be told.
 using GroupAddresses = std::vector<std::string>;
 
+// What a member does next: it waits,
 struct AwaitPeers {};
 // or connects, since all ranks are here. Each epoch is higher than those before.
 struct ConnectPeers {

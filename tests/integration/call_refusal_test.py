@@ -163,9 +163,13 @@ STEP_CASES: list[tuple[Message, Refusal]] = [
     *(
         (
             api.ReportLatencyRequest(job="job", step_wait_seconds=seconds),
-            out_of_field("step_wait_seconds", f"{seconds:g}", "0 or more seconds"),
+            out_of_field("step_wait_seconds", f"{seconds:g}", "0 to 1e9 seconds"),
         )
-        for seconds in (-0.5, float("nan"), float("inf"))
+        for seconds in (-0.5, float("nan"), float("inf"), 1.7e308)
+    ),
+    (
+        api.ReportLatencyRequest(job="job", steps_taken=2**64 - 1),
+        out_of_field("steps_taken", 2**64 - 1, f"0 to {2**32}"),
     ),
 ]
 

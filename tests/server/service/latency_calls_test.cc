@@ -195,6 +195,10 @@ TEST_F(LatencyCallsTest, ReportsThatAreRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(refusal([nan](auto& r) { r.set_step_wait_seconds(nan); }),
               RefusesField("step_wait_seconds"));
+  EXPECT_THAT(refusal([](auto& r) { r.set_step_wait_seconds(1.1e9); }),
+              RefusesField("step_wait_seconds"));
+  EXPECT_THAT(refusal([](auto& r) { r.set_steps_taken((uint64_t{1} << 32) + 1); }),
+              RefusesField("steps_taken"));
   EXPECT_THAT(refusal([](auto& r) {
                 for (int i = 0; i < 65537; ++i) r.add_micro_batches();
               }),

@@ -241,6 +241,17 @@ TEST_F(RankGroupTest, ConnectionsOfDifferentEpochsAreGivenUp) {
   EXPECT_EQ(Next(a_), "connect 5: a:3 b:3");
 }
 
+TEST_F(RankGroupTest, AnEpochThatFollowsTheHighestOfAMemberIsOneOfTheGroups) {
+  a_.epoch = kMaxGroupEpoch;
+  Join(a_);
+  Join(b_);
+  EXPECT_EQ(Next(a_), "connect 4611686018427387905: a:1 b:1");
+  EXPECT_EQ(Next(b_), "connect 4611686018427387905: a:1 b:1");
+  Join(a_);
+  Join(b_);
+  EXPECT_TRUE(group_.stands());
+}
+
 TEST_F(RankGroupTest, RefusesByNameWhatNoMemberSays) {
   struct Row {
     MemberRequest request;
