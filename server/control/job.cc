@@ -274,6 +274,7 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
                         (updated != nullptr && updated->new_epoch);
   Record(*std::move(event), entry);
   const Position& position = state_.position;
+  change.makes_job = restores || std::holds_alternative<CreateJob>(command);
   if (restores) change.restored = {position.next_step, position.digest};
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
@@ -369,14 +370,15 @@ CommitEntry Job::NewEntry() {
 }
 
 void Job::Enqueue(CommitEntry entry, JobChange change, Done done) {
+  const bool makes_job = change.makes_job;
   entry.done = [self = shared_from_this(), change = std::move(change),
-                done = std::move(done), enqueued = entry.enqueued,
-                records = records_](const absl::Status& status) mutable {
+                done = std::move(done), enqueued = entry.enqueued, records = records_,
+                makes_job](const absl::Status& status) mutable {
     if (status.ok()) {
       self->shown_records_ = records;
       self->OnCommitted(std::move(change), enqueued);
     }
-    done(self->Outcome(status));
+    done(self->Outcome(status, makes_job));
   };
   environment_.committer.Enqueue(std::move(entry));
 }
@@ -388,8 +390,8 @@ void Job::EnqueueBarrier(Done done) {
   environment_.committer.Enqueue(std::move(entry));
 }
 
-absl::Status Job::Outcome(const absl::Status& committed) const {
-  const bool stands = committed.ok() || absl::IsAlreadyExists(committed);
+absl::Status Job::Outcome(const absl::Status& committed, bool makes_job) const {
+  const bool stands = committed.ok() || (makes_job && absl::IsAlreadyExists(committed));
   return stands || !abandoned_ ? committed : JobNotFound(name_);
 }
 

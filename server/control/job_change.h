@@ -70,6 +70,8 @@ struct NewStep {
 };
 
 struct JobChange {
+  // It is the job's first.
+  bool makes_job = false;
   std::optional<Reshape> reshape;
   // Without a reshape: other costs for steps to come. Null: as they were.
   std::shared_ptr<const JobSpec> recosted;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ using testing::Follower;
 using testing::IsOk;
 using testing::SharedMemory;
 using testing::SharedServer;
+using testing::SmallJob;
 using testing::StatusIs;
 using testing::StepsOfDocuments;
 
@@ -193,6 +195,30 @@ TEST_F(JobMovesTest, ANameThatAnotherServerGaveAJobIsTaken) {
   EXPECT_EQ(DetailOf(taken), (StatusDetail{"JOB_EXISTS", {{"job", "job"}}}));
   EXPECT_FALSE(two_.jobs().Find("job").ok());
   EXPECT_THAT(DoIngest(*JobOf(one_), 0, {10}), IsOk());
+}
+
+TEST_F(JobMovesTest, ANameThatIsTakenIsToldToWhoWouldHaveMadeTheJobAlone) {
+  two_.room().store().Block();
+  const Awaited<absl::StatusOr<JobStatus>> other;
+  two_.jobs().Create("other", CreateJob{SmallJob()}, other);
+  two_.room().store().WaitUntilBlocked();
+  // These are committed together.
+  const Awaited<absl::StatusOr<JobStatus>> made;
+  two_.jobs().Create("job", CreateJob{SmallJob()}, made);
+  const Awaited<absl::StatusOr<JobStatus>> updated;
+  JobOf(two_)->Reconfigure(
+      [](uint64_t from) {
+        return UpdateJob{from, SmallJob()};
+      },
+      std::nullopt, updated);
+  const Awaited<absl::Status> removed;
+  two_.jobs().Remove("job", removed);
+  two_.room().store().Release();
+  EXPECT_THAT(other.Get(), IsOk());
+  EXPECT_EQ(ReasonOf(made.Get().status()), "JOB_EXISTS");
+  EXPECT_EQ(ReasonOf(updated.Get().status()), "JOB_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(removed.Get()), "JOB_NOT_FOUND");
+  EXPECT_THAT(Describe(*JobOf(one_)), IsOk());
 }
 
 TEST_F(JobMovesTest, JobsThatStayGoOnWhileAnotherIsHandedOver) {
