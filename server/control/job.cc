@@ -410,8 +410,11 @@ void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
 
 void Job::ReleaseCalls() {
   std::vector<std::function<void()>> released;
+  JobState forgotten;  // freed under no lock
   {
     MutexLock lock(mutex_);
+    std::swap(forgotten, state_);
+    tokens_.Clear();
     released = room_waiters_.TakeReady([](size_t) { return false; });
     for (const auto& [number, callback] : producers_) released.push_back(callback);
   }

@@ -206,7 +206,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
   void OnCommitted(JobChange change, Clock::TimePoint enqueued);
-  // Those that no step, mark or commit would reach any more.
+  // Those that no step, mark or commit would reach any more, and what they would keep
+  // in memory for as long as they last.
   void ReleaseCalls();
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);

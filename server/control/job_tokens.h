@@ -56,6 +56,9 @@ class JobTokens {
   // call, or documents skipped.
   void LetGo(const JobState& state, std::vector<StoreWrite>& writes);
 
+  // Drops all, of a job that is no more.
+  void Clear() { book_ = TokenBook(); }
+
   uint64_t bytes() const { return book_.bytes(); }
 
  private:

@@ -49,9 +49,15 @@ absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks) 
 }
 
 void ShownJob::Show(const JobChange& change) {
+  StepWindow forgotten;  // freed under no lock
   MutexLock lock(mutex_);
+  // What was committed before another server took the job is shown to nobody.
+  if (removed_) return;
   if (change.removed) {
     removed_ = true;
+    // Subscribers who don't read keep the job.
+    forgotten =
+        std::exchange(window_, StepWindow(window_.end(), window_.last_digest()));
     return subscriptions_.EndAll(JobNotFound(name_));
   }
   if (change.reshape.has_value()) ShowReshape(*change.reshape);

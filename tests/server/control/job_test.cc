@@ -368,6 +368,16 @@ TEST_F(JobTest, ARemovedJobEndsItsFollowersAndIsNotFound) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
 }
 
+TEST_F(JobTest, ARemovedJobKeepsNothingForWhoStillHasIt) {
+  ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(3)), IsOk());
+  ASSERT_THAT(DoIngest(*job_, 24, {10, 20}), IsOk());
+  EXPECT_EQ(job_->Figures().streams[0].buffered_documents, 2U);
+  const std::weak_ptr<const PublishedStep> step = *job_->FindStep(1);
+  ASSERT_THAT(DoRemove(*job_), IsOk());
+  EXPECT_TRUE(step.expired());
+  EXPECT_EQ(job_->Figures().streams[0].buffered_documents, 0U);
+}
+
 TEST_F(JobTest, ARemovalThatFailsLeavesTheJob) {
   ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(1)), IsOk());
   room_.store().FailCommits(2);

@@ -188,6 +188,26 @@ TEST_F(ShownJobTest, ARemovalEndsSubscriptions) {
   EXPECT_EQ(job_.subscribers(), 0U);
 }
 
+TEST_F(ShownJobTest, ARemovedJobKeepsNoStepForWhoStillHasIt) {
+  job_.Show(Creation());
+  job_.Show(Steps(0, 3));
+  const auto subscription = Subscribe();
+  const std::weak_ptr<const PublishedStep> step = *job_.FindStep(2);
+  JobChange removal;
+  removal.removed = true;
+  job_.Show(removal);
+  EXPECT_TRUE(step.expired());
+  JobFigures figures;
+  job_.AddTo(figures);
+  EXPECT_EQ(figures.kept_steps, 0U);
+  EXPECT_EQ(figures.next_step, 3U);
+  EXPECT_EQ(figures.max_lag_steps, 0U);
+  // What was committed meanwhile, where another server has the job.
+  job_.Show(Steps(3, 1));
+  job_.AddTo(figures);
+  EXPECT_EQ(figures.kept_steps, 0U);
+}
+
 TEST_F(ShownJobTest, FiguresAreOfWhatIsShown) {
   job_.Show(Creation());
   job_.Show(Steps(0, 5));
