@@ -66,7 +66,14 @@ int Serve(const evenpack::ServerOptions& options) {
   sigwait(&signals, &signal);
   const std::string cause = lost ? "all jobs are lost" : NameOf(signal);
   evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause}});
-  const bool closed = (*server)->Drain();
+  const evenpack::Drained drained = (*server)->Drain();
+  if (drained == evenpack::Drained::kNotInTime) {
+    // As where the process is killed: what isn't committed was told to nobody.
+    evenpack::Log(evenpack::LogLevel::kError, "stopped before all was committed",
+                  {{"because", "the store does not answer"}});
+    std::_Exit(kFailed);
+  }
+  const bool closed = drained == evenpack::Drained::kAll;
   evenpack::Log(evenpack::LogLevel::kInfo, "stopped",
                 {{"connections", closed ? "closed" : "left to the system"}});
   // All is committed: nothing is lost with the connections that hang.

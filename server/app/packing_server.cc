@@ -63,6 +63,8 @@ constexpr int kJsonThreads = 2;
 constexpr milliseconds kLastCalls{500};
 // For connections that close, once their calls are gone.
 constexpr milliseconds kLastConnections{1000};
+// For all that comes behind the streams.
+constexpr milliseconds kAfterStreams{2000};
 
 int Milliseconds(uint64_t from_seconds) {
   return static_cast<int>(std::min<uint64_t>(from_seconds * 1000, 2'000'000'000));
@@ -167,15 +169,34 @@ class PackingServer::Rooms {
   }
 
   ~Rooms() {
+    if (drainer_.joinable()) drainer_.join();
     if (closer_.joinable()) closer_.join();
     store_->StepDown();
   }
 
-  bool Drain() {
-    if (grpc_ == nullptr || closer_.joinable()) return true;
+  // A store that hangs holds up whoever waits for a commit, and each of the steps below
+  // may: so they are done beside this one, which waits no longer than it may take.
+  Drained Drain() {
+    if (grpc_ == nullptr || drainer_.joinable()) return Drained::kAll;
+    const auto end = std::chrono::steady_clock::now() + seconds(options_.drain_seconds);
+    std::packaged_task<bool()> drain([this, end] { return DrainUntil(end); });
+    std::future<bool> closed = drain.get_future();
+    drainer_ = std::thread(std::move(drain));
+    if (closed.wait_until(end + kAfterStreams) != std::future_status::ready) {
+      return Drained::kNotInTime;
+    }
+    return closed.get() ? Drained::kAll : Drained::kButConnections;
+  }
+
+  const std::string& grpc_address() const { return grpc_address_; }
+  const std::string& http_address() const { return http_address_; }
+  const std::string& health_address() const { return health_.address(); }
+
+ private:
+  // False where a connection would not close.
+  bool DrainUntil(std::chrono::steady_clock::time_point end) {
     SetServing(false);
     security_->StopWatching();
-    const auto end = std::chrono::steady_clock::now() + seconds(options_.drain_seconds);
     if (joined_ && !lost_all_) GiveJobs(end);
     for (LiveCalls* calls : {&calls_.ingest, &calls_.steps, &calls_.groups}) {
       calls->Drain();
@@ -192,11 +213,6 @@ class PackingServer::Rooms {
     return closed;
   }
 
-  const std::string& grpc_address() const { return grpc_address_; }
-  const std::string& http_address() const { return http_address_; }
-  const std::string& health_address() const { return health_.address(); }
-
- private:
   ServiceEnvironment Environment() {
     return {jobs_,      calls_,  messages_,           connects_,       errors_,
             *profiles_, quotas_, security_->access(), directory_.get()};
@@ -358,6 +374,7 @@ class PackingServer::Rooms {
   StreamCalls calls_;
   CallQuotas quotas_;
   StepMessages messages_;
+  ConnectMessages connects_;
   ErrorCounts errors_;
   const std::unique_ptr<grpc::Service> service_;
   const std::unique_ptr<grpc::Service> profile_service_;
@@ -374,10 +391,10 @@ class PackingServer::Rooms {
   std::string grpc_address_;
   std::string advertised_;
   std::unique_ptr<HttpServer> http_;
-  ConnectMessages connects_;
   std::string http_address_;
   HealthPort health_;
   std::thread closer_;
+  std::thread drainer_;
 };
 
 PackingServer::PackingServer(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
@@ -419,6 +436,6 @@ const std::string& PackingServer::health_address() const {
   return rooms_->health_address();
 }
 
-bool PackingServer::Drain() { return rooms_->Drain(); }
+Drained PackingServer::Drain() { return rooms_->Drain(); }
 
 }  // namespace evenpack

@@ -12,6 +12,17 @@
 
 namespace evenpack {
 
+// How far a drain came. Where that is not all the way, destruction waits for the rest;
+// the end of the process need not.
+enum class Drained {
+  kAll,
+  // A connection would not close. All that was begun is committed.
+  kButConnections,
+  // A commit or the store's database would not come to an end. What it has not
+  // committed was told to nobody.
+  kNotInTime,
+};
+
 class PackingServer {
  public:
   // Serves when it returns: where several servers share a store, once this one has
@@ -37,10 +48,8 @@ class PackingServer {
 
   // NOT_SERVING and not ready; jobs are handed over to the servers that stay, where
   // there are any; streams end once what they began is committed; then the ports
-  // close. Takes at most the options' drain_seconds and two more. Once. False
-  // where a connection would not close: destruction waits for it, the end of the
-  // process need not.
-  bool Drain();
+  // close. Takes at most the options' drain_seconds and two more. Once.
+  Drained Drain();
 
  private:
   class Rooms;

@@ -113,7 +113,7 @@ TEST(PackingServerSharingTest, ADrainHandsOverWhatWasCommittedAndSaysToWhom) {
   }
   v1::Job before;
   ASSERT_THAT(one.Get("job", &before), IsGrpcOk());
-  EXPECT_TRUE(one.server().Drain());
+  EXPECT_EQ(one.server().Drain(), Drained::kAll);
   EXPECT_FALSE(ingest->Read(&told));
   EXPECT_EQ(AddressIn(ingest->Finish()), two.address());
   const v1::Job after = two.GetOnceLed("job");
@@ -126,7 +126,7 @@ TEST(PackingServerSharingTest, WithNoOtherServerADrainEndsAsOfOneAlone) {
   {
     Sharing one(memory);
     ASSERT_THAT(one.Create("job"), IsGrpcOk());
-    EXPECT_TRUE(one.server().Drain());
+    EXPECT_EQ(one.server().Drain(), Drained::kAll);
   }
   Sharing two(memory);
   EXPECT_EQ(two.GetOnceLed("job").next_step(), 0U);
@@ -147,7 +147,7 @@ TEST(PackingServerSharingTest, AJobMovesWhileTheServerServes) {
 TEST(PackingServerSharingTest, ACallThatComesWhileItDrainsIsNotKeptWaiting) {
   SharedMemory memory;
   Sharing one(memory);
-  EXPECT_TRUE(one.server().Drain());
+  EXPECT_EQ(one.server().Drain(), Drained::kAll);
   EXPECT_THAT(one.Get("job"),
               GrpcStatusIs(grpc::StatusCode::UNAVAILABLE, "", ::testing::_));
 }

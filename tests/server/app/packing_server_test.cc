@@ -4,16 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/core/document/invalid_field.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/service/service_spec.h"
 #include "tests/server/web/raw_client.h"
+#include "tests/testing/fault_store.h"
+#include "tests/testing/memory_store.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -56,7 +60,12 @@ uint16_t PortOf(const std::string& address) {
 class PackingServerTest : public ::testing::Test {
  protected:
   void Start(const ServerOptions& options = AnyPorts()) {
-    auto server = PackingServer::Start(options);
+    Started(PackingServer::Start(options));
+  }
+  void StartOver(std::unique_ptr<StateStore> store, const ServerOptions& options) {
+    Started(PackingServer::StartOver(std::move(store), options));
+  }
+  void Started(absl::StatusOr<std::unique_ptr<PackingServer>> server) {
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
     channel_ = grpc::CreateChannel(server_->grpc_address(),
@@ -115,7 +124,7 @@ TEST_F(PackingServerTest, ADrainIsSeenByWhoWatchesBeforeThePortsClose) {
   Start();
   RawGrpcCall watch(channel_, kWatch, TextField(1, kService));
   EXPECT_EQ(watch.Read(), kServing);
-  std::thread drain([this] { EXPECT_TRUE(server_->Drain()); });
+  std::thread drain([this] { EXPECT_EQ(server_->Drain(), Drained::kAll); });
   EXPECT_EQ(watch.Read(), kNotServing);
   // Not ready, or gone already.
   EXPECT_THAT(HttpGet("/readyz"), Not(HasSubstr("HTTP/1.1 200")));
@@ -138,7 +147,7 @@ TEST_F(PackingServerTest, ThePortOfHealthAloneSaysTheSameAndNothingElse) {
   EXPECT_EQ(other.Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
   RawGrpcCall watch(port, kWatch, TextField(1, kService));
   EXPECT_EQ(watch.Read(), kServing);
-  std::thread drain([this] { EXPECT_TRUE(server_->Drain()); });
+  std::thread drain([this] { EXPECT_EQ(server_->Drain(), Drained::kAll); });
   EXPECT_EQ(watch.Read(), kNotServing);
   drain.join();
   EXPECT_FALSE(watch.Finish().ok());
@@ -163,9 +172,24 @@ TEST_F(PackingServerTest, ADrainEndsStreamsOnceWhatTheyBeganIsAnswered) {
   v1::StreamStepsResponse subscribed;
   ASSERT_TRUE(steps->Read(&subscribed));
 
-  EXPECT_TRUE(server_->Drain());
+  EXPECT_EQ(server_->Drain(), Drained::kAll);
   EXPECT_EQ(ingest->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(steps->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(PackingServerTest, ADrainWaitsNoLongerThanItMayForAStoreThatHangs) {
+  testing::MemoryStore memory;
+  auto held = std::make_unique<testing::FaultStore>(memory);
+  testing::FaultStore& store = *held;
+  ServerOptions options = AnyPorts();
+  options.drain_seconds = 0;
+  StartOver(std::move(held), options);
+  store.Block();
+  auto created = std::async(std::launch::async, [this] { return Create("job"); });
+  store.WaitUntilBlocked();
+  EXPECT_EQ(server_->Drain(), Drained::kNotInTime);
+  EXPECT_EQ(created.get().error_code(), grpc::StatusCode::UNAVAILABLE);
+  store.Release();
 }
 
 TEST_F(PackingServerTest, ReflectionAndChannelzAreThere) {
