@@ -152,6 +152,13 @@ absl::Status SqliteDatabase::FlushLog() {
   return absl::UnavailableError("store: the write-ahead log can't be flushed");
 }
 
+bool SqliteDatabase::HasMoved() const {
+  int moved = 0;
+  const int code =
+      sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return code == SQLITE_OK && moved != 0;
+}
+
 absl::StatusOr<SqliteStatement> SqliteDatabase::Prepare(std::string_view statement) {
   sqlite3_stmt* prepared = nullptr;
   const int code =

@@ -68,6 +68,8 @@ class SqliteDatabase {
   absl::StatusOr<SqliteStatement> Prepare(std::string_view statement);
   // The one number that a statement gives.
   absl::StatusOr<int64_t> Number(std::string_view statement);
+  // Whether the path that was opened has another file now, or none.
+  bool HasMoved() const;
   // The one text that a statement gives.
   absl::StatusOr<std::string> Text(std::string_view statement);
 

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/fault_point.h"
+#include "server/runtime/log.h"
 #include "server/store/file_system_check.h"
 #include "server/store/sqlite_schema.h"
 #include "server/store/stored_row.h"
@@ -209,6 +210,7 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
   if (!status.ok()) return status;
   WrittenJobs written;
   status = WriteAll(writes, written);
+  if (status.ok()) status = CheckInPlace();
   if (status.ok()) {
     FaultPoint("commit.before");
     status = statements_.commit.Run();
@@ -227,6 +229,20 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
     }
   }
   return absl::OkStatus();
+}
+
+// What is committed to a file that was removed is acknowledged and gone.
+absl::Status SqliteStore::CheckInPlace() {
+  const bool moved = database_.HasMoved();
+  if (moved != std::exchange(moved_, moved)) {
+    Log(moved ? LogLevel::kError : LogLevel::kInfo,
+        moved ? "store's file is gone" : "store's file is back", {{"file", path_}});
+  }
+  if (!moved) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("store: '", path_,
+                   "' was removed or replaced while it is served from; accepted: the "
+                   "file that was there"));
 }
 
 absl::Status SqliteStore::WriteAll(std::span<const StoreWrite> writes,

@@ -92,6 +92,8 @@ class SqliteStore final : public StateStore {
   absl::StatusOr<bool> HasTable(std::string_view name) EVENPACK_REQUIRES(mutex_);
   absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<uint64_t> CountRecords(int64_t job) EVENPACK_REQUIRES(mutex_);
+  // UNAVAILABLE where the file is not at its path any more.
+  absl::Status CheckInPlace() EVENPACK_REQUIRES(mutex_);
   absl::Status WriteAll(std::span<const StoreWrite> writes, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const AppendRecord& write, WrittenJobs& written)
@@ -122,6 +124,7 @@ class SqliteStore final : public StateStore {
 
   Mutex mutex_;
   SqliteDatabase database_ EVENPACK_GUARDED_BY(mutex_);
+  bool moved_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Ends before its database.
   Statements statements_ EVENPACK_GUARDED_BY(mutex_);
   KnownJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
