@@ -46,7 +46,11 @@ absl::StatusOr<std::vector<SkippedRange>> ReadRanges(
     const DocumentRange& range = ranges[i];
     const absl::StatusOr<uint32_t> stream = FindStream(state.spec, range.stream);
     if (!stream.ok()) return stream.status();
-    const uint64_t most = std::numeric_limits<uint64_t>::max() - range.first_sequence;
+    constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max() - 1;
+    absl::Status status = CheckRange(absl::StrCat("skip[", i, "].first_sequence"),
+                                     range.first_sequence, 0, kLast);
+    if (!status.ok()) return status;
+    const uint64_t most = kLast + 1 - range.first_sequence;
     if (range.documents < 1 || range.documents > most) {
       return InvalidField(absl::StrCat("skip[", i, "].documents"), range.documents,
                           absl::StrCat("1 to ", most));

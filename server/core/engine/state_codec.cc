@@ -115,8 +115,8 @@ absl::StatusOr<JobState> DecodeState(std::string_view bytes) {
       !bytes.starts_with(kMagic)) {
     return absl::DataLossError(
         absl::StrCat("state: ", bytes.size(),
-                     " bytes that don't start as a state does; accepted: what "
-                     "EncodeState wrote, whole"));
+                     " bytes that don't start as a state does; accepted: what a "
+                     "checkpoint holds, whole"));
   }
   // The digest first: a damaged version number is damage, not a later version.
   const std::string_view hashed = bytes.substr(0, bytes.size() - kDigestBytes);

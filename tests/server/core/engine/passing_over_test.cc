@@ -39,7 +39,12 @@ TEST(PassingOverTest, BadRangesAreRefusedByName) {
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("skip[1].documents: 0 is not accepted; accepted: 1 to")));
   EXPECT_THAT(read({"a", kMost, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("skip[1]")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "skip[1].first_sequence: 18446744073709551615 is not accepted; "
+                       "accepted: 0 to 18446744073709551614"));
+  EXPECT_THAT(read({"a", kMost - 1, 2}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "skip[1].documents: 2 is not accepted; accepted: 1 to 1"));
   EXPECT_THAT(read({"b", 0, 1}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("stream: 'b'")));
 }

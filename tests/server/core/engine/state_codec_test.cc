@@ -80,6 +80,14 @@ TEST(StateCodecTest, EveryDamagedByteIsFound) {
   }
 }
 
+TEST(StateCodecTest, AnotherFileIsRefusedInTheWordsOfWhoGaveIt) {
+  EXPECT_THAT(
+      DecodeState("100\n200\n"),
+      StatusIs(absl::StatusCode::kDataLoss,
+               "state: 8 bytes that don't start as a state does; accepted: what a "
+               "checkpoint holds, whole"));
+}
+
 TEST(StateCodecTest, EveryCutIsFound) {
   TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
   const std::string bytes = EncodeState(job.state());
