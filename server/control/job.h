@@ -141,6 +141,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // A step has been handed to the transport.
   void CountDelivery(const PublishedStep& step);
 
+  // In the present epoch.
+  std::shared_ptr<const JobSpec> Spec() const { return shown_.spec(); }
   // A committed step; OUT_OF_RANGE as StepWindow::Find.
   absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index);
   // Steps durable at a rank. OUT_OF_RANGE for a rank that there isn't.

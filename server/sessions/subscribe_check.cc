@@ -39,17 +39,6 @@ absl::Status CheckFields(const SubscribeRequest& request, const JobSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckLayout(const SubscribeRequest& request, const JobSpec& spec) {
-  if (!request.layout.has_value() || *request.layout == spec.layout.kind) {
-    return absl::OkStatus();
-  }
-  return WithDetail(
-      absl::FailedPreconditionError(absl::StrCat(
-          "layout: ", LayoutName(*request.layout),
-          " is not accepted; accepted: ", LayoutName(spec.layout.kind), ", the job's")),
-      {"LAYOUT_DIFFERS", {{"layout", std::string(LayoutName(spec.layout.kind))}}});
-}
-
 absl::Status UnknownHistory(absl::string_view message) {
   return WithDetail(absl::DataLossError(message), {"HISTORY_DIFFERS", {}});
 }
@@ -83,6 +72,18 @@ absl::Status CheckHistory(const SubscribeRequest& request, uint64_t from,
 
 }  // namespace
 
+absl::Status CheckLayout(const SubscribeRequest& request, const JobSpec& spec,
+                         absl::string_view whose) {
+  if (!request.layout.has_value() || *request.layout == spec.layout.kind) {
+    return absl::OkStatus();
+  }
+  return WithDetail(
+      absl::FailedPreconditionError(absl::StrCat(
+          "layout: ", LayoutName(*request.layout),
+          " is not accepted; accepted: ", LayoutName(spec.layout.kind), ", ", whose)),
+      {"LAYOUT_DIFFERS", {{"layout", std::string(LayoutName(spec.layout.kind))}}});
+}
+
 absl::StatusOr<uint64_t> CheckSubscribe(const SubscribeRequest& request,
                                         const SessionView& view) {
   // The epoch first: a rank of the old shape may not be one of the new.
@@ -90,7 +91,7 @@ absl::StatusOr<uint64_t> CheckSubscribe(const SubscribeRequest& request,
     return EpochEnded(view.spec, view.epoch);
   }
   absl::Status status = CheckFields(request, view.spec);
-  if (status.ok()) status = CheckLayout(request, view.spec);
+  if (status.ok()) status = CheckLayout(request, view.spec, "the job's");
   if (!status.ok()) return status;
   const uint64_t from = request.from_step.value_or(view.durable[request.dp_rank]);
   status = CheckHistory(request, from, view.window);

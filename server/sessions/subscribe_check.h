@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/sessions/subscription.h"
 #include "server/sessions/subscription_table.h"
 
@@ -13,6 +15,11 @@ namespace evenpack {
 // The first step to be sent. Errors as StreamSteps has them (packing_service.proto).
 absl::StatusOr<uint64_t> CheckSubscribe(const SubscribeRequest& request,
                                         const SessionView& view);
+
+// FAILED_PRECONDITION where the layout that is asked for isn't the spec's; `whose`
+// names that: "the job's".
+absl::Status CheckLayout(const SubscribeRequest& request, const JobSpec& spec,
+                         absl::string_view whose);
 
 }  // namespace evenpack
 

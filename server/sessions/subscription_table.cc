@@ -120,8 +120,14 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
   if (subscription.HasCredit()) {
     if (std::shared_ptr<const PublishedStep> step =
             view.window.Get(subscription.next)) {
-      ++subscription.next;
       const SubscribeRequest& request = subscription.request;
+      // One that was decided before an update of the layout.
+      if (request.layout.value_or(step->spec->layout.kind) != step->spec->layout.kind) {
+        subscription.end = CheckLayout(request, *step->spec,
+                                       absl::StrCat("step ", subscription.next, "'s"));
+        return EndCall{*subscription.end};
+      }
+      ++subscription.next;
       const auto sharers = sharers_.find({request.dp_rank, request.cp_rank});
       return SendStep{std::move(step),
                       subscription.HasCredit() && subscription.next < view.window.end(),
