@@ -1,16 +1,12 @@
 #include "gpu_worker/sidecar_client/trainer_streams.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "gpu_worker/cuda/cuda_graph.h"
 
 namespace evenpack::worker {
 namespace {
-
-// Behind all submissions.
-constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
 struct ReadySignal {
   SidecarLink& link;
@@ -103,7 +99,7 @@ void TrainerStreams::Run() {
     passed.store(completed, std::memory_order_release);
     next = completed + 1;
   }
-  passed.store(kAll, std::memory_order_release);
+  passed.store(kPassedAll, std::memory_order_release);
 }
 
 }  // namespace evenpack::worker

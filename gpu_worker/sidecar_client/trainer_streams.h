@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -24,6 +25,11 @@
 #include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
+
+// What streams are told that need not wait any more. Waits of streams compare
+// cyclically (CU_STREAM_WAIT_VALUE_GEQ): up to half of all numbers ahead is behind, so
+// no greater number would be behind all submissions.
+inline constexpr uint64_t kPassedAll = std::numeric_limits<int64_t>::max();
 
 // Nothing waits on the host. Streams are those of the context, as CUstream has them.
 // Thread-safe as the link is: SignalReadyAfter() may be called beside the others.

@@ -168,7 +168,10 @@ Result cuStreamWaitValue64_v2(cuda::Stream stream, cuda::DevicePointer address,
   }
   stream->Put([at = static_cast<uint64_t*>(Mapped(address)), value] {
     const std::atomic_ref<uint64_t> seen(*at);
-    while (seen.load(std::memory_order_acquire) < value) std::this_thread::yield();
+    // The driver's comparison is cyclic: what is half the numbers ahead is behind.
+    while (static_cast<int64_t>(seen.load(std::memory_order_acquire) - value) < 0) {
+      std::this_thread::yield();
+    }
   });
   return cuda::kSuccess;
 }

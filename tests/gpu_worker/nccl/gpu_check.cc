@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "gpu_worker/nccl/nccl_endpoint.h"
+#include "gpu_worker/sidecar_client/trainer_streams.h"
 #include "tests/gpu_worker/cuda/real_device.h"
 #include "tests/testing/status_matchers.h"
 
@@ -164,6 +166,38 @@ TEST_F(GpuCheck, RowsAreSumsOfTheTermsThatGoToThemAsOnTheHost) {
       }
     }
   }
+}
+
+// As TrainerStreams has streams wait for submissions, and lets them go where the worker
+// is gone. A wait that is not met is ended, so that the device does not hang.
+TEST_F(GpuCheck, AStreamThatWaitsGoesOnBehindAllSubmissions) {
+  if (!HasDevices(1)) GTEST_SKIP() << why_;
+  const CurrentContext current(*ranks_[0].context);
+  const cuda::Functions& call = ranks_[0].context->functions();
+  const cuda::Stream stream = ranks_[0].compute->handle();
+  void* memory = nullptr;
+  ASSERT_EQ(call.cuMemHostAlloc(&memory, sizeof(uint64_t), cuda::kHostPortable),
+            cuda::kSuccess);
+  const std::atomic_ref<uint64_t> passed(*static_cast<uint64_t*>(memory));
+  const auto after = CudaEvent::Create(ranks_[0].context).value();
+  for (const uint64_t number : {uint64_t{1}, uint64_t{1} << 40}) {
+    passed.store(number - 1);
+    ASSERT_EQ(call.cuStreamWaitValue64_v2(stream,
+                                          reinterpret_cast<cuda::DevicePointer>(memory),
+                                          number, cuda::kWaitAtLeast),
+              cuda::kSuccess);
+    ASSERT_THAT(after->Record(stream), IsOk());
+    EXPECT_FALSE(after->IsReached().value());
+    passed.store(kPassedAll);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!after->IsReached().value() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(after->IsReached().value()) << "waiting for " << number;
+    passed.store(number);
+    EXPECT_THAT(after->Await(), IsOk());
+  }
+  call.cuMemFreeHost(memory);
 }
 
 TEST_F(GpuCheck, AGroupOfOneConnectsAndCloses) {
