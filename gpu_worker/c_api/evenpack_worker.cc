@@ -70,7 +70,13 @@ absl::Status MicroBatch(EvenpackWorker& worker, uint32_t micro_batch,
   const absl::StatusOr<const client::MicroBatchView*> view =
       worker.rank->MicroBatch(micro_batch);
   if (!view.ok()) return view.status();
-  ShowMicroBatch(**view, worker.rank->cp_rank(), worker.columns[micro_batch], *result);
+  auto columns = worker.columns.find(micro_batch);
+  if (columns == worker.columns.end()) {
+    columns =
+        worker.columns.emplace(micro_batch, ColumnsOf(**view, worker.rank->cp_rank()))
+            .first;
+  }
+  ShowMicroBatch(**view, columns->second, *result);
   return absl::OkStatus();
 }
 

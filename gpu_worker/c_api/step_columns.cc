@@ -34,9 +34,8 @@ void ShowStep(const client::RankStep& step, EvenpackStep& shown) {
   std::copy(digest.begin(), digest.end(), shown.digest);
 }
 
-void ShowMicroBatch(const client::MicroBatchView& view, uint32_t cp_rank,
-                    MicroBatchColumns& columns, EvenpackMicroBatch& shown) {
-  columns = {};
+MicroBatchColumns ColumnsOf(const client::MicroBatchView& view, uint32_t cp_rank) {
+  MicroBatchColumns columns;
   for (const Document& document : view.documents()) {
     columns.documents.push_back(Shown(document));
   }
@@ -44,9 +43,16 @@ void ShowMicroBatch(const client::MicroBatchView& view, uint32_t cp_rank,
   for (size_t i = 0; i < slices.document.size(); ++i) {
     columns.slices.push_back({slices.document[i], slices.begin[i], slices.end[i]});
   }
+  columns.tokens = slices.tokens;
+  columns.padding = slices.padding;
+  return columns;
+}
+
+void ShowMicroBatch(const client::MicroBatchView& view,
+                    const MicroBatchColumns& columns, EvenpackMicroBatch& shown) {
   shown.index = view.index();
-  shown.tokens = slices.tokens;
-  shown.padding = slices.padding;
+  shown.tokens = columns.tokens;
+  shown.padding = columns.padding;
   shown.documents = columns.documents.size();
   shown.document = columns.documents.data();
   shown.slices = columns.slices.size();

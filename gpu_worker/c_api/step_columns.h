@@ -13,16 +13,20 @@ namespace evenpack::worker {
 // All but struct_size.
 void ShowStep(const client::RankStep& step, EvenpackStep& shown);
 
-// What a micro-batch's pointers point at.
+// A micro-batch of one CP rank, whose pointers point at these.
 struct MicroBatchColumns {
   std::vector<EvenpackDocument> documents;
   std::vector<EvenpackSlice> slices;
+  uint64_t tokens = 0;
+  uint64_t padding = 0;
 };
 
-// Of this CP rank, all but struct_size. `view` and `columns`, which it fills, must
-// outlive what is shown.
-void ShowMicroBatch(const client::MicroBatchView& view, uint32_t cp_rank,
-                    MicroBatchColumns& columns, EvenpackMicroBatch& shown);
+MicroBatchColumns ColumnsOf(const client::MicroBatchView& view, uint32_t cp_rank);
+
+// All but struct_size. `view` and its columns must outlive what is shown, and columns
+// stay as they are: they are shown again each time that the micro-batch is asked for.
+void ShowMicroBatch(const client::MicroBatchView& view,
+                    const MicroBatchColumns& columns, EvenpackMicroBatch& shown);
 
 }  // namespace evenpack::worker
 

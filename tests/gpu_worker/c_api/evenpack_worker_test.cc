@@ -87,6 +87,34 @@ TEST(EvenpackWorkerTest, ACancelledWorkerSaysSo) {
   EXPECT_STRNE(evenpack_worker_error(worker.get()), "");
 }
 
+EvenpackMicroBatch Shown(EvenpackWorker& worker, uint32_t micro_batch) {
+  EvenpackMicroBatch shown{};
+  shown.struct_size = sizeof(shown);
+  EXPECT_EQ(evenpack_worker_micro_batch(&worker, micro_batch, &shown), EVENPACK_OK);
+  return shown;
+}
+
+TEST(EvenpackWorkerTest, WhatAMicroBatchPointsAtStaysWhereItIsAskedForAgain) {
+  PretendedJob job(kSteps);
+  const WorkerHandle worker = OpenRank(job, 0, OnProcessor(1));
+  uint64_t documents = 0;
+  for (uint64_t steps = 0; steps < kSteps; ++steps) {
+    const EvenpackStep step = NextStep(*worker);
+    for (uint32_t i = 0; i < step.micro_batches; ++i) {
+      const EvenpackMicroBatch first = Shown(*worker, i);
+      const EvenpackMicroBatch again = Shown(*worker, i);
+      EXPECT_EQ(again.document, first.document);
+      EXPECT_EQ(again.slice, first.slice);
+      EXPECT_EQ(again.documents, first.documents);
+      EXPECT_EQ(again.slices, first.slices);
+      EXPECT_EQ(again.tokens, first.tokens);
+      EXPECT_EQ(again.padding, first.padding);
+      documents += first.documents;
+    }
+  }
+  EXPECT_GT(documents, 0U);
+}
+
 // The job's first micro-batches in which rank 0 has a row.
 struct FirstRows {
   uint32_t micro_batch = 0;
@@ -94,10 +122,7 @@ struct FirstRows {
 };
 FirstRows FindRows(EvenpackWorker& worker, const EvenpackStep& step) {
   for (uint32_t i = 0; i < step.micro_batches; ++i) {
-    EvenpackMicroBatch shown{};
-    shown.struct_size = sizeof(shown);
-    EXPECT_EQ(evenpack_worker_micro_batch(&worker, i, &shown), EVENPACK_OK);
-    if (shown.tokens > 0) return {i, true};
+    if (Shown(worker, i).tokens > 0) return {i, true};
   }
   return {};
 }

@@ -36,9 +36,9 @@ TEST(StepColumnsTest, SlicesOfAllRanksCoverEachDocumentOnce) {
     for (const client::MicroBatchView& view : step.micro_batches()) {
       std::vector<uint64_t> covered(view.documents().size());
       for (uint32_t rank = 0; rank < 2; ++rank) {
-        MicroBatchColumns columns;
+        const MicroBatchColumns columns = ColumnsOf(view, rank);
         EvenpackMicroBatch shown{};
-        ShowMicroBatch(view, rank, columns, shown);
+        ShowMicroBatch(view, columns, shown);
         EXPECT_EQ(shown.index, view.index());
         EXPECT_EQ(shown.tokens, view.rank_tokens()[rank]);
         EXPECT_EQ(shown.padding, view.rank_padding()[rank]);
