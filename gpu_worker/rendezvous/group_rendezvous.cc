@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/log.h"
 
 namespace evenpack::worker {
 
@@ -75,6 +76,7 @@ bool GroupRendezvous::Carry(const GroupNews& news) {
                                                  "restarted or lost its connections")));
     } else if (news.epoch == epoch_ && communicator_ != nullptr) {
       stands_ = true;
+      connect_failure_ = absl::OkStatus();
       changed_.SignalAll();
     }
   }
@@ -100,9 +102,20 @@ void GroupRendezvous::Connect(const GroupNews& news) {
   connecting_ = nullptr;
   changed_.SignalAll();
   if (final_.has_value()) return;
-  if (!communicator.ok()) return ReportLost(communicator.status());
+  if (!communicator.ok()) {
+    NoteFailure(communicator.status());
+    return ReportLost(communicator.status());
+  }
   communicator_ = *std::move(communicator);
   member_->Report({endpoint->address(), epoch_, true});
+}
+
+void GroupRendezvous::NoteFailure(const absl::Status& why) {
+  if (connect_failure_.ok()) {
+    Log(LogLevel::kWarning, "the group can't be connected",
+        {{"epoch", absl::StrCat(epoch_)}, {"why", why.ToString()}});
+  }
+  connect_failure_ = why;
 }
 
 void GroupRendezvous::ReportLost(const absl::Status& why) {
@@ -130,7 +143,10 @@ absl::StatusOr<GroupEpoch> GroupRendezvous::Await(uint64_t after) {
       return absl::DeadlineExceededError(absl::StrCat(
           "the ranks of the group were not all connected within ",
           std::chrono::duration_cast<std::chrono::seconds>(patience_).count(),
-          " s; the last epoch was ", epoch_));
+          " s; the last epoch was ", epoch_,
+          connect_failure_.ok() ? ""
+                                : "; this rank could not connect to its peers, last: ",
+          connect_failure_.message()));
     }
     changed_.WaitFor(mutex_, left);
   }

@@ -57,9 +57,9 @@ class GroupRendezvous {
   GroupRendezvous& operator=(const GroupRendezvous&) = delete;
 
   // Blocks until all ranks are connected to each other, in an epoch above `after`.
-  // DEADLINE_EXCEEDED: they were not in time; one may wait again. Other errors are
-  // final: that of the membership, or of an endpoint that can't be opened; CANCELLED
-  // after Cancel().
+  // DEADLINE_EXCEEDED: they were not in time, and why this rank could not connect to
+  // them, if it was that; one may wait again. Other errors are final: that of the
+  // membership, or of an endpoint that can't be opened; CANCELLED after Cancel().
   absl::StatusOr<GroupEpoch> Await(uint64_t after = 0);
   // An exchange of that epoch failed: the group forms anew. Without effect where it has
   // ended already.
@@ -74,6 +74,8 @@ class GroupRendezvous {
   // False where the membership is over.
   bool Carry(const client::GroupNews& news);
   void Connect(const client::GroupNews& news);
+  // Peers may be there again and again, and not be reached: said once until they are.
+  void NoteFailure(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
   // Ends what there is of an epoch, and tells peers that nothing stands.
   void ReportLost(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
   void SetFinal(const absl::Status& status);
@@ -98,6 +100,8 @@ class GroupRendezvous {
   // All ranks are connected.
   bool stands_ EVENPACK_GUARDED_BY(mutex_) = false;
   uint64_t losses_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // Why this rank last failed to connect; OK once all ranks are connected.
+  absl::Status connect_failure_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
 
   std::thread thread_;

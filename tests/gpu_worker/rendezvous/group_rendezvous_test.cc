@@ -194,6 +194,62 @@ TEST(GroupFarewellTest, WhoLeavesDoesNotWaitForPeersThatNeverCome) {
   }
 }
 
+// A group of one that has no patience. `outcomes` of connecting; then it waits for
+// ever.
+class ImpatientGroup {
+ public:
+  explicit ImpatientGroup(std::vector<absl::Status> outcomes)
+      : outcomes_(std::move(outcomes)),
+        group_(
+            std::make_unique<TableMember>(table_, GroupSeat{0, 1, 0, "a"}),
+            [this] { return Open(); }, std::chrono::milliseconds(1),
+            /*farewell=*/std::chrono::nanoseconds(0)) {}
+
+  GroupRendezvous& operator*() { return group_; }
+  void AwaitLastConnect() { waits_.get_future().wait(); }
+
+ private:
+  absl::StatusOr<std::unique_ptr<Endpoint>> Open() {
+    if (opened_ == outcomes_.size()) return std::make_unique<WaitingEndpoint>(waits_);
+    const absl::Status& outcome = outcomes_[opened_++];
+    return std::make_unique<LoneEndpoint>(absl::StrCat("h:", opened_), outcome,
+                                          aborts_);
+  }
+
+  const std::vector<absl::Status> outcomes_;
+  size_t opened_ = 0;
+  const std::shared_ptr<std::vector<absl::Status>> aborts_ =
+      std::make_shared<std::vector<absl::Status>>();
+  GroupTable table_;
+  std::promise<void> waits_;
+  GroupRendezvous group_;
+};
+
+TEST(GroupPatienceTest, WhyPeersCouldNotBeReachedIsTold) {
+  ImpatientGroup group({absl::UnavailableError("the first time"),
+                        absl::UnavailableError("10.0.0.1 refuses")});
+  group.AwaitLastConnect();
+  EXPECT_THAT(
+      (*group).Await().status(),
+      StatusIs(absl::StatusCode::kDeadlineExceeded,
+               "the ranks of the group were not all connected within 0 s; the last "
+               "epoch was 3; this rank could not connect to its peers, last: 10.0.0.1 "
+               "refuses"));
+}
+
+TEST(GroupPatienceTest, AFailureThatWasOvercomeIsForgotten) {
+  ImpatientGroup group({absl::UnavailableError("nobody came"), absl::OkStatus()});
+  absl::StatusOr<GroupEpoch> epoch = (*group).Await();
+  while (absl::IsDeadlineExceeded(epoch.status())) epoch = (*group).Await();
+  ASSERT_THAT(epoch, IsOk());
+  (*group).Lose(epoch->epoch, absl::UnavailableError("a cable"));
+  group.AwaitLastConnect();
+  EXPECT_THAT((*group).Await(epoch->epoch).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "the ranks of the group were not all connected within 0 s; the "
+                       "last epoch was 3"));
+}
+
 // Gives the news of a test, one for each report.
 class ScriptedMember final : public client::GroupMember {
  public:
