@@ -5,18 +5,29 @@
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
+namespace {
+
+// What the trainer is told. Nothing is cancelled but by the session's end, behind which
+// it has no worker.
+absl::Status Told(const absl::Status& status) {
+  if (!absl::IsCancelled(status)) return status;
+  return absl::UnavailableError(
+      absl::StrCat("the worker has ended the session: ", status.message()));
+}
+
+}  // namespace
 
 absl::Status RingExecutor::Run() {
   for (;;) {
     const absl::StatusOr<Submission> submission = reader_.Next();
     absl::Status status = submission.status();
     if (status.ok()) {
-      completions_.Add(Execute(*submission));
+      completions_.Add(Told(Execute(*submission)));
       status = final_;
     }
     if (status.ok()) continue;
     completions_.Finish();
-    reader_.End(status);
+    reader_.End(Told(status));
     return status;
   }
 }

@@ -71,7 +71,8 @@ class RingExecutor {
         next_step_(std::move(next_step)),
         options_(options) {}
 
-  // Until the reader is cancelled (CANCELLED), or an error, which the trainer is told.
+  // Until the reader is cancelled (CANCELLED, and UNAVAILABLE for the trainer), or an
+  // error, which the trainer is told.
   absl::Status Run();
 
   // From any thread.

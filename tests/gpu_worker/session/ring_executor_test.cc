@@ -310,6 +310,18 @@ TEST_F(RingExecutorTest, BehindTheLastStepTheJobIsDrained) {
   EXPECT_THAT(rank->End(), StatusIs(absl::StatusCode::kCancelled, ::testing::_));
 }
 
+TEST_F(RingExecutorTest, AWorkerThatEndsIsUnavailableToItsTrainer) {
+  const auto rank = Start({.ranks = 2, .rank = 0});
+  // It waits for its peer, or is not taken any more.
+  const uint64_t begun = rank->Submit(SubmissionKind::kBeginStep, kFirstStep);
+  const uint64_t pass = rank->Submit(SubmissionKind::kForward, kFirstStep);
+  EXPECT_THAT(rank->End(), StatusIs(absl::StatusCode::kCancelled, ::testing::_));
+  const auto gone = StatusIs(absl::StatusCode::kUnavailable,
+                             HasSubstr("the worker has ended the session: "));
+  EXPECT_THAT(rank->trainer().Wait(begun), gone);
+  EXPECT_THAT(rank->trainer().Wait(pass), gone);
+}
+
 // ABORTED is for steps alone that can be done again.
 TEST_F(RingExecutorTest, WithoutFurtherStepsTheSessionIsOver) {
   const auto rank = Start({.reconfigured = true});
