@@ -100,7 +100,7 @@ struct EvenpackWorkerOptions {
   /* Keys that a query sees, its own the last; 0: all up to its own. */
   uint32_t sliding_window;
   /* KV heads are exchanged in as many groups, one while the last is computed with; at
-   * most 1,024. 0: 4. */
+   * most 1,024. 0: 4. The same on all ranks. */
   uint32_t head_groups;
 
   /* The CUDA device, among those that the process sees; -1: the processor. */
@@ -238,7 +238,8 @@ int evenpack_worker_micro_batch(struct EvenpackWorker* worker, uint32_t micro_ba
  * time; one may begin again. */
 int evenpack_worker_begin_step(struct EvenpackWorker* worker);
 
-/* A layer's passes over a micro-batch. All ranks do the same ones in the same order.
+/* A layer's passes over a micro-batch. All ranks do the same ones in the same order, of
+ * the same element type, heads and head_groups.
  *
  * stream: on CUDA the trainer's (a CUstream or cudaStream_t; NULL: the default one):
  * the pass comes after what that has been given, and what it is given from then on

@@ -49,6 +49,9 @@ struct Exchange {
   // The same rows of each, `row_bytes` of every row.
   std::vector<ExchangedTensor> tensors;
   size_t row_bytes = 0;
+  // The same on all ranks, and another where rows mean something else, though they are
+  // as many bytes. What it stands for is the caller's.
+  uint64_t form = 0;
   // By peer, in the order in which they travel: as many rows as the peer receives from
   // this rank, and as it sends to it. None for the rank itself. They must outlive the
   // exchange.
@@ -69,8 +72,9 @@ class Transfer {
   virtual ~Transfer() = default;
   // Returns when all rows have arrived and the sent ones may be changed, or, on a
   // device, when that is ordered before what it is given next. ABORTED: the group was
-  // aborted. UNAVAILABLE: a peer did not take part in time. What was received is
-  // undefined then.
+  // aborted. UNAVAILABLE: a peer did not take part in time. FAILED_PRECONDITION, where
+  // ranks tell each other (not over NCCL): a peer began another exchange. What was
+  // received is undefined then.
   virtual absl::Status Wait() = 0;
   // Returns when all rows have arrived, wherever the tensors are. Errors likewise; OK:
   // all transfers that were started before have succeeded, too.

@@ -1,6 +1,7 @@
 #include "gpu_worker/communicator/exchange_board.h"
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/exchange_terms.h"
 
 namespace evenpack::worker {
 
@@ -31,12 +32,10 @@ std::optional<Exchange> ExchangeBoard::BeginRead(uint32_t peer, uint64_t number,
   }
   if (!reason_.ok()) return std::nullopt;
   Posted& posted = posted_[peer].at(number);
-  const uint64_t sent = RowsIn((*posted.exchange.send_rows)[rank]);
-  const uint64_t expected = RowsIn((*to.receive_rows)[peer]);
-  if (sent != expected) {
-    SetReason(absl::InternalError(absl::StrCat("cp_rank ", peer, " sends ", sent,
-                                               " rows to cp_rank ", rank,
-                                               ", which expects ", expected)));
+  absl::Status status =
+      CheckTerms(rank, TermsWith(peer, to), peer, TermsWith(rank, posted.exchange));
+  if (!status.ok()) {
+    SetReason(status);
     return std::nullopt;
   }
   ++posted.reading;

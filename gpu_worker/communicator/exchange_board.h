@@ -25,8 +25,8 @@ class ExchangeBoard {
 
   // What its tensors and rows are in must stay until Finish.
   void Post(uint32_t rank, uint64_t number, const Exchange& exchange);
-  // The peer's exchange, which it keeps until EndRead, where it sends as many rows as
-  // the rank receives; none once the group is aborted, which it is otherwise.
+  // The peer's exchange, which it keeps until EndRead, where it is on the rank's terms
+  // (exchange_terms.h); none once the group is aborted, which it is otherwise.
   std::optional<Exchange> BeginRead(uint32_t peer, uint64_t number, uint32_t rank,
                                     const Exchange& to);
   void EndRead(uint32_t peer, uint64_t number);

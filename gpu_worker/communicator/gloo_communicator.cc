@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/exchange_terms.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "server/runtime/fault_point.h"
 #include "server/runtime/mutex.h"
@@ -75,6 +76,30 @@ struct Parcel {
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
 };
 
+// What goes to a peer in an exchange, and what comes from it. Gloo takes fewer bytes
+// than it waits for as they are, and ends the process for more. So bytes are sent under
+// a name that only those who expect as many wait for, and each tells the other its
+// terms beside: where they differ, no bytes travel, and both know.
+struct Mail {
+  Mail(uint32_t peer, const Exchange& exchange)
+      : mine(TermsWith(peer, exchange)),
+        received(mine.received, exchange),
+        sent(mine.sent, exchange) {}
+
+  static uint64_t TermsName(uint64_t number) { return number | uint64_t{1} << 63; }
+  // No two exchanges that are under way at once have the same; addresses have 47 bits.
+  static uint64_t BytesName(uint64_t number, uint64_t bytes) {
+    return bytes << 16 | (number & 0xffff);
+  }
+
+  ExchangeTerms mine;
+  ExchangeTerms theirs;
+  std::unique_ptr<gloo::transport::UnboundBuffer> told;
+  std::unique_ptr<gloo::transport::UnboundBuffer> heard;
+  Parcel received;
+  Parcel sent;
+};
+
 class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(std::shared_ptr<gloo::Context> context,
@@ -113,11 +138,10 @@ class GlooCommunicator final : public Communicator {
   }
 
   absl::Status Run(uint64_t number, const Exchange& exchange) {
-    std::vector<Parcel> received;
-    std::vector<Parcel> sent;
+    std::vector<Mail> mails;
     absl::Status status;
     try {
-      status = Carry(number, exchange, received, sent);
+      status = Carry(number, exchange, mails);
     } catch (const std::exception& error) {
       Abort(absl::UnavailableError(
           absl::StrCat("cp_rank ", rank(), ": exchange ", number,
@@ -130,58 +154,93 @@ class GlooCommunicator final : public Communicator {
   }
 
   absl::Status Carry(uint64_t number, const Exchange& exchange,
-                     std::vector<Parcel>& received, std::vector<Parcel>& sent) {
+                     std::vector<Mail>& mails) {
     FaultPoint("exchange.before");
-    // Pointers to them must stay.
-    received.reserve(size());
-    sent.reserve(size());
+    mails.reserve(size());  // pointers to them must stay
     for (uint32_t peer = 0; peer < size(); ++peer) {
-      received.emplace_back(RowsIn((*exchange.receive_rows)[peer]), exchange);
-      const std::vector<RowRange>& rows = (*exchange.send_rows)[peer];
-      Parcel& parcel = sent.emplace_back(RowsIn(rows), exchange);
+      Mail& mail = mails.emplace_back(peer, exchange);
       for (size_t t = 0; t < exchange.tensors.size(); ++t) {
-        const ExchangedTensor part = parcel.Part(t);
+        const ExchangedTensor part = mail.sent.Part(t);
         CopyRows(CopiesOf({&exchange.tensors[t], 1}, {&part, 1},
-                          MovesOf(rows, parcel.Ranges()), exchange.row_bytes));
-      }
-    }
-    if (absl::Status status = Post(number, received, sent); !status.ok()) return status;
-    for (uint32_t peer = 0; peer < size(); ++peer) {
-      Parcel& parcel = received[peer];
-      if (parcel.empty()) continue;
-      if (!parcel.buffer->waitRecv(timeout_)) return reason();
-      for (size_t t = 0; t < exchange.tensors.size(); ++t) {
-        const ExchangedTensor part = parcel.Part(t);
-        CopyRows(CopiesOf({&part, 1}, {&exchange.tensors[t], 1},
-                          MovesOf(parcel.Ranges(), (*exchange.receive_rows)[peer]),
+                          MovesOf((*exchange.send_rows)[peer], mail.sent.Ranges()),
                           exchange.row_bytes));
       }
     }
-    for (Parcel& parcel : sent) {
-      if (!parcel.empty() && !parcel.buffer->waitSend(timeout_)) return reason();
+    if (absl::Status status = Post(number, mails); !status.ok()) return status;
+    for (uint32_t peer = 0; peer < size(); ++peer) {
+      Mail& mail = mails[peer];
+      if (!mail.mine.has_rows()) continue;
+      if (!mail.heard->waitRecv(timeout_)) return reason();
+      absl::Status status = CheckTerms(rank(), mail.mine, peer, mail.theirs);
+      if (!status.ok()) return Refuse(status, mails);
+      if (mail.received.empty()) continue;
+      if (!mail.received.buffer->waitRecv(timeout_)) return reason();
+      for (size_t t = 0; t < exchange.tensors.size(); ++t) {
+        const ExchangedTensor part = mail.received.Part(t);
+        CopyRows(
+            CopiesOf({&part, 1}, {&exchange.tensors[t], 1},
+                     MovesOf(mail.received.Ranges(), (*exchange.receive_rows)[peer]),
+                     exchange.row_bytes));
+      }
+    }
+    for (Mail& mail : mails) {
+      if (!mail.mine.has_rows()) continue;
+      if (!mail.told->waitSend(timeout_)) return reason();
+      if (!mail.sent.empty() && !mail.sent.buffer->waitSend(timeout_)) return reason();
     }
     return absl::OkStatus();
+  }
+
+  // Peers find out by this rank's terms, which they would not get once the group is
+  // aborted.
+  absl::Status Refuse(const absl::Status& status, std::vector<Mail>& mails) {
+    try {
+      for (Mail& mail : mails) {
+        if (mail.mine.has_rows() && !mail.told->waitSend(timeout_)) break;
+      }
+    } catch (const std::exception&) {
+      // A peer is gone; the others have what they need.
+    }
+    Abort(status);
+    return reason();
   }
 
   // Nothing once the group was aborted, for nobody would end it.
-  absl::Status Post(uint64_t number, std::vector<Parcel>& received,
-                    std::vector<Parcel>& sent) {
+  absl::Status Post(uint64_t number, std::vector<Mail>& mails) {
     MutexLock lock(mutex_);
     if (!reason_.ok()) return reason_;
     for (uint32_t peer = 0; peer < size(); ++peer) {
-      if (!received[peer].empty()) Buffer(received[peer]).recv(Int(peer), number);
+      Mail& mail = mails[peer];
+      if (!mail.mine.has_rows()) continue;
+      mail.heard = Buffer(&mail.theirs, sizeof(mail.theirs));
+      mail.heard->recv(Int(peer), Mail::TermsName(number));
+      if (mail.received.empty()) continue;
+      mail.received.buffer = BufferOf(mail.received);
+      mail.received.buffer->recv(Int(peer),
+                                 Mail::BytesName(number, mail.received.bytes.size()));
     }
     for (uint32_t peer = 0; peer < size(); ++peer) {
-      if (!sent[peer].empty()) Buffer(sent[peer]).send(Int(peer), number);
+      Mail& mail = mails[peer];
+      if (!mail.mine.has_rows()) continue;
+      mail.told = Buffer(&mail.mine, sizeof(mail.mine));
+      mail.told->send(Int(peer), Mail::TermsName(number));
+      if (mail.sent.empty()) continue;
+      mail.sent.buffer = BufferOf(mail.sent);
+      mail.sent.buffer->send(Int(peer),
+                             Mail::BytesName(number, mail.sent.bytes.size()));
     }
     return absl::OkStatus();
   }
 
-  gloo::transport::UnboundBuffer& Buffer(Parcel& parcel) EVENPACK_REQUIRES(mutex_) {
-    parcel.buffer =
-        context_->createUnboundBuffer(parcel.bytes.data(), parcel.bytes.size());
-    posted_.push_back(parcel.buffer.get());
-    return *parcel.buffer;
+  std::unique_ptr<gloo::transport::UnboundBuffer> BufferOf(Parcel& parcel)
+      EVENPACK_REQUIRES(mutex_) {
+    return Buffer(parcel.bytes.data(), parcel.bytes.size());
+  }
+  std::unique_ptr<gloo::transport::UnboundBuffer> Buffer(void* data, size_t bytes)
+      EVENPACK_REQUIRES(mutex_) {
+    auto buffer = context_->createUnboundBuffer(data, bytes);
+    posted_.push_back(buffer.get());
+    return buffer;
   }
 
   static int Int(uint32_t rank) { return static_cast<int>(rank); }

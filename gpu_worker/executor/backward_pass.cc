@@ -25,8 +25,9 @@ absl::Status BackwardPass::Run(uint32_t head_groups) {
   const bool others = prepared_.has_received_rows();
   const std::vector<HeadRange> groups = HeadGroups(shape, others ? head_groups : 1);
   const auto receive = [&](size_t group) {
-    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_, communicator_,
-                                        device_);
+    return std::make_unique<ReceivedKv>(prepared_, groups[group],
+                                        ExchangeUse::kKeysBackward, input_,
+                                        communicator_, device_);
   };
   if (others) next_ = receive(0);
   const LocalWork local = Divided(groups);

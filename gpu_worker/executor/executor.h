@@ -29,7 +29,7 @@ namespace evenpack::worker {
 
 struct ExecutorOptions {
   // KV heads are exchanged in as many groups, one while the last is computed with; at
-  // least 1, and no more than there are heads counts.
+  // least 1, and no more than there are heads counts. The same on all ranks.
   uint32_t head_groups = 4;
   // Where tensors are: that of the engine and of the communicator; must outlive the
   // executor. Null: this process's memory.
@@ -48,7 +48,8 @@ struct ExecutorOptions {
 };
 
 // One rank. Not thread-safe: one call at a time, the same calls in the same order on
-// all ranks of the group.
+// all ranks of the group, with the same element type and heads. FAILED_PRECONDITION of
+// calls that differ, where the communicator tells (not over NCCL).
 class Executor {
  public:
   // Both must outlive it.

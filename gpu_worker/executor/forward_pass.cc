@@ -17,8 +17,9 @@ absl::Status ForwardPass::Run(uint32_t head_groups) {
   if (!status.ok()) return status;
   const std::vector<HeadRange> groups = HeadGroups(shape, head_groups);
   const auto receive = [&](size_t group) {
-    return std::make_unique<ReceivedKv>(prepared_, groups[group], input_, communicator_,
-                                        device_);
+    return std::make_unique<ReceivedKv>(prepared_, groups[group],
+                                        ExchangeUse::kKeysForward, input_,
+                                        communicator_, device_);
   };
   if (prepared_.has_received_rows()) next_ = receive(0);
   const HeadView all(shape, {0, shape.kv_heads});

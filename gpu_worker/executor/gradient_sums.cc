@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/executor/exchange_form.h"
+
 namespace evenpack::worker {
 
 absl::StatusOr<GradientSums> GradientSums::Uninitialized(Device& device, uint64_t rows,
@@ -78,6 +80,7 @@ absl::Status ReturnedGradients::Start(Communicator& communicator) {
   if (!arrived.ok()) return arrived.status();
   arrived_ = *std::move(arrived);
   Exchange exchange;
+  exchange.form = FormOf(prepared_, heads_, ExchangeUse::kGradients);
   exchange.row_bytes = sums_.row() * sizeof(float);
   const auto tensor = [&](const float* from, float* to) {
     return ExchangedTensor{from, exchange.row_bytes, to, exchange.row_bytes};

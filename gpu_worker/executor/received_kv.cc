@@ -7,16 +7,17 @@
 namespace evenpack::worker {
 
 ReceivedKv::ReceivedKv(const PreparedMicroBatch& prepared, const HeadRange& heads,
-                       const AttentionInput& input, Communicator& communicator,
-                       Device& device)
+                       ExchangeUse use, const AttentionInput& input,
+                       Communicator& communicator, Device& device)
     : heads_(prepared.shape, heads),
-      status_(Start(prepared, input, communicator, device)) {}
+      status_(Start(prepared, use, input, communicator, device)) {}
 
-absl::Status ReceivedKv::Start(const PreparedMicroBatch& prepared,
+absl::Status ReceivedKv::Start(const PreparedMicroBatch& prepared, ExchangeUse use,
                                const AttentionInput& input, Communicator& communicator,
                                Device& device) {
   const size_t element = BytesOf(prepared.shape.type);
   Exchange exchange;
+  exchange.form = FormOf(prepared, heads_, use);
   exchange.row_bytes = heads_.kv_row() * element;
   const size_t bytes = prepared.layout.received_rows * exchange.row_bytes;
   for (std::unique_ptr<DeviceMemory>* memory : {&key_, &value_}) {

@@ -10,6 +10,7 @@
 #include "gpu_worker/attention/attention_engine.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/device/device.h"
+#include "gpu_worker/executor/exchange_form.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
 #include "gpu_worker/executor/tensor_views.h"
 
@@ -19,8 +20,10 @@ namespace evenpack::worker {
 // outlive it.
 class ReceivedKv {
  public:
+  // `use`: keys of a forward or of a backward pass.
   ReceivedKv(const PreparedMicroBatch& prepared, const HeadRange& heads,
-             const AttentionInput& input, Communicator& communicator, Device& device);
+             ExchangeUse use, const AttentionInput& input, Communicator& communicator,
+             Device& device);
 
   const HeadView& heads() const { return heads_; }
   // Before anything is computed with it. Errors of the exchange, and of the device,
@@ -32,8 +35,9 @@ class ReceivedKv {
 
  private:
   // OK where the exchange was begun, or there is none.
-  absl::Status Start(const PreparedMicroBatch& prepared, const AttentionInput& input,
-                     Communicator& communicator, Device& device);
+  absl::Status Start(const PreparedMicroBatch& prepared, ExchangeUse use,
+                     const AttentionInput& input, Communicator& communicator,
+                     Device& device);
 
   const HeadView heads_;
   std::unique_ptr<DeviceMemory> key_;

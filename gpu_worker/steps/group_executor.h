@@ -34,9 +34,10 @@ namespace evenpack::worker {
 // Calls return ABORTED where a peer was lost, was restarted, or did not take part in
 // time: the step is to be done again, from BeginStep on, by all ranks, and what it has
 // computed so far is to be dropped. FAILED_PRECONDITION: a peer is at another step,
-// another process has taken this rank, or the calls come in another order. Other errors
-// are the engine's own, after which the peers have ABORTED, or those of
-// GroupRendezvous::Await: peers that don't come, or the membership's end.
+// another process has taken this rank, or the calls come in another order, or differ
+// from those of a peer. Other errors are the engine's own, after which the peers have
+// ABORTED, or those of GroupRendezvous::Await: peers that don't come, or the
+// membership's end.
 class GroupExecutor {
  public:
   // Group and engine must outlive it. `executed` is told of each step, from EndStep,

@@ -177,9 +177,9 @@ TEST_F(ExchangeBoardTest, RanksThatDisagreeOnTheRowsAbortTheGroup) {
   board_.Post(0, 0, OfRank0());
   board_.Post(1, 0, Between(two_from_0_, two_from_0_));
   EXPECT_FALSE(board_.BeginRead(1, 0, 0, OfRank0()).has_value());
-  const auto disagree = StatusIs(absl::StatusCode::kInternal,
+  const auto disagree = StatusIs(absl::StatusCode::kFailedPrecondition,
                                  AllOf(HasSubstr("cp_rank 1 sends 2 rows"),
-                                       HasSubstr("to cp_rank 0, which expects 3")));
+                                       HasSubstr("cp_rank 0 expects 3 rows")));
   EXPECT_THAT(board_.reason(), disagree);
   // Nobody reads what was refused.
   board_.EndReceive(1, 0);

@@ -21,6 +21,7 @@ namespace {
 using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
 using ::testing::_;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 using Ranges = std::vector<std::vector<RowRange>>;
@@ -106,6 +107,43 @@ TEST_F(GlooCommunicatorTest, AGroupOfOneHasNobodyToWaitFor) {
     std::vector<int> numbers(1);
     EXPECT_THAT(communicator.Start(OfNumbers(numbers, numbers, none, none))->Wait(),
                 IsOk());
+  });
+}
+
+// More bytes than are expected, and fewer: from either end of the connection, and of
+// several groups, since the ranks find out at one moment or another.
+TEST_F(GlooCommunicatorTest, RowsOfAnotherSizeAreRefusedByBothRanks) {
+  for (int group = 0; group < 20; ++group) {
+    OnEachRank(2, absl::StrCat("group", group), [&](Communicator& communicator) {
+      const uint32_t rank = communicator.rank();
+      const bool is_long = rank == static_cast<uint32_t>(group % 2);
+      Ranges rows(2);
+      rows[1 - rank] = {{0, is_long ? uint64_t{1000} : uint64_t{10}}};
+      const std::vector<int> from(1000, 7);
+      std::vector<int> to(1000, -1);
+      EXPECT_THAT(
+          communicator.Start(OfNumbers(from, to, rows, rows))->Wait(),
+          StatusIs(absl::StatusCode::kFailedPrecondition,
+                   AllOf(HasSubstr(absl::StrCat("cp_rank ", 1 - rank, " sends ",
+                                                is_long ? "10 rows" : "1000 rows")),
+                         HasSubstr("accepted: the same passes"))));
+      EXPECT_EQ(to, std::vector<int>(1000, -1));
+    });
+  }
+}
+
+TEST_F(GlooCommunicatorTest, RowsOfAnotherFormAreRefusedByBothRanks) {
+  OnEachRank(2, "group", [](Communicator& communicator) {
+    const uint32_t rank = communicator.rank();
+    Ranges send(2);
+    Ranges receive(2);
+    (rank == 0 ? send : receive)[1 - rank] = {{0, 1}};
+    std::vector<int> numbers(1);
+    Exchange exchange = OfNumbers(numbers, numbers, send, receive);
+    exchange.form = rank;
+    EXPECT_THAT(communicator.Start(exchange)->Wait(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("is in another pass than cp_rank")));
   });
 }
 

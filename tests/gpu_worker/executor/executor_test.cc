@@ -274,6 +274,36 @@ TEST(ExecutorTest, ARankThatFailsEndsTheWorkOfItsPeers) {
   }
 }
 
+// Rows of as many bytes, that the one would take for what they aren't.
+TEST(ExecutorTest, RanksWhosePassesDifferAreToldSo) {
+  struct Pass {
+    ElementType type = ElementType::kBfloat16;
+    uint32_t micro_batch = 0;
+  };
+  const std::vector<uint32_t> lengths = {64};
+  const ShardPlan plan = Planned(Sharding::kPerSequence, lengths, 2);
+  for (const Pass& other :
+       {Pass{.type = ElementType::kFloat16}, Pass{.micro_batch = 1}}) {
+    LocalGroup group(2);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank, pass = rank == 0 ? Pass() : other] {
+        AttentionShape shape = SmallShape();
+        shape.type = pass.type;
+        CpuAttention engine(1);
+        Executor executor(group.OfRank(rank), engine, {});
+        RankTensors of = MadeMicroBatch(shape, lengths, 3).OfRank(plan, rank);
+        PreparedMicroBatch prepared = executor.Prepare(plan, shape).value();
+        prepared.index = pass.micro_batch;
+        EXPECT_THAT(executor.Forward(prepared, of.input(), of.result()),
+                    StatusIs(absl::StatusCode::kFailedPrecondition,
+                             HasSubstr("is in another pass than cp_rank")));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 TEST(ExecutorOptionsTest, GroupsOfHeadsAreFewerWhereTheyWouldBeSmall) {
   PreparedMicroBatch prepared;
   prepared.shape.type = ElementType::kBfloat16;

@@ -40,7 +40,8 @@ TEST(ReceivedKvTest, HoldsTheKeysOfItsHeadsThatOthersOwn) {
       const PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank, shape);
       const RankTensors tensors = made.OfRank(plan, rank);
       const AttentionInput input = tensors.input();
-      ReceivedKv received(prepared, {1, 1}, input, group.OfRank(rank), Device::Host());
+      ReceivedKv received(prepared, {1, 1}, ExchangeUse::kKeysForward, input,
+                          group.OfRank(rank), Device::Host());
       ASSERT_THAT(received.Wait(), IsOk());
       const AttentionCall call = received.CallFor(prepared.remote_tasks, input);
       EXPECT_EQ(call.shape.kv_heads, 1U);

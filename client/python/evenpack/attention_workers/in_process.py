@@ -48,7 +48,7 @@ class InProcessOptions:
         threads: on the processor, that compute, at most 1,024; 0: as many as PyTorch
             has.
         head_groups: keys and values are exchanged in as many groups of heads, one while
-            the last is computed with; 1 to 1,024.
+            the last is computed with; 1 to 1,024. The same on all ranks.
         connect_seconds: how long ranks wait for each other's connections; 0.001 to
             10^6.
         exchange_seconds: and for each other in an exchange; likewise.

@@ -1,0 +1,47 @@
+#include "gpu_worker/communicator/exchange_terms.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace evenpack::worker {
+namespace {
+
+std::string EachOf(const ExchangeTerms& of) {
+  return absl::StrCat(", of ", of.row_bytes, " bytes in each of ", of.tensors,
+                      " tensors");
+}
+
+absl::Status Differ(absl::string_view how) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(how,
+                   "; accepted: the same passes in the same order on all ranks of the "
+                   "group, with the same element type, heads and head_groups"));
+}
+
+}  // namespace
+
+ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange) {
+  return {exchange.form, exchange.tensors.size(), exchange.row_bytes,
+          RowsIn((*exchange.send_rows)[peer]), RowsIn((*exchange.receive_rows)[peer])};
+}
+
+absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
+                        const ExchangeTerms& theirs) {
+  const bool same_size = theirs.sent == mine.received && theirs.received == mine.sent &&
+                         theirs.row_bytes == mine.row_bytes &&
+                         theirs.tensors == mine.tensors;
+  if (!same_size) {
+    return Differ(absl::StrCat("cp_rank ", peer, " sends ", theirs.sent,
+                               " rows and expects ", theirs.received, EachOf(theirs),
+                               "; cp_rank ", rank, " expects ", mine.received,
+                               " rows and sends ", mine.sent, EachOf(mine)));
+  }
+  if (theirs.form == mine.form) return absl::OkStatus();
+  return Differ(absl::StrCat("cp_rank ", peer, " is in another pass than cp_rank ",
+                             rank,
+                             ": forward or backward, micro-batch, element type or "
+                             "heads differ"));
+}
+
+}  // namespace evenpack::worker
