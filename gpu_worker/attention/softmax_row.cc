@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 // Compiled for what the processor at hand has, where compiler and sanitizers let it.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -94,9 +95,9 @@ float ExponentiateRow(float* values, size_t count, float minus) {
     parts += power;
   }
   if (i < count) {
-    // What is none counts nothing.
-    const float nothing = minus + 2 * kSmallestExponent;
-    const Lanes power = Exponential(Load(values + i, count - i, nothing) - minus);
+    // What is none counts nothing, however large `minus` is.
+    constexpr float kNothing = -std::numeric_limits<float>::infinity();
+    const Lanes power = Exponential(Load(values + i, count - i, kNothing) - minus);
     Store(power, values + i, count - i);
     parts += power;
   }

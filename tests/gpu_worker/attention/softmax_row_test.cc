@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -59,6 +60,19 @@ TEST(SoftmaxRowTest, WhatIsNothingBesideTheLargestIsNought) {
   values[17] = 50;
   EXPECT_EQ(ExponentiateRow(values.data(), values.size(), 50), 1);
   EXPECT_EQ(std::count(values.begin(), values.end(), 0.0F), 39);
+}
+
+// Where no number below the largest is told from it by what exponentials can be.
+TEST(SoftmaxRowTest, WhatIsNoneCountsNothingWhateverTheLargestIs) {
+  for (const float largest : {4e9F, 1e20F, -1e20F, std::numeric_limits<float>::max()}) {
+    for (size_t count = 1; count < 40; ++count) {
+      std::vector<float> values(count, largest);
+      EXPECT_EQ(ExponentiateRow(values.data(), count, largest),
+                static_cast<float>(count))
+          << largest;
+      EXPECT_EQ(values, std::vector<float>(count, 1.0F));
+    }
+  }
 }
 
 TEST(SoftmaxRowTest, WeighsDifferences) {
