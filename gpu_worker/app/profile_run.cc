@@ -138,20 +138,22 @@ absl::Status Deliver(const WorkerOptions& options, const Profile& measured,
   const ProfileFlags& flags = options.profile;
   const std::string json = ProfileJson(*measured, LabelOf(options));
   if (options.json) outlets.print(json);
-  if (output.has_value()) {
-    if (absl::Status status = output->Commit(json); !status.ok()) return status;
-  }
-  if (flags.upload.empty()) return absl::OkStatus();
-  absl::Status status = outlets.upload(flags.upload, json);
-  if (options.json) return status;
-  if (status.ok()) {
-    outlets.print(
-        absl::StrCat("\nprofile ", flags.name, " is on ", flags.upload, "\n"));
-  } else if (!output.has_value()) {
+  absl::Status written = output.has_value() ? output->Commit(json) : absl::OkStatus();
+  const absl::Status uploaded =
+      flags.upload.empty() ? absl::OkStatus() : outlets.upload(flags.upload, json);
+  if (!options.json) {
+    if (!flags.upload.empty() && uploaded.ok()) {
+      outlets.print(
+          absl::StrCat("\nprofile ", flags.name, " is on ", flags.upload, "\n"));
+    }
     // It may have taken long to measure.
-    outlets.print(absl::StrCat("\n", json));
+    const bool is_in_file = output.has_value() && written.ok();
+    if (!is_in_file && !(written.ok() && uploaded.ok())) {
+      outlets.print(absl::StrCat("\n", json));
+    }
   }
-  return status;
+  written.Update(uploaded);
+  return written;
 }
 
 }  // namespace

@@ -99,6 +99,26 @@ TEST_F(ProfileRunTest, WhatAServerDoesNotTakeIsNotLost) {
   EXPECT_THAT(printed_, Not(HasSubstr("{"))) << "it is in the file";
 }
 
+TEST_F(ProfileRunTest, WhatAFileDoesNotTakeIsNotLost) {
+  options_.profile.output = "/dev/full";
+  options_.profile.upload = "packer:1";
+  const auto full =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("No space left"));
+  EXPECT_THAT(Run(), full);
+  ASSERT_EQ(uploaded_.size(), 1U);
+  EXPECT_THAT(printed_, HasSubstr("profile p is on packer:1"));
+  EXPECT_THAT(printed_, EndsWith("\n\n" + uploaded_[0].second));
+  upload_status_ = absl::UnavailableError("gone");
+  printed_.clear();
+  EXPECT_THAT(Run(), full) << "the first error";
+  EXPECT_THAT(printed_, EndsWith("\n\n" + uploaded_[1].second));
+  options_.profile.upload.clear();
+  options_.json = true;
+  printed_.clear();
+  EXPECT_THAT(Run(), full);
+  EXPECT_EQ(nlohmann::json::parse(printed_)["name"], "p") << "once";
+}
+
 TEST_F(ProfileRunTest, AFileThatCanNotBeWrittenIsNamed) {
   options_.profile.output = directory_.File("none/p.json");
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kInvalidArgument,
