@@ -135,11 +135,15 @@ absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
 
 absl::Status CudnnAttention::CheckShape(const AttentionShape& shape) const {
   absl::Status status = Check(shape);
-  return status.ok() ? CheckType(shape.type) : status;
+  if (status.ok()) status = CheckType(shape.type);
+  return status.ok() ? plans_.CheckShape(shape) : status;
 }
 
 absl::Status CudnnAttention::Forward(const AttentionCall& call,
                                      const ForwardResult& result) {
+  // Here already, where it is the backward pass that has no kernel.
+  absl::Status accepted = plans_.CheckShape(call.shape);
+  if (!accepted.ok()) return accepted;
   return ForEachRun(call, [&](std::span<const AttentionTask> tasks) {
     PlanTensors tensors = TensorsOf(call);
     tensors.output = result.output.data;

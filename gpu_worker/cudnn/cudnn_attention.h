@@ -51,11 +51,12 @@ class CudnnAttention final : public AttentionEngine {
       const CudnnOptions& options = {},
       std::span<const unsigned char> kernels = RowKernelImage());
 
+  // Not beside a call. Errors of AttentionPlanner::CheckShape too.
   absl::Status CheckShape(const AttentionShape& shape) const override;
   KeyPlacement key_placement() const override { return KeyPlacement::kTogether; }
   bool leaves_key_gradients() const override { return true; }
-  // INVALID_ARGUMENT: a type or a layout that isn't accepted. RESOURCE_EXHAUSTED: the
-  // budget of the device's memory.
+  // INVALID_ARGUMENT: a type, a head size or a layout that isn't accepted.
+  // RESOURCE_EXHAUSTED: the budget of the device's memory.
   absl::Status Forward(const AttentionCall& call, const ForwardResult& result) override;
   absl::Status Backward(const AttentionCall& call, const BackwardInput& input,
                         const BackwardResult& result) override;

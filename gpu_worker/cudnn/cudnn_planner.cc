@@ -5,13 +5,17 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/cuda/shared_library.h"
+#include "gpu_worker/cudnn/plan_ladder.h"
+#include "server/core/document/invalid_field.h"
 
 namespace cudnn_frontend {
 // What the frontend calls cuDNN through.
@@ -31,6 +35,8 @@ using Tensor = std::shared_ptr<Tensor_attributes>;
 // docs/adr/0082
 constexpr int64_t kOldestCudnn = 91800;
 constexpr int kHopper = 90;
+// Of head sizes up to here every device has kernels of both passes.
+constexpr uint32_t kAnywhere = 128;
 
 enum Id : int64_t {
   kQuery = 1,
@@ -213,12 +219,46 @@ class GraphOf {
   Tensor value_;
 };
 
+// As cuDNN describes the device; of Hopper where it doesn't say.
+int GenerationOf(const std::string& properties) {
+  const size_t at = properties.find("\"deviceVer\"");
+  const size_t colon = at == std::string::npos ? at : properties.find(':', at);
+  if (colon == std::string::npos) return kHopper;
+  const long version = std::strtol(properties.c_str() + colon + 1, nullptr, 10);
+  return version > 0 ? static_cast<int>(version / 10) : kHopper;
+}
+
+// A small plan of the pass that has fewer kernels.
+PlanShape BackwardOf(const AttentionShape& of) {
+  PlanShape shape;
+  shape.pass = Pass::kBackward;
+  shape.attention = of;
+  shape.sequences = 1;
+  shape.queries = shape.all_queries = 128;
+  shape.keys = shape.all_keys = 128;
+  shape.query_stride = static_cast<int64_t>(of.query_row());
+  shape.key_stride = shape.key_gradient_stride = static_cast<int64_t>(of.kv_row());
+  shape.log_sum_exp_stride = of.query_heads;
+  return OnLadder(shape);
+}
+
+// Of a device of that generation, by what building such a plan came to.
+absl::Status Judge(const AttentionShape& of, int generation, absl::Status built) {
+  if (!absl::IsUnimplemented(built)) return built;
+  return InvalidField(
+      "shape.head_size", of.head_size,
+      absl::StrCat("up to ", kAnywhere, " on this device, of compute capability ",
+                   generation / 10, ".", generation % 10,
+                   ", where this cuDNN has no more: ", built.message()));
+}
+
 // One for each device. Not thread-safe.
 class Handle {
  public:
+  // `generation`: of the device.
   static absl::StatusOr<std::shared_ptr<Handle>> Open(
-      std::shared_ptr<const CudaContext> context) {
-    std::shared_ptr<Handle> handle(new Handle(std::move(context)));
+      std::shared_ptr<const CudaContext> context, int generation) {
+    std::shared_ptr<Handle> handle(new Handle(std::move(context), generation));
     const CurrentContext current(*handle->context_);
     absl::Status status = Caught([&] {
       return fe::detail::create_handle(&handle->handle_) == CUDNN_STATUS_SUCCESS
@@ -239,13 +279,15 @@ class Handle {
   }
 
   const CudaContext& context() const { return *context_; }
+  int generation() const { return generation_; }
   cudnnHandle_t get() const { return handle_; }
 
  private:
-  explicit Handle(std::shared_ptr<const CudaContext> context)
-      : context_(std::move(context)) {}
+  Handle(std::shared_ptr<const CudaContext> context, int generation)
+      : context_(std::move(context)), generation_(generation) {}
 
   const std::shared_ptr<const CudaContext> context_;
+  const int generation_;
   cudnnHandle_t handle_ = nullptr;
 };
 
@@ -263,7 +305,7 @@ class CudnnPlan final : public AttentionPlan {
   CudnnPlan(std::shared_ptr<const Handle> handle, const PlanShape& shape)
       : handle_(std::move(handle)),
         backward_(shape.pass == Pass::kBackward),
-        graph_(shape, kHopper) {}
+        graph_(shape, handle_->generation()) {}
 
   absl::Status Build() {
     return Caught([this] {
@@ -337,8 +379,23 @@ class CudnnPlanner final : public AttentionPlanner {
     return plan;
   }
 
+  absl::Status CheckShape(const AttentionShape& shape) override {
+    // cudnn_planner_test has all of them for Hopper.
+    if (handle_->generation() == kHopper || shape.head_size <= kAnywhere) {
+      return absl::OkStatus();
+    }
+    const auto [found, is_new] =
+        judged_.try_emplace(std::pair(shape.type, shape.head_size));
+    if (is_new) {
+      found->second =
+          Judge(shape, handle_->generation(), Build(BackwardOf(shape)).status());
+    }
+    return found->second;
+  }
+
  private:
   const std::shared_ptr<const Handle> handle_;
+  std::map<std::pair<ElementType, uint32_t>, absl::Status> judged_;
 };
 
 absl::Status LoadCudnn(const std::string& path) {
@@ -372,7 +429,10 @@ absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> DeviceFrom(
 absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
     std::shared_ptr<const CudaContext> context, const std::string& path) {
   if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
-  absl::StatusOr<std::shared_ptr<Handle>> handle = Handle::Open(std::move(context));
+  const int generation =
+      GenerationOf(CudnnDeviceProperties(context, path).value_or(""));
+  absl::StatusOr<std::shared_ptr<Handle>> handle =
+      Handle::Open(std::move(context), generation);
   if (!handle.ok()) return handle.status();
   return std::make_unique<CudnnPlanner>(*std::move(handle));
 }
@@ -384,10 +444,17 @@ absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& propertie
       DeviceFrom(properties);
   if (!device.ok()) return device.status();
   return About(shape, Caught([&] {
-                 GraphOf graph(shape, kHopper);
+                 GraphOf graph(shape, GenerationOf(properties));
                  graph.graph().set_device_properties(*device);
                  return BuildGraph(graph.graph(), nullptr);
                }));
+}
+
+absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,
+                             const std::string& path) {
+  if (shape.head_size <= kAnywhere) return absl::OkStatus();
+  return Judge(shape, GenerationOf(properties),
+               CheckCudnnPlan(BackwardOf(shape), properties, path));
 }
 
 absl::StatusOr<std::string> CudnnDeviceProperties(

@@ -24,7 +24,11 @@ absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
 absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
                             const std::string& path = "");
 
-// What CheckCudnnPlan takes, of the device.
+// Of such a device, what its planner's CheckShape says. Errors as CheckCudnnPlan.
+absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,
+                             const std::string& path = "");
+
+// What these take, of the device.
 absl::StatusOr<std::string> CudnnDeviceProperties(
     std::shared_ptr<const CudaContext> context, const std::string& path = "");
 

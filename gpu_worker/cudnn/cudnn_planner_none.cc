@@ -23,6 +23,12 @@ absl::Status CheckCudnnPlan(const PlanShape& /*shape*/,
   return None();
 }
 
+absl::Status CheckCudnnShape(const AttentionShape& /*shape*/,
+                             const std::string& /*properties*/,
+                             const std::string& /*path*/) {
+  return None();
+}
+
 absl::StatusOr<std::string> CudnnDeviceProperties(
     std::shared_ptr<const CudaContext> /*context*/, const std::string& /*path*/) {
   return None();

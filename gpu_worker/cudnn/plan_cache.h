@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/cudnn/attention_plan.h"
 
@@ -21,6 +22,10 @@ class PlanCache {
   // The one for the shape, which is built where it isn't there. Lives as long as the
   // cache. Errors of AttentionPlanner::Build.
   absl::StatusOr<AttentionPlan*> For(const PlanShape& shape);
+  // As AttentionPlanner::CheckShape.
+  absl::Status CheckShape(const AttentionShape& shape) const {
+    return planner_->CheckShape(shape);
+  }
 
   // How many were built.
   size_t size() const { return plans_.size(); }

@@ -188,6 +188,33 @@ TEST_F(CudnnAttentionTest, CallsWhoseTensorsLieWhereOthersLayAreGraphs) {
   EXPECT_GT(rank.engine().graphs(), 0U);
 }
 
+class PlannerWithoutBackward final : public AttentionPlanner {
+ public:
+  absl::Status CheckShape(const AttentionShape& shape) override {
+    return shape.head_size > 128 ? absl::InvalidArgumentError("no backward kernel")
+                                 : absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(const PlanShape&) override {
+    return absl::InternalError("it was asked for a plan");
+  }
+};
+
+TEST_F(CudnnAttentionTest, WhatHasNoBackwardKernelIsRefusedForward) {
+  FakeDevice device;
+  const auto engine =
+      CudnnAttention::Create({device.context(), device.memory(), device.compute()},
+                             std::make_unique<PlannerWithoutBackward>(), {}, kFakeImage)
+          .value();
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, "no backward kernel");
+  AttentionCall call;
+  call.shape.type = ElementType::kBfloat16;
+  EXPECT_THAT(engine->CheckShape(call.shape), IsOk());
+  call.shape.head_size = 192;
+  EXPECT_THAT(engine->CheckShape(call.shape), refused);
+  EXPECT_THAT(engine->Forward(call, {}), refused);
+}
+
 TEST_F(CudnnAttentionTest, SinglePrecisionIsRefused) {
   Rank rank(options_);
   AttentionCall call;

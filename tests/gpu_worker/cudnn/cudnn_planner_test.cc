@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
 
 namespace evenpack::worker {
@@ -109,6 +110,49 @@ TEST_F(CudnnPlannerTest, WhatTheEngineAsksForHasAKernel) {
       const absl::Status status = CheckCudnnPlan(OnLadder(shape), kH200);
       EXPECT_TRUE(status.ok()) << change.what << ": " << status;
     }
+  }
+}
+
+// A device of the next generation, for which cuDNN has no kernels of large heads
+// backward before 9.23.
+std::string Blackwell() {
+  std::string properties = kH200;
+  const std::string version = R"("deviceVer": 900)";
+  properties.replace(properties.find(version), version.size(), R"("deviceVer": 1000)");
+  return properties;
+}
+
+TEST_F(CudnnPlannerTest, AHeadSizeWithoutABackwardKernelIsRefusedBeforeTheFirstPass) {
+  for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
+    const PlanShape backward = ShapeOf(Pass::kBackward, head_size);
+    const absl::Status there = CheckCudnnShape(backward.attention, Blackwell());
+    if (CheckCudnnPlan(backward, Blackwell()).ok()) {
+      EXPECT_TRUE(there.ok()) << there;
+      continue;
+    }
+    EXPECT_GT(head_size, 128U);
+    EXPECT_EQ(there.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(there.message(),
+                AllOf(HasSubstr(absl::StrCat("shape.head_size: ", head_size,
+                                             " is not accepted; accepted: up to 128")),
+                      HasSubstr("compute capability 10.0")));
+  }
+}
+
+TEST_F(CudnnPlannerTest, SmallHeadsHaveKernelsOfBothPassesOnBlackwell) {
+  for (const uint32_t head_size : {64U, 128U}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      const absl::Status status = CheckCudnnPlan(ShapeOf(pass, head_size), Blackwell());
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+}
+
+TEST_F(CudnnPlannerTest, LargeHeadsAreAcceptedWhereTheyHaveKernels) {
+  for (const uint32_t head_size : {192U, 256U}) {
+    const absl::Status status =
+        CheckCudnnShape(ShapeOf(Pass::kBackward, head_size).attention, kH200);
+    EXPECT_TRUE(status.ok()) << status;
   }
 }
 
