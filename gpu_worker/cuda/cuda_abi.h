@@ -69,6 +69,16 @@ struct GraphEdge {
   unsigned char reserved[5] = {};
 };
 
+// CUDA_MEMSET_NODE_PARAMS.
+struct FillParameters {
+  DevicePointer to = 0;
+  size_t pitch = 0;
+  unsigned value = 0;
+  unsigned element_size = 1;
+  size_t width = 0;
+  size_t height = 1;
+};
+
 // CUuuid.
 struct Uuid {
   unsigned char bytes[16] = {};
@@ -142,6 +152,9 @@ struct PoolProperties {
   X(cuGraphRemoveDependencies_v2,                                                      \
     (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges,  \
      size_t count))                                                                    \
+  X(cuGraphAddMemsetNode,                                                              \
+    (GraphNode * node, Graph graph, const GraphNode* after, size_t count,              \
+     const FillParameters* parameters, Context context))                               \
   X(cuGraphInstantiateWithFlags,                                                       \
     (ExecutableGraph * executable, Graph graph, uint64_t flags))                       \
   X(cuGraphDestroy, (Graph graph))                                                     \

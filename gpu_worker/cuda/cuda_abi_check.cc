@@ -55,6 +55,11 @@ static_assert(offsetof(PoolProperties, location_type) ==
 static_assert(offsetof(PoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
 static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));
 static_assert(offsetof(GraphEdge, type) == offsetof(CUgraphEdgeData, type));
+static_assert(sizeof(FillParameters) == sizeof(CUDA_MEMSET_NODE_PARAMS));
+static_assert(offsetof(FillParameters, element_size) ==
+              offsetof(CUDA_MEMSET_NODE_PARAMS, elementSize));
+static_assert(offsetof(FillParameters, height) ==
+              offsetof(CUDA_MEMSET_NODE_PARAMS, height));
 static_assert(sizeof(Uuid) == sizeof(CUuuid));
 static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(AllocationProperties, handle_types) ==

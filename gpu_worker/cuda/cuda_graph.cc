@@ -39,10 +39,23 @@ bool IsWhole(const cuda::GraphEdge& edge) {
   return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
 }
 
+// Behind the node, in whose place it comes.
+absl::Status AddFill(const CudaContext& context, cuda::Graph graph, void* filled,
+                     cuda::GraphNode& node) {
+  cuda::FillParameters fill;
+  fill.to = reinterpret_cast<cuda::DevicePointer>(filled);
+  fill.width = 4;
+  const cuda::GraphNode after = node;
+  return context.Check(context.functions().cuGraphAddMemsetNode(
+                           &node, graph, &after, 1, &fill, context.handle()),
+                       "to add a node to a graph");
+}
+
 // A stream holds what follows a kernel that began early back until all before it is
 // complete. The nodes of a graph await only those that they have an edge from: of a
 // kernel that began early and ended first, not what that began before.
-absl::Status MakeEdgesWhole(const CudaContext& context, cuda::Graph graph) {
+absl::Status MakeEdgesWhole(const CudaContext& context, cuda::Graph graph,
+                            void* filled) {
   const cuda::Functions& call = context.functions();
   size_t count = 0;
   absl::Status status =
@@ -56,15 +69,19 @@ absl::Status MakeEdgesWhole(const CudaContext& context, cuda::Graph graph) {
       call.cuGraphGetEdges_v2(graph, from.data(), to.data(), edges.data(), &count),
       "to list a graph's edges");
   for (size_t i = 0; status.ok() && i < count; ++i) {
-    if (IsWhole(edges[i])) continue;
+    if (IsWhole(edges[i]) && filled == nullptr) continue;
     status = context.Check(
         call.cuGraphRemoveDependencies_v2(graph, &from[i], &to[i], &edges[i], 1),
         "to take an edge from a graph");
+    cuda::GraphNode before = from[i];
+    if (status.ok() && filled != nullptr) {
+      status = AddFill(context, graph, filled, before);
+    }
     if (!status.ok()) break;
     const cuda::GraphEdge whole;
-    status = context.Check(
-        call.cuGraphAddDependencies_v2(graph, &from[i], &to[i], &whole, 1),
-        "to add an edge to a graph");
+    status =
+        context.Check(call.cuGraphAddDependencies_v2(graph, &before, &to[i], &whole, 1),
+                      "to add an edge to a graph");
   }
   return status;
 }
@@ -82,7 +99,7 @@ CudaGraph::~CudaGraph() {
 
 absl::StatusOr<std::unique_ptr<CudaGraph>> CudaGraph::Capture(
     std::shared_ptr<const CudaContext> context, cuda::Stream stream,
-    absl::FunctionRef<absl::Status()> give) {
+    absl::FunctionRef<absl::Status()> give, void* filled) {
   const CurrentContext current(*context);
   const cuda::Functions& call = context->functions();
   // Relaxed: other threads, and `give` itself, may ask the driver for what they like.
@@ -95,7 +112,7 @@ absl::StatusOr<std::unique_ptr<CudaGraph>> CudaGraph::Capture(
   status.Update(
       context->Check(call.cuStreamEndCapture(stream, &graph), "to end a capture"));
   if (status.ok()) status = CheckNodes(*context, graph);
-  if (status.ok()) status = MakeEdgesWhole(*context, graph);
+  if (status.ok()) status = MakeEdgesWhole(*context, graph, filled);
   cuda::ExecutableGraph handle = nullptr;
   if (status.ok()) {
     status = context->Check(call.cuGraphInstantiateWithFlags(&handle, graph, 0),

@@ -19,12 +19,14 @@ class CudaGraph {
   // Of what `give` gives the stream, which has nothing else to do; none of it is done.
   // Whatever comes after a kernel in the stream begins when that is complete, also what
   // a stream would begin before (programmatic dependent launch).
+  // `filled`: not null: four bytes of the device that are set to 0 between any two that
+  // follow each other, to tell by where an order between them is not enough (ADR 90).
   // Errors of `give`. INTERNAL: the stream was given what can't be captured.
   // UNIMPLEMENTED: it was given what is neither a kernel nor memory to fill, as a copy,
   // which would read the host's memory anew with each launch.
   static absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       std::shared_ptr<const CudaContext> context, cuda::Stream stream,
-      absl::FunctionRef<absl::Status()> give);
+      absl::FunctionRef<absl::Status()> give, void* filled = nullptr);
   // What was launched is still done.
   ~CudaGraph();
   CudaGraph(const CudaGraph&) = delete;

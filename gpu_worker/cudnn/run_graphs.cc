@@ -54,7 +54,8 @@ absl::StatusOr<std::unique_ptr<CudaGraph>> RunGraphs::Captured(
     captured_ = *std::move(made);
   }
   cuda::Stream stream = captured_->handle();
-  return CudaGraph::Capture(context_, stream, [&] { return RunEach(runs, stream); });
+  return CudaGraph::Capture(
+      context_, stream, [&] { return RunEach(runs, stream); }, limits_.filled);
 }
 
 void RunGraphs::MakeGraph(const PlannedRuns& runs, Known& known) {

@@ -59,6 +59,8 @@ class RunGraphs {
     // That are remembered: of those that didn't come again since so many others came,
     // the graphs make room.
     size_t calls = 1024;
+    // As CudaGraph::Capture has it, for checks on a device.
+    void* filled = nullptr;
   };
 
   RunGraphs(std::shared_ptr<const CudaContext> context, const Limits& limits)

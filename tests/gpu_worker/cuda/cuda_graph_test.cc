@@ -45,8 +45,8 @@ class CudaGraphTest : public evenpack::testing::FakeDeviceTest {
   }
   absl::Status Add(int i, int number) { return Give(i, 1, number); }
   absl::StatusOr<std::unique_ptr<CudaGraph>> Captured(
-      absl::FunctionRef<absl::Status()> give) {
-    return CudaGraph::Capture(device_.context(), captured_->handle(), give);
+      absl::FunctionRef<absl::Status()> give, void* filled = nullptr) {
+    return CudaGraph::Capture(device_.context(), captured_->handle(), give, filled);
   }
   std::vector<int> Numbers() { return device_.Read<int>(numbers_); }
 
@@ -86,6 +86,33 @@ TEST_F(CudaGraphTest, WhatComesAfterAnEarlyKernelAwaitsWhatCameBeforeIt) {
                      }).value();
   for (int i = 0; i < 2; ++i) EXPECT_THAT(graph->Launch(device_.compute()), IsOk());
   EXPECT_THAT(Numbers(), ElementsAre((1 * 3 + 1) * 3, 20));
+}
+
+// The second number is 0 whenever one follows another, early or not.
+TEST_F(CudaGraphTest, MemoryMayBeFilledBetweenWhatFollowsEachOther) {
+  auto* const filled = static_cast<int*>(numbers_.data()) + 1;
+  const auto graph = Captured(
+                         [this] {
+                           absl::Status status = Add(1, 7);
+                           if (status.ok()) {
+                             status = Give(0, 1, 1, &fakeCudaLaunchEarly);
+                           }
+                           if (status.ok()) status = Add(1, 10);
+                           return status.ok() ? Give(0, 3, 0) : status;
+                         },
+                         filled)
+                         .value();
+  EXPECT_THAT(graph->Launch(device_.compute()), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre(3, 0));
+  const auto last = Captured(
+                        [this] {
+                          absl::Status status = Add(1, 7);
+                          return status.ok() ? Add(1, 10) : status;
+                        },
+                        filled)
+                        .value();
+  EXPECT_THAT(last->Launch(device_.compute()), IsOk());
+  EXPECT_THAT(Numbers(), ElementsAre(3, 10));
 }
 
 TEST_F(CudaGraphTest, FilledMemoryIsTakenAndCopiesAreRefused) {

@@ -1,6 +1,7 @@
 // The double's graphs: what a stream was given while it was captured. What of them no
 // edge puts in order is done last first.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <list>
 #include <memory>
@@ -174,6 +175,29 @@ Result cuGraphRemoveDependencies_v2(cuda::Graph graph, const cuda::GraphNode* fr
     });
     if (removed == 0) return cuda::kInvalidValue;
   }
+  return cuda::kSuccess;
+}
+
+Result cuGraphAddMemsetNode(cuda::GraphNode* node, cuda::Graph graph,
+                            const cuda::GraphNode* after, size_t count,
+                            const cuda::FillParameters* parameters, cuda::Context) {
+  const Need need = NeedHandle("graph", graph, "cuGraphAddMemsetNode");
+  if (!need.IsMet()) return need.result;
+  if (parameters->element_size != 1 || parameters->height != 1) {
+    return cuda::kInvalidValue;
+  }
+  const auto fill = [of = *parameters] {
+    char* const to = reinterpret_cast<char*>(of.to);
+    if (State().memory().Owns(to, of.width)) {
+      std::memset(to, static_cast<int>(of.value), of.width);
+    } else {
+      State().Note("cuGraphAddMemsetNode: memory that is not in use");
+    }
+  };
+  graph->nodes.push_back(std::make_unique<cuda::GraphNodeObject>(
+      cuda::GraphNodeObject{{.run = fill, .node_type = cuda::kFillNode}}));
+  *node = graph->nodes.back().get();
+  for (size_t i = 0; i < count; ++i) graph->edges.push_back({after[i], *node, {}});
   return cuda::kSuccess;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/cuda/cuda_graph.h"
 #include "gpu_worker/cuda/device_group.h"
 #include "gpu_worker/cudnn/cudnn_planner.h"
 #include "gpu_worker/selftest/device_cases.h"
@@ -23,11 +24,15 @@ using evenpack::testing::IsOk;
 using evenpack::testing::RealDevice;
 
 constexpr uint32_t kMostRanks = 8;
+constexpr size_t kGraphs = 256;
 
 class AttentionGpuCheck : public ::testing::Test {
  protected:
   bool HasDevice(const CudnnOptions& attention = {}) {
-    auto cases = DeviceCases::Open({.attention = attention}, kMostRanks);
+    return Open({.attention = attention});
+  }
+  bool Open(const CudaRankOptions& options) {
+    auto cases = DeviceCases::Open(options, kMostRanks);
     why_ = cases.status();
     if (cases.ok()) cases_ = *std::move(cases);
     return why_.ok();
@@ -51,6 +56,15 @@ class AttentionGpuCheck : public ::testing::Test {
     SelftestReport report;
     return RunSelftest(
         options, cases_->Runner(), [](uint64_t) {}, report);
+  }
+
+  void ExpectGraphsAreRight() {
+    for (const uint64_t seed : {1U, 2U, 3U}) {
+      EXPECT_THAT(Selftest(seed, /*cases=*/20, /*max_ranks=*/3), IsOk())
+          << "runs " << cases_->first_errors().Largest() << ", graphs "
+          << cases_->last_errors().Largest();
+    }
+    EXPECT_GT(cases_->graphs(), 0U);
   }
 
   absl::Status why_;
@@ -139,17 +153,86 @@ TEST_F(AttentionGpuCheck, WhatTheMemoryOfRunsHeldDoesNotMatter) {
   }
 }
 
-// Disabled until it passes: docs/adr/0080-graphs-of-runs-wait.md.
+// Disabled until they pass: docs/adr/0080-graphs-of-runs-wait.md. The first is what
+// graphs would be; where it fails, which of the others does tells why:
+// docs/adr/0090-what-else-a-graph-may-lack.md.
 TEST_F(AttentionGpuCheck, DISABLED_GraphsComputeWhatTheirRunsDo) {
   CudnnOptions attention;
-  attention.graphs.graphs = 256;
+  attention.graphs.graphs = kGraphs;
   if (!HasDevice(attention)) GTEST_SKIP() << why_;
-  for (const uint64_t seed : {1U, 2U, 3U}) {
-    EXPECT_THAT(Selftest(seed, /*cases=*/20, /*max_ranks=*/3), IsOk())
-        << "runs " << cases_->first_errors().Largest() << ", graphs "
-        << cases_->last_errors().Largest();
+  ExpectGraphsAreRight();
+}
+
+// All contexts of a process and device are one, and so are their addresses.
+TEST_F(AttentionGpuCheck, DISABLED_GraphsDoSoWithFillsBetweenTheirKernels) {
+  const auto device = RealDevice::Open(0);
+  if (!device.ok()) GTEST_SKIP() << device.status();
+  const auto filled = device->Holding(std::vector<uint32_t>(1));
+  CudnnOptions attention;
+  attention.graphs.graphs = kGraphs;
+  attention.graphs.filled = filled->data();
+  if (!HasDevice(attention)) GTEST_SKIP() << why_;
+  ExpectGraphsAreRight();
+  cases_ = nullptr;
+}
+
+// A captured run has a workspace that no other has.
+class ApartPlan final : public AttentionPlan {
+ public:
+  ApartPlan(std::unique_ptr<AttentionPlan> plan, const RealDevice& device)
+      : plan_(std::move(plan)), device_(device) {}
+
+  size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+  absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,
+                   void* workspace, cuda::Stream stream) override {
+    if (CheckIsNotCaptured(*device_.context, stream).ok()) {
+      return plan_->Run(tables, tensors, workspace, stream);
+    }
+    auto own = device_.device->Allocate(workspace_bytes());
+    if (!own.ok()) return own.status();
+    kept_.push_back(*std::move(own));
+    absl::Status status = device_.compute->Synchronize();
+    return status.ok() ? plan_->Run(tables, tensors, kept_.back()->data(), stream)
+                       : status;
   }
-  EXPECT_GT(cases_->graphs(), 0U);
+
+ private:
+  const std::unique_ptr<AttentionPlan> plan_;
+  const RealDevice& device_;
+  std::vector<std::unique_ptr<DeviceMemory>> kept_;
+};
+
+class ApartPlanner final : public AttentionPlanner {
+ public:
+  ApartPlanner(std::unique_ptr<AttentionPlanner> planner, const RealDevice& device)
+      : planner_(std::move(planner)), device_(device) {}
+
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(
+      const PlanShape& shape) override {
+    auto plan = planner_->Build(shape);
+    if (!plan.ok()) return plan.status();
+    return std::make_unique<ApartPlan>(*std::move(plan), device_);
+  }
+
+ private:
+  const std::unique_ptr<AttentionPlanner> planner_;
+  const RealDevice& device_;
+};
+
+TEST_F(AttentionGpuCheck, DISABLED_GraphsDoSoWithWorkspacesOfTheirOwn) {
+  const auto device = RealDevice::Open(0, size_t{32} << 30);
+  if (!device.ok()) GTEST_SKIP() << device.status();
+  CudaRankOptions options;
+  options.attention.graphs.graphs = kGraphs;
+  options.open_planner = [&](std::shared_ptr<const CudaContext> context)
+      -> absl::StatusOr<std::unique_ptr<AttentionPlanner>> {
+    auto planner = OpenCudnn(std::move(context));
+    if (!planner.ok()) return planner.status();
+    return std::make_unique<ApartPlanner>(*std::move(planner), *device);
+  };
+  if (!Open(options)) GTEST_SKIP() << why_;
+  ExpectGraphsAreRight();
+  cases_ = nullptr;
 }
 
 // As if there were a network, on the device's own clock.

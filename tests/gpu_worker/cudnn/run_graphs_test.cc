@@ -89,6 +89,14 @@ TEST_F(RunGraphsTest, WhatComesASecondTimeIsAGraphFromThenOn) {
   EXPECT_THAT(Counters(), ElementsAre(5, 5, 0, 0));
 }
 
+TEST_F(RunGraphsTest, GraphsMayFillMemoryBetweenRuns) {
+  auto* const filled = static_cast<int*>(counters_.data()) + 2;
+  Create({.graphs = 16, .filled = filled});
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Run({2, 2}), IsOk());
+  EXPECT_EQ(graphs_->graphs(), 1U);
+  EXPECT_THAT(Counters(), ElementsAre(0, 0, 1, 0)) << "the last run of the last graph";
+}
+
 TEST_F(RunGraphsTest, WhateverDiffersIsAnotherCall) {
   const PlannedRuns of = RunsOn({0});
   std::vector<PlannedRuns> others(6, of);
