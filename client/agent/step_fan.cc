@@ -55,6 +55,7 @@ StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
   }
   if (request.cp_rank.has_value()) ++views_[*request.cp_rank];
   locals_.insert(local);
+  if (over_.has_value()) End(*local, *over_);
   return local;
 }
 
@@ -241,6 +242,7 @@ bool StepFan::Ended(const absl::Status& status) {
     if (durable_ != nullptr) End(*durable_, status);
     return true;
   }
+  over_ = status;
   for (const Local& local : locals_) End(*local, status);
   return false;
 }

@@ -85,7 +85,8 @@ class StepFan {
   StepFan(uint64_t epoch, const client::StepPosition& start, const Bounds& bounds);
 
   // A subscription that the server has accepted from step `from` on, which follows one
-  // of digest `previous`. It takes the claims of an older one, as at the server.
+  // of digest `previous`. It takes the claims of an older one, as at the server. Where
+  // all were ended before it came, it has been too.
   Local Add(const SubscribeRequest& request, uint64_t from, const Digest128& previous,
             std::shared_ptr<Subscriber> subscriber);
   // Also forgets the subscriber.
@@ -113,8 +114,9 @@ class StepFan {
   absl::Status Drained(uint64_t steps, const Digest128& digest);
   // The call ended. True: with an error that the local subscription which sends durable
   // marks may have brought about, by a mark or by its claim; it alone has been ended.
-  // Otherwise all are.
+  // Otherwise all are, and who comes later: the fan is over.
   bool Ended(const absl::Status& status);
+  bool over() const { return over_.has_value(); }
   // The call ended and is opened again, for it was lost or lacks a claim.
   void Lost() { connected_ = false; }
 
@@ -174,6 +176,9 @@ class StepFan {
   // How many subscriptions have each cp_rank.
   std::map<uint32_t, size_t> views_;
   LocalSubscription* durable_ = nullptr;
+
+  // With what all were ended.
+  std::optional<absl::Status> over_;
 
   bool connected_ = false;
   bool call_sends_durable_ = false;

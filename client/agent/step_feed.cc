@@ -163,8 +163,6 @@ bool StepFeed::GoesOn(const absl::Status& status, Backoff& backoff,
     again = fan.Ended(status);
     return absl::OkStatus();
   }));
-  MutexLock lock(mutex_);
-  over_ = !again;
   return again;
 }
 
@@ -270,7 +268,7 @@ void StepFeed::SetBytes(uint64_t bytes) {
 
 bool StepFeed::over() const {
   MutexLock lock(mutex_);
-  return over_;
+  return fan_.over();
 }
 
 FeedFigures StepFeed::figures() const {

@@ -78,7 +78,7 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   void SetBytes(uint64_t bytes);
 
   const FeedKey& key() const { return key_; }
-  // All that were subscribed have been ended: no one may be added.
+  // All that were subscribed have been ended, as is who is added.
   bool over() const;
   FeedFigures figures() const;
 
@@ -111,7 +111,6 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // Of the call that is open, whether it stands or not.
   std::stop_source call_ EVENPACK_GUARDED_BY(mutex_);
   bool reopening_ EVENPACK_GUARDED_BY(mutex_) = false;
-  bool over_ EVENPACK_GUARDED_BY(mutex_) = false;
   FeedFigures figures_ EVENPACK_GUARDED_BY(mutex_);
 
   // Last, so that it ends before what it uses.

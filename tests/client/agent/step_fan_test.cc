@@ -287,10 +287,16 @@ TEST_F(StepFanTest, AnErrorIsFirstThatOfWhoSendsMarks) {
   EXPECT_TRUE(std::holds_alternative<EndCall>(fan_->Next(*saver)));
   EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*reader)));
   EXPECT_FALSE(fan_->BeginCall().sends_durable);
+  EXPECT_FALSE(fan_->over());
   EXPECT_FALSE(fan_->Ended(absl::NotFoundError("no job")));
-  const LocalMessage next = fan_->Next(*reader);
-  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
-  EXPECT_THAT(std::get<EndCall>(next).status, StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_TRUE(fan_->over());
+  // Also one that comes after that.
+  for (const StepFan::Local& each : {reader, Add(Asks("late"))}) {
+    const LocalMessage next = fan_->Next(*each);
+    ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+    EXPECT_THAT(std::get<EndCall>(next).status,
+                StatusIs(absl::StatusCode::kNotFound, _));
+  }
 }
 
 TEST_F(StepFanTest, TheEndIsToldOnceAllStepsWereSent) {

@@ -152,6 +152,11 @@ TEST_F(StepFeedTest, AServersErrorEndsAllWithWhatItSaid) {
   feed_->Stop();
   EXPECT_TRUE(feed_->over());
   EXPECT_EQ(stub_->step_calls(), 0U);
+  // Who found the feed before its end, and comes after it.
+  const Follower late = Add("late");
+  const LocalMessage next = feed_->Next(late.local);
+  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+  EXPECT_EQ(std::get<EndCall>(next).status, ended);
 }
 
 TEST_F(StepFeedTest, MarksTravelOnACallThatHasTheClaim) {

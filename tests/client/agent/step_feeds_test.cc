@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "evenpack/v1/packing_service.pb.h"
 #include "tests/client/cpp/session_fixture.h"
@@ -23,6 +26,16 @@ using evenpack::testing::TestHistory;
 class Unwoken final : public Subscriber {
  public:
   void Wake() override {}
+};
+
+// Does something when it is woken.
+class Acting final : public Subscriber {
+ public:
+  explicit Acting(std::function<void()> act) : act_(std::move(act)) {}
+  void Wake() override { act_(); }
+
+ private:
+  const std::function<void()> act_;
 };
 
 // What Subscribe came to.
@@ -115,6 +128,33 @@ TEST_F(StepFeedsTest, ANewEpochHasAFeedOfItsOwn) {
   EXPECT_EQ(b.feed->key().epoch, 1U);
   feeds_.Leave(a);
   feeds_.Leave(b);
+  pool_.reset();
+}
+
+TEST_F(StepFeedsTest, WhoComesWhileAFeedEndsGetsAnother) {
+  v1::Subscribe asked = Asked("a");
+  asked.set_sends_durable(false);
+  Made first;
+  Made second;
+  // From within the end of the feed that the first has.
+  const auto subscribes = std::make_shared<Acting>([&] {
+    feeds_.Subscribe(asked, std::make_shared<Unwoken>(), second.Taker());
+    static_cast<void>(second.Await());
+  });
+  feeds_.Subscribe(asked, subscribes, first.Taker());
+  stub_->AwaitStepCall()->Send(history_.Subscribed(0));
+  const auto a = first.Await();
+  ASSERT_THAT(a, IsOk());
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(a->feed->Next(a->local)));
+  stub_->AwaitStepCall()->End(
+      ServerError(absl::StatusCode::kAborted, "epoch: 0", "EPOCH_ENDED"));
+  stub_->AwaitStepCall()->Send(history_.Subscribed(0));
+  const auto b = second.Await();
+  ASSERT_THAT(b, IsOk());
+  EXPECT_NE(a->feed, b->feed);
+  EXPECT_EQ(feeds_.figures().feeds, 1U);
+  feeds_.Leave(*a);
+  feeds_.Leave(*b);
   pool_.reset();
 }
 
