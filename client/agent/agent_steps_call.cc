@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -144,7 +145,7 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
     }
     asked_ = true;
     environment_.feeds.Subscribe(
-        request.subscribe(), shared_from_this(),
+        request.subscribe(), shared_from_this(), asking_.get_token(),
         [self = shared_from_this()](absl::StatusOr<FeedSubscription> made) {
           self->Subscribed(std::move(made));
         });
@@ -197,6 +198,7 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
       MutexLock lock(mutex_);
       if (!ending_.has_value()) ending_ = std::move(status);
     }
+    asking_.request_stop();
     Pump();
   }
 
@@ -263,6 +265,8 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
   // Of the reads, which come one at a time.
   grpc::ByteBuffer request_;
   bool asked_ = false;
+  // Has the server's answer no longer awaited.
+  std::stop_source asking_;
   // Of the write under way.
   grpc::ByteBuffer response_;
   grpc::WriteOptions options_;

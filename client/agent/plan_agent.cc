@@ -31,8 +31,9 @@ using std::chrono::milliseconds;
 constexpr char kStreamSteps[] = "/evenpack.v1.PackingService/StreamSteps";
 constexpr const char* kServices[] = {"", "evenpack.v1.PackingService",
                                      "evenpack.v1.CostProfileService"};
-// Threads that wait for the server: questions about subscriptions, steps fetched alone.
-constexpr int kWaitingThreads = 8;
+// Threads that wait for servers: questions about subscriptions, steps fetched alone.
+// More than a node has ranks: those of a server that hangs leave others theirs.
+constexpr int kWaitingThreads = 128;
 // A node has some dozens of ranks.
 constexpr size_t kMostLocalSubscriptions = 4096;
 // Of clients' pings, which come every 30 s by default.

@@ -37,15 +37,23 @@ StepFeeds::StepFeeds(FeedUpstream upstream, const StepFeedsOptions& options)
     : upstream_(std::move(upstream)), options_(options) {}
 
 void StepFeeds::Subscribe(const v1::Subscribe& subscribe,
-                          std::shared_ptr<Subscriber> subscriber, Done done) {
-  upstream_.pool->Run([this, subscribe, subscriber = std::move(subscriber),
-                       done = std::move(done)] { done(Ask(subscribe, subscriber)); });
+                          std::shared_ptr<Subscriber> subscriber,
+                          const std::stop_token& stop, Done done) {
+  upstream_.pool->Run(
+      [this, subscribe, subscriber = std::move(subscriber), stop,
+       done = std::move(done)] { done(Ask(subscribe, subscriber, stop)); });
 }
 
-absl::StatusOr<FeedSubscription> StepFeeds::Ask(
-    const v1::Subscribe& subscribe, std::shared_ptr<Subscriber> subscriber) {
+absl::StatusOr<FeedSubscription> StepFeeds::Ask(const v1::Subscribe& subscribe,
+                                                std::shared_ptr<Subscriber> subscriber,
+                                                const std::stop_token& stop) {
+  std::stop_source call;
+  const auto end = [&call] { call.request_stop(); };
+  const std::stop_callback on_stop(stop_.get_token(), end);
+  const std::stop_callback on_given_up(stop, end);
+  if (call.stop_requested()) return absl::CancelledError("nobody waits for the answer");
   const std::unique_ptr<client::StepStream> stream =
-      upstream_.stub->StreamSteps(stop_.get_token());
+      upstream_.stub->StreamSteps(call.get_token());
   stream->Write(QuestionOf(subscribe));
   v1::StreamStepsResponse answer;
   if (!stream->Read(answer)) {

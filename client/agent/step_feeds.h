@@ -60,9 +60,10 @@ class StepFeeds {
 
   // Has the server say whether the subscription can be had, by one of its own that ends
   // with the answer, and adds it to the feed of its job, DP rank and epoch. `done` is
-  // called once, by a thread of the pool; errors are the server's.
+  // called once, by a thread of the pool; errors are the server's. CANCELLED: `stop`
+  // was requested before there was an answer.
   void Subscribe(const v1::Subscribe& subscribe, std::shared_ptr<Subscriber> subscriber,
-                 Done done);
+                 const std::stop_token& stop, Done done);
   // The last that leaves a feed ends it.
   void Leave(const FeedSubscription& subscription);
 
@@ -79,7 +80,8 @@ class StepFeeds {
   };
 
   absl::StatusOr<FeedSubscription> Ask(const v1::Subscribe& subscribe,
-                                       std::shared_ptr<Subscriber> subscriber);
+                                       std::shared_ptr<Subscriber> subscriber,
+                                       const std::stop_token& stop);
   // The feed, made where there is none that goes on; it stays until Leave.
   std::shared_ptr<StepFeed> TakePlace(const FeedKey& key,
                                       const client::StepPosition& position);

@@ -5,12 +5,17 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "client/agent/agent_address.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
+#include "tests/client/cpp/scripted_service.h"
 #include "tests/testing/status_matchers.h"
 
 // With a server and ranks: tests/integration/agent_test.py, and the through_agent_
@@ -19,6 +24,8 @@ namespace evenpack::agent {
 namespace {
 
 using evenpack::testing::IsOk;
+using evenpack::testing::ScriptedServer;
+using evenpack::testing::ScriptedService;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
@@ -56,6 +63,65 @@ TEST(PlanAgentTest, ServesWithoutAServerAndSaysThatThereIsNone) {
   EXPECT_TRUE(stream->Write(request));
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_TRUE((*agent)->Drain());
+}
+
+// A rank's call for the steps of a job, begun.
+class RanksCall {
+ public:
+  RanksCall(v1::PackingService::Stub& stub, const std::string& job) {
+    constexpr std::chrono::seconds kLongest{30};
+    context_.set_deadline(std::chrono::system_clock::now() + kLongest);
+    stream_ = stub.StreamSteps(&context_);
+    v1::StreamStepsRequest request;
+    request.mutable_subscribe()->set_job(job);
+    EXPECT_TRUE(stream_->Write(request));
+  }
+  bool IsSubscribed() {
+    v1::StreamStepsResponse response;
+    return stream_->Read(&response) && response.has_subscribed();
+  }
+  grpc::StatusCode Finish() { return stream_->Finish().error_code(); }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<
+      grpc::ClientReaderWriter<v1::StreamStepsRequest, v1::StreamStepsResponse>>
+      stream_;
+};
+
+TEST(PlanAgentTest, AJobWithoutAnAnswerLeavesOthersTheirs) {
+  ScriptedServer server;
+  server.service().stream_steps = [](grpc::ServerContext&,
+                                     ScriptedService::StepCall& call) {
+    v1::StreamStepsRequest request;
+    call.Read(&request);
+    if (request.subscribe().job() != "hangs") {
+      v1::StreamStepsResponse response;
+      response.mutable_subscribed()->set_previous_digest(DigestBytes({}));
+      call.Write(response);
+    }
+    while (call.Read(&request)) continue;
+    return grpc::Status::OK;
+  };
+  server.Start();
+  PlanAgentOptions options = WithoutAServer();
+  options.server = server.address();
+  const auto agent = PlanAgent::Start(options);
+  ASSERT_THAT(agent, IsOk());
+  const auto stub = v1::PackingService::NewStub(grpc::CreateChannel(
+      (*agent)->grpc_address(), grpc::InsecureChannelCredentials()));
+  constexpr int kRanks = 64;
+  std::vector<std::unique_ptr<RanksCall>> waiting;
+  for (int i = 0; i < kRanks; ++i) {
+    waiting.push_back(std::make_unique<RanksCall>(*stub, "hangs"));
+  }
+  RanksCall served(*stub, "run-7");
+  EXPECT_TRUE(served.IsSubscribed());
+  EXPECT_TRUE((*agent)->Drain());
+  for (const auto& call : waiting) {
+    EXPECT_EQ(call->Finish(), grpc::StatusCode::UNAVAILABLE);
+  }
+  EXPECT_EQ(served.Finish(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST(PlanAgentTest, ServesAtASocketToo) {

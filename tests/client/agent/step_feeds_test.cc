@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,7 +22,9 @@ namespace {
 using evenpack::testing::IsOk;
 using evenpack::testing::ServerError;
 using evenpack::testing::SessionFixture;
+using evenpack::testing::StatusIs;
 using evenpack::testing::TestHistory;
+using ::testing::_;
 
 class Unwoken final : public Subscriber {
  public:
@@ -82,7 +85,7 @@ class StepFeedsTest : public SessionFixture {
   FeedSubscription Accepted(const std::string& name, const TestHistory& history,
                             bool first) {
     Made made;
-    feeds_.Subscribe(Asked(name), std::make_shared<Unwoken>(), made.Taker());
+    feeds_.Subscribe(Asked(name), std::make_shared<Unwoken>(), {}, made.Taker());
     const auto question = stub_->AwaitStepCall();
     ExpectQuestion(question->AwaitMessage().subscribe(), name);
     question->Send(history.Subscribed(0));
@@ -138,10 +141,10 @@ TEST_F(StepFeedsTest, WhoComesWhileAFeedEndsGetsAnother) {
   Made second;
   // From within the end of the feed that the first has.
   const auto subscribes = std::make_shared<Acting>([&] {
-    feeds_.Subscribe(asked, std::make_shared<Unwoken>(), second.Taker());
+    feeds_.Subscribe(asked, std::make_shared<Unwoken>(), {}, second.Taker());
     static_cast<void>(second.Await());
   });
-  feeds_.Subscribe(asked, subscribes, first.Taker());
+  feeds_.Subscribe(asked, subscribes, {}, first.Taker());
   stub_->AwaitStepCall()->Send(history_.Subscribed(0));
   const auto a = first.Await();
   ASSERT_THAT(a, IsOk());
@@ -162,7 +165,7 @@ TEST_F(StepFeedsTest, TheServersRefusalIsTheAnswer) {
   Made made;
   v1::Subscribe asked = Asked("a");
   asked.set_credits(UINT32_MAX);
-  feeds_.Subscribe(asked, std::make_shared<Unwoken>(), made.Taker());
+  feeds_.Subscribe(asked, std::make_shared<Unwoken>(), {}, made.Taker());
   const auto question = stub_->AwaitStepCall();
   // So that the server says so.
   EXPECT_EQ(question->AwaitMessage().subscribe().credits(), UINT32_MAX);
@@ -170,6 +173,26 @@ TEST_F(StepFeedsTest, TheServersRefusalIsTheAnswer) {
                                            "credits: no", "INVALID_ARGUMENT");
   question->End(refused);
   EXPECT_EQ(made.Await().status(), refused);
+  EXPECT_EQ(feeds_.figures().feeds, 0U);
+  pool_.reset();
+}
+
+TEST_F(StepFeedsTest, NobodyIsAskedForWhoGaveUp) {
+  std::stop_source gives_up;
+  Made asked;
+  Made waiting;
+  for (Made* const made : {&asked, &waiting}) {
+    feeds_.Subscribe(Asked("a"), std::make_shared<Unwoken>(), gives_up.get_token(),
+                     made->Taker());
+  }
+  // The pool's one thread is in the first of them.
+  const auto question = stub_->AwaitStepCall();
+  gives_up.request_stop();
+  question->AwaitGone();
+  for (Made* const made : {&asked, &waiting}) {
+    EXPECT_THAT(made->Await(), StatusIs(absl::StatusCode::kCancelled, _));
+  }
+  EXPECT_EQ(stub_->step_calls(), 0U);
   EXPECT_EQ(feeds_.figures().feeds, 0U);
   pool_.reset();
 }
