@@ -237,7 +237,7 @@ void StepFeed::Fetch(const StepFan::Local& local, uint64_t step) {
     const auto& cp_rank = local->at.request.cp_rank;
     if (cp_rank.has_value()) request.set_cp_rank(*cp_rank);
     absl::StatusOr<v1::GetStepResponse> response = self->upstream_.stub->GetStep(
-        request, {self->upstream_.options.call_timeout, {}});
+        request, {self->upstream_.options.call_timeout, self->upstream_.stop});
     absl::StatusOr<std::shared_ptr<const HeldStep>> held =
         response.ok() ? HeldStep::OneView(std::move(*response->mutable_step()))
                       : response.status();

@@ -29,6 +29,8 @@ struct FeedUpstream {
   std::string subscriber;
   // Of steps that are fetched alone, which block. Outlives the feed.
   WorkerPool* pool = nullptr;
+  // Requested: those are no longer waited for.
+  std::stop_token stop = {};
 };
 
 // What is followed: the steps of one DP rank, as decided in one epoch of a job or

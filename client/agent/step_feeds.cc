@@ -34,7 +34,9 @@ void Add(const FeedFigures& feed, StepFeedsFigures& to) {
 }  // namespace
 
 StepFeeds::StepFeeds(FeedUpstream upstream, const StepFeedsOptions& options)
-    : upstream_(std::move(upstream)), options_(options) {}
+    : upstream_(std::move(upstream)), options_(options) {
+  upstream_.stop = stop_.get_token();
+}
 
 void StepFeeds::Subscribe(const v1::Subscribe& subscribe,
                           std::shared_ptr<Subscriber> subscriber,

@@ -88,7 +88,8 @@ class StepFeeds {
   void DivideMemory() EVENPACK_REQUIRES(mutex_);
   void Retire(const std::shared_ptr<StepFeed>& feed) EVENPACK_REQUIRES(mutex_);
 
-  const FeedUpstream upstream_;
+  // Constant after construction.
+  FeedUpstream upstream_;
   const StepFeedsOptions options_;
   std::stop_source stop_;
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -83,15 +84,15 @@ class StepFeedsTest : public SessionFixture {
   }
   // Subscribes; the server accepts, and the feed has its call.
   FeedSubscription Accepted(const std::string& name, const TestHistory& history,
-                            bool first) {
+                            bool first, uint64_t from = 0) {
     Made made;
     feeds_.Subscribe(Asked(name), std::make_shared<Unwoken>(), {}, made.Taker());
     const auto question = stub_->AwaitStepCall();
     ExpectQuestion(question->AwaitMessage().subscribe(), name);
-    question->Send(history.Subscribed(0));
+    question->Send(history.Subscribed(from));
     auto subscription = made.Await();
     EXPECT_THAT(subscription, IsOk());
-    EXPECT_EQ(*subscription->subscribed, history.Subscribed(0).SerializeAsString());
+    EXPECT_EQ(*subscription->subscribed, history.Subscribed(from).SerializeAsString());
     question->AwaitGone();
     if (first) {
       const auto call = stub_->AwaitStepCall();
@@ -175,6 +176,31 @@ TEST_F(StepFeedsTest, TheServersRefusalIsTheAnswer) {
   EXPECT_EQ(made.Await().status(), refused);
   EXPECT_EQ(feeds_.figures().feeds, 0U);
   pool_.reset();
+}
+
+TEST_F(StepFeedsTest, TheEndWaitsForNoStepThatIsFetchedAlone) {
+  const FeedSubscription ahead = Accepted("ahead", history_, true, 2);
+  const FeedSubscription behind = Accepted("behind", history_, false, 0);
+  const absl::Status stopped = absl::CancelledError("stopped");
+  EXPECT_CALL(*stub_, GetStep(_, _))
+      .WillOnce(
+          [&](const v1::GetStepRequest&,
+              const client::CallOptions& call) -> absl::StatusOr<v1::GetStepResponse> {
+            EXPECT_TRUE(call.stop.stop_possible());
+            if (!call.stop.stop_possible()) return absl::InternalError("it would hang");
+            std::promise<void> requested;
+            const std::stop_callback on_stop(call.stop, [&] { requested.set_value(); });
+            requested.get_future().wait();
+            return stopped;
+          });
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(behind.feed->Next(behind.local)));
+  feeds_.Stop();
+  feeds_.Leave(ahead);
+  feeds_.Leave(behind);
+  pool_.reset();
+  const LocalMessage next = behind.feed->Next(behind.local);
+  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+  EXPECT_EQ(std::get<EndCall>(next).status, stopped);
 }
 
 TEST_F(StepFeedsTest, NobodyIsAskedForWhoGaveUp) {
