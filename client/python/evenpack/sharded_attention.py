@@ -103,7 +103,7 @@ def attention(
         plan: the micro-batch, of a step of the dataset.
         backend: "inprocess", or "sidecar" for an evenpack-worker beside the trainer.
         worker: the rank's, of that kind, within an attempt at the step. A micro-batch
-            that is not cut needs none in the process.
+            that is not cut needs none in the process; threads take turns then.
         scale: what scores are multiplied by; None: 1 / sqrt(head_size).
         sliding_window: a query sees itself and the sliding_window - 1 tokens before it;
             0: all before it.

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import threading
+from concurrent import futures
 from typing import Any
 
 import evenpack
 import example_attention
 import pytest
 import torch
+from evenpack import MicroBatch
 from evenpack.attention_workers import InProcessWorker
 from evenpack.errors import (
     FailedPreconditionError,
@@ -86,6 +92,87 @@ def test_it_is_a_part_of_a_larger_graph() -> None:
         # By the gradient's own length, to first order.
         grown = float(loss() - first)
     assert grown == pytest.approx(float((gradient * moved).sum()), rel=0.05)
+
+
+def _layer(micro_batch: MicroBatch) -> list[Tensor]:
+    """Output and gradients; of float32 always the same."""
+    layer = example_attention.Layer(micro_batch, 0)
+    output = attention(*layer.inputs, micro_batch)
+    gradients = torch.autograd.grad(output, layer.inputs, layer.output_gradient)
+    return [output.detach(), *gradients]
+
+
+def test_threads_get_what_one_gets() -> None:
+    """All of them have the process's own worker."""
+    micro_batches = [each for step in example_attention.steps(1, 3) for each in step]
+    expected = [_layer(micro_batch) for micro_batch in micro_batches]
+    started = threading.Barrier(4)
+
+    def right(first: int) -> int:
+        started.wait()
+        count = 0
+        for number in range(60):
+            at = (first + number) % len(micro_batches)
+            found = _layer(micro_batches[at])
+            count += all(map(torch.equal, found, expected[at]))
+        return count
+
+    with futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(right, range(4))) == [60] * 4
+
+
+# The child's end is that of a program that doesn't know of the attention.
+FORKS = """
+import os, signal, sys
+import torch
+import example_attention
+from evenpack.errors import FailedPreconditionError
+from evenpack.sharded_attention import attention
+
+(micro_batch, *_) = example_attention.steps(1, 1)[0]
+layer = example_attention.Layer(micro_batch, 0)
+computes = "computes" in sys.argv
+with torch.set_grad_enabled(computes):
+    output = attention(*layer.inputs, micro_batch)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    if computes:
+        try:
+            output.backward(layer.output_gradient)
+        except FailedPreconditionError as error:
+            print(error.message, flush=True)
+        # PyTorch would wait for those of its own that computed before.
+        torch.set_num_threads(1)
+        own = example_attention.Layer(micro_batch, 0)
+        again = attention(*own.inputs, micro_batch)
+        again.backward(own.output_gradient)
+        own.check(again)
+    sys.exit(0)
+print("child:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+if computes:
+    output.backward(layer.output_gradient)
+    layer.check(output)
+"""
+
+
+@pytest.mark.parametrize("does", ["nothing", "computes"])
+def test_a_fork_computes_by_itself_and_ends(does: str) -> None:
+    """It has none of its parent's threads to compute by, or to wait for."""
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, "-c", FORKS, does],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | paths,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    said = run.stdout.splitlines()
+    assert said.pop() == "child: 0"
+    refused = "the attention is of the process that this one was forked from"
+    assert said == ([refused] if does == "computes" else [])
 
 
 def test_the_package_has_it_by_name() -> None:

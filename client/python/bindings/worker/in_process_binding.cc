@@ -21,10 +21,9 @@
 #include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/in_process_worker.h"
+#include "client/python/bindings/worker/lone_worker.h"
 #include "client/python/bindings/worker/pass_arrays.h"
 #include "client/python/bindings/worker/worker_bindings.h"
-#include "gpu_worker/communicator/local_group.h"
-#include "gpu_worker/executor/executor.h"
 #include "gpu_worker/rank_form/rank_form.h"
 #include "gpu_worker/rendezvous/known_peers.h"
 
@@ -41,23 +40,6 @@ using HeldWorker = HeldSession<InProcessWorker>;
 struct OwnedEndpoint {
   std::shared_ptr<RankForm> form;
   std::unique_ptr<Endpoint> endpoint;
-};
-
-// A group of one rank, which never forms anew.
-class LoneWorker {
- public:
-  explicit LoneWorker(std::shared_ptr<RankForm> form)
-      : form_(std::move(form)),
-        executor_(group_.OfRank(0), form_->engine(),
-                  {.head_groups = 1, .device = &form_->device()}) {}
-
-  const RankForm& form() const { return *form_; }
-  worker::Executor& executor() { return executor_; }
-
- private:
-  const std::shared_ptr<RankForm> form_;
-  worker::LocalGroup group_{1};
-  worker::Executor executor_;
 };
 
 template <typename Executor>
@@ -101,9 +83,7 @@ void InGroup(const HeldWorker& worker, const std::function<absl::Status()>& work
   ThrowIfError(status);
 }
 
-std::optional<int> PlaceOf(const LoneWorker& worker) {
-  return worker.form().cuda_device();
-}
+std::optional<int> PlaceOf(const LoneWorker& worker) { return worker.cuda_device(); }
 std::optional<int> PlaceOf(const HeldWorker& worker) {
   return worker->form().cuda_device();
 }
@@ -172,7 +152,7 @@ void BindLone(nb::module_& module) {
     absl::Status status;
     {
       const nb::gil_scoped_release release;
-      status = work(worker);
+      status = worker.Run(work);
     }
     ThrowIfError(status);
   });

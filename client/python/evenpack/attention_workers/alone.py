@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from functools import cache
+import os
+import threading
 
 import torch
 
+from evenpack._native import MicroBatch
+from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import InProcessOptions
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
 
 
 class LoneWorker(NativePasses):
-    """A rank that has no peers, so that no step needs to be begun."""
+    """A rank that has no peers, so that no step needs to be begun. Thread-safe."""
 
     def __init__(self, form: _worker.Form) -> None:
         """With what it computes."""
         super().__init__(_worker.Alone(form), form, cp_rank=0, cp_size=1)
+        self._preparing = threading.Lock()
+
+    def prepare(self, micro_batch: MicroBatch, form: AttentionForm) -> _worker.Prepared:
+        """As NativePasses."""
+        with self._preparing:
+            return super().prepare(micro_batch, form)
 
     def end_step(self, _: int) -> None:
         """Nothing to wait for."""
@@ -28,7 +37,25 @@ class LoneWorker(NativePasses):
         """Nothing to leave."""
 
 
-@cache
+_lone: dict[torch.device, LoneWorker] = {}
+_making = threading.Lock()
+
+
+def _forget() -> None:
+    """In a fork, which has none of the workers' threads, and a lock as it then was."""
+    global _making
+    _lone.clear()
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 def lone_worker(device: torch.device) -> LoneWorker:
     """The process's own; on the processor with as many threads as PyTorch has."""
-    return LoneWorker(InProcessOptions(device=device).form())
+    with _making:
+        found = _lone.get(device)
+        if found is None:
+            found = LoneWorker(InProcessOptions(device=device).form())
+            _lone[device] = found
+        return found
