@@ -51,6 +51,17 @@ class _Attention(torch.autograd.Function):
         return (*gradients, None, None, None)
 
 
+def _scale_of(scale: float | None) -> float:
+    """As AttentionForm has it, in float32."""
+    if scale is None:
+        return 0.0
+    held = torch.finfo(torch.float32)
+    if not held.tiny <= float(scale) <= held.max:
+        accepted = "a positive number of float32, or None for 1 / sqrt(head_size)"
+        raise invalid_argument("scale", quoted(scale), accepted)
+    return float(scale)
+
+
 def _worker_for(
     micro_batch: MicroBatch,
     backend: str,
@@ -104,7 +115,7 @@ def attention(
         backend: "inprocess", or "sidecar" for an evenpack-worker beside the trainer.
         worker: the rank's, of that kind, within an attempt at the step. A micro-batch
             that is not cut needs none in the process; threads take turns then.
-        scale: what scores are multiplied by; None: 1 / sqrt(head_size).
+        scale: what scores are multiplied by, above 0; None: 1 / sqrt(head_size).
         sliding_window: a query sees itself and the sliding_window - 1 tokens before it;
             0: all before it.
 
@@ -113,12 +124,12 @@ def attention(
 
     Raises:
         InvalidArgumentError: tensors that don't fit each other, the plan or the worker;
-            float32 on CUDA.
+            float32 on CUDA; a scale that can't be.
         AbortedError: a peer was lost; the attempt that this is in deals with it.
         FailedPreconditionError: no step has begun, or the group is of another size.
         UnimplementedError: tensors of another kind of device.
     """
-    form = AttentionForm.of(query, key, value, scale or 0.0, sliding_window)
+    form = AttentionForm.of(query, key, value, _scale_of(scale), sliding_window)
     by = _worker_for(plan, backend, worker, query.device)
     result: Tensor = _Attention.apply(
         query.contiguous(), key.contiguous(), value.contiguous(), plan, form, by

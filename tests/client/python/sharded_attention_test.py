@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -223,6 +224,16 @@ def test_other_types_and_devices_are_refused() -> None:
         attention(given, _tensor(*shape, dtype=torch.bfloat16), given, micro_batch)
     with pytest.raises(UnimplementedError, match="query: a tensor on meta"):
         attention(*example_attention.same(_tensor(*shape, device="meta")), micro_batch)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.5, 1e-39, 1e39, float("nan")])
+def test_a_scale_that_cannot_be_is_refused(scale: float) -> None:
+    """Rather than taken for another."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    given = example_attention.same(_tensor(micro_batch.tokens, 2, 64))
+    message = rf"scale: {re.escape(str(scale))} .*, or None for"
+    with pytest.raises(InvalidArgumentError, match=message):
+        attention(*given, micro_batch, scale=scale)
 
 
 def test_tensors_and_worker_are_on_one_device() -> None:
