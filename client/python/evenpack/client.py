@@ -15,7 +15,7 @@ from evenpack.invalid_argument import (
 from evenpack.producer import Producer
 from evenpack.security import Security
 from evenpack.spec import SpecSource, job_spec
-from evenpack.transport import ServerTransports, TransportOptions
+from evenpack.transport import ServerTransports, TransportOptions, check_process
 from evenpack.v1.job_pb2 import Job
 from evenpack.v1.packing_service_pb2 import (
     AcknowledgeRequest,
@@ -34,7 +34,8 @@ class Client:
 
     Calls are tried again while the server is away, for as long as `patience_seconds`,
     where that can't do a thing twice. Errors are those of `evenpack.errors`; a step,
-    epoch or sequence number that is none is an InvalidArgumentError.
+    epoch or sequence number that is none is an InvalidArgumentError, and every call a
+    FailedPreconditionError in a process that was forked from the client's.
     """
 
     def __init__(
@@ -64,7 +65,18 @@ class Client:
         # Of nanoseconds, 64 bits hold little more.
         patience = min(float(patience_seconds), 1e9)
         transports = ServerTransports(address, options, security)
-        self.native = _native.Client.connect(address, transports.at, patience)
+        self._native = _native.Client.connect(address, transports.at, patience)
+
+    @property
+    def native(self) -> _native.Client:
+        """What does its calls.
+
+        Raises:
+            FailedPreconditionError: in a process forked from the client's, where they
+                would hang.
+        """
+        check_process()
+        return self._native
 
     def create_job(self, name: str, spec: SpecSource) -> Job:
         """A new job. AlreadyExistsError: there is one of that name that differs."""

@@ -30,7 +30,12 @@ from evenpack.security import Security, security_for
 _process: int | None = None
 
 
-def _check_process() -> None:
+def check_process() -> None:
+    """Before gRPC is used.
+
+    Raises:
+        FailedPreconditionError: in a process forked from one that had a channel.
+    """
     global _process
     if _process not in (None, os.getpid()):
         raise FailedPreconditionError(
@@ -192,7 +197,11 @@ class StreamCall:
 
 
 class Transport:
-    """A channel to a server. Thread-safe."""
+    """A channel to a server. Thread-safe.
+
+    All that begins something raises FailedPreconditionError in a process forked from
+    one that had a channel.
+    """
 
     def __init__(
         self,
@@ -213,9 +222,8 @@ class Transport:
         Raises:
             InvalidArgumentError: the security can't work, or there are credentials
                 beside it.
-            FailedPreconditionError: in a process forked from one that had a channel.
         """
-        _check_process()
+        check_process()
         given = options or TransportOptions()
         arguments: list[tuple[str, str | int]] = [
             ("grpc.keepalive_time_ms", int(given.keepalive_seconds * 1000)),
@@ -245,6 +253,7 @@ class Transport:
 
     def call(self, path: str, request: bytes, seconds: float) -> UnaryCall:
         """Begins a call of one message, within seconds; `path`: "/service/method"."""
+        check_process()
         method: grpc.UnaryUnaryMultiCallable[bytes, bytes]
         channel = self._channel.channel()
         method = channel.unary_unary(path)
@@ -253,6 +262,7 @@ class Transport:
 
     def open(self, method: str) -> StreamCall:
         """Begins a bidirectional call of the packing service."""
+        check_process()
         return StreamCall(self._channel, _PACKING_SERVICE + method)
 
     def close(self) -> None:

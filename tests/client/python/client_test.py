@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
+import signal
 from collections.abc import Callable
 
 import example_jobs
@@ -11,6 +13,7 @@ from evenpack import Client, PackedDataset
 from evenpack.errors import (
     AbortedError,
     AlreadyExistsError,
+    FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
     UnavailableError,
@@ -41,6 +44,34 @@ def test_another_job_of_the_name_is_refused(client: Client) -> None:
     client.create_job("run", example_jobs.spec())
     with pytest.raises(AlreadyExistsError, match="run"):
         client.create_job("run", example_jobs.spec(window=8192))
+
+
+def test_a_fork_is_told_that_its_calls_would_hang(client: Client) -> None:
+    """While the parent has a stream open, and gRPC's threads."""
+    client.create_job("run", example_jobs.spec())
+    producer = client.producer("run", "text")
+    producer.add([100])
+    producer.flush()
+    fork = multiprocessing.get_context("fork")
+    receiving, sending = fork.Pipe(duplex=False)
+
+    def call() -> None:
+        signal.alarm(60)
+        for asked in (client.get_job, lambda name: client.producer(name, "text")):
+            try:
+                sending.send(str(asked("run")))
+            except FailedPreconditionError as error:
+                sending.send(error.message)
+
+    child = fork.Process(target=call)
+    child.start()
+    sending.close()
+    for _ in range(2):
+        assert "'spawn'" in receiving.recv()
+    child.join(60)
+    assert child.exitcode == 0
+    producer.add([100])
+    producer.flush()
 
 
 def test_a_spec_that_can_not_be_names_its_field(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent import futures
@@ -9,7 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
-from evenpack.errors import InvalidArgumentError
+from evenpack.errors import FailedPreconditionError, InvalidArgumentError
 from evenpack.transport import Transport, TransportOptions
 from evenpack.v1.packing_service_pb2 import (
     GetJobRequest,
@@ -84,6 +85,19 @@ def test_a_cancelled_stream_lets_its_readers_and_writers_go(
     assert stream.finish()[0] == CANCELLED
     stream.write(b"nothing happens")
     assert stream.unsent() == 0
+
+
+def test_nothing_is_begun_in_a_fork(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait for threads that are not there."""
+    monkeypatch.setattr("evenpack.transport._process", os.getpid() + 1)
+    with pytest.raises(FailedPreconditionError, match="'spawn'"):
+        transport.call(LIST_JOBS, b"", 10)
+    with pytest.raises(FailedPreconditionError, match="'spawn'"):
+        transport.open("Ingest")
+    with pytest.raises(FailedPreconditionError, match="'spawn'"):
+        Transport("127.0.0.1:1")
 
 
 def test_an_address_that_nobody_listens_on_is_unavailable() -> None:
