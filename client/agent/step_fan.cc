@@ -46,6 +46,7 @@ StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
   local->at.next = from;
   local->at.received = from;
   local->digest = previous;
+  local->confirmed = connected_;
   LocalSubscription*& claim = claims_[{request.cp_rank, request.subscriber}];
   if (claim != nullptr) End(*claim, ClaimTaken(request));
   claims_[{request.cp_rank, request.subscriber}] = local.get();
@@ -55,7 +56,7 @@ StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
   }
   if (request.cp_rank.has_value()) ++views_[*request.cp_rank];
   locals_.insert(local);
-  if (over_.has_value()) End(*local, *over_);
+  if (over_.has_value()) EndOfCall(*local, *over_);
   return local;
 }
 
@@ -82,6 +83,11 @@ void StepFan::Remove(LocalSubscription& local) {
 void StepFan::End(LocalSubscription& local, const absl::Status& status) {
   if (!local.at.end.has_value()) local.at.end = status;
   FreeClaims(local);
+}
+
+void StepFan::EndOfCall(LocalSubscription& local, const absl::Status& status) {
+  const bool is_its = local.confirmed || !absl::IsDataLoss(status);
+  End(local, is_its ? status : HistoryChanged(local.at.next));
 }
 
 LocalMessage StepFan::Send(LocalSubscription& local,
@@ -111,11 +117,9 @@ LocalMessage StepFan::Next(LocalSubscription& local) {
       local.fetching = true;
       return FetchStep{at.next};
     }
-    if (at.next >= begin_ && at.next < end()) {
-      return Send(local, held_[at.next - begin_]);
-    }
+    if (Has(local)) return Send(local, held_[at.next - begin_]);
   }
-  if (drained_ == at.next && !at.drained_told) {
+  if (local.confirmed && drained_ == at.next && !at.drained_told) {
     at.drained_told = true;
     return SendDrained{*drained_, *end_.digest};
   }
@@ -125,13 +129,17 @@ LocalMessage StepFan::Next(LocalSubscription& local) {
   return NothingYet{(at.drained_told || !at.HasCredit()) && !awaits_mark};
 }
 
+bool StepFan::Has(const LocalSubscription& local) const {
+  return local.confirmed && local.at.next >= begin_ && local.at.next < end();
+}
+
 bool StepFan::HasWork(const LocalSubscription& local) const {
   const Subscription& at = local.at;
   if (at.end.has_value() || at.marked.has_value()) return true;
-  if (drained_ == at.next && !at.drained_told) return true;
+  if (local.confirmed && drained_ == at.next && !at.drained_told) return true;
   if (!at.HasCredit()) return false;
   return local.fetched != nullptr || (at.next < begin_ && !local.fetching) ||
-         (at.next >= begin_ && at.next < end());
+         Has(local);
 }
 
 std::vector<std::shared_ptr<Subscriber>> StepFan::TakeWoken() {
@@ -193,6 +201,7 @@ absl::Status StepFan::Subscribed(uint64_t from_step, const Digest128& previous,
                     ToHex(*end_.digest));
   }
   connected_ = true;
+  for (const Local& local : locals_) local->confirmed = true;
   // What the call before may have lost is said again, unless it has come.
   if (unconfirmed_.has_value()) unsaid_.push_front(*unconfirmed_);
   if (unconfirmed_.has_value() && unconfirmed_->step < durable_steps) {
@@ -239,11 +248,11 @@ bool StepFan::Ended(const absl::Status& status) {
   const bool had_claim = call_sends_durable_;
   unconfirmed_.reset();
   if (had_claim) {
-    if (durable_ != nullptr) End(*durable_, status);
+    if (durable_ != nullptr) EndOfCall(*durable_, status);
     return true;
   }
   over_ = status;
-  for (const Local& local : locals_) End(*local, status);
+  for (const Local& local : locals_) EndOfCall(*local, status);
   return false;
 }
 

@@ -34,6 +34,9 @@ struct LocalSubscription {
   Subscription at;
   // Of step at.next - 1.
   Digest128 digest;
+  // What is held is of the history that the server subscribed it to: it came while the
+  // call stood, or the call has been opened again since. Until then it waits.
+  bool confirmed = false;
   // The step is being asked for alone, or has come so.
   bool fetching = false;
   std::shared_ptr<const HeldStep> fetched;
@@ -86,7 +89,9 @@ class StepFan {
 
   // A subscription that the server has accepted from step `from` on, which follows one
   // of digest `previous`. It takes the claims of an older one, as at the server. Where
-  // all were ended before it came, it has been too.
+  // all were ended before it came, it has been too. Where no call stands it gets
+  // nothing that is held before one does: the job may have been made anew since the
+  // last one.
   Local Add(const SubscribeRequest& request, uint64_t from, const Digest128& previous,
             std::shared_ptr<Subscriber> subscriber);
   // Also forgets the subscriber.
@@ -114,7 +119,8 @@ class StepFan {
   absl::Status Drained(uint64_t steps, const Digest128& digest);
   // The call ended. True: with an error that the local subscription which sends durable
   // marks may have brought about, by a mark or by its claim; it alone has been ended.
-  // Otherwise all are, and who comes later: the fan is over.
+  // Otherwise all are, and who comes later: the fan is over. Who came since the call
+  // was lost asks again (UNAVAILABLE) where the history is another, for it may be its.
   bool Ended(const absl::Status& status);
   bool over() const { return over_.has_value(); }
   // The call ended and is opened again, for it was lost or lacks a claim.
@@ -155,9 +161,13 @@ class StepFan {
   // Whether one has all that there is, and a credit.
   bool AnyStarves() const;
   void End(LocalSubscription& local, const absl::Status& status);
+  // End, with the error of a call, or with what it means for one that isn't confirmed.
+  void EndOfCall(LocalSubscription& local, const absl::Status& status);
   void FreeClaims(const LocalSubscription& local);
   // The step, if it follows what the subscription had.
   LocalMessage Send(LocalSubscription& local, std::shared_ptr<const HeldStep> step);
+  // The subscription's next step, to be sent to it.
+  bool Has(const LocalSubscription& local) const;
   bool HasWork(const LocalSubscription& local) const;
 
   const uint64_t epoch_;

@@ -316,6 +316,38 @@ TEST_F(StepFanTest, TheEndIsToldOnceAllStepsWereSent) {
   EXPECT_TRUE(std::holds_alternative<SendDrained>(fan_->Next(*late)));
 }
 
+// The job may have been deleted and made anew meanwhile, with steps of its own.
+TEST_F(StepFanTest, WhoComesWhileNoCallStandsGetsNothingThatIsHeldBeforeOneDoes) {
+  const auto before = Add(Asks("before"));
+  Connect();
+  EXPECT_EQ(Send(3), 3U);
+  EXPECT_EQ(Take(before), 0U);
+  fan_->Lost();
+  const auto since = Add(Asks("since"), 1);
+  EXPECT_EQ(Take(since), std::nullopt);
+  EXPECT_TRUE(fan_->TakeWoken().empty());
+  EXPECT_EQ(Take(before), 1U);
+  Connect();
+  EXPECT_EQ(fan_->TakeWoken().size(), 1U);
+  EXPECT_EQ(Take(since), 1U);
+}
+
+TEST_F(StepFanTest, WhoComesWhileNoCallStandsAsksAgainWhereTheHistoryIsAnother) {
+  const auto before = Add(Asks("before"));
+  Connect();
+  EXPECT_EQ(Send(3), 3U);
+  fan_->Lost();
+  const auto since = Add(Asks("since"));
+  EXPECT_FALSE(fan_->Ended(absl::DataLossError("another history")));
+  const auto ends_with = [this](const StepFan::Local& local) {
+    const LocalMessage next = fan_->Next(*local);
+    return std::get<EndCall>(next).status;
+  };
+  EXPECT_THAT(ends_with(before), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_THAT(ends_with(since),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("history")));
+}
+
 TEST_F(StepFanTest, ACallGoesOnBehindTheLastStep) {
   const auto a = Add(Asks("a"));
   Connect();
