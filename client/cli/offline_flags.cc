@@ -16,7 +16,9 @@ constexpr FlagDefinition kCrossoverErrorFlag = {
     "decide as if the length at which attention costs as much as the rest were 1 + X "
     "times what it is (0)"};
 constexpr FlagDefinition kStepsFlag = {
-    "--steps", kValue, "M", "take documents for M full steps, no more (no bound)"};
+    "--steps", kValue, "M",
+    "take documents for M full steps, no more; fixed_greedy: for whole windows of them "
+    "(no bound)"};
 
 std::vector<FlagDefinition> JobFlagDefinitions() {
   return {
