@@ -192,7 +192,7 @@ TEST_F(ConsumerSessionTest, ARankThatAStepsEpochDidNotHaveHasNoSlicesOfIt) {
   Accept(1)->Send(history_.Step(1, 0));
   const auto step = consumer->Next();
   ASSERT_THAT(step, IsOk());
-  EXPECT_EQ((*step)->micro_batches().at(0).cp_rank(), std::nullopt);
+  EXPECT_EQ((*step)->micro_batches()[0].cp_rank(), std::nullopt);
 }
 
 TEST_F(ConsumerSessionTest, AServerOfAnotherHistoryIsRefused) {
