@@ -190,6 +190,8 @@ TEST_F(PackingServerTest, ADrainWaitsNoLongerThanItMayForAStoreThatHangs) {
   EXPECT_EQ(server_->Drain(), Drained::kNotInTime);
   EXPECT_EQ(created.get().error_code(), grpc::StatusCode::UNAVAILABLE);
   store.Release();
+  // Before what its store lies on.
+  server_.reset();
 }
 
 TEST_F(PackingServerTest, ReflectionAndChannelzAreThere) {
