@@ -36,7 +36,7 @@ std::string Plain(double value) {
   char text[64];
   const std::to_chars_result end =
       std::to_chars(std::begin(text), std::end(text), value, std::chars_format::fixed);
-  return std::string(text, end.ptr);
+  return {text, end.ptr};
 }
 
 std::string Accepted(FlagReader::Range range) {

@@ -198,6 +198,7 @@ class GlooCommunicator final : public Communicator {
       for (Mail& mail : mails) {
         if (mail.mine.has_rows() && !mail.told->waitSend(timeout_)) break;
       }
+      // NOLINTNEXTLINE(bugprone-empty-catch): the group is aborted either way
     } catch (const std::exception&) {
       // A peer is gone; the others have what they need.
     }

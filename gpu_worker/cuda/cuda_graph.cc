@@ -21,7 +21,7 @@ absl::Status CheckNodes(const CudaContext& context, cuda::Graph graph) {
                            "to list a graph's nodes");
   }
   constexpr int kTaken[] = {cuda::kKernelNode, cuda::kFillNode, cuda::kEmptyNode};
-  for (const cuda::GraphNode node : nodes) {
+  for (cuda::GraphNode node : nodes) {
     int type = 0;
     if (status.ok()) {
       status = context.Check(call.cuGraphNodeGetType(node, &type), "to tell a node");
@@ -45,7 +45,7 @@ absl::Status AddFill(const CudaContext& context, cuda::Graph graph, void* filled
   cuda::FillParameters fill;
   fill.to = reinterpret_cast<cuda::DevicePointer>(filled);
   fill.width = 4;
-  const cuda::GraphNode after = node;
+  cuda::GraphNode after = node;
   return context.Check(context.functions().cuGraphAddMemsetNode(
                            &node, graph, &after, 1, &fill, context.handle()),
                        "to add a node to a graph");
