@@ -38,6 +38,9 @@ AttentionShape SmallShape() {
   return shape;
 }
 
+// Of the one micro-batch of a step.
+constexpr uint32_t kIndex = 7;
+
 // A rank, whose connections break before the exchanges that a test names.
 class Rank {
  public:
@@ -63,7 +66,7 @@ class Rank {
                        const ShardPlan& plan) {
     if (absl::Status status = executor_.BeginStep(step); !status.ok()) return status;
     PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank_, SmallShape());
-    prepared.index = 7;
+    prepared.index = kIndex;
     RankTensors tensors = made.OfRank(plan, rank_);
     absl::Status status =
         executor_.Forward(prepared, tensors.input(), tensors.result());
@@ -234,7 +237,9 @@ TEST_F(GroupExecutorTest, AnErrorOfTheEngineIsToldOnItsRankAndPeersDoTheStepAgai
     if (rank == 0) {
       GroupExecutor executor(a->rendezvous(), broken, {});
       ASSERT_THAT(executor.BeginStep(5), IsOk());
-      const PreparedMicroBatch prepared = PrepareMicroBatch(plan_, 0, SmallShape());
+      PreparedMicroBatch prepared = PrepareMicroBatch(plan_, 0, SmallShape());
+      // As the peer's, or they would be in different passes.
+      prepared.index = kIndex;
       RankTensors tensors = made_.OfRank(plan_, 0);
       EXPECT_THAT(executor.Forward(prepared, tensors.input(), tensors.result()),
                   StatusIs(absl::StatusCode::kInternal, "the device is gone"));
