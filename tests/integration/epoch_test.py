@@ -124,7 +124,7 @@ class EpochTest(unittest.TestCase):
         request = api.GetStepRequest(job="none", step=before.next_step - 1, dp_rank=1)
         last = self.server.stub.GetStep(request).step
         self.assertEqual((last.epoch, last.digest), (0, before.digest))
-        # One of the new shape alone receives it, and asks for it, without micro-batches.
+        # One of the new shape alone is given it without micro-batches.
         request.dp_rank = 3
         self.assertEqual(len(self.server.stub.GetStep(request).step.micro_batches), 0)
         # A rank of the new shape is told the old shape's steps that are not durable.

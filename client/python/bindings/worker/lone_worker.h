@@ -42,7 +42,9 @@ class LoneWorker {
       : rank_(std::make_unique<Rank>(std::move(form))) {}
   ~LoneWorker() {
     // A fork has none of its threads, which would be waited for.
-    if (getpid() != process_) static_cast<void>(rank_.release());
+    if (getpid() == process_) return;
+    const Rank* const left = rank_.release();
+    static_cast<void>(left);
   }
   LoneWorker(const LoneWorker&) = delete;
   LoneWorker& operator=(const LoneWorker&) = delete;
