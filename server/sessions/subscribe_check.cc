@@ -72,11 +72,12 @@ absl::Status CheckHistory(const SubscribeRequest& request, uint64_t from,
 
 }  // namespace
 
-absl::Status CheckLayout(const SubscribeRequest& request, const JobSpec& spec,
-                         absl::string_view whose) {
-  if (!request.layout.has_value() || *request.layout == spec.layout.kind) {
-    return absl::OkStatus();
-  }
+bool TakesLayout(const SubscribeRequest& request, const JobSpec& spec) {
+  return !request.layout.has_value() || *request.layout == spec.layout.kind;
+}
+
+absl::Status LayoutDiffers(const SubscribeRequest& request, const JobSpec& spec,
+                           absl::string_view whose) {
   return WithDetail(
       absl::FailedPreconditionError(absl::StrCat(
           "layout: ", LayoutName(*request.layout),
@@ -91,8 +92,10 @@ absl::StatusOr<uint64_t> CheckSubscribe(const SubscribeRequest& request,
     return EpochEnded(view.spec, view.epoch);
   }
   absl::Status status = CheckFields(request, view.spec);
-  if (status.ok()) status = CheckLayout(request, view.spec, "the job's");
   if (!status.ok()) return status;
+  if (!TakesLayout(request, view.spec)) {
+    return LayoutDiffers(request, view.spec, "the job's");
+  }
   const uint64_t from = request.from_step.value_or(view.durable[request.dp_rank]);
   status = CheckHistory(request, from, view.window);
   if (!status.ok()) return status;

@@ -16,10 +16,11 @@ namespace evenpack {
 absl::StatusOr<uint64_t> CheckSubscribe(const SubscribeRequest& request,
                                         const SessionView& view);
 
-// FAILED_PRECONDITION where the layout that is asked for isn't the spec's; `whose`
-// names that: "the job's".
-absl::Status CheckLayout(const SubscribeRequest& request, const JobSpec& spec,
-                         absl::string_view whose);
+// Whether the spec's layout is one that is asked for.
+bool TakesLayout(const SubscribeRequest& request, const JobSpec& spec);
+// FAILED_PRECONDITION of one that isn't; `whose` names the spec's: "the job's".
+absl::Status LayoutDiffers(const SubscribeRequest& request, const JobSpec& spec,
+                           absl::string_view whose);
 
 }  // namespace evenpack
 

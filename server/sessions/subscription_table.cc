@@ -122,9 +122,9 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
             view.window.Get(subscription.next)) {
       const SubscribeRequest& request = subscription.request;
       // One that was decided before an update of the layout.
-      if (request.layout.value_or(step->spec->layout.kind) != step->spec->layout.kind) {
-        subscription.end = CheckLayout(request, *step->spec,
-                                       absl::StrCat("step ", subscription.next, "'s"));
+      if (!TakesLayout(request, *step->spec)) {
+        subscription.end = LayoutDiffers(
+            request, *step->spec, absl::StrCat("step ", subscription.next, "'s"));
         return EndCall{*subscription.end};
       }
       ++subscription.next;
