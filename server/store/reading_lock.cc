@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/store/sqlite_database.h"
 
 namespace evenpack {
 namespace {
@@ -43,10 +44,7 @@ absl::StatusOr<std::unique_ptr<ReadingLock>> ReadingLock::Take(
   if (fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
     return std::unique_ptr<ReadingLock>(new ReadingLock(path, std::move(file)));
   }
-  if (errno == EAGAIN || errno == EACCES) {
-    return absl::FailedPreconditionError(
-        "store: the file is in use by another process");
-  }
+  if (errno == EAGAIN || errno == EACCES) return FileInUse();
   return absl::UnavailableError(
       absl::StrCat("store: '", path, "' can't be locked: ", std::strerror(errno)));
 }

@@ -20,8 +20,7 @@ absl::Status StatusOf(sqlite3* database, int code) {
       return absl::DataLossError(message);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return absl::FailedPreconditionError(
-          "store: the file is in use by another process");
+      return FileInUse();
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
@@ -34,12 +33,12 @@ absl::Status StatusOf(sqlite3* database, int code) {
 }
 
 // https://www.sqlite.org/uri.html
-std::string Uri(const std::string& path, SqliteDatabase::Mode mode) {
+std::string UnchangingUri(const std::string& path) {
   const std::string escaped =
       absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}});
   // An absolute path's first part would be a host.
   return absl::StrCat("file:", absl::StartsWith(path, "/") ? "//" : "", escaped,
-                      mode == SqliteDatabase::Mode::kUnchanging ? "?immutable=1" : "");
+                      "?immutable=1");
 }
 
 // SQLite's own choice (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
@@ -58,6 +57,10 @@ int CheckpointLongLog(void*, sqlite3* database, const char* name, int pages) {
 }
 
 }  // namespace
+
+absl::Status FileInUse() {
+  return absl::FailedPreconditionError("store: the file is in use by another process");
+}
 
 void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
@@ -116,9 +119,10 @@ void SqliteDatabase::Close::operator()(sqlite3* database) const {
 
 absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path,
                                                     Mode mode) {
-  const int flags = mode == Mode::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                          : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
-  const std::string name = mode == Mode::kCreate ? path : Uri(path, mode);
+  int flags = SQLITE_OPEN_READONLY;
+  if (mode == Mode::kCreate) flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (mode == Mode::kUnchanging) flags |= SQLITE_OPEN_URI;
+  const std::string name = mode == Mode::kUnchanging ? UnchangingUri(path) : path;
   sqlite3* opened = nullptr;
   const int code =
       sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);

@@ -45,6 +45,9 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+// FAILED_PRECONDITION: another process has the file.
+absl::Status FileInUse();
+
 // Not thread-safe. Errors: RESOURCE_EXHAUSTED the disk is full; DATA_LOSS what is read
 // is damaged; FAILED_PRECONDITION another process has the file, or it may not be
 // written; UNAVAILABLE anything else.
