@@ -119,7 +119,7 @@ LocalMessage StepFan::Next(LocalSubscription& local) {
     }
     if (Has(local)) return Send(local, held_[at.next - begin_]);
   }
-  if (local.confirmed && drained_ == at.next && !at.drained_told) {
+  if (IsAtEnd(local)) {
     at.drained_told = true;
     return SendDrained{*drained_, *end_.digest};
   }
@@ -133,10 +133,14 @@ bool StepFan::Has(const LocalSubscription& local) const {
   return local.confirmed && local.at.next >= begin_ && local.at.next < end();
 }
 
+bool StepFan::IsAtEnd(const LocalSubscription& local) const {
+  return local.confirmed && drained_ == local.at.next && !local.at.drained_told;
+}
+
 bool StepFan::HasWork(const LocalSubscription& local) const {
   const Subscription& at = local.at;
   if (at.end.has_value() || at.marked.has_value()) return true;
-  if (local.confirmed && drained_ == at.next && !at.drained_told) return true;
+  if (IsAtEnd(local)) return true;
   if (!at.HasCredit()) return false;
   return local.fetched != nullptr || (at.next < begin_ && !local.fetching) ||
          Has(local);

@@ -168,6 +168,8 @@ class StepFan {
   LocalMessage Send(LocalSubscription& local, std::shared_ptr<const HeldStep> step);
   // The subscription's next step, to be sent to it.
   bool Has(const LocalSubscription& local) const;
+  // It has all steps, and has yet to be told that there are no more.
+  bool IsAtEnd(const LocalSubscription& local) const;
   bool HasWork(const LocalSubscription& local) const;
 
   const uint64_t epoch_;

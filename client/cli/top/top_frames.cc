@@ -39,8 +39,9 @@ std::string StateLine(const v1::ObserveJobResponse& observed, const FrameStyle& 
 std::string ImbalanceLine(const v1::ObservedTotals& totals, const FrameStyle& style) {
   FrameLine line(style);
   line.Add("imbalance").Tab(kBar);
-  if (totals.full_steps() == 0)
+  if (totals.full_steps() == 0) {
     return line.Add("no full step since the server started").Take();
+  }
   line.Add(absl::StrFormat("%.3f", totals.weighted_imbalance()), Tone::kMean);
   line.Add(absl::StrFormat(" over %s full steps; ", Grouped(totals.full_steps())));
   line.Add(absl::StrFormat("original %.3f", totals.original_weighted_imbalance()),
