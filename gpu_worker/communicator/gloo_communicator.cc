@@ -218,7 +218,7 @@ class GlooCommunicator final : public Communicator {
       if (mail.received.empty()) continue;
       mail.received.buffer = BufferOf(mail.received);
       mail.received.buffer->recv(Int(peer),
-                                 Mail::BytesName(number, mail.received.bytes.size()));
+                                 Mail::BytesName(number, mail.mine.received_bytes()));
     }
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
@@ -228,7 +228,7 @@ class GlooCommunicator final : public Communicator {
       if (mail.sent.empty()) continue;
       mail.sent.buffer = BufferOf(mail.sent);
       mail.sent.buffer->send(Int(peer),
-                             Mail::BytesName(number, mail.sent.bytes.size()));
+                             Mail::BytesName(number, mail.mine.sent_bytes()));
     }
     return absl::OkStatus();
   }

@@ -272,9 +272,9 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   if (updated != nullptr && !updated->skipped.empty()) tokens_.Skip();
   const bool reshapes = restores || std::holds_alternative<JobCreated>(*event) ||
                         (updated != nullptr && updated->new_epoch);
+  change.makes_job = !state_.created;
   Record(*std::move(event), entry);
   const Position& position = state_.position;
-  change.makes_job = restores || std::holds_alternative<CreateJob>(command);
   if (restores) change.restored = {position.next_step, position.digest};
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);

@@ -2,9 +2,9 @@
 
 namespace evenpack {
 
-absl::StatusOr<std::shared_ptr<CallQuota>> CallQuota::Take(
+absl::StatusOr<std::unique_ptr<CallQuota>> CallQuota::Take(
     CallQuotas& quotas, const std::string& peer, const std::string* made_job) {
-  auto taken = std::make_shared<CallQuota>(quotas, peer);
+  auto taken = std::make_unique<CallQuota>(quotas, peer);
   absl::Status status = quotas.held.Take(Quota::kPeerCalls, peer, taken->place_);
   if (!status.ok()) return status;
   if (!quotas.answers.HasRoom(peer)) {

@@ -32,7 +32,7 @@ struct CallQuotas {
 class CallQuota {
  public:
   // `made_job`: the name of the job that the call makes, or null. QUOTA_EXCEEDED.
-  static absl::StatusOr<std::shared_ptr<CallQuota>> Take(CallQuotas& quotas,
+  static absl::StatusOr<std::unique_ptr<CallQuota>> Take(CallQuotas& quotas,
                                                          const std::string& peer,
                                                          const std::string* made_job);
   CallQuota(CallQuotas& quotas, std::string peer)

@@ -44,12 +44,15 @@ inline uint64_t BytesHeldBy(const google::protobuf::Message& response) {
 // A call whose answer is sent, or given up, once it is done.
 class AnsweredCall final : public grpc::ServerUnaryReactor {
  public:
-  // What the call holds until then.
-  void Hold(std::shared_ptr<CallQuota> quota) { quota_ = std::move(quota); }
+  // What the call has until then.
+  CallQuota& Hold(std::unique_ptr<CallQuota> quota) {
+    quota_ = std::move(quota);
+    return *quota_;
+  }
   void OnDone() override { const std::unique_ptr<AnsweredCall> done(this); }
 
  private:
-  std::shared_ptr<CallQuota> quota_;
+  std::unique_ptr<CallQuota> quota_;
 };
 
 // The Handle() of these messages for whoever may make the call, within the peer's
@@ -70,16 +73,16 @@ grpc::ServerUnaryReactor* Answered(const ServiceEnvironment& environment,
     finish(admitted);
     return reactor;
   }
-  const absl::StatusOr<std::shared_ptr<CallQuota>> quota =
+  absl::StatusOr<std::unique_ptr<CallQuota>> quota =
       CallQuota::Take(environment.quotas, PeerOf(*context, caller), JobMadeBy(request));
   if (!quota.ok()) {
     finish(quota.status());
     return reactor;
   }
-  reactor->Hold(*quota);
+  CallQuota& held = reactor->Hold(*std::move(quota));
   HandleFor(environment, caller, request, response,
-            [finish, &quota = **quota, &response](const absl::Status& status) {
-              quota.Answered(status, status.ok() ? BytesHeldBy(response) : 0);
+            [finish, &held, &response](const absl::Status& status) {
+              held.Answered(status, status.ok() ? BytesHeldBy(response) : 0);
               finish(status);
             });
   return reactor;
