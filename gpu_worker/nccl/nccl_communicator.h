@@ -17,7 +17,8 @@ namespace evenpack::worker {
 // of its own carries them out, each after what the compute stream was given before
 // Start, beside what it is given later. Start blocks until peers begin the exchange too
 // where they have exchanged nothing before; otherwise it takes as long as its copies
-// and messages take to be put into the stream.
+// and messages take to be put into the stream, the latter by a thread that NCCL makes
+// for each exchange.
 //
 // A watchdog aborts the group on this rank where NCCL finds an error or a peer does not
 // take part within exchange_timeout: UNAVAILABLE, or INTERNAL for an error of this

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -81,7 +82,9 @@ class NcclConnection {
   absl::Status Begin(const nccl::UniqueId& id);
   nccl::Result LaunchLocked(const ExchangePlan& plan, cuda::Stream stream)
       EVENPACK_REQUIRES(mutex_);
-  // Until what was begun is no longer in progress. `what`: "to connect".
+  // Nothing while what was begun is in progress. `what`: "to connect".
+  std::optional<absl::Status> Progress(absl::string_view what);
+  // Until it no longer is.
   absl::Status AwaitProgress(std::chrono::nanoseconds timeout, absl::string_view what,
                              const std::stop_token& stop = {});
   // What NCCL says of the connection; as for a call that failed.

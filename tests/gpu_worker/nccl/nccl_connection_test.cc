@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -84,6 +85,17 @@ TEST_F(NcclConnectionTest, ConnectsExchangesAndCloses) {
                   StatusIs(absl::StatusCode::kCancelled, "it was closed"));
     }
   }
+}
+
+// NCCL takes a moment to begin anything, from a thread of its own.
+TEST_F(NcclConnectionTest, WhatBeginsSoonIsNotSleptFor) {
+  fakeNcclSetPolls(50);
+  NcclTiming timing = Timing();
+  timing.poll_interval = std::chrono::hours(1);
+  const CurrentContext current(*device_.context());
+  const auto connection = NcclConnection::Connect(library_, NewId(), {0, 1}, timing);
+  ASSERT_THAT(connection, IsOk());
+  (*connection)->Close();
 }
 
 TEST_F(NcclConnectionTest, APeerThatDoesNotComeIsToldOfInTime) {
