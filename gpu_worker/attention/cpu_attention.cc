@@ -17,10 +17,19 @@ namespace evenpack::worker {
 namespace {
 
 // Rows of a tile of queries: tokens times the query heads that share a KV head.
-constexpr uint32_t kQueryRowsPerTile = 256;
+constexpr uint64_t kMostRowsPerTile = 256;
+constexpr uint64_t kLeastRowsPerTile = 64;
 
-uint32_t TokensPerTile(const AttentionShape& shape) {
-  return std::max<uint32_t>(1, kQueryRowsPerTile / shape.group_size());
+uint32_t TokensInRows(uint64_t rows, const AttentionShape& shape) {
+  return std::max<uint32_t>(1, static_cast<uint32_t>(rows) / shape.group_size());
+}
+
+// Half of the keys that stand beside a tile's own queries are hidden from them. A
+// sixteenth of what the task's last query sees is few enough.
+uint32_t TokensPerTile(const AttentionTask& task, const AttentionShape& shape) {
+  const uint64_t seen = task.end - shape.FirstKey(task.end - 1);
+  const uint64_t rows = seen * shape.group_size() / 16;
+  return TokensInRows(std::clamp(rows, kLeastRowsPerTile, kMostRowsPerTile), shape);
 }
 
 // Row-major, of single precision.
@@ -31,15 +40,15 @@ struct Matrix {
   size_t stride;
 };
 
-// to = beta * to + op(a) op(b), where `to` has its own stride.
-void Multiply(const Matrix& a, CBLAS_TRANSPOSE op_a, const Matrix& b,
+// to = beta * to + alpha * op(a) op(b), where `to` has its own stride.
+void Multiply(float alpha, const Matrix& a, CBLAS_TRANSPOSE op_a, const Matrix& b,
               CBLAS_TRANSPOSE op_b, float beta, float* to, size_t stride) {
   const size_t rows = op_a == CblasNoTrans ? a.rows : a.columns;
   const size_t inner = op_a == CblasNoTrans ? a.columns : a.rows;
   const size_t columns = op_b == CblasNoTrans ? b.columns : b.rows;
   const auto number = [](size_t value) { return static_cast<blasint>(value); };
   cblas_sgemm(CblasRowMajor, op_a, op_b, number(rows), number(columns), number(inner),
-              1, a.data, number(a.stride), b.data, number(b.stride), beta, to,
+              alpha, a.data, number(a.stride), b.data, number(b.stride), beta, to,
               number(stride));
 }
 
@@ -72,7 +81,8 @@ struct Scratch {
   std::vector<float> delta;
 
   void Fit(const AttentionShape& shape) {
-    const size_t rows = size_t{TokensPerTile(shape)} * shape.group_size();
+    const size_t rows =
+        size_t{TokensInRows(kMostRowsPerTile, shape)} * shape.group_size();
     for (auto* tile : {&query, &output, &output_gradient, &query_gradient}) {
       tile->resize(rows * shape.head_size);
     }
@@ -95,7 +105,7 @@ class QueryTile {
         task_(task),
         head_(head),
         begin_(begin),
-        end_(std::min(task.end, begin + TokensPerTile(call.shape))),
+        end_(std::min(task.end, begin + TokensPerTile(task, call.shape))),
         scratch_(scratch) {}
 
   void Forward(const ForwardResult& result);
@@ -129,11 +139,6 @@ class QueryTile {
       Store(shape_.type, tile.data() + RowInTile(p) * size(), width,
             ElementAt(to, shape_.type, RowOf(p), head_ * width));
     }
-  }
-  void LoadScaledQuery() const {
-    LoadTile(call_.query, scratch_.query);
-    const float scale = shape_.Scale();
-    for (size_t i = 0; i < rows() * size(); ++i) scratch_.query[i] *= scale;
   }
   // In place where they are floats already.
   Matrix KeyMatrix(const KeyRun& keys, const Rows& own, const Rows& received,
@@ -187,7 +192,7 @@ class QueryTile {
 };
 
 void QueryTile::Forward(const ForwardResult& result) {
-  LoadScaledQuery();
+  LoadTile(call_.query, scratch_.query);
   std::fill_n(scratch_.output.begin(), rows() * size(), 0.0F);
   std::fill_n(scratch_.largest.begin(), rows(),
               -std::numeric_limits<float>::infinity());
@@ -200,8 +205,8 @@ void QueryTile::Forward(const ForwardResult& result) {
 
 // The online softmax: what was summed under a smaller maximum is scaled down.
 void QueryTile::AddKeys(const KeyRun& keys) const {
-  Multiply(InTile(scratch_.query), CblasNoTrans, Keys(keys), CblasTrans, 0,
-           scratch_.scores.data(), kKeysPerTile);
+  Multiply(shape_.Scale(), InTile(scratch_.query), CblasNoTrans, Keys(keys), CblasTrans,
+           0, scratch_.scores.data(), kKeysPerTile);
   ForEachRow(keys, [&](size_t row, const VisibleKeys& visible, float* scores) {
     ClearHidden(visible, keys, scores);
     if (visible.begin == visible.end) return;
@@ -218,8 +223,8 @@ void QueryTile::AddKeys(const KeyRun& keys) const {
     }
     scratch_.sum[row] += ExponentiateRow(seen, count, largest);
   });
-  Multiply(Scores(scratch_.scores, keys), CblasNoTrans, Values(keys), CblasNoTrans, 1,
-           scratch_.output.data(), size());
+  Multiply(1, Scores(scratch_.scores, keys), CblasNoTrans, Values(keys), CblasNoTrans,
+           1, scratch_.output.data(), size());
 }
 
 void QueryTile::Normalise(const FloatRows& log_sum_exp) const {
@@ -240,15 +245,13 @@ void QueryTile::Backward(const BackwardInput& input, const BackwardResult& resul
   std::fill_n(scratch_.query_gradient.begin(), rows() * size(), 0.0F);
   ForEachKeyTile(task_, shape_, begin_, end_,
                  [&](const KeyRun& keys) { AddGradients(keys, result); });
-  const float scale = shape_.Scale();
-  for (size_t i = 0; i < rows() * size(); ++i) scratch_.query_gradient[i] *= scale;
   StoreTile(scratch_.query_gradient, result.query_gradient);
 }
 
 // delta = sum of output times its gradient, as FlashAttention has it: the part of the
 // scores' gradients that all keys of a query share.
 void QueryTile::PrepareBackward(const BackwardInput& input) const {
-  LoadScaledQuery();
+  LoadTile(call_.query, scratch_.query);
   LoadTile(input.output, scratch_.output);
   LoadTile(input.output_gradient, scratch_.output_gradient);
   for (size_t row = 0; row < rows(); ++row) {
@@ -275,7 +278,8 @@ void QueryTile::AddGradients(const KeyRun& keys, const BackwardResult& result) c
       keys.received ? result.received_value_gradient : result.own_value_gradient;
 
   // The probabilities, of which the values' gradients are.
-  Multiply(query, CblasNoTrans, key, CblasTrans, 0, scratch_.scores.data(),
+  const float scale = shape_.Scale();
+  Multiply(scale, query, CblasNoTrans, key, CblasTrans, 0, scratch_.scores.data(),
            kKeysPerTile);
   ForEachRow(keys, [&](size_t row, const VisibleKeys& visible, float* scores) {
     ClearHidden(visible, keys, scores);
@@ -283,20 +287,20 @@ void QueryTile::AddGradients(const KeyRun& keys, const BackwardResult& result) c
                     scratch_.sum[row]);
   });
   const Matrix probabilities = Scores(scratch_.scores, keys);
-  Multiply(probabilities, CblasTrans, output_gradient, CblasNoTrans, 1,
+  Multiply(1, probabilities, CblasTrans, output_gradient, CblasNoTrans, 1,
            ElementAt(value_gradient, keys.row, column), value_gradient.stride);
 
   // The scores' gradients, of which those of queries and keys are.
-  Multiply(output_gradient, CblasNoTrans, Values(keys), CblasTrans, 0,
+  Multiply(1, output_gradient, CblasNoTrans, Values(keys), CblasTrans, 0,
            scratch_.score_gradients.data(), kKeysPerTile);
   ForEachRow(keys, [&](size_t row, const VisibleKeys&, const float* scores) {
     WeighRow(scratch_.score_gradients.data() + row * kKeysPerTile, scores, keys.count,
              scratch_.delta[row]);
   });
   const Matrix gradients = Scores(scratch_.score_gradients, keys);
-  Multiply(gradients, CblasNoTrans, key, CblasNoTrans, 1,
+  Multiply(scale, gradients, CblasNoTrans, key, CblasNoTrans, 1,
            scratch_.query_gradient.data(), size());
-  Multiply(gradients, CblasTrans, query, CblasNoTrans, 1,
+  Multiply(scale, gradients, CblasTrans, query, CblasNoTrans, 1,
            ElementAt(key_gradient, keys.row, column), key_gradient.stride);
 }
 
@@ -347,7 +351,8 @@ absl::Status CpuAttention::Forward(const AttentionCall& call,
   for (size_t t = 0; t < call.tasks.size(); ++t) {
     const AttentionTask& task = call.tasks[t];
     for (uint32_t head = 0; head < call.shape.kv_heads; ++head) {
-      for (uint32_t at = task.begin; at < task.end; at += TokensPerTile(call.shape)) {
+      for (uint32_t at = task.begin; at < task.end;
+           at += TokensPerTile(task, call.shape)) {
         tiles.push_back({t, head, at});
       }
     }
@@ -372,7 +377,8 @@ absl::Status CpuAttention::Backward(const AttentionCall& call,
     const auto head = static_cast<uint32_t>(i % heads);
     for (const size_t t : documents[i / heads]) {
       const AttentionTask& task = call.tasks[t];
-      for (uint32_t at = task.begin; at < task.end; at += TokensPerTile(call.shape)) {
+      for (uint32_t at = task.begin; at < task.end;
+           at += TokensPerTile(task, call.shape)) {
         QueryTile(call, task, head, at, threads_->scratch[thread])
             .Backward(input, result);
       }

@@ -112,9 +112,11 @@ TEST(CpuAttentionTest, AgreesWithTheDefinitionForEveryShape) {
       {Shape(6, 2, 192), {90, 31}},
       {Shape(3, 3, 256), {65, 64}},
       {Shape(4, 1, 64), {200, 15}},
+      {Shape(4, 1, 64), {600, 1100}},
       {Shape(300, 1, 64), {5, 2}},
       {Shape(2, 1, 64, 1), {300}},
       {Shape(2, 1, 64, 100), {300, 99, 100, 101}},
+      {Shape(4, 1, 64, 600), {1300}},
       {Shape(1, 1, 64, 10'000), {300}},
   };
   for (const Row& row : rows) {
