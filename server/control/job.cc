@@ -403,9 +403,16 @@ void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
     calibration_.Begin(change.reshape->epoch);
   }
   const bool removed = change.removed;
+  const bool went_back = change.restored.has_value() && !change.makes_job;
   recorder_.Queue(std::move(change),
                   SecondsBetween(enqueued, environment_.clock.Now()));
   if (removed) ReleaseCalls();
+  if (went_back) {
+    EndProducers(absl::UnavailableError(
+        absl::StrCat("job: '", name_,
+                     "' went back to a checkpoint; open the stream again, which "
+                     "tells the number of its next document")));
+  }
 }
 
 void Job::ReleaseCalls() {
@@ -416,10 +423,19 @@ void Job::ReleaseCalls() {
     std::swap(forgotten, state_);
     tokens_.Clear();
     released = room_waiters_.TakeReady([](size_t) { return false; });
-    for (const auto& [number, callback] : producers_) released.push_back(callback);
   }
   for (const std::function<void()>& callback : released) callback();
+  EndProducers(JobNotFound(name_));
   Wake(groups_.EndAll(JobNotFound(name_)));
+}
+
+void Job::EndProducers(const absl::Status& status) {
+  std::vector<Done> ended;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [number, end] : producers_) ended.push_back(end);
+  }
+  for (const Done& end : ended) end(status);
 }
 
 void Job::AfterCommit() {

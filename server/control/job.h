@@ -119,9 +119,11 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // removed, and the number is for StopWaiting.
   std::optional<uint64_t> WaitForRoom(size_t stream, RoomWaiters::Callback callback);
   void StopWaiting(uint64_t number);
-  // A producer's call begins, and ends with the number that it got. `removed` runs once
-  // the job is removed.
-  uint64_t AddProducer(std::function<void()> removed);
+  // A producer's call begins, and ends with the number that it got. `end` runs with
+  // what the call is to end with: NOT_FOUND once the job is removed, UNAVAILABLE once
+  // it went back to a checkpoint, so that nothing that the producer was told before
+  // holds.
+  uint64_t AddProducer(Done end);
   void RemoveProducer(uint64_t number);
 
   // As SubscriptionTable has them.
@@ -211,6 +213,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // Those that no step, mark or commit would reach any more, and what they would keep
   // in memory for as long as they last.
   void ReleaseCalls();
+  void EndProducers(const absl::Status& status);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
   // Sets the scales of the job's costs, where it does so by itself and it is time.
@@ -245,7 +248,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   bool removing_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool paused_ EVENPACK_GUARDED_BY(mutex_) = false;
   RoomWaiters room_waiters_ EVENPACK_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::function<void()>> producers_ EVENPACK_GUARDED_BY(mutex_);
+  std::map<uint64_t, Done> producers_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t next_producer_ EVENPACK_GUARDED_BY(mutex_) = 0;
 };
 

@@ -149,14 +149,14 @@ void Job::StopWaiting(uint64_t number) {
   room_waiters_.Remove(number);
 }
 
-uint64_t Job::AddProducer(std::function<void()> removed) {
+uint64_t Job::AddProducer(Done end) {
   MutexLock lock(mutex_);
-  producers_.emplace(next_producer_, std::move(removed));
+  producers_.emplace(next_producer_, std::move(end));
   return next_producer_++;
 }
 
 void Job::RemoveProducer(uint64_t number) {
-  std::function<void()> forgotten;  // freed under no lock
+  Done forgotten;  // freed under no lock
   MutexLock lock(mutex_);
   const auto found = producers_.find(number);
   if (found == producers_.end()) return;

@@ -146,7 +146,7 @@ class IngestCall final : public IngestReactor,
     stream_ = request.open().stream();
     job_ = *std::move(job);
     producer_ = job_->AddProducer(
-        [self = shared_from_this()] { self->End(JobNotFound(self->job_->name())); });
+        [self = shared_from_this()](const absl::Status& why) { self->Drop(why); });
     job_->OpenStream(stream_, [self = shared_from_this()](
                                   const absl::StatusOr<StreamPosition>& position) {
       self->Opened(position);
@@ -226,6 +226,7 @@ class IngestCall final : public IngestReactor,
   void Committed(const absl::Status& status, uint64_t next, bool ends) {
     MutexLock lock(mutex_);
     --uncommitted_;
+    if (dropped_) return;
     if (!status.ok()) {
       // Also where a later batch was refused: without this one it left a gap.
       if (!std::exchange(not_stored_, true)) ending_ = InBatchNames(status);
@@ -271,6 +272,16 @@ class IngestCall final : public IngestReactor,
       if (!ending_.has_value()) ending_ = std::move(status);
     }
     Pump();
+  }
+
+  // What was accepted is no more, or is not what it was: nothing more is told of it.
+  void Drop(absl::Status status) {
+    {
+      MutexLock lock(mutex_);
+      dropped_ = true;
+      untold_ = 0;
+    }
+    End(std::move(status));
   }
 
   // Writes or finishes, where that is next.
@@ -326,6 +337,7 @@ class IngestCall final : public IngestReactor,
   v1::IngestResponse committed_ EVENPACK_GUARDED_BY(mutex_);
   int untold_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool dropped_ EVENPACK_GUARDED_BY(mutex_) = false;
   // A batch was not; those behind it were not either.
   bool not_stored_ EVENPACK_GUARDED_BY(mutex_) = false;
   // With what the call ends, once all that was decided is committed and told.

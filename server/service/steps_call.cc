@@ -186,6 +186,7 @@ class StepsCall final : public StepsReactor,
     }
     if (!status.ok()) return End(status);
     ReadOn();
+    Pump();
   }
 
   // Starts the next read, or leaves that to a commit.
@@ -261,7 +262,10 @@ class StepsCall final : public StepsReactor,
       return false;
     }
     if (const auto* nothing = std::get_if<NothingYet>(&next)) {
-      if (half_closed_ && nothing->waits_for_subscriber) ending_ = absl::OkStatus();
+      // Marks are answered first.
+      if (half_closed_ && uncommitted_marks_ == 0 && nothing->waits_for_subscriber) {
+        ending_ = absl::OkStatus();
+      }
       return false;
     }
     if (const auto* marked = std::get_if<SendMarked>(&next)) {

@@ -78,7 +78,7 @@ TEST_F(JobMovesTest, ALostJobsCallsEndAndNothingOfItIsDecidedAnyMore) {
   const std::shared_ptr<Job> job = JobOf(one_);
   Follower follower(job);
   bool producer_ended = false;
-  job->AddProducer([&producer_ended] { producer_ended = true; });
+  job->AddProducer([&producer_ended](const absl::Status&) { producer_ended = true; });
   Move(two_);
   EXPECT_EQ(ReasonOf(follower.TakeEnd()), "JOB_NOT_FOUND");
   EXPECT_TRUE(producer_ended);

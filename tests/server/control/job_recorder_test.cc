@@ -375,8 +375,8 @@ TEST_F(JobRecorderTest, FiguresOfNowFollowTheJob) {
   Follower follower(job, request);
   EXPECT_EQ(follower.TakeStep()->step.index, 1U);
   EXPECT_TRUE(std::holds_alternative<SendStep>(follower.Next()));
-  job->RemoveProducer(job->AddProducer([] {}));
-  job->AddProducer([] {});
+  job->RemoveProducer(job->AddProducer([](const absl::Status&) {}));
+  job->AddProducer([](const absl::Status&) {});
   const JobFigures figures = job->Figures();
   EXPECT_EQ(figures.next_step, 5U);
   EXPECT_EQ(figures.durable_steps, 1U);

@@ -223,9 +223,12 @@ TEST_F(JobSessionsTest, ARemovalReleasesWhoWaits) {
 
 TEST_F(JobSessionsTest, ARemovalIsToldToProducersThatThereStillAre) {
   const Awaited<bool> told;
-  job_->AddProducer([told] { told(true); });
+  job_->AddProducer([told](const absl::Status& status) {
+    EXPECT_EQ(ReasonOf(status), "JOB_NOT_FOUND");
+    told(true);
+  });
   const Awaited<bool> gone;
-  job_->RemoveProducer(job_->AddProducer([gone] { gone(true); }));
+  job_->RemoveProducer(job_->AddProducer([gone](const absl::Status&) { gone(true); }));
   EXPECT_EQ(job_->Figures().producers, 1U);
   ASSERT_THAT(DoRemove(*job_), IsOk());
   EXPECT_TRUE(told.IsSet()) << "before the removal is answered";

@@ -20,6 +20,7 @@ using grpc::StatusCode;
 using testing::DoIngest;
 using testing::GrpcStatusIs;
 using ::testing::HasSubstr;
+using testing::IngestClient;
 using testing::IsGrpcOk;
 using testing::IsOk;
 using testing::RefusesField;
@@ -195,6 +196,32 @@ TEST_F(HistoryCallsTest, ARewindBehindWhatIsKeptSaysFromWhereToSend) {
   EXPECT_EQ(follower.ReadStep().index(), 5U);
   ASSERT_THAT(DoIngest(*held, 48, std::vector<uint32_t>(8 * 20, 50)), IsOk());
   EXPECT_EQ(server_.Get("job").digest(), digest);
+}
+
+// What it was told is accepted is not any more.
+TEST_F(HistoryCallsTest, ARewindBehindWhatIsKeptEndsProducersCalls) {
+  v1::CheckpointJobResponse checkpoint;
+  ASSERT_THAT(Checkpoint(4, checkpoint), IsGrpcOk());
+  IngestClient producer(server_, "job");
+  ASSERT_TRUE(producer.Send(48, std::vector<uint32_t>(8 * 20, 50)));
+  producer.ReadUntil(208);
+  for (uint64_t step = 4; step < 20; ++step) {
+    for (const uint32_t rank : {0U, 1U}) {
+      ASSERT_THAT(server_.Acknowledge("job", rank, step), IsGrpcOk());
+    }
+  }
+  v1::RewindJobRequest request;
+  request.set_name("job");
+  request.set_checkpoint(checkpoint.checkpoint());
+  ASSERT_THAT(Rewind(request), IsGrpcOk());
+  producer.Send(48, {50});
+  EXPECT_FALSE(producer.Read().has_value());
+  EXPECT_THAT(producer.Finish(),
+              GrpcStatusIs(StatusCode::UNAVAILABLE, "UNAVAILABLE",
+                           HasSubstr("'job' went back to a checkpoint")));
+  IngestClient again(server_);
+  ASSERT_TRUE(again.Open("job"));
+  EXPECT_LE(again.Read()->next_sequence(), 49U);
 }
 
 TEST_F(HistoryCallsTest, AForkGoesItsOwnWay) {

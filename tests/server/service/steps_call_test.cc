@@ -155,6 +155,25 @@ TEST_F(StepsCallTest, DurableMarksAreAnsweredAndLetStepsGo) {
   EXPECT_EQ(again.ReadSubscribed().from_step(), 3U);
 }
 
+TEST_F(StepsCallTest, AMarkBeforeAHalfCloseIsAnsweredBeforeTheCallEnds) {
+  MakeSteps(3);
+  v1::Subscribe subscribe = SubscribeTo("job");
+  subscribe.set_sends_durable(true);
+  subscribe.set_credits(2);
+  StepsClient client(server_, subscribe);
+  client.ReadSubscribed();
+  client.ReadStep();
+  client.ReadStep();
+  server_.room().store().Block();
+  ASSERT_TRUE(client.Durable(1));
+  client.WritesDone();
+  server_.room().store().WaitUntilBlocked();
+  server_.room().store().Release();
+  EXPECT_EQ(client.ReadMarked(), 2U);
+  EXPECT_FALSE(client.Read().has_value());
+  EXPECT_THAT(client.Finish(), IsGrpcOk());
+}
+
 TEST_F(StepsCallTest, NoMoreIsReadWhileManyMarksAreNotCommitted) {
   constexpr uint64_t kSteps = 100;
   constexpr uint64_t kMostUncommitted = 64;
