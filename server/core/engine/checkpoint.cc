@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/passing_over.h"
 #include "server/core/engine/reconfigure.h"
+#include "server/core/engine/sequence_ranges.h"
 #include "server/core/engine/state_codec.h"
 
 namespace evenpack {
@@ -78,6 +80,8 @@ absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
         "checkpoint: it is of a job with other streams or another merge; accepted: "
         "one of this job");
   }
+  std::vector<SequenceRanges> own;
+  for (const StreamState& stream : checkpoint->streams) own.push_back(stream.skipped);
   // A skip holds whatever is rewound.
   for (size_t s = 0; s < state.streams.size(); ++s) {
     for (const SequenceRange& range : state.streams[s].skipped) {
@@ -89,7 +93,8 @@ absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
     RewindJob rewind = {checkpoint->position.next_step, checkpoint->spec, command.skip};
     // Its own as well, which the job need not have.
     for (size_t s = 0; s < state.streams.size(); ++s) {
-      for (const SequenceRange& range : checkpoint->streams[s].skipped) {
+      for (const SequenceRange& range : own[s]) {
+        if (NextOutside(state.streams[s].skipped, range.first) >= range.end) continue;
         rewind.skip.push_back(
             {state.spec.streams[s].name, range.first, range.end - range.first});
       }

@@ -12,6 +12,7 @@
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
 #include "server/core/engine/event_codec.h"
+#include "server/core/engine/passing_over.h"
 #include "server/core/engine/state_codec.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
@@ -232,6 +233,20 @@ TEST(CheckpointTest, ARewindToACheckpointTakesWhatThatSkips) {
     EXPECT_EQ(job.state().streams[0].skipped,
               (SequenceRanges{{2980, 2982}, {2990, 2995}}));
   }
+}
+
+// A command has no more than those, and they are not of this one.
+TEST(CheckpointTest, RangesThatTheJobSkipsAlreadyDoNotCount) {
+  TestJob job(Wlb(1, 2));
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kWindow)), IsOk());
+  job.FormAll().IgnoreError();
+  SkipDocuments most = {30, {}};
+  for (size_t i = 0; i < kMaxSkippedRanges; ++i) {
+    most.skip.push_back({"a", 10'000 + 2 * i, 1});
+  }
+  ASSERT_THAT(job.Do(most), IsOk());
+  const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
+  EXPECT_THAT(job.Do(RewindToCheckpoint{checkpoint, {{"a", 10'000, 1}}}), IsOk());
 }
 
 TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {
