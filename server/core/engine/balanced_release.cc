@@ -23,6 +23,10 @@ namespace evenpack {
 namespace {
 
 constexpr uint64_t kMillion = 1000000;
+// Of a global batch, in a full step at least: half of one, and an eighth where the
+// stream wants a reserve.
+constexpr uint64_t kLeastPart = 2;
+constexpr uint64_t kLeastPartBesideReserve = 8;
 
 struct TokenBounds {
   uint64_t least = 0;
@@ -60,26 +64,49 @@ uint64_t MostOf(const PoolTokens& pool, uint64_t most, uint64_t room) {
   return std::min(std::max({most, pool.due, pool.longest}), room);
 }
 
-// Steps of equal tokens need documents to choose from: a reserve of a global batch is
-// built first, by steps of three quarters, and neither used up nor exceeded for long.
+// Steps of equal tokens need documents to choose from, a reserve of a mean global
+// batch, which is neither used up nor exceeded for long. It is built by steps of three
+// quarters to seven eighths of one; once half of it is there, by about what is missing.
 TokenBounds SteadyBounds(uint64_t batch, uint64_t pool, uint64_t spread_ppm) {
   const uint64_t reserve = batch;
+  const uint64_t beside_reserve = pool - std::min(pool, reserve);
   const auto spread =
       static_cast<uint64_t>(absl::uint128(batch) * spread_ppm / kMillion);
-  TokenBounds bounds = {batch - spread, batch + spread};
-  if (pool < batch + reserve) bounds = {batch - batch / 4, batch};
-  if (pool > batch + 2 * reserve) bounds.least = batch;
-  return bounds;
+  if (pool > batch + 2 * reserve) return {batch, batch + spread};
+  if (pool >= batch + reserve) {
+    return {batch - spread, std::min(batch + spread, beside_reserve)};
+  }
+  const uint64_t three_quarters = batch - batch / 4;
+  const uint64_t beside_more = beside_reserve - std::min(beside_reserve, batch / 10);
+  return {
+      std::clamp(beside_more, three_quarters, std::max(three_quarters, batch - spread)),
+      pool < batch + reserve / 2 ? batch - batch / 8 : batch};
 }
 
-TokenBounds BoundsOf(const JobSpec& spec, const Capacity& capacity,
-                     const BalancedPool& pool) {
-  const uint64_t batch = GlobalBatchTokens(spec);
+// Tokens of a global batch of the stream on average: the document with which one is
+// full goes beyond N x L by half its length, and a token is in it the more likely the
+// longer it is.
+uint64_t MeanBatchTokens(const JobSpec& spec, const LengthSketch& sketch) {
+  absl::uint128 twice_beyond = 0;
+  if (!sketch.empty()) {
+    const std::vector<absl::uint128> rates = sketch.RatesPerToken();
+    for (size_t bucket = 0; bucket < rates.size(); ++bucket) {
+      const uint64_t middle = LengthSketch::MiddleOf(bucket);
+      twice_beyond += rates[bucket] * middle * middle;
+    }
+  }
+  return GlobalBatchTokens(spec) +
+         static_cast<uint64_t>(twice_beyond >> (LengthSketch::kRateBits + 1));
+}
+
+TokenBounds BoundsOf(const JobSpec& spec, const LengthSketch& sketch,
+                     const Capacity& capacity, const BalancedPool& pool) {
   const uint64_t room = uint64_t{capacity.tokens} * spec.micro_batches;
   const auto& spread = spec.policy.balanced.token_spread_ppm;
-  if (!spread.has_value()) return {batch / 2, room};
+  if (!spread.has_value()) return {GlobalBatchTokens(spec) / kLeastPart, room};
   const PoolTokens tokens = Measure(pool.due, pool.others, capacity.padding);
-  TokenBounds bounds = SteadyBounds(batch, tokens.due + tokens.others, *spread);
+  TokenBounds bounds =
+      SteadyBounds(MeanBatchTokens(spec, sketch), tokens.due + tokens.others, *spread);
   bounds.most = MostOf(tokens, bounds.most, room);
   return bounds;
 }
@@ -160,19 +187,20 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
   });
 }
 
-// The most tokens of a step that leaves a reserve where the stream wants one.
-uint64_t MostBesideReserve(const JobSpec& spec, const LengthSketch& sketch,
-                           const WorkList& others, const ReleaseTerms& terms,
-                           BalancedRelease& result) {
-  const uint64_t batch = GlobalBatchTokens(spec);
-  const PoolTokens tokens = Measure(result.due, others, terms.capacity.padding);
-  const uint64_t waiting = tokens.due + tokens.others;
-  // Enough wait without one.
-  if (waiting >= 2 * batch) return terms.most_tokens;
+// Where the stream wants a reserve, a step has no more tokens than leave one, and few
+// where most of a batch is long and waits for its like.
+void KeepReserve(const JobSpec& spec, const LengthSketch& sketch,
+                 const WorkList& others, ReleaseTerms& terms, BalancedRelease& result) {
   const Reserve reserve = ReserveOf(spec, sketch, terms);
   result.levels += reserve.levels;
-  if (waiting >= batch + reserve.tokens) return terms.most_tokens;
-  return MostOf(tokens, batch, terms.most_tokens);
+  if (reserve.tokens == 0) return;
+  const uint64_t batch = GlobalBatchTokens(spec);
+  const PoolTokens tokens = Measure(result.due, others, terms.capacity.padding);
+  terms.least_tokens = std::min(terms.least_tokens,
+                                std::max<uint64_t>(batch / kLeastPartBesideReserve, 1));
+  if (tokens.due + tokens.others < batch + reserve.tokens) {
+    terms.most_tokens = MostOf(tokens, batch, terms.most_tokens);
+  }
 }
 
 void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_tokens,
@@ -184,7 +212,7 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   terms.placed_one_by_one = PlacedOneByOne(spec, sketch, pool.others);
   terms.attention_error_64ths = spec.policy.balanced.attention_error_64ths;
   if (pool.kind == StepKind::kFullBatch) {
-    terms.most_tokens = MostBesideReserve(spec, sketch, pool.others, terms, result);
+    KeepReserve(spec, sketch, pool.others, terms, result);
   }
   terms.nothing_follows = pool.kind == StepKind::kDrain;
   const LeaningWorkload workload(spec.workload, ReleaseLean(spec));
@@ -281,7 +309,7 @@ BalancedRelease ReleaseBalanced(const JobSpec& spec, const LengthSketch& sketch,
   terms.micro_batches = spec.micro_batches;
   terms.capacity = CapacityOf(spec);
   terms.price = PriceOf(spec, sketch, pool);
-  TokenBounds bounds = BoundsOf(spec, terms.capacity, pool);
+  TokenBounds bounds = BoundsOf(spec, sketch, terms.capacity, pool);
   if (most_tokens.has_value()) bounds.most = std::min(bounds.most, *most_tokens);
   // A step without a token would leave a trainer nothing to divide by.
   bounds.least =

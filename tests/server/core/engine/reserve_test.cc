@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <random>
 #include <vector>
 
 #include "server/core/balance/step_balance.h"
@@ -86,6 +88,22 @@ double ExcessOf(const JobSpec& spec, const std::vector<uint32_t>& lengths) {
             static_cast<double>(balance.micro_batches);
   }
   return heaviest / mean - 1;
+}
+
+// As corpora are whose documents are cut at the window: two thirds of the tokens are in
+// pieces as long as it, each of which wants a micro-batch of its own.
+std::vector<uint32_t> LengthsCutAtTheWindow() {
+  std::mt19937_64 random(6);
+  std::vector<uint32_t> lengths;
+  for (int i = 0; i < 8000; ++i) {
+    lengths.push_back(i % 24 == 0 ? kWindow : testing::Draw(random, 1000, 4000));
+  }
+  std::shuffle(lengths.begin(), lengths.end(), random);
+  return lengths;
+}
+
+TEST(ReserveTest, DocumentsAsLongAsTheWindowWaitUntilTheyFillAStep) {
+  EXPECT_LT(ExcessOf(BalancedJob(), LengthsCutAtTheWindow()), 0.005);
 }
 
 TEST(ReserveTest, MakesStepsOfALongStreamEven) {
