@@ -144,14 +144,6 @@ struct PoolProperties {
   X(cuStreamIsCapturing, (Stream stream, int* status))                                 \
   X(cuGraphGetNodes, (Graph graph, GraphNode * nodes, size_t * count))                 \
   X(cuGraphNodeGetType, (GraphNode node, int* type))                                   \
-  X(cuGraphGetEdges_v2, (Graph graph, GraphNode * from, GraphNode * to,                \
-                         GraphEdge * edges, size_t * count))                           \
-  X(cuGraphAddDependencies_v2,                                                         \
-    (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges,  \
-     size_t count))                                                                    \
-  X(cuGraphRemoveDependencies_v2,                                                      \
-    (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges,  \
-     size_t count))                                                                    \
   X(cuGraphAddMemsetNode,                                                              \
     (GraphNode * node, Graph graph, const GraphNode* after, size_t count,              \
      const FillParameters* parameters, Context context))                               \
@@ -205,10 +197,22 @@ struct PoolProperties {
      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,      \
      Stream stream, void** parameters, void** extra))
 
+// The same; these are null where the driver is older than CUDA 12.3.
+#define EVENPACK_CUDA_EDGE_FUNCTIONS(X)                                               \
+  X(cuGraphGetEdges_v2, (Graph graph, GraphNode * from, GraphNode * to,               \
+                         GraphEdge * edges, size_t * count))                          \
+  X(cuGraphAddDependencies_v2,                                                        \
+    (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges, \
+     size_t count))                                                                   \
+  X(cuGraphRemoveDependencies_v2,                                                     \
+    (Graph graph, const GraphNode* from, const GraphNode* to, const GraphEdge* edges, \
+     size_t count))
+
 struct Functions {
 // NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define EVENPACK_DECLARE(symbol, parameters) Result(*symbol) parameters = nullptr;
   EVENPACK_CUDA_FUNCTIONS(EVENPACK_DECLARE)
+  EVENPACK_CUDA_EDGE_FUNCTIONS(EVENPACK_DECLARE)
 #undef EVENPACK_DECLARE
 };
 

@@ -16,6 +16,7 @@ namespace evenpack::worker::cuda {
 #define EVENPACK_CHECK(symbol, parameters) \
   static_assert(kSameAbi<decltype(Functions::symbol), decltype(&::symbol)>, #symbol);
 EVENPACK_CUDA_FUNCTIONS(EVENPACK_CHECK)
+EVENPACK_CUDA_EDGE_FUNCTIONS(EVENPACK_CHECK)
 #undef EVENPACK_CHECK
 
 static_assert(kSuccess == CUDA_SUCCESS);

@@ -1,20 +1,28 @@
 #include "gpu_worker/cuda/cuda_driver.h"
 
+#include <initializer_list>
+
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/cuda/shared_library.h"
 
 namespace evenpack::worker {
 namespace {
 
-absl::Status FindAll(const SharedLibrary& library, cuda::Functions& functions) {
-#define EVENPACK_FIND(symbol, parameters) library.Find(#symbol, functions.symbol),
-  const absl::Status found[] = {EVENPACK_CUDA_FUNCTIONS(EVENPACK_FIND)};
-#undef EVENPACK_FIND
+absl::Status FirstError(std::initializer_list<absl::Status> found) {
   for (const absl::Status& status : found) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
+
+#define EVENPACK_FIND(symbol, parameters) library.Find(#symbol, functions.symbol),
+absl::Status FindAll(const SharedLibrary& library, cuda::Functions& functions) {
+  return FirstError({EVENPACK_CUDA_FUNCTIONS(EVENPACK_FIND)});
+}
+absl::Status FindEdges(const SharedLibrary& library, cuda::Functions& functions) {
+  return FirstError({EVENPACK_CUDA_EDGE_FUNCTIONS(EVENPACK_FIND)});
+}
+#undef EVENPACK_FIND
 
 }  // namespace
 
@@ -27,7 +35,11 @@ absl::StatusOr<std::shared_ptr<const CudaDriver>> CudaDriver::Load(
   if (absl::Status status = FindAll(*library, driver->functions_); !status.ok()) {
     return status;
   }
-  if (absl::Status status = driver->Begin(library->path()); !status.ok()) return status;
+  absl::Status status = driver->Begin(library->path());
+  if (status.ok() && driver->version_ >= kOldestDriverOfGraphs) {
+    status = FindEdges(*library, driver->functions_);
+  }
+  if (!status.ok()) return status;
   return driver;
 }
 

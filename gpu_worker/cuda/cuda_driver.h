@@ -12,18 +12,21 @@
 
 namespace evenpack::worker {
 
-// The oldest version of CUDA whose driver has all that is used, as it counts them.
+// The oldest version of CUDA whose driver has all that is used, as it counts them, but
+// for what graphs take; and the oldest that has that too.
 inline constexpr int kOldestCudaDriver = 12000;
+inline constexpr int kOldestDriverOfGraphs = 12030;
 
 // Thread-safe.
 class CudaDriver {
  public:
   // `path`: empty: what EVENPACK_CUDA_DRIVER names, or libcuda.so.1.
-  // FAILED_PRECONDITION: there is none, it is older than kOldestCudaDriver, or it finds
-  // no device.
+  // FAILED_PRECONDITION: there is none, it is older than kOldestCudaDriver, it lacks a
+  // function of its version, or it finds no device.
   static absl::StatusOr<std::shared_ptr<const CudaDriver>> Load(
       const std::string& path = "");
 
+  // Those of a graph's edges are null before kOldestDriverOfGraphs.
   const cuda::Functions& functions() const { return functions_; }
   int version() const { return version_; }
 

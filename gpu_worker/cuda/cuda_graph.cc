@@ -102,6 +102,11 @@ absl::StatusOr<std::unique_ptr<CudaGraph>> CudaGraph::Capture(
     absl::FunctionRef<absl::Status()> give, void* filled) {
   const CurrentContext current(*context);
   const cuda::Functions& call = context->functions();
+  if (call.cuGraphGetEdges_v2 == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("a graph's edges with this driver; accepted: one for version ",
+                     kOldestDriverOfGraphs, " of CUDA and later"));
+  }
   // Relaxed: other threads, and `give` itself, may ask the driver for what they like.
   absl::Status status =
       context->Check(call.cuStreamBeginCapture_v2(stream, cuda::kCaptureRelaxed),

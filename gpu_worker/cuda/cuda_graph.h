@@ -23,7 +23,8 @@ class CudaGraph {
   // follow each other, to tell by where an order between them is not enough (ADR 90).
   // Errors of `give`. INTERNAL: the stream was given what can't be captured.
   // UNIMPLEMENTED: it was given what is neither a kernel nor memory to fill, as a copy,
-  // which would read the host's memory anew with each launch.
+  // which would read the host's memory anew with each launch; or the driver is older
+  // than kOldestDriverOfGraphs.
   static absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       std::shared_ptr<const CudaContext> context, cuda::Stream stream,
       absl::FunctionRef<absl::Status()> give, void* filled = nullptr);

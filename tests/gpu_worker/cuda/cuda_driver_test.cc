@@ -22,7 +22,24 @@ TEST_F(CudaDriverTest, HasEveryFunction) {
   const cuda::Functions& functions = (*driver)->functions();
 #define EVENPACK_EXPECT(symbol, parameters) EXPECT_NE(functions.symbol, nullptr);
   EVENPACK_CUDA_FUNCTIONS(EVENPACK_EXPECT)
+  EVENPACK_CUDA_EDGE_FUNCTIONS(EVENPACK_EXPECT)
 #undef EVENPACK_EXPECT
+}
+
+// Which its driver lacks.
+TEST_F(CudaDriverTest, OneOfAnOlderVersionIsNotAskedForAGraphsEdges) {
+  fakeCudaSetVersion(12020);
+  const auto driver = CudaDriver::Load(EVENPACK_FAKE_CUDA);
+  ASSERT_THAT(driver, IsOk());
+  const cuda::Functions& functions = (*driver)->functions();
+  EXPECT_NE(functions.cuLaunchKernel, nullptr);
+  EXPECT_EQ(functions.cuGraphGetEdges_v2, nullptr);
+  EXPECT_EQ(functions.cuGraphAddDependencies_v2, nullptr);
+  EXPECT_EQ(functions.cuGraphRemoveDependencies_v2, nullptr);
+  fakeCudaSetVersion(12030);
+  EXPECT_NE(
+      CudaDriver::Load(EVENPACK_FAKE_CUDA).value()->functions().cuGraphGetEdges_v2,
+      nullptr);
 }
 
 TEST_F(CudaDriverTest, OneThatIsTooOldOrNoneIsRefused) {

@@ -136,6 +136,15 @@ TEST_F(CudaGraphTest, FilledMemoryIsTakenAndCopiesAreRefused) {
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("a node of type 1")));
 }
 
+TEST_F(CudaGraphTest, ADriverThatCanNotTellAGraphsEdgesHasNone) {
+  fakeCudaSetVersion(kOldestDriverOfGraphs - 10);
+  const FakeDevice older;
+  EXPECT_THAT(CudaGraph::Capture(older.context(), captured_->handle(),
+                                 [] { return absl::InternalError("not reached"); }),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("accepted: one for version 12030")));
+}
+
 TEST_F(CudaGraphTest, AFailureWhileItIsCapturedLeavesTheStreamAsItWas) {
   EXPECT_THAT(Captured([this] {
                 absl::Status status = Add(0, 1);
