@@ -19,7 +19,8 @@
  *
  * Structs that the caller passes begin with their size, sizeof(struct ...), so that
  * they can grow: what a caller doesn't know of is 0, which is the default, and a field
- * that the library doesn't know of is refused unless it is 0.
+ * that the library doesn't know of is refused unless it is 0. None has more than 4,096
+ * bytes: larger sizes are refused.
  *
  * Functions return an EvenpackCode. A worker is for one thread at a time, but for
  * evenpack_worker_cancel.

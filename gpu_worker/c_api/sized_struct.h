@@ -14,12 +14,18 @@
 
 namespace evenpack::worker {
 
+// More than a struct will ever have: a size that was not set is refused, rather than
+// that what lies behind the struct is read or written.
+inline constexpr size_t kMostStructBytes = 4096;
+
 template <typename Struct>
 absl::Status CheckStruct(absl::string_view name, const Struct* given) {
+  static_assert(sizeof(Struct) <= kMostStructBytes);
   if (given == nullptr) return InvalidField(name, "NULL", "a struct");
-  if (given->struct_size >= sizeof(Struct)) return absl::OkStatus();
-  return InvalidField(absl::StrCat(name, ".struct_size"), given->struct_size,
-                      absl::StrCat(sizeof(Struct), " or more"));
+  const size_t size = given->struct_size;
+  if (size >= sizeof(Struct) && size <= kMostStructBytes) return absl::OkStatus();
+  return InvalidField(absl::StrCat(name, ".struct_size"), size,
+                      absl::StrCat(sizeof(Struct), " to ", kMostStructBytes));
 }
 
 // One that is read.

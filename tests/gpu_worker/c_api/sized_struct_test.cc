@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
@@ -29,11 +30,25 @@ TEST(SizedStructTest, OneThatIsTooSmallIsRefused) {
   const Old given{8, 7};
   EXPECT_THAT(CheckInput("options", &given),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "options.struct_size: 8 is not accepted; accepted: 16 or more"));
+                       "options.struct_size: 8 is not accepted; accepted: 16 to 4096"));
   const Old* const none = nullptr;
   EXPECT_THAT(CheckInput("options", none),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "options: NULL is not accepted; accepted: a struct"));
+}
+
+// As where the size was not set: what it says is neither read nor written.
+TEST(SizedStructTest, OneThatIsTooLargeIsRefused) {
+  for (const size_t size : {size_t{4097}, size_t{0x7f0000001000}, ~size_t{0}}) {
+    Old given{size, 7};
+    const auto is_refused =
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 absl::StrCat("step.struct_size: ", size,
+                              " is not accepted; accepted: 16 to 4096"));
+    EXPECT_THAT(CheckInput("step", &given), is_refused);
+    EXPECT_THAT(CheckOutput("step", &given), is_refused);
+    EXPECT_EQ(given.number, 7U);
+  }
 }
 
 TEST(SizedStructTest, ANewerOneIsReadWhereWhatIsNewIsNotSet) {
