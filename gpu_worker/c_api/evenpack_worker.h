@@ -247,9 +247,14 @@ int evenpack_worker_begin_step(struct EvenpackWorker* worker);
  * comes after the pass. Returns when the device has been given the work. On the
  * processor it is ignored, and the pass is done.
  *
- * INVALID_ARGUMENT and FAILED_PRECONDITION (no step has begun; the stream is being
- * captured for a CUDA graph): nothing was done, and peers wait for this rank's pass.
- * After other errors the step is over, as after ABORTED, which is what peers get. */
+ * Where the call is refused, nothing was done, and peers wait for this rank's pass:
+ * INVALID_ARGUMENT; FAILED_PRECONDITION: no step has begun, or the stream is being
+ * captured for a CUDA graph.
+ *
+ * After other errors the step is over, as after ABORTED, which is what peers get; so it
+ * is after FAILED_PRECONDITION on the processor where a peer's pass is another than
+ * this rank's, which has the same code there, and after INVALID_ARGUMENT where the
+ * device has no kernel for the shape. evenpack_worker_abandon is refused then. */
 int evenpack_worker_forward(struct EvenpackWorker* worker, uint32_t micro_batch,
                             const struct EvenpackTensors* tensors, void* stream);
 int evenpack_worker_backward(struct EvenpackWorker* worker, uint32_t micro_batch,
@@ -260,7 +265,8 @@ int evenpack_worker_backward(struct EvenpackWorker* worker, uint32_t micro_batch
 int evenpack_worker_end_step(struct EvenpackWorker* worker);
 
 /* This rank can't do its part of the step that has begun: peers have ABORTED, rather
- * than wait for it. why: NULL for nothing in particular. */
+ * than wait for it. why: NULL for nothing in particular. FAILED_PRECONDITION: no step
+ * has begun, or it is over: nobody waits for this rank. */
 int evenpack_worker_abandon(struct EvenpackWorker* worker, const char* why);
 
 /* The trainer's checkpoint after `step` is committed, and those before. Returns at
