@@ -20,6 +20,7 @@
 #include "client/agent/upstream.h"
 #include "client/cpp/server_addresses.h"
 #include "server/runtime/mutex.h"
+#include "server/runtime/unix_socket.h"
 #include "server/web/http_server.h"
 #include "server/web/operator_pages.h"
 
@@ -141,9 +142,21 @@ class PlanAgent::Rooms {
     return CheckReachedLocally(options_.listen);
   }
 
+  // gRPC would take the path from an agent that lives.
+  absl::Status CheckFree(const std::string& socket) const {
+    const auto free = ListenAt(socket, 0600);
+    if (free.ok()) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat(
+        "listen: can't listen on ", options_.listen, ": ", free.status().message()));
+  }
+
   absl::Status StartGrpc() {
     const std::string& listen = options_.listen;
     if (absl::Status status = CheckListen(); !status.ok()) return status;
+    const std::string path = SocketPath(listen);
+    if (!path.empty()) {
+      if (absl::Status status = CheckFree(path); !status.ok()) return status;
+    }
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetTransport(builder);
@@ -158,7 +171,6 @@ class PlanAgent::Rooms {
           "; accepted: HOST:PORT of this machine with a port that is free, or "
           "unix:PATH in a folder that is there"));
     }
-    const std::string path = SocketPath(listen);
     grpc_address_ = path.empty()
                         ? absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)
                         : listen;

@@ -16,7 +16,8 @@ struct PlanAgentOptions {
   // How it is reached, and who the agent is to it, also for the calls that it passes
   // on.
   client::Security security = {};
-  // HOST:PORT, of which port 0 is any that is free, or unix:PATH.
+  // HOST:PORT, of which port 0 is any that is free, or unix:PATH, where a file that an
+  // agent which is gone has left is replaced.
   std::string listen;
   // Whoever reaches the agent may use it: `listen` may be a port that other machines
   // reach, and everyone on this one may open a socket. Otherwise that is refused, and a

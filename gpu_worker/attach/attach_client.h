@@ -9,8 +9,9 @@
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/attach/attach_message.h"
-#include "gpu_worker/attach/unix_socket.h"
+#include "gpu_worker/attach/worker_sockets.h"
 #include "server/runtime/hung_up.h"
+#include "server/runtime/unix_socket.h"
 
 namespace evenpack::worker {
 

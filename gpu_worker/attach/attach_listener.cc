@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "gpu_worker/attach/unix_socket.h"
 #include "server/runtime/hung_up.h"
 #include "server/runtime/log.h"
+#include "server/runtime/unix_socket.h"
 
 namespace evenpack::worker {
 namespace {

@@ -11,8 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "evenpack/v1/worker_service.grpc.pb.h"
-#include "gpu_worker/attach/unix_socket.h"
+#include "gpu_worker/attach/worker_sockets.h"
 #include "gpu_worker/service/session_messages.h"
+#include "server/runtime/unix_socket.h"
 #include "server/service/status_conversion.h"
 
 namespace evenpack::worker {

@@ -15,7 +15,9 @@
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/unix_socket.h"
 #include "tests/client/cpp/scripted_service.h"
+#include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
 // With a server and ranks: tests/integration/agent_test.py, and the through_agent_
@@ -24,9 +26,11 @@ namespace evenpack::agent {
 namespace {
 
 using evenpack::testing::IsOk;
+using evenpack::testing::ScratchDirectory;
 using evenpack::testing::ScriptedServer;
 using evenpack::testing::ScriptedService;
 using evenpack::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
@@ -132,6 +136,29 @@ TEST(PlanAgentTest, ServesAtASocketToo) {
   EXPECT_EQ((*agent)->grpc_address(), options.listen);
   EXPECT_EQ(ModeOf(SocketPath(options.listen)), 0660);
   EXPECT_EQ((*agent)->http_address(), "");
+}
+
+TEST(PlanAgentTest, LeavesASocketToTheAgentThatServesThere) {
+  const ScratchDirectory folder;
+  const std::string path = folder.File("agent.sock");
+  PlanAgentOptions options = WithoutAServer();
+  options.listen = "unix:" + path;
+  const auto agent = PlanAgent::Start(options);
+  ASSERT_THAT(agent, IsOk());
+  EXPECT_THAT(PlanAgent::Start(options),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("listen: can't listen on " + options.listen),
+                             HasSubstr("a process listens at"))));
+  EXPECT_THAT(ConnectTo(path), IsOk());
+}
+
+TEST(PlanAgentTest, TakesASocketThatAnAgentHasLeft) {
+  const ScratchDirectory folder;
+  const std::string path = folder.File("agent.sock");
+  { ASSERT_THAT(ListenAt(path, 0600), IsOk()); }
+  PlanAgentOptions options = WithoutAServer();
+  options.listen = "unix:" + path;
+  EXPECT_THAT(PlanAgent::Start(options), IsOk());
 }
 
 TEST(PlanAgentTest, IsForWhoeverReachesItWhereItIsToldSo) {

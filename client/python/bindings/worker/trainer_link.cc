@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gpu_worker/attach/attach_client.h"
-#include "gpu_worker/attach/unix_socket.h"
+#include "gpu_worker/attach/worker_sockets.h"
 #include "gpu_worker/device_arena/device_arena.h"
 
 namespace evenpack::python {

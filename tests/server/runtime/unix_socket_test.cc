@@ -1,9 +1,10 @@
-#include "gpu_worker/attach/unix_socket.h"
+#include "server/runtime/unix_socket.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <fstream>
 #include <string>
@@ -12,7 +13,7 @@
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
-namespace evenpack::worker {
+namespace evenpack {
 namespace {
 
 using evenpack::testing::IsOk;
@@ -55,6 +56,20 @@ TEST(UnixSocketTest, WhatIsInUseOrNoSocketIsLeftAlone) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("not a socket")));
 }
 
+// As another user's may be.
+TEST(UnixSocketTest, ASocketThatDoesNotTellIsLeftAlone) {
+  const ScratchDirectory folder;
+  const OwnedDescriptor other(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  folder.File("a.sock").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(
+      bind(other.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+      0);
+  EXPECT_THAT(ListenAt(folder.File("a.sock"), 0600),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is not known")));
+}
+
 TEST(UnixSocketTest, PathsThatNoSocketCanHaveAreRefused) {
   for (const std::string& path : {std::string(), std::string(108, 'x')}) {
     EXPECT_THAT(ListenAt(path, 0600), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -77,4 +92,4 @@ TEST(UnixSocketTest, WhoHangsUpHasGoneForBothEnds) {
 }
 
 }  // namespace
-}  // namespace evenpack::worker
+}  // namespace evenpack
