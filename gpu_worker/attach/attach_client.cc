@@ -4,7 +4,7 @@ namespace evenpack::worker {
 
 absl::StatusOr<Attachment> Attach(const std::string& path, uint64_t arena_bytes,
                                   const MapTensors& map) {
-  absl::StatusOr<OwnedDescriptor> connection = ConnectTo(path);
+  absl::StatusOr<UnforkedConnection> connection = UnforkedConnection::To(path);
   if (!connection.ok()) return connection.status();
   AttachRequest request;
   request.arena_bytes = arena_bytes;

@@ -9,13 +9,15 @@
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/attach/attach_message.h"
+#include "gpu_worker/attach/unforked_connection.h"
 #include "gpu_worker/attach/worker_sockets.h"
 #include "server/runtime/hung_up.h"
 #include "server/runtime/unix_socket.h"
 
 namespace evenpack::worker {
 
-// As long as it lives the worker works for this process, and for no other.
+// As long as it lives the worker works for this process, and for no other. To a fork of
+// the process the worker is gone.
 class Attachment {
  public:
   const AttachToken& token() const { return token_; }
@@ -30,10 +32,10 @@ class Attachment {
   friend absl::StatusOr<Attachment> Attach(const std::string& path,
                                            uint64_t arena_bytes, const MapTensors& map);
 
-  Attachment(OwnedDescriptor connection, const AttachToken& token, Arena arena)
+  Attachment(UnforkedConnection connection, const AttachToken& token, Arena arena)
       : connection_(std::move(connection)), token_(token), arena_(std::move(arena)) {}
 
-  OwnedDescriptor connection_;
+  UnforkedConnection connection_;
   AttachToken token_;
   Arena arena_;
 };

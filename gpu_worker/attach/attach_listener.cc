@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -31,6 +32,30 @@ absl::StatusOr<ucred> PeerOf(int connection) {
     return absl::ErrnoToStatus(errno, "SO_PEERCRED of the attach socket");
   }
   return peer;
+}
+
+#ifdef SO_PEERPIDFD
+constexpr int kPeerProcess = SO_PEERPIDFD;
+#else
+constexpr int kPeerProcess = 77;
+#endif
+
+// Becomes readable when the process ends that has connected. None where the kernel
+// tells of none: before Linux 6.5 not of one in another process namespace (process 0),
+// as another container's.
+OwnedDescriptor ProcessAt(int connection, pid_t process) {
+  int told = -1;
+  socklen_t size = sizeof(told);
+  if (getsockopt(connection, SOL_SOCKET, kPeerProcess, &told, &size) == 0) {
+    return OwnedDescriptor(told);
+  }
+  const int64_t opened = process > 0 ? syscall(SYS_pidfd_open, process, 0) : -1;
+  return OwnedDescriptor(static_cast<int>(opened));
+}
+
+bool HasEnded(int process) {
+  pollfd polled{process, POLLIN, 0};
+  return poll(&polled, 1, 0) == 1;
 }
 
 absl::Status CheckKind(ArenaKind asked, ArenaKind had) {
@@ -81,15 +106,22 @@ void AttachListener::Run() {
   for (;;) {
     // A descriptor of -1 is passed over.
     pollfd polled[] = {{stop_.get(), POLLIN, 0},
+                       {listening_.get(), POLLIN, 0},
                        {connection_.get(), POLLRDHUP, 0},
-                       {listening_.get(), POLLIN, 0}};
-    if (poll(polled, 3, -1) < 0) continue;
+                       {process_.get(), POLLIN, 0}};
+    if (poll(polled, 4, -1) < 0) continue;
     if (polled[0].revents != 0) break;
     // One that comes after another has gone finds it gone, whatever poll() saw first.
-    if (connection_.get() >= 0 && HasHungUp(connection_.get())) Detach();
-    if (polled[2].revents != 0) Accept();
+    if (TrainerIsGone()) Detach();
+    if (polled[1].revents != 0) Accept();
   }
   Detach();
+}
+
+// A fork of the process may keep the connection.
+bool AttachListener::TrainerIsGone() const {
+  return connection_.get() >= 0 &&
+         (HasHungUp(connection_.get()) || HasEnded(process_.get()));
 }
 
 void AttachListener::Accept() {
@@ -166,6 +198,7 @@ absl::Status AttachListener::Attach(OwnedDescriptor connection) {
   }
   trainer_ = *trainer;
   connection_ = std::move(connection);
+  process_ = ProcessAt(connection_.get(), trainer_.process);
   handler_.OnAttached(trainer_, *arena);
   AttachReply reply;
   reply.token = trainer_.token;
@@ -177,6 +210,7 @@ void AttachListener::Detach() {
   if (connection_.get() < 0) return;
   handler_.OnDetached();
   connection_ = OwnedDescriptor();
+  process_ = OwnedDescriptor();
 }
 
 }  // namespace evenpack::worker

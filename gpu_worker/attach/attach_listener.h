@@ -31,8 +31,8 @@ class AttachHandler {
   // A trainer has this arena. There is none attached before.
   virtual void OnAttached(const AttachedTrainer& trainer,
                           std::shared_ptr<Arena> arena) = 0;
-  // Its process is gone, or has let go: what it had under way is to end before this
-  // returns. Others are let in only then.
+  // Its process is gone, whatever forks of it live, or has let go: what it had under
+  // way is to end before this returns. Others are let in only then.
   virtual void OnDetached() = 0;
 };
 
@@ -75,6 +75,7 @@ class AttachListener {
   absl::StatusOr<AttachedTrainer> Admit(int connection) const;
   absl::StatusOr<std::shared_ptr<Arena>> MakeArena(const AttachRequest& request) const;
   absl::Status Attach(OwnedDescriptor connection);
+  bool TrainerIsGone() const;
   void Detach();
 
   const AttachOptions options_;
@@ -83,6 +84,8 @@ class AttachListener {
   const OwnedDescriptor stop_;
   // Of the trainer that is attached; none: -1.
   OwnedDescriptor connection_;
+  // Its process, where the kernel tells of it; else -1.
+  OwnedDescriptor process_;
   AttachedTrainer trainer_;
 
   std::thread thread_;

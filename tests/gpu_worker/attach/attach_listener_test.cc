@@ -101,6 +101,38 @@ TEST_F(AttachListenerTest, ATrainerThatIsKilledIsDetached) {
   EXPECT_THAT(Attach(path_, 1000), IsOk());
 }
 
+// Which a loader of the trainer's data may be, and which has the connection as well.
+TEST_F(AttachListenerTest, ATrainerThatIsKilledIsDetachedThoughAForkOfItLives) {
+  Start();
+  int ready[2];
+  int end[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(end), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(end[1]);
+    const auto connection = ConnectTo(path_);
+    AttachRequest request;
+    request.arena_bytes = 1000;
+    if (!connection.ok() || !SendRequest(connection->get(), request).ok() ||
+        !ReceiveReply(connection->get()).ok()) {
+      _exit(1);
+    }
+    char byte = 'x';
+    if (fork() == 0) _exit(read(end[0], &byte, 1) == 0 ? 0 : 1);
+    if (write(ready[1], &byte, 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  close(end[0]);
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  kill(child, SIGKILL);
+  trainers_.AwaitNone();
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(Attach(path_, 1000), IsOk());
+  close(end[1]);  // the fork's end
+}
+
 TEST_F(AttachListenerTest, AnotherUsersProcessIsRefused) {
   // As if this process were another user's.
   Start(geteuid() + 1);
