@@ -3,6 +3,7 @@
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <optional>
@@ -12,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/communicator/exchange_terms.h"
-#include "gpu_worker/communicator/row_copies.h"
+#include "gpu_worker/communicator/row_parcel.h"
 #include "server/runtime/fault_point.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/worker_pool.h"
@@ -55,36 +56,24 @@ class Pending final : public Transfer {
   const std::shared_ptr<Outcome> outcome_;
 };
 
-// The rows of all tensors for one peer, or from it, one after another.
-struct Parcel {
-  Parcel(uint64_t rows_of_each, const Exchange& exchange)
-      : rows(rows_of_each),
-        row_bytes(exchange.row_bytes),
-        bytes(rows_of_each * exchange.row_bytes * exchange.tensors.size()) {}
+using BufferPointer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-  bool empty() const { return bytes.empty(); }
-  std::vector<RowRange> Ranges() const { return {{0, rows}}; }
-  // As a tensor that rows are sent from, or received into.
-  ExchangedTensor Part(size_t tensor) {
-    char* const first = bytes.data() + tensor * rows * row_bytes;
-    return {first, row_bytes, first, row_bytes};
-  }
+// Of all parcels of an exchange.
+constexpr size_t kParcelBytes = size_t{16} << 20;
 
-  uint64_t rows;
-  size_t row_bytes;
-  std::vector<char> bytes;
-  std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
-};
+// Of a parcel, in a group of so many ranks: each sends to every other, and receives.
+size_t MostBytes(uint32_t ranks) { return kParcelBytes / 2 / std::max(1U, ranks - 1); }
 
 // What goes to a peer in an exchange, and what comes from it. Gloo takes fewer bytes
 // than it waits for as they are, and ends the process for more. So bytes are sent under
 // a name that only those who expect as many wait for, and each tells the other its
-// terms beside: where they differ, no bytes travel, and both know.
+// terms beside: where they differ, both know before a row is used, or a second parcel
+// travels.
 struct Mail {
-  Mail(uint32_t peer, const Exchange& exchange)
+  Mail(uint32_t peer, const Exchange& exchange, size_t most_bytes)
       : mine(TermsWith(peer, exchange)),
-        received(mine.received, exchange),
-        sent(mine.sent, exchange) {}
+        received(exchange, (*exchange.receive_rows)[peer], most_bytes),
+        sent(exchange, (*exchange.send_rows)[peer], most_bytes) {}
 
   static uint64_t TermsName(uint64_t number) { return number | uint64_t{1} << 63; }
   // No two exchanges that are under way at once have the same; addresses have 47 bits.
@@ -94,10 +83,12 @@ struct Mail {
 
   ExchangeTerms mine;
   ExchangeTerms theirs;
-  std::unique_ptr<gloo::transport::UnboundBuffer> told;
-  std::unique_ptr<gloo::transport::UnboundBuffer> heard;
-  Parcel received;
-  Parcel sent;
+  BufferPointer told;
+  BufferPointer heard;
+  RowParcel received;
+  RowParcel sent;
+  BufferPointer receiving;
+  BufferPointer sending;
 };
 
 class GlooCommunicator final : public Communicator {
@@ -158,37 +149,53 @@ class GlooCommunicator final : public Communicator {
     FaultPoint("exchange.before");
     mails.reserve(size());  // pointers to them must stay
     for (uint32_t peer = 0; peer < size(); ++peer) {
-      Mail& mail = mails.emplace_back(peer, exchange);
-      for (size_t t = 0; t < exchange.tensors.size(); ++t) {
-        const ExchangedTensor part = mail.sent.Part(t);
-        CopyRows(CopiesOf({&exchange.tensors[t], 1}, {&part, 1},
-                          MovesOf((*exchange.send_rows)[peer], mail.sent.Ranges()),
-                          exchange.row_bytes));
+      mails.emplace_back(peer, exchange, MostBytes(size()));
+    }
+    absl::Status status = Post(number, mails);
+    if (status.ok()) status = Hear(mails);
+    for (bool is_done = false; status.ok() && !is_done;) {
+      is_done = true;
+      for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
+        status = GoOn(number, peer, mails[peer]);
+        is_done = is_done && mails[peer].received.IsDone() && mails[peer].sent.IsDone();
       }
     }
-    if (absl::Status status = Post(number, mails); !status.ok()) return status;
+    for (Mail& mail : mails) {
+      if (!status.ok()) break;
+      if (mail.mine.has_rows() && !mail.told->waitSend(timeout_)) return reason();
+    }
+    return status;
+  }
+
+  // What the peers' exchanges are.
+  absl::Status Hear(std::vector<Mail>& mails) {
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
       if (!mail.heard->waitRecv(timeout_)) return reason();
       absl::Status status = CheckTerms(rank(), mail.mine, peer, mail.theirs);
       if (!status.ok()) return Refuse(status, mails);
-      if (mail.received.empty()) continue;
-      if (!mail.received.buffer->waitRecv(timeout_)) return reason();
-      for (size_t t = 0; t < exchange.tensors.size(); ++t) {
-        const ExchangedTensor part = mail.received.Part(t);
-        CopyRows(
-            CopiesOf({&part, 1}, {&exchange.tensors[t], 1},
-                     MovesOf(mail.received.Ranges(), (*exchange.receive_rows)[peer]),
-                     exchange.row_bytes));
-      }
-    }
-    for (Mail& mail : mails) {
-      if (!mail.mine.has_rows()) continue;
-      if (!mail.told->waitSend(timeout_)) return reason();
-      if (!mail.sent.empty() && !mail.sent.buffer->waitSend(timeout_)) return reason();
     }
     return absl::OkStatus();
+  }
+
+  // Waits for the parcels from a peer and to it, and posts the next ones: what a rank
+  // waits for in a round over its peers, these have posted in the round before, so that
+  // none waits for one that waits for it.
+  absl::Status GoOn(uint64_t number, uint32_t peer, Mail& mail) {
+    absl::Status status;
+    if (!mail.received.IsDone()) {
+      if (!mail.receiving->waitRecv(timeout_)) return reason();
+      mail.received.Unpack();
+      mail.received.Next();
+      status = ReceiveParcel(number, peer, mail);
+    }
+    if (status.ok() && !mail.sent.IsDone()) {
+      if (!mail.sending->waitSend(timeout_)) return reason();
+      mail.sent.Next();
+      status = SendParcel(number, peer, mail);
+    }
+    return status;
   }
 
   // Peers find out by this rank's terms, which they would not get once the group is
@@ -206,42 +213,64 @@ class GlooCommunicator final : public Communicator {
     return reason();
   }
 
-  // Nothing once the group was aborted, for nobody would end it.
   absl::Status Post(uint64_t number, std::vector<Mail>& mails) {
-    MutexLock lock(mutex_);
-    if (!reason_.ok()) return reason_;
+    const uint64_t terms = Mail::TermsName(number);
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
-      mail.heard = Buffer(&mail.theirs, sizeof(mail.theirs));
-      mail.heard->recv(Int(peer), Mail::TermsName(number));
-      if (mail.received.empty()) continue;
-      mail.received.buffer = BufferOf(mail.received);
-      mail.received.buffer->recv(Int(peer),
-                                 Mail::BytesName(number, mail.mine.received_bytes()));
+      absl::Status status =
+          Receive(peer, terms, &mail.theirs, sizeof(mail.theirs), mail.heard);
+      if (status.ok()) status = ReceiveParcel(number, peer, mail);
+      if (!status.ok()) return status;
     }
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
-      mail.told = Buffer(&mail.mine, sizeof(mail.mine));
-      mail.told->send(Int(peer), Mail::TermsName(number));
-      if (mail.sent.empty()) continue;
-      mail.sent.buffer = BufferOf(mail.sent);
-      mail.sent.buffer->send(Int(peer),
-                             Mail::BytesName(number, mail.mine.sent_bytes()));
+      absl::Status status = Send(peer, terms, &mail.mine, sizeof(mail.mine), mail.told);
+      if (status.ok()) status = SendParcel(number, peer, mail);
+      if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  std::unique_ptr<gloo::transport::UnboundBuffer> BufferOf(Parcel& parcel)
-      EVENPACK_REQUIRES(mutex_) {
-    return Buffer(parcel.bytes.data(), parcel.bytes.size());
+  // What is under way then, if there is anything.
+  absl::Status ReceiveParcel(uint64_t number, uint32_t peer, Mail& mail) {
+    RowParcel& parcel = mail.received;
+    if (parcel.IsDone()) return absl::OkStatus();
+    return Receive(peer, Mail::BytesName(number, parcel.bytes()), parcel.data(),
+                   parcel.bytes(), mail.receiving);
   }
-  std::unique_ptr<gloo::transport::UnboundBuffer> Buffer(void* data, size_t bytes)
+  absl::Status SendParcel(uint64_t number, uint32_t peer, Mail& mail) {
+    RowParcel& parcel = mail.sent;
+    if (parcel.IsDone()) return absl::OkStatus();
+    parcel.Pack();
+    return Send(peer, Mail::BytesName(number, parcel.bytes()), parcel.data(),
+                parcel.bytes(), mail.sending);
+  }
+
+  // Through a buffer of all that ever is at `data`, the first time the most. Nothing
+  // once the group was aborted, for nobody would end it.
+  absl::Status Receive(uint32_t peer, uint64_t name, void* data, size_t bytes,
+                       BufferPointer& buffer) {
+    MutexLock lock(mutex_);
+    if (!reason_.ok()) return reason_;
+    MakeBuffer(data, bytes, buffer);
+    buffer->recv(Int(peer), name, 0, bytes);
+    return absl::OkStatus();
+  }
+  absl::Status Send(uint32_t peer, uint64_t name, void* data, size_t bytes,
+                    BufferPointer& buffer) {
+    MutexLock lock(mutex_);
+    if (!reason_.ok()) return reason_;
+    MakeBuffer(data, bytes, buffer);
+    buffer->send(Int(peer), name, 0, bytes);
+    return absl::OkStatus();
+  }
+  void MakeBuffer(void* data, size_t bytes, BufferPointer& buffer)
       EVENPACK_REQUIRES(mutex_) {
-    auto buffer = context_->createUnboundBuffer(data, bytes);
+    if (buffer != nullptr) return;
+    buffer = context_->createUnboundBuffer(data, bytes);
     posted_.push_back(buffer.get());
-    return buffer;
   }
 
   static int Int(uint32_t rank) { return static_cast<int>(rank); }

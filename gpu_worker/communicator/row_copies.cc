@@ -10,6 +10,20 @@ void SortByTo(std::vector<RowMove>& moves) {
             [](const RowMove& a, const RowMove& b) { return a.to < b.to; });
 }
 
+std::vector<RowRange> RowsWithin(const std::vector<RowRange>& ranges, uint64_t first,
+                                 uint64_t count) {
+  std::vector<RowRange> within;
+  for (const RowRange& range : ranges) {
+    if (count == 0) break;
+    const uint64_t before = std::min(first, range.count);
+    const uint64_t taken = std::min(count, range.count - before);
+    if (taken > 0) within.push_back({range.row + before, taken});
+    first -= before;
+    count -= taken;
+  }
+  return within;
+}
+
 std::vector<RowMove> MovesOf(const std::vector<RowRange>& sent,
                              const std::vector<RowRange>& received) {
   std::vector<RowMove> moves;

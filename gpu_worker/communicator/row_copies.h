@@ -21,6 +21,10 @@ struct RowCopy {
   uint64_t rows = 0;
 };
 
+// Of the rows of `ranges`, which are at least first + count, those from the `first` on.
+std::vector<RowRange> RowsWithin(const std::vector<RowRange>& ranges, uint64_t first,
+                                 uint64_t count);
+
 // Which of the sent rows becomes which of the received ones; both lists have as many.
 std::vector<RowMove> MovesOf(const std::vector<RowRange>& sent,
                              const std::vector<RowRange>& received);

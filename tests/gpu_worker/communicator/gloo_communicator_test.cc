@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -101,6 +104,72 @@ TEST_F(GlooCommunicatorTest, EachRankGetsTheRowsOfEachPeer) {
   });
 }
 
+// More than are packed at once: of 12 MiB to the next rank, and of 3 KiB to the others.
+TEST_F(GlooCommunicatorTest, ManyRowsArriveAsFewDo) {
+  constexpr uint32_t kRanks = 3;
+  constexpr uint64_t kMany = 12 << 10;
+  constexpr uint64_t kColumns = 256;
+  OnEachRank(kRanks, "group", [&](Communicator& communicator) {
+    const uint32_t rank = communicator.rank();
+    const uint32_t next = (rank + 1) % kRanks;
+    const uint32_t last = (rank + 2) % kRanks;
+    Ranges send(kRanks);
+    Ranges receive(kRanks);
+    send[next] = {{3, 1}, {3, kMany - 1}};
+    send[last] = {{0, 3}};
+    receive[last] = {{3, kMany}};
+    receive[next] = {{0, 3}};
+    std::vector<int> from((3 + kMany) * kColumns);
+    for (size_t i = 0; i < from.size(); ++i) {
+      from[i] = static_cast<int>(i) + static_cast<int>(rank << 24);
+    }
+    std::vector<int> to(from.size(), -1);
+    Exchange exchange = OfNumbers(from, to, send, receive);
+    exchange.row_bytes = kColumns * sizeof(int);
+    exchange.tensors[0].send_stride = exchange.row_bytes;
+    exchange.tensors[0].receive_stride = exchange.row_bytes;
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_THAT(communicator.Start(exchange)->Wait(), IsOk());
+      const size_t few = 3 * kColumns;
+      for (size_t i = 0; i < to.size(); ++i) {
+        // Row 3 travels twice.
+        const size_t sent = i < few + kColumns ? i : i - kColumns;
+        const uint32_t sender = i < few ? next : last;
+        ASSERT_EQ(to[i], static_cast<int>(sent) + static_cast<int>(sender << 24)) << i;
+      }
+      std::fill(to.begin(), to.end(), -1);
+    }
+  });
+}
+
+// The most that the process has taken so far.
+int64_t PeakKiB() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// Two ranks of this process send each other 128 MiB, again and again the same row. The
+// thread sanitizer has four bytes for each that is touched.
+TEST_F(GlooCommunicatorTest, WhatTravelsIsNotHeldWhole) {
+  constexpr uint64_t kRows = 128 << 10;
+  constexpr int64_t kHalfOfItKiB = 256 << 10;
+  const int64_t before = PeakKiB();
+  OnEachRank(2, "group", [&](Communicator& communicator) {
+    Ranges rows(2);
+    rows[1 - communicator.rank()] = {{0, kRows}};
+    const std::vector<int> from(256, 7);
+    std::vector<int> to(256, -1);
+    Exchange exchange = OfNumbers(from, to, rows, rows);
+    exchange.row_bytes = from.size() * sizeof(int);
+    exchange.tensors[0].send_stride = 0;
+    exchange.tensors[0].receive_stride = 0;
+    EXPECT_THAT(communicator.Start(exchange)->Wait(), IsOk());
+    EXPECT_EQ(to, from);
+  });
+  EXPECT_LT(PeakKiB() - before, kHalfOfItKiB);
+}
+
 TEST_F(GlooCommunicatorTest, AGroupOfOneHasNobodyToWaitFor) {
   OnEachRank(1, "group", [](Communicator& communicator) {
     const Ranges none(1);
@@ -128,6 +197,24 @@ TEST_F(GlooCommunicatorTest, RowsOfAnotherSizeAreRefusedByBothRanks) {
                                                 is_long ? "10 rows" : "1000 rows")),
                          HasSubstr("accepted: the same passes"))));
       EXPECT_EQ(to, std::vector<int>(1000, -1));
+    });
+  }
+}
+
+// Of either as many are packed at first.
+TEST_F(GlooCommunicatorTest, MoreRowsThanArePackedAtOnceAreRefusedAsFewAre) {
+  for (int group = 0; group < 5; ++group) {
+    OnEachRank(2, absl::StrCat("group", group), [&](Communicator& communicator) {
+      const uint32_t rank = communicator.rank();
+      const uint64_t count = uint64_t{rank + 5} << 19;  // of four bytes
+      Ranges rows(2);
+      rows[1 - rank] = {{0, count}};
+      const std::vector<int> from(count, 7);
+      std::vector<int> to(count, -1);
+      EXPECT_THAT(communicator.Start(OfNumbers(from, to, rows, rows))->Wait(),
+                  StatusIs(absl::StatusCode::kFailedPrecondition,
+                           HasSubstr("accepted: the same passes")));
+      EXPECT_EQ(to, std::vector<int>(count, -1));
     });
   }
 }

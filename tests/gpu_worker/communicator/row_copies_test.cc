@@ -44,6 +44,16 @@ TEST(RowCopiesTest, MovesAreSortedByTheRowsThatTheyGoTo) {
   EXPECT_THAT(moves, ElementsAre(RowMove{2, 1, 3}, RowMove{5, 4, 1}, RowMove{0, 9, 2}));
 }
 
+TEST(RowCopiesTest, RowsWithinBeginAndEndInAnyRange) {
+  const std::vector<RowRange> ranges = {{40, 3}, {0, 0}, {10, 2}, {20, 5}};
+  EXPECT_THAT(RowsWithin(ranges, 0, 10), ElementsAre(ranges[0], ranges[2], ranges[3]));
+  EXPECT_THAT(RowsWithin(ranges, 1, 1), ElementsAre(RowRange{41, 1}));
+  EXPECT_THAT(RowsWithin(ranges, 2, 4),
+              ElementsAre(RowRange{42, 1}, RowRange{10, 2}, RowRange{20, 1}));
+  EXPECT_THAT(RowsWithin(ranges, 6, 4), ElementsAre(RowRange{21, 4}));
+  EXPECT_THAT(RowsWithin(ranges, 3, 0), ElementsAre());
+}
+
 TEST(RowCopiesTest, NoRowsAreNoCopies) { Copy({}, {}, {}, {}, 4); }
 
 }  // namespace
