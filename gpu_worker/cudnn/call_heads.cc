@@ -6,6 +6,23 @@
 #include "gpu_worker/attention/bytes_after.h"
 
 namespace evenpack::worker {
+namespace {
+
+// Whatever heads the run has.
+uint64_t OfQueries(const PlanShape& shape) {
+  const int64_t row = shape.query_stride + shape.log_sum_exp_stride;
+  return static_cast<uint64_t>(shape.all_queries * row) * sizeof(float);
+}
+
+// In proportion to the stride, which is that of the run's heads.
+uint64_t OfKeys(const PlanShape& shape) {
+  const uint32_t group = shape.attention.group_size();
+  if (group == 1) return 0;
+  const int64_t row = shape.key_gradient_stride * group;
+  return static_cast<uint64_t>(2 * shape.all_keys * row) * sizeof(float);
+}
+
+}  // namespace
 
 BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count) {
   const AttentionShape& shape = of.call.shape;
@@ -31,14 +48,16 @@ BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count) {
   return some;
 }
 
-uint64_t BackwardWorkspace(const AttentionCall& call, uint64_t keys) {
-  uint64_t queries = 0;
-  for (const AttentionTask& task : call.tasks) {
-    queries = std::max<uint64_t>(queries, task.query_row + (task.end - task.begin));
-  }
-  const size_t all_heads = call.query.stride;
-  return queries * all_heads * sizeof(float) +
-         2 * keys * call.shape.query_row() * sizeof(float);
+uint64_t BackwardWorkspace(const PlanShape& shape) {
+  return OfQueries(shape) + OfKeys(shape);
+}
+
+uint32_t HeadsAtOnce(const PlanShape& shape, uint64_t most) {
+  const uint32_t heads = shape.attention.kv_heads;
+  const uint64_t of_keys = OfKeys(shape);
+  if (of_keys == 0 || BackwardWorkspace(shape) <= most) return heads;
+  const uint64_t left = most - std::min(most, OfQueries(shape));
+  return static_cast<uint32_t>(std::max<uint64_t>(1, heads * left / of_keys));
 }
 
 }  // namespace evenpack::worker

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gpu_worker/attention/attention_engine.h"
+#include "gpu_worker/cudnn/attention_plan.h"
 
 namespace evenpack::worker {
 
@@ -19,10 +20,18 @@ struct BackwardCall {
 // gradients of keys and values go stays as it is.
 BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count);
 
-// Bytes that cuDNN's backward run of the call takes beside its tensors: a
-// single-precision gradient of each query, and two of each key for each query head,
-// where `keys` is the sum over the slices.
-uint64_t BackwardWorkspace(const AttentionCall& call, uint64_t keys);
+// Bytes that a backward run of the plan takes beside its tensors, but for some rows and
+// what the kernel itself asks for, some 500 bytes a sequence. As cuDNN's frontend 1.32
+// counts, of numbers in single precision: gradients of queries, and a sum for each
+// head, in rows as wide as those of the queries' tensors; where several query heads
+// attend to a KV head, also their shares of the gradients of keys and of values, in
+// rows as many times as wide as these have.
+uint64_t BackwardWorkspace(const PlanShape& shape);
+
+// The most of the plan's KV heads whose run takes `most` bytes at most where gradients
+// of keys and values lie in rows of theirs alone; one where even that takes more. All
+// where the run of some would take no less.
+uint32_t HeadsAtOnce(const PlanShape& shape, uint64_t most);
 
 }  // namespace evenpack::worker
 

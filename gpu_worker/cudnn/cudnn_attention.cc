@@ -6,7 +6,6 @@
 #include "gpu_worker/attention/bytes_after.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
-#include "gpu_worker/device/key_gradients.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
@@ -81,16 +80,22 @@ PlanShape LikeOf(Pass pass, const AttentionCall& call, size_t log_sum_exp_stride
   return shape;
 }
 
-// So many that what their run takes stays within the bound, or one.
-uint32_t HeadsAtOnce(const AttentionCall& call, uint64_t keys,
-                     const CudnnOptions& options) {
-  const uint32_t heads = call.shape.kv_heads;
-  const uint64_t of_queries = BackwardWorkspace(call, 0);
-  const uint64_t of_keys = BackwardWorkspace(call, keys) - of_queries;
-  const uint64_t left =
-      options.most_workspace - std::min(options.most_workspace, of_queries);
-  if (of_keys <= left) return heads;
-  return static_cast<uint32_t>(std::max<uint64_t>(1, heads * left / of_keys));
+PlanShape LikeOf(const BackwardCall& of) {
+  PlanShape shape = LikeOf(Pass::kBackward, of.call, of.input.log_sum_exp.stride);
+  shape.key_gradient_stride = static_cast<int64_t>(of.call.shape.kv_row());
+  return shape;
+}
+
+// Of as many rows as any of the call's runs has.
+PlanShape LargestRun(const BackwardSequences& sequences, const BackwardCall& of) {
+  PlanShape shape = LikeOf(of);
+  shape.all_keys = sequences.key_gradient_rows;
+  for (const AttentionTask& task : of.call.tasks) {
+    shape.all_queries =
+        std::max(shape.all_queries,
+                 static_cast<int64_t>(task.query_row + (task.end - task.begin)));
+  }
+  return OnLadder(shape);
 }
 
 PlanTensors TensorsOf(const AttentionCall& call) {
@@ -168,25 +173,29 @@ absl::Status CudnnAttention::Backward(const AttentionCall& call,
     if (!memory.ok()) return memory.status();
     absl::Status status = Run(sequences, some, *memory);
     result.key_gradients->push_back(
-        {call.shape.type, memory->key, memory->value, memory->key_stride,
-         std::move(sequences.key_gradients),
-         std::make_shared<const CudaBuffer>(std::move(memory->of_keys))});
+        Left(std::move(sequences), call.shape, *std::move(memory)));
     return status;
   });
 }
 
 absl::StatusOr<CudnnAttention::BackwardMemory> CudnnAttention::Take(
     const BackwardSequences& sequences, const BackwardCall& of) {
-  const size_t element = BytesOf(of.call.shape.type);
+  const AttentionShape& shape = of.call.shape;
+  const size_t element = BytesOf(shape.type);
+  const size_t of_head =
+      static_cast<size_t>(sequences.key_gradient_rows) * shape.head_size * element;
+  const size_t bytes = Aligned(shape.kv_heads * of_head);
   BackwardMemory memory;
-  memory.key_stride = of.call.shape.kv_row();
-  const size_t bytes = Aligned(static_cast<size_t>(sequences.key_gradient_rows) *
-                               memory.key_stride * element);
   absl::StatusOr<CudaBuffer> taken = where_.memory->Take(2 * bytes, where_.compute);
   if (!taken.ok()) return taken.status();
   memory.of_keys = *std::move(taken);
-  memory.key = After(memory.of_keys, 0);
-  memory.value = After(memory.of_keys, bytes);
+  const uint32_t at_once =
+      HeadsAtOnce(LargestRun(sequences, of), options_.most_workspace);
+  for (uint32_t begin = 0; begin < shape.kv_heads; begin += at_once) {
+    memory.parts.push_back({begin, std::min(at_once, shape.kv_heads - begin),
+                            After(memory.of_keys, begin * of_head),
+                            After(memory.of_keys, bytes + begin * of_head)});
+  }
   taken = where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
                                   of.result.query_gradient.stride * element,
                               where_.compute);
@@ -199,29 +208,37 @@ absl::Status CudnnAttention::Run(const BackwardSequences& sequences,
                                  const BackwardCall& of, const BackwardMemory& memory) {
   const AttentionShape& shape = of.call.shape;
   const size_t of_head = shape.head_size * BytesOf(shape.type);
-  const uint32_t at_once = HeadsAtOnce(
-      of.call, static_cast<uint64_t>(sequences.key_gradient_rows), options_);
   std::vector<PlannedRun> runs;
-  for (uint32_t begin = 0; begin < shape.kv_heads; begin += at_once) {
-    const BackwardCall some =
-        SomeHeads(of, begin, std::min(at_once, shape.kv_heads - begin));
+  for (const Part& part : memory.parts) {
+    const BackwardCall some = SomeHeads(of, part.begin, part.heads);
     PlanTensors tensors = TensorsOf(some);
-    tensors.key_gradient = memory.key + begin * of_head;
-    tensors.value_gradient = memory.value + begin * of_head;
-    PlanShape like = LikeOf(Pass::kBackward, some.call, some.input.log_sum_exp.stride);
-    like.key_gradient_stride = static_cast<int64_t>(memory.key_stride);
-    void* const part =
-        BytesAfter(memory.of_queries.data(), of_head * shape.group_size() * begin);
-    absl::Status status = AppendBackward(sequences, like, tensors, part, runs);
+    tensors.key_gradient = part.key;
+    tensors.value_gradient = part.value;
+    void* const added =
+        BytesAfter(memory.of_queries.data(), of_head * shape.group_size() * part.begin);
+    absl::Status status = AppendBackward(sequences, LikeOf(some), tensors, added, runs);
     if (!status.ok()) return status;
   }
   absl::Status status = Run(std::move(runs));
   return status.ok() ? AddQueryGradients(sequences, of, memory) : status;
 }
 
+KeyGradients CudnnAttention::Left(BackwardSequences sequences,
+                                  const AttentionShape& shape, BackwardMemory memory) {
+  KeyGradients left;
+  left.type = shape.type;
+  for (const Part& part : memory.parts) {
+    left.parts.push_back({part.key, part.value, size_t{part.heads} * shape.head_size});
+  }
+  left.moves = std::move(sequences.key_gradients);
+  left.held = std::make_shared<const CudaBuffer>(std::move(memory.of_keys));
+  return left;
+}
+
 absl::Status CudnnAttention::AppendBackward(const BackwardSequences& sequences,
                                             const PlanShape& like, PlanTensors tensors,
-                                            void* part, std::vector<PlannedRun>& runs) {
+                                            void* added,
+                                            std::vector<PlannedRun>& runs) {
   PlanShape masked = like;
   masked.mask = Mask::kLastAligned;
   PlanShape own = like;
@@ -230,7 +247,7 @@ absl::Status CudnnAttention::AppendBackward(const BackwardSequences& sequences,
   before.mask = Mask::kFull;
   absl::Status status = Append(sequences.masked, masked, tensors, runs);
   if (status.ok()) status = Append(sequences.own, own, tensors, runs);
-  tensors.query_gradient = part;
+  tensors.query_gradient = added;
   return status.ok() ? Append(sequences.before, before, tensors, runs) : status;
 }
 

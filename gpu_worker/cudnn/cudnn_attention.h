@@ -20,6 +20,7 @@
 #include "gpu_worker/cudnn/run_graphs.h"
 #include "gpu_worker/cudnn/sequence_table.h"
 #include "gpu_worker/cudnn/task_sequences.h"
+#include "gpu_worker/device/key_gradients.h"
 
 namespace evenpack::worker {
 
@@ -28,7 +29,9 @@ struct CudnnOptions {
   // these came out faster on an H200.
   int64_t split_from = 1024;
   // Bytes that a backward run should take beside its tensors: of more, the heads are
-  // computed one part after another, down to one KV head at a time.
+  // computed one part after another, down to one KV head at a time. That bounds what is
+  // of the heads' keys; of the queries' rows a run takes as much for one head as for
+  // all (BackwardWorkspace), which may be more.
   uint64_t most_workspace = uint64_t{2} << 30;
   // What a run takes is kept for the next ones up to so many bytes: taking it and
   // giving it back are calls of the driver, which a short run would wait for.
@@ -69,13 +72,18 @@ class CudnnAttention final : public AttentionEngine {
   CudnnAttention(CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
                  std::unique_ptr<RowKernels> kernels, const CudnnOptions& options);
 
+  // KV heads that are computed together, in rows of which their gradients lie.
+  struct Part {
+    uint32_t begin = 0;
+    uint32_t heads = 0;
+    std::byte* key = nullptr;
+    std::byte* value = nullptr;
+  };
   // Of a backward call: gradients of keys and of values, of the call's heads, and those
   // of queries that are added to the ones in place, which lie as these do.
   struct BackwardMemory {
     CudaBuffer of_keys;
-    std::byte* key = nullptr;
-    std::byte* value = nullptr;
-    size_t key_stride = 0;
+    std::vector<Part> parts;
     CudaBuffer of_queries;
   };
 
@@ -83,6 +91,9 @@ class CudnnAttention final : public AttentionEngine {
                                       const BackwardCall& of);
   absl::Status Run(const BackwardSequences& sequences, const BackwardCall& of,
                    const BackwardMemory& memory);
+  // What the runs leave of keys and values.
+  static KeyGradients Left(BackwardSequences sequences, const AttentionShape& shape,
+                           BackwardMemory memory);
   absl::Status AddQueryGradients(const BackwardSequences& sequences,
                                  const BackwardCall& of, const BackwardMemory& memory);
 
@@ -90,9 +101,9 @@ class CudnnAttention final : public AttentionEngine {
   // says all but their lengths.
   absl::Status Append(const std::vector<Sequence>& sequences, const PlanShape& like,
                       const PlanTensors& tensors, std::vector<PlannedRun>& runs);
-  // Runs of some heads, whose gradients of queries that are added go to `part`.
+  // Runs of some heads, whose gradients of queries that are added go to `added`.
   absl::Status AppendBackward(const BackwardSequences& sequences, const PlanShape& like,
-                              PlanTensors tensors, void* part,
+                              PlanTensors tensors, void* added,
                               std::vector<PlannedRun>& runs);
   // In memory that they share.
   absl::Status Run(std::vector<PlannedRun> runs);

@@ -291,13 +291,16 @@ class Handle {
   cudnnHandle_t handle_ = nullptr;
 };
 
-absl::Status BuildGraph(Graph& graph, cudnnHandle_t handle) {
+// `workspace`: bytes that it then takes.
+absl::Status BuildGraph(GraphOf& of, cudnnHandle_t handle, int64_t& workspace) {
+  Graph& graph = of.graph();
   fe::error_t error = graph.validate();
   if (error.is_good()) error = graph.build_operation_graph(handle);
   if (error.is_good()) error = graph.create_execution_plans({fe::HeurMode_t::A});
   if (error.is_good()) error = graph.check_support();
   if (error.is_good()) error = graph.build_plans();
-  return StatusOf(error, "to build a plan");
+  if (error.is_bad()) return StatusOf(error, "to build a plan");
+  return StatusOf(graph.get_workspace_size(workspace), "to tell a plan's memory");
 }
 
 class CudnnPlan final : public AttentionPlan {
@@ -308,14 +311,8 @@ class CudnnPlan final : public AttentionPlan {
         graph_(shape, handle_->generation()) {}
 
   absl::Status Build() {
-    return Caught([this] {
-      if (absl::Status status = BuildGraph(graph_.graph(), handle_->get());
-          !status.ok()) {
-        return status;
-      }
-      return StatusOf(graph_.graph().get_workspace_size(workspace_bytes_),
-                      "to tell a plan's memory");
-    });
+    return Caught(
+        [this] { return BuildGraph(graph_, handle_->get(), workspace_bytes_); });
   }
 
   size_t workspace_bytes() const override {
@@ -439,15 +436,24 @@ absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
 
 absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
                             const std::string& path) {
+  return CudnnWorkspace(shape, properties, path).status();
+}
+
+absl::StatusOr<size_t> CudnnWorkspace(const PlanShape& shape,
+                                      const std::string& properties,
+                                      const std::string& path) {
   if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
   const absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> device =
       DeviceFrom(properties);
   if (!device.ok()) return device.status();
-  return About(shape, Caught([&] {
-                 GraphOf graph(shape, GenerationOf(properties));
-                 graph.graph().set_device_properties(*device);
-                 return BuildGraph(graph.graph(), nullptr);
-               }));
+  int64_t bytes = 0;
+  const absl::Status status = Caught([&] {
+    GraphOf graph(shape, GenerationOf(properties));
+    graph.graph().set_device_properties(*device);
+    return BuildGraph(graph, nullptr, bytes);
+  });
+  if (!status.ok()) return About(shape, status);
+  return static_cast<size_t>(bytes);
 }
 
 absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,

@@ -2,6 +2,7 @@
 #ifndef EVENPACK_GPU_WORKER_CUDNN_CUDNN_PLANNER_H_
 #define EVENPACK_GPU_WORKER_CUDNN_CUDNN_PLANNER_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,11 @@ absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
 // one. Errors as AttentionPlanner::Build and OpenCudnn. INVALID_ARGUMENT: `properties`.
 absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
                             const std::string& path = "");
+
+// Bytes that such a plan's run takes beside its tensors. Errors as CheckCudnnPlan.
+absl::StatusOr<size_t> CudnnWorkspace(const PlanShape& shape,
+                                      const std::string& properties,
+                                      const std::string& path = "");
 
 // Of such a device, what its planner's CheckShape says. Errors as CheckCudnnPlan.
 absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,

@@ -23,6 +23,12 @@ absl::Status CheckCudnnPlan(const PlanShape& /*shape*/,
   return None();
 }
 
+absl::StatusOr<size_t> CudnnWorkspace(const PlanShape& /*shape*/,
+                                      const std::string& /*properties*/,
+                                      const std::string& /*path*/) {
+  return None();
+}
+
 absl::Status CheckCudnnShape(const AttentionShape& /*shape*/,
                              const std::string& /*properties*/,
                              const std::string& /*path*/) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gpu_worker/device/row_sums.h"
+#include "gpu_worker/device/column_sums.h"
 
 namespace evenpack::worker {
 
@@ -148,25 +148,27 @@ absl::Status BackwardPass::Store(const HeadView& heads,
   const AttentionShape& shape = prepared_.shape;
   const size_t column = heads.kv_column();
   const RowMove all = {0, 0, prepared_.layout.own_rows};
-  std::vector<RowTerm> terms;
+  std::vector<ColumnTerm> terms;
   if (!engine_.leaves_key_gradients() && all.count > 0) {
-    terms.push_back(own_.Term({&all, 1}, column));
+    terms.push_back({own_.Term({&all, 1}, column), 0, heads.kv_row()});
   }
   for (const Left& of : left_) {
     const size_t first = size_t{of.heads.begin} * shape.head_size;
     const size_t end = first + size_t{of.heads.count} * shape.head_size;
     if (column >= first && column < end) {
-      AppendTerms(of.gradients, column - first, terms);
+      AppendTerms(of.gradients, column - first, heads.kv_row(), terms);
     }
   }
-  terms.insert(terms.end(), returned.begin(), returned.end());
+  for (const RowTerm& term : returned) terms.push_back({term, 0, heads.kv_row()});
   const size_t element = BytesOf(shape.type);
-  return device_.SumRows(terms, {shape.type,
-                                 {BytesAfter(result_.key, column * element),
-                                  BytesAfter(result_.value, column * element)},
-                                 shape.kv_row() * element,
-                                 heads.kv_row(),
-                                 prepared_.layout.own_rows});
+  return SumColumns(terms,
+                    {shape.type,
+                     {BytesAfter(result_.key, column * element),
+                      BytesAfter(result_.value, column * element)},
+                     shape.kv_row() * element,
+                     heads.kv_row(),
+                     prepared_.layout.own_rows},
+                    device_);
 }
 
 }  // namespace evenpack::worker

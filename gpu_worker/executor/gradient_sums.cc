@@ -68,9 +68,9 @@ absl::StatusOr<GradientSums*> ReturnedGradients::Zeroed() {
 }
 
 absl::Status ReturnedGradients::SumOf(std::span<const KeyGradients> left) {
-  std::vector<RowTerm> terms;
-  AppendTerms(left, 0, terms);
-  return device_.SumRows(terms, sums_.All());
+  std::vector<ColumnTerm> terms;
+  AppendTerms(left, 0, sums_.row(), terms);
+  return SumColumns(terms, sums_.All(), device_);
 }
 
 absl::Status ReturnedGradients::Start(Communicator& communicator) {

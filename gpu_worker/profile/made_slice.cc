@@ -123,14 +123,16 @@ absl::Status MadeSlice::Backward(AttentionEngine& engine) {
 }
 
 absl::Status MadeSlice::Sum(std::span<const KeyGradients> left) {
-  std::vector<RowTerm> terms;
-  AppendTerms(left, 0, terms);
+  std::vector<ColumnTerm> terms;
+  AppendTerms(left, 0, shape_.kv_row(), terms);
   const uint64_t rows = tasks_.empty() ? 0 : tasks_.front().end;
-  return device_.SumRows(terms, {shape_.type,
-                                 {key_gradient_->data(), value_gradient_->data()},
-                                 shape_.kv_row() * BytesOf(shape_.type),
-                                 shape_.kv_row(),
-                                 rows});
+  return SumColumns(terms,
+                    {shape_.type,
+                     {key_gradient_->data(), value_gradient_->data()},
+                     shape_.kv_row() * BytesOf(shape_.type),
+                     shape_.kv_row(),
+                     rows},
+                    device_);
 }
 
 }  // namespace evenpack::worker

@@ -139,7 +139,8 @@ TEST_F(AttentionGpuCheck, LongSlicesTakeTwoRunsBackward) {
   }
 }
 
-// Of a bound that is too small for any run, each head is computed by itself.
+// Of a bound that is too small for any run: query heads that share a KV head are
+// computed by themselves.
 TEST_F(AttentionGpuCheck, AnythingThatCanBePlannedIsComputed) {
   if (!HasDevice({.split_from = 40, .most_workspace = 1 << 20})) GTEST_SKIP() << why_;
   EXPECT_THAT(Selftest(/*seed=*/8, /*cases=*/12, kMostRanks), IsOk());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -125,19 +126,71 @@ TEST_F(CallHeadsTest, SomeMayBeTakenOfSome) {
   EXPECT_EQ(twice.input.log_sum_exp.data, once.input.log_sum_exp.data);
 }
 
-// Rows of queries to 49, of 768 elements; 35 keys, for each of 12 heads of 64.
-constexpr uint64_t kQueryPart = uint64_t{50} * 768 * 4;
-constexpr uint64_t kKeyPart = uint64_t{2} * 35 * 12 * 64 * 4;
+// 2^17 queries and keys, 128 elements a head: the numbers of an H200 with cuDNN 9.19.
+PlanShape LongDocument(uint32_t query_heads, uint32_t kv_heads) {
+  PlanShape shape;
+  shape.pass = Pass::kBackward;
+  shape.attention.query_heads = query_heads;
+  shape.attention.kv_heads = kv_heads;
+  shape.attention.head_size = 128;
+  shape.all_queries = shape.all_keys = 1 << 17;
+  shape.query_stride = int64_t{128} * query_heads;
+  shape.log_sum_exp_stride = query_heads;
+  shape.key_stride = shape.key_gradient_stride = int64_t{128} * kv_heads;
+  return shape;
+}
 
-TEST_F(CallHeadsTest, WorkspaceIsOfAllQueryRowsAndKeys) {
-  EXPECT_EQ(BackwardWorkspace(of_.call, 35), kQueryPart + kKeyPart);
-  EXPECT_EQ(BackwardWorkspace(of_.call, 0), kQueryPart);
+// In rows of their own, of tensors that have all heads.
+PlanShape OfHeads(uint32_t heads, PlanShape shape) {
+  shape.attention.query_heads = heads * shape.attention.group_size();
+  shape.attention.kv_heads = heads;
+  shape.key_gradient_stride = int64_t{128} * heads;
+  return shape;
+}
+
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+TEST(BackwardWorkspaceTest, IsOfRowsOfQueriesAndOfKeysForEachQueryHead) {
+  EXPECT_EQ(BackwardWorkspace(LongDocument(32, 8)), 6 * kGiB + 16 * kMiB);
+  EXPECT_EQ(BackwardWorkspace(LongDocument(128, 8)), 24 * kGiB + 64 * kMiB);
+}
+
+TEST(BackwardWorkspaceTest, IsOfQueriesAloneWhereEachHeadHasItsOwnKeys) {
+  EXPECT_EQ(BackwardWorkspace(LongDocument(32, 32)), 2 * kGiB + 16 * kMiB);
 }
 
 // The tensors' rows stay as wide.
-TEST_F(CallHeadsTest, HalfTheHeadsHalveTheWorkspaceOfKeysAlone) {
-  EXPECT_EQ(BackwardWorkspace(SomeHeads(of_, 2, 2).call, 35),
-            kQueryPart + kKeyPart / 2);
+TEST(BackwardWorkspaceTest, FewerHeadsTakeLessForTheirKeysAlone) {
+  const PlanShape all = LongDocument(32, 8);
+  EXPECT_EQ(BackwardWorkspace(OfHeads(1, all)), 2 * kGiB + 528 * kMiB);
+  EXPECT_EQ(BackwardWorkspace(OfHeads(1, LongDocument(32, 32))), 2 * kGiB + 16 * kMiB);
+}
+
+TEST(BackwardWorkspaceTest, IsOfTheRowsOfKeyGradientsWhateverHeadsAreInThem) {
+  PlanShape one = OfHeads(1, LongDocument(32, 8));
+  one.key_gradient_stride = int64_t{128} * 8;
+  EXPECT_EQ(BackwardWorkspace(one), 6 * kGiB + 16 * kMiB);
+}
+
+TEST(HeadsAtOnceTest, AreAsManyAsTakeNoMore) {
+  const PlanShape all = LongDocument(32, 8);
+  for (uint32_t heads = 1; heads < 8; ++heads) {
+    const uint64_t enough = BackwardWorkspace(OfHeads(heads, all));
+    EXPECT_EQ(HeadsAtOnce(all, enough), heads);
+    EXPECT_EQ(HeadsAtOnce(all, enough - 1), std::max(1U, heads - 1));
+  }
+  EXPECT_EQ(HeadsAtOnce(all, BackwardWorkspace(all)), 8U);
+  EXPECT_EQ(HeadsAtOnce(all, 100 * kGiB), 8U);
+}
+
+TEST(HeadsAtOnceTest, IsOneWhereQueriesAloneTakeMore) {
+  EXPECT_EQ(HeadsAtOnce(LongDocument(128, 8), 2 * kGiB), 1U);
+  EXPECT_EQ(HeadsAtOnce(LongDocument(128, 8), 0), 1U);
+}
+
+TEST(HeadsAtOnceTest, AreAllWhereFewerTakeNoLess) {
+  EXPECT_EQ(HeadsAtOnce(LongDocument(32, 32), 0), 32U);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,6 +31,7 @@ using evenpack::testing::FakePlanner;
 using evenpack::testing::IsOk;
 using evenpack::testing::kFakeImage;
 using evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A rank that is a thread.
@@ -38,9 +41,9 @@ class Rank {
       : device_(CudaDevice::Create(fake_.context(), fake_.memory(), fake_.compute(),
                                    kFakeImage)
                     .value()),
-        engine_(CudnnAttention::Create(where(),
-                                       std::make_unique<FakePlanner>(fake_.context()),
-                                       options, kFakeImage)
+        engine_(CudnnAttention::Create(
+                    where(), std::make_unique<FakePlanner>(fake_.context(), &plans_),
+                    options, kFakeImage)
                     .value()) {}
   ~Rank() { fake_.Synchronize(); }
   Rank(const Rank&) = delete;
@@ -51,6 +54,8 @@ class Rank {
   }
   CudnnAttention& engine() { return *engine_; }
   CudaDevice& device() { return *device_; }
+  // That were built.
+  const std::vector<PlanShape>& plans() const { return plans_; }
 
   absl::Status Run(Communicator& communicator, const ShardPlan& plan,
                    const SelftestCase& of, RankTensors& tensors) {
@@ -63,6 +68,7 @@ class Rank {
 
  private:
   FakeDevice fake_;
+  std::vector<PlanShape> plans_;
   std::unique_ptr<CudaDevice> device_;
   std::unique_ptr<CudnnAttention> engine_;
 };
@@ -145,13 +151,59 @@ TEST_F(CudnnAttentionTest, WhatARunTakesIsKeptOrGivenBack) {
   of.lengths = {40, 9};
   const MadeMicroBatch made(of.shape, of.lengths, 1);
   size_t left[2];
+  size_t most = 0;
   for (const size_t kept : {size_t{0}, size_t{1}}) {
-    options_.kept_workspace = kept * FakePlan::kWorkspaceBytes;
+    options_.kept_workspace = kept * (size_t{1} << 30);
     ranks_.clear();
     EXPECT_THAT(Run(of, made), IsOk());
     left[kept] = ranks_[0]->where().memory->bytes_in_use();
+    for (const PlanShape& plan : ranks_[0]->plans()) {
+      most = std::max(most, FakePlan::WorkspaceBytes(plan));
+    }
   }
-  EXPECT_EQ(left[1], left[0] + FakePlan::kWorkspaceBytes);
+  EXPECT_EQ(left[1], left[0] + most);
+  ranks_.clear();
+}
+
+// Two of five KV heads are within the bound, then two more, and the last. Of a rank's
+// own keys, and of received ones in two groups of heads.
+TEST_F(CudnnAttentionTest, HeadsAreComputedInPartsThatTakeNoMoreThanTheBound) {
+  SelftestCase of;
+  of.shape.type = ElementType::kBfloat16;
+  of.shape.query_heads = 15;
+  of.shape.kv_heads = 5;
+  of.lengths = {40, 9, 31};
+  constexpr uint64_t kQueries = uint64_t{128} * (15 * 64 + 15) * 4;
+  constexpr uint64_t kKeysOfOneHead = uint64_t{2} * 128 * 3 * 64 * 4;
+  options_.most_workspace = kQueries + 2 * kKeysOfOneHead + kKeysOfOneHead / 2;
+  for (const uint32_t ranks : {1U, 2U}) {
+    of.context_parallel = of.head_groups = ranks;
+    ranks_.clear();
+    const auto errors = Run(of, MadeMicroBatch(of.shape, of.lengths, 1));
+    ASSERT_THAT(errors, IsOk());
+    EXPECT_LT(errors->Largest(), AcceptedError(of.shape.type));
+    std::set<uint32_t> heads;
+    for (const PlanShape& plan : ranks_[0]->plans()) {
+      if (plan.pass == Pass::kForward) continue;
+      EXPECT_LE(FakePlan::WorkspaceBytes(plan), options_.most_workspace);
+      heads.insert(plan.attention.kv_heads);
+    }
+    EXPECT_THAT(heads, ElementsAre(1, 2));
+  }
+  ranks_.clear();
+}
+
+// What a run takes is of the queries' rows, which are as wide for one head.
+TEST_F(CudnnAttentionTest, PartsThatTakeNoLessAreNotMade) {
+  SelftestCase of;
+  of.shape.type = ElementType::kBfloat16;
+  of.shape.query_heads = of.shape.kv_heads = 4;
+  of.lengths = {40, 9};
+  options_.most_workspace = 1;
+  EXPECT_THAT(Run(of, MadeMicroBatch(of.shape, of.lengths, 1)), IsOk());
+  for (const PlanShape& plan : ranks_[0]->plans()) {
+    EXPECT_EQ(plan.attention.kv_heads, 4U);
+  }
   ranks_.clear();
 }
 

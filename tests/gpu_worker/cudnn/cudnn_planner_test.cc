@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/cudnn/call_heads.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
 
 namespace evenpack::worker {
@@ -110,6 +111,42 @@ TEST_F(CudnnPlannerTest, WhatTheEngineAsksForHasAKernel) {
       const absl::Status status = CheckCudnnPlan(OnLadder(shape), kH200);
       EXPECT_TRUE(status.ok()) << change.what << ": " << status;
     }
+  }
+}
+
+struct RunHeads {
+  uint32_t query;
+  uint32_t kv;
+  // That the rows of queries have, and those of gradients of keys.
+  int64_t of_queries;
+  int64_t of_key_gradients;
+  int64_t sequences = 1;
+};
+
+// All heads, those of a part in rows of theirs alone and in rows of all, and heads that
+// share no keys.
+constexpr RunHeads kRunHeads[] = {{32, 8, 32, 8},  {32, 8, 32, 8, kMostSequences},
+                                  {4, 1, 32, 1},   {8, 2, 32, 2, 64},
+                                  {4, 1, 32, 8},   {128, 8, 128, 8},
+                                  {16, 1, 128, 1}, {32, 32, 32, 32, 16}};
+
+TEST_F(CudnnPlannerTest, ABackwardRunTakesWhatIsCountedForIt) {
+  for (const RunHeads& heads : kRunHeads) {
+    PlanShape shape = ShapeOf(Pass::kBackward, 128);
+    shape.attention.query_heads = heads.query;
+    shape.attention.kv_heads = heads.kv;
+    shape.sequences = heads.sequences;
+    shape.queries = shape.keys = shape.all_queries = shape.all_keys = 1 << 17;
+    shape.query_stride = 128 * heads.of_queries;
+    shape.log_sum_exp_stride = heads.of_queries;
+    shape.key_gradient_stride = 128 * heads.of_key_gradients;
+    shape = OnLadder(shape);
+    const absl::StatusOr<size_t> taken = CudnnWorkspace(shape, kH200);
+    ASSERT_TRUE(taken.ok()) << taken.status();
+    EXPECT_NEAR(
+        static_cast<double>(*taken) / static_cast<double>(BackwardWorkspace(shape)), 1,
+        1e-3)
+        << heads.query << ":" << heads.kv << " heads among " << heads.of_queries;
   }
 }
 

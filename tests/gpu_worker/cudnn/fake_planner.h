@@ -28,9 +28,22 @@ class FakePlan final : public worker::AttentionPlan {
            const worker::PlanShape& shape)
       : context_(std::move(context)), shape_(shape) {}
 
-  static constexpr size_t kWorkspaceBytes = 64;
+  // As cuDNN's frontend 1.32 counts: backward a float for each element of gradients of
+  // queries, and of sums, in their rows; with several query heads to a KV head also for
+  // each of gradients of keys and of values, in rows as much wider than theirs.
+  static size_t WorkspaceBytes(const worker::PlanShape& shape) {
+    constexpr size_t kOwn = 64;
+    if (shape.pass == Pass::kForward) return kOwn;
+    const worker::AttentionShape& of = shape.attention;
+    int64_t floats =
+        shape.all_queries * (shape.query_stride + shape.log_sum_exp_stride);
+    if (of.query_heads != of.kv_heads) {
+      floats += 2 * shape.all_keys * shape.key_gradient_stride * of.group_size();
+    }
+    return kOwn + static_cast<size_t>(floats) * sizeof(float);
+  }
 
-  size_t workspace_bytes() const override { return kWorkspaceBytes; }
+  size_t workspace_bytes() const override { return WorkspaceBytes(shape_); }
   absl::Status Run(const worker::PlanTables& tables, const worker::PlanTensors& tensors,
                    void* /*workspace*/, worker::cuda::Stream stream) override {
     const worker::CurrentContext current(*context_);
@@ -203,16 +216,20 @@ class FakePlan final : public worker::AttentionPlan {
 
 class FakePlanner final : public worker::AttentionPlanner {
  public:
-  explicit FakePlanner(std::shared_ptr<const worker::CudaContext> context)
-      : context_(std::move(context)) {}
+  // `built`: where it appends what it is asked for; it must outlive this.
+  explicit FakePlanner(std::shared_ptr<const worker::CudaContext> context,
+                       std::vector<worker::PlanShape>* built = nullptr)
+      : context_(std::move(context)), built_(built) {}
 
   absl::StatusOr<std::unique_ptr<worker::AttentionPlan>> Build(
       const worker::PlanShape& shape) override {
+    if (built_ != nullptr) built_->push_back(shape);
     return std::make_unique<FakePlan>(context_, shape);
   }
 
  private:
   const std::shared_ptr<const worker::CudaContext> context_;
+  std::vector<worker::PlanShape>* const built_;
 };
 
 }  // namespace evenpack::testing
