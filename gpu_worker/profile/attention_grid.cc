@@ -4,12 +4,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "gpu_worker/device/rank_values.h"
-#include "gpu_worker/profile/made_slice.h"
+#include "gpu_worker/profile/made_slices.h"
 
 namespace evenpack::worker {
 namespace {
 
 constexpr uint32_t kTile = 128;
+// A step of the sequences that plans on a device have (gpu_worker/cudnn/plan_ladder.h).
+constexpr int64_t kManySlices = 64;
 
 // The lower median over ranks of what each measured.
 absl::StatusOr<int64_t> Measure(const Repetitions& repetitions, const Clock& clock,
@@ -27,17 +29,46 @@ absl::StatusOr<int64_t> Measure(const Repetitions& repetitions, const Clock& clo
   return (*all)[(all->size() - 1) / 2];
 }
 
-absl::StatusOr<PassLatency> MeasurePasses(MadeSlice& slice,
-                                          const Repetitions& repetitions,
-                                          const Clock& clock, AttentionEngine& engine,
-                                          Communicator& communicator) {
-  const absl::StatusOr<int64_t> forward =
-      Measure(repetitions, clock, communicator, [&] { return slice.Forward(engine); });
-  if (!forward.ok()) return forward.status();
-  const absl::StatusOr<int64_t> backward =
-      Measure(repetitions, clock, communicator, [&] { return slice.Backward(engine); });
-  if (!backward.ok()) return backward.status();
-  return PassLatency{*forward, *backward};
+// What measures calls of `count` slices of like lengths.
+using MeasureCall = absl::FunctionRef<absl::StatusOr<PassLatency>(
+    uint32_t q_len, uint32_t kv_len, uint32_t count)>;
+
+// Of a call of one slice, what it takes beside what a slice more takes in a call of
+// many.
+int64_t LaunchNs(int64_t one, int64_t many) {
+  const int64_t slice = (many - one) / (kManySlices - 1);
+  return one - std::clamp<int64_t>(slice, 0, one);
+}
+
+// Beyond the launch, nothing at least.
+PassLatency Beyond(const PassLatency& launch, const PassLatency& call) {
+  return {std::max<int64_t>(0, call.forward_ns - launch.forward_ns),
+          std::max<int64_t>(0, call.backward_ns - launch.backward_ns)};
+}
+
+absl::Status FillGrid(MeasureCall measure, AttentionGrid& grid,
+                      const std::function<void(const MeasuredSlice&)>& shown) {
+  const uint32_t shortest = grid.lengths.front();
+  const absl::StatusOr<PassLatency> one = measure(shortest, shortest, 1);
+  if (!one.ok()) return one.status();
+  const absl::StatusOr<PassLatency> many = measure(shortest, shortest, kManySlices);
+  if (!many.ok()) return many.status();
+  grid.launch = {LaunchNs(one->forward_ns, many->forward_ns),
+                 LaunchNs(one->backward_ns, many->backward_ns)};
+  for (const uint32_t q_len : grid.lengths) {
+    for (const uint32_t kv_len : grid.lengths) {
+      PassLatency& cell = grid.slices.emplace_back();
+      if (kv_len < q_len) continue;
+      // The shortest is what the launch was taken off: another measurement would differ
+      // by more than it takes, where a launch is long.
+      const absl::StatusOr<PassLatency> call =
+          kv_len == shortest ? one : measure(q_len, kv_len, 1);
+      if (!call.ok()) return call.status();
+      cell = Beyond(grid.launch, *call);
+      shown({q_len, kv_len, cell});
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -56,29 +87,21 @@ absl::StatusOr<AttentionGrid> MeasureAttention(
     const Repetitions& repetitions, const Clock& clock, Device& device,
     AttentionEngine& engine, Communicator& communicator,
     const std::function<void(const MeasuredSlice&)>& shown) {
+  const auto measure = [&](uint32_t q_len, uint32_t kv_len,
+                           uint32_t count) -> absl::StatusOr<PassLatency> {
+    const auto slices = MadeSlices::Make(shape, {q_len, kv_len, count}, device);
+    if (!slices.ok()) return slices.status();
+    const absl::StatusOr<int64_t> forward = Measure(
+        repetitions, clock, communicator, [&] { return (*slices)->Forward(engine); });
+    if (!forward.ok()) return forward.status();
+    const absl::StatusOr<int64_t> backward = Measure(
+        repetitions, clock, communicator, [&] { return (*slices)->Backward(engine); });
+    if (!backward.ok()) return backward.status();
+    return PassLatency{*forward, *backward};
+  };
   AttentionGrid grid;
   grid.lengths = lengths;
-  const auto nothing = MadeSlice::Make(shape, 0, 0, device);
-  if (!nothing.ok()) return nothing.status();
-  const auto launch =
-      MeasurePasses(**nothing, repetitions, clock, engine, communicator);
-  if (!launch.ok()) return launch.status();
-  grid.launch = *launch;
-  for (const uint32_t q_len : lengths) {
-    for (const uint32_t kv_len : lengths) {
-      PassLatency& cell = grid.slices.emplace_back();
-      if (kv_len < q_len) continue;
-      const auto slice = MadeSlice::Make(shape, q_len, kv_len, device);
-      if (!slice.ok()) return slice.status();
-      const auto passes =
-          MeasurePasses(**slice, repetitions, clock, engine, communicator);
-      if (!passes.ok()) return passes.status();
-      cell.forward_ns = std::max<int64_t>(0, passes->forward_ns - launch->forward_ns);
-      cell.backward_ns =
-          std::max<int64_t>(0, passes->backward_ns - launch->backward_ns);
-      shown({q_len, kv_len, cell});
-    }
-  }
+  if (absl::Status status = FillGrid(measure, grid, shown); !status.ok()) return status;
   return grid;
 }
 

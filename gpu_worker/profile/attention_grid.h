@@ -29,14 +29,15 @@ struct PassLatency {
 struct MeasuredSlice {
   uint32_t q_len = 0;
   uint32_t kv_len = 0;
-  // Beyond that of a launch without work.
+  // Beyond the launch.
   PassLatency latency;
 };
 
 struct AttentionGrid {
   // Of both axes: rising multiples of 128 tokens.
   std::vector<uint32_t> lengths;
-  // A launch without work.
+  // What a call takes beside its slices: one of the shortest slice, less what a slice
+  // more takes in a call of many of them.
   PassLatency launch;
   // Row-major by q_len; 0 where kv_len < q_len, which no slice has.
   std::vector<PassLatency> slices;
@@ -46,11 +47,11 @@ struct AttentionGrid {
 // 256.
 std::vector<uint32_t> GridLengths(uint32_t longest);
 
-// Every rank of the group measures the same slice at the same time, as in a run, where
-// ranks share a machine's memory; the median over ranks counts. `shown` is told of each
-// slice, in the order of the grid. `device` is the engine's; ranks of the communicator
-// exchange in this process's memory. All ranks call it with the same arguments. Errors
-// of the engine and the communicator.
+// `lengths`: as GridLengths has them. Every rank of the group measures the same slice
+// at the same time, as in a run, where ranks share a machine's memory; the median over
+// ranks counts. `shown` is told of each slice, in the order of the grid. `device` is
+// the engine's; ranks of the communicator exchange in this process's memory. All ranks
+// call it with the same arguments. Errors of the engine and the communicator.
 absl::StatusOr<AttentionGrid> MeasureAttention(
     const AttentionShape& shape, const std::vector<uint32_t>& lengths,
     const Repetitions& repetitions, const Clock& clock, Device& device,

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "server/core/cost/kernel_latency_table.h"
 #include "tests/gpu_worker/profile/timed_work.h"
 #include "tests/testing/status_matchers.h"
 
@@ -24,6 +25,12 @@ TEST(AttentionGridTest, LengthsDoubleToTheLongest) {
   EXPECT_EQ(GridLengths(131072).back(), 131072U);
 }
 
+absl::StatusOr<AttentionGrid> Measured(TimedEngine& engine, FakeClock& clock,
+                                       Communicator& communicator) {
+  return MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, Device::Host(),
+                          engine, communicator, [](const MeasuredSlice&) {});
+}
+
 TEST(AttentionGridTest, HasEachSliceBeyondTheLaunch) {
   OnRanks(1, [](Communicator& communicator, FakeClock& clock) {
     TimedEngine engine(clock);
@@ -40,7 +47,7 @@ TEST(AttentionGridTest, HasEachSliceBeyondTheLaunch) {
     };
     EXPECT_THAT(grid->slices, ElementsAre(slice(128, 128), slice(128, 256),
                                           PassLatency(), slice(256, 256)));
-    // Launch and three slices, two passes, four runs of each.
+    // Many short slices and three by themselves, two passes, four runs of each.
     EXPECT_EQ(engine.calls(), 4 * 2 * 4);
     ASSERT_EQ(shown.size(), 3U);
     EXPECT_EQ(shown[1].q_len, 128U);
@@ -49,13 +56,60 @@ TEST(AttentionGridTest, HasEachSliceBeyondTheLaunch) {
   });
 }
 
+// 200 documents of 128 tokens, say.
+TEST(AttentionGridTest, SlicesOfALaunchAddUp) {
+  OnRanks(1, [](Communicator& communicator, FakeClock& clock) {
+    TimedEngine engine(clock);
+    const auto grid = Measured(engine, clock, communicator);
+    ASSERT_THAT(grid, IsOk());
+    const auto table = KernelLatencyTable::FromMeasurements(
+        grid->lengths, grid->lengths,
+        {grid->slices[0].forward_ns, grid->slices[1].forward_ns, 0,
+         grid->slices[3].forward_ns},
+        grid->launch.forward_ns);
+    ASSERT_THAT(table, IsOk());
+    EXPECT_EQ(table->launch_ns() + 200 * table->SliceNs(128, 128),
+              TimedEngine::kLaunchNs + 200 * TimedEngine::SliceNs(128, 128));
+  });
+}
+
+// Of a device with room for all of them, and a clock that is off.
+TEST(AttentionGridTest, SlicesThatCostNothingMoreLeaveAllToTheLaunch) {
+  for (const int64_t saved : {0, 7}) {
+    OnRanks(1, [saved](Communicator& communicator, FakeClock& clock) {
+      TimedEngine engine(clock, [saved](const std::vector<int64_t>& slices) {
+        return 100 + slices.front() - (slices.size() > 1 ? saved : 0);
+      });
+      const auto grid = Measured(engine, clock, communicator);
+      ASSERT_THAT(grid, IsOk());
+      const int64_t one = 100 + TimedEngine::SliceNs(128, 128);
+      EXPECT_EQ(grid->launch, (PassLatency{one, 3 * one}));
+      EXPECT_EQ(grid->slices[0], PassLatency());
+      EXPECT_EQ(grid->slices[3].forward_ns,
+                TimedEngine::SliceNs(256, 256) - TimedEngine::SliceNs(128, 128));
+    });
+  }
+}
+
+// Whose tensors are in no cache any more.
+TEST(AttentionGridTest, SlicesThatCostMoreTogetherHaveNoLaunch) {
+  OnRanks(1, [](Communicator& communicator, FakeClock& clock) {
+    TimedEngine engine(clock, [](const std::vector<int64_t>& slices) {
+      return static_cast<int64_t>(slices.size() * slices.size()) * slices.front();
+    });
+    const auto grid = Measured(engine, clock, communicator);
+    ASSERT_THAT(grid, IsOk());
+    EXPECT_EQ(grid->launch, PassLatency());
+    EXPECT_EQ(grid->slices[0].forward_ns, TimedEngine::SliceNs(128, 128));
+    EXPECT_EQ(grid->slices[3].forward_ns, TimedEngine::SliceNs(256, 256));
+  });
+}
+
 TEST(AttentionGridTest, TheMedianOverRanksCounts) {
   OnRanks(3, [](Communicator& communicator, FakeClock& clock) {
     // 10, 1 and 4 times as slow.
     TimedEngine engine(clock, std::vector<int64_t>{10, 1, 4}[communicator.rank()]);
-    const auto grid =
-        MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, Device::Host(),
-                         engine, communicator, [](const MeasuredSlice&) {});
+    const auto grid = Measured(engine, clock, communicator);
     ASSERT_THAT(grid, IsOk());
     EXPECT_EQ(grid->launch.forward_ns, 400);
     EXPECT_EQ(grid->slices[0].forward_ns, 4 * TimedEngine::SliceNs(128, 128));
@@ -66,11 +120,8 @@ TEST(AttentionGridTest, AnErrorOfTheEngineEndsIt) {
   OnRanks(1, [](Communicator& communicator, FakeClock& clock) {
     TimedEngine engine(clock);
     engine.FailWith(absl::InternalError("broken"));
-    EXPECT_THAT(
-        MeasureAttention(AttentionShape(), {128, 256}, {0, 1}, clock, Device::Host(),
-                         engine, communicator, [](const MeasuredSlice&) {})
-            .status(),
-        StatusIs(absl::StatusCode::kInternal, "broken"));
+    EXPECT_THAT(Measured(engine, clock, communicator).status(),
+                StatusIs(absl::StatusCode::kInternal, "broken"));
     EXPECT_EQ(engine.calls(), 1);
   });
 }

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gpu_worker/attention/attention_engine.h"
@@ -19,11 +21,16 @@ namespace evenpack::worker::testing {
 using evenpack::testing::FakeClock;
 
 // Forward takes 100 ns, and 1 ns for each query and key of each task's product;
-// backward three times that. All times `factor`.
+// backward three times that. All times `factor`. Without a task nothing is run. A test
+// may say what else a call of so many slices takes, of which each alone takes so long.
 class TimedEngine final : public AttentionEngine {
  public:
+  using CallTime = std::function<int64_t(const std::vector<int64_t>& slices)>;
+
   explicit TimedEngine(FakeClock& clock, int64_t factor = 1)
       : clock_(clock), factor_(factor) {}
+  TimedEngine(FakeClock& clock, CallTime call_time)
+      : clock_(clock), factor_(1), call_time_(std::move(call_time)) {}
 
   absl::Status Forward(const AttentionCall& call, const ForwardResult&) override {
     clock_.Advance(std::chrono::nanoseconds(TimeOf(call)));
@@ -39,20 +46,25 @@ class TimedEngine final : public AttentionEngine {
   int calls() const { return calls_; }
   void FailWith(const absl::Status& status) { status_ = status; }
 
+  // What a call takes beside its slices.
+  static constexpr int64_t kLaunchNs = 100;
   // Of one slice, without the launch.
   static int64_t SliceNs(int64_t q_len, int64_t kv_len) { return q_len * kv_len; }
 
  private:
   int64_t TimeOf(const AttentionCall& call) const {
-    int64_t time = 100;
+    if (call.tasks.empty()) return 0;
+    std::vector<int64_t> slices;
     for (const AttentionTask& task : call.tasks) {
-      time += SliceNs(task.end - task.begin, task.end);
+      slices.push_back(SliceNs(task.end - task.begin, task.end));
     }
-    return factor_ * time;
+    if (call_time_) return call_time_(slices);
+    return factor_ * std::accumulate(slices.begin(), slices.end(), kLaunchNs);
   }
 
   FakeClock& clock_;
   const int64_t factor_;
+  const CallTime call_time_;
   int calls_ = 0;
   absl::Status status_;
 };

@@ -1,6 +1,6 @@
-// A slice with made-up tensors: queries that end where the keys of their document end.
-#ifndef EVENPACK_GPU_WORKER_PROFILE_MADE_SLICE_H_
-#define EVENPACK_GPU_WORKER_PROFILE_MADE_SLICE_H_
+// Slices with made-up tensors: queries that end where the keys of their document end.
+#ifndef EVENPACK_GPU_WORKER_PROFILE_MADE_SLICES_H_
+#define EVENPACK_GPU_WORKER_PROFILE_MADE_SLICES_H_
 
 #include <cstdint>
 #include <memory>
@@ -16,18 +16,25 @@
 
 namespace evenpack::worker {
 
-// Not thread-safe.
-class MadeSlice {
+// Each of another document, in tensors of less than 2^32 tokens.
+struct SliceLengths {
+  // At least 1.
+  uint32_t q_len = 0;
+  // At least q_len.
+  uint32_t kv_len = 0;
+  uint32_t count = 1;
+};
+
+// Of one call. Not thread-safe.
+class MadeSlices {
  public:
-  // `shape` has passed Check; q_len <= kv_len. With 0 of both it is a launch without
-  // work. `device` must outlive it; its errors.
-  static absl::StatusOr<std::unique_ptr<MadeSlice>> Make(const AttentionShape& shape,
-                                                         uint32_t q_len,
-                                                         uint32_t kv_len,
-                                                         Device& device);
+  // `shape` has passed Check. `device` must outlive it; its errors.
+  static absl::StatusOr<std::unique_ptr<MadeSlices>> Make(const AttentionShape& shape,
+                                                          const SliceLengths& lengths,
+                                                          Device& device);
   // Its call refers to its own tensors.
-  MadeSlice(const MadeSlice&) = delete;
-  MadeSlice& operator=(const MadeSlice&) = delete;
+  MadeSlices(const MadeSlices&) = delete;
+  MadeSlices& operator=(const MadeSlices&) = delete;
 
   // Both return when the device has done it.
   absl::Status Forward(AttentionEngine& engine);
@@ -35,10 +42,9 @@ class MadeSlice {
   absl::Status Backward(AttentionEngine& engine);
 
  private:
-  MadeSlice(const AttentionShape& shape, uint32_t q_len, uint32_t kv_len,
-            Device& device);
+  MadeSlices(const AttentionShape& shape, const SliceLengths& lengths, Device& device);
 
-  absl::Status Fill(uint32_t q_len, uint32_t kv_len);
+  absl::Status Fill();
   // As a backward pass does.
   absl::Status Sum(std::span<const KeyGradients> left);
   FloatRows LogSumExp() const { return {Floats(log_sum_exp_), shape_.query_heads}; }
@@ -47,6 +53,9 @@ class MadeSlice {
   }
 
   const AttentionShape shape_;
+  // Tokens of the tensors.
+  const uint32_t query_tokens_;
+  const uint32_t key_tokens_;
   Device& device_;
   std::vector<AttentionTask> tasks_;
   AttentionCall call_;
@@ -63,4 +72,4 @@ class MadeSlice {
 
 }  // namespace evenpack::worker
 
-#endif  // EVENPACK_GPU_WORKER_PROFILE_MADE_SLICE_H_
+#endif  // EVENPACK_GPU_WORKER_PROFILE_MADE_SLICES_H_

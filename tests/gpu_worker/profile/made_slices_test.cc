@@ -1,4 +1,4 @@
-#include "gpu_worker/profile/made_slice.h"
+#include "gpu_worker/profile/made_slices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@ namespace {
 
 using evenpack::testing::IsOk;
 using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 AttentionShape Shape(ElementType type, uint32_t sliding_window = 0) {
   AttentionShape shape;
@@ -38,33 +39,46 @@ class TaskRecorder final : public AttentionEngine {
   std::vector<AttentionTask> tasks;
 };
 
-TEST(MadeSliceTest, QueriesEndWhereKeysEnd) {
+TEST(MadeSlicesTest, QueriesEndWhereKeysEnd) {
   TaskRecorder engine;
   const auto slice =
-      MadeSlice::Make(Shape(ElementType::kFloat32), 100, 300, Device::Host()).value();
+      MadeSlices::Make(Shape(ElementType::kFloat32), {100, 300}, Device::Host())
+          .value();
   ASSERT_THAT(slice->Forward(engine), IsOk());
-  ASSERT_EQ(engine.tasks.size(), 1U);
+  ASSERT_THAT(engine.tasks, SizeIs(1));
   EXPECT_EQ(engine.tasks[0].begin, 200U);
   EXPECT_EQ(engine.tasks[0].end, 300U);
   EXPECT_THAT(engine.tasks[0].keys, ElementsAre(KeyRun{0, 300, 0, false}));
   const auto windowed =
-      MadeSlice::Make(Shape(ElementType::kFloat32, 51), 100, 300, Device::Host())
+      MadeSlices::Make(Shape(ElementType::kFloat32, 51), {100, 300}, Device::Host())
           .value();
   ASSERT_THAT(windowed->Backward(engine), IsOk());
   EXPECT_THAT(engine.tasks[0].keys, ElementsAre(KeyRun{150, 150, 150, false}));
-  const auto nothing =
-      MadeSlice::Make(Shape(ElementType::kFloat32), 0, 0, Device::Host()).value();
-  ASSERT_THAT(nothing->Forward(engine), IsOk());
-  EXPECT_TRUE(engine.tasks.empty());
 }
 
-TEST(MadeSliceTest, TheEngineOfTheProcessorTakesSlicesOfAnyLengthAndType) {
+TEST(MadeSlicesTest, SeveralAreOfDocumentsThatLieOneBehindTheOther) {
+  TaskRecorder engine;
+  const auto slices =
+      MadeSlices::Make(Shape(ElementType::kFloat32, 51), {100, 300, 3}, Device::Host())
+          .value();
+  ASSERT_THAT(slices->Forward(engine), IsOk());
+  ASSERT_THAT(engine.tasks, SizeIs(3));
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(engine.tasks[i].document, i);
+    EXPECT_EQ(engine.tasks[i].begin, 200U);
+    EXPECT_EQ(engine.tasks[i].end, 300U);
+    EXPECT_EQ(engine.tasks[i].query_row, 100U * i);
+    EXPECT_THAT(engine.tasks[i].keys,
+                ElementsAre(KeyRun{150, 150, 300U * i + 150, false}));
+  }
+}
+
+TEST(MadeSlicesTest, TheEngineOfTheProcessorTakesSlicesOfAnyLengthAndType) {
   CpuAttention engine(2);
   for (const ElementType type : kElementTypes) {
-    for (const auto& [q_len, kv_len] :
-         std::vector<std::pair<uint32_t, uint32_t>>{{0, 0}, {1, 1}, {128, 256}}) {
-      const auto slice =
-          MadeSlice::Make(Shape(type), q_len, kv_len, Device::Host()).value();
+    for (const SliceLengths& lengths :
+         std::vector<SliceLengths>{{1, 1}, {128, 256}, {3, 7, 5}}) {
+      const auto slice = MadeSlices::Make(Shape(type), lengths, Device::Host()).value();
       EXPECT_THAT(slice->Forward(engine), IsOk());
       EXPECT_THAT(slice->Backward(engine), IsOk());
     }

@@ -1,4 +1,4 @@
-#include "gpu_worker/profile/made_slice.h"
+#include "gpu_worker/profile/made_slices.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -54,39 +54,47 @@ absl::Status Take(size_t bytes, Device& device, std::unique_ptr<DeviceMemory>& m
 
 }  // namespace
 
-MadeSlice::MadeSlice(const AttentionShape& shape, uint32_t q_len, uint32_t kv_len,
-                     Device& device)
-    : shape_(shape), device_(device) {
-  if (q_len > 0) {
-    const uint32_t first = shape.FirstKey(kv_len - q_len);
-    tasks_ = {{0, kv_len - q_len, kv_len, 0, {{first, kv_len - first, first, false}}}};
+MadeSlices::MadeSlices(const AttentionShape& shape, const SliceLengths& lengths,
+                       Device& device)
+    : shape_(shape),
+      query_tokens_(lengths.count * lengths.q_len),
+      key_tokens_(lengths.count * lengths.kv_len),
+      device_(device) {
+  const uint32_t begin = lengths.kv_len - lengths.q_len;
+  const uint32_t first = shape.FirstKey(begin);
+  for (uint32_t i = 0; i < lengths.count; ++i) {
+    const uint64_t row = uint64_t{i} * lengths.kv_len + first;
+    tasks_.push_back({i,
+                      begin,
+                      lengths.kv_len,
+                      uint64_t{i} * lengths.q_len,
+                      {{first, lengths.kv_len - first, row, false}}});
   }
 }
 
-absl::StatusOr<std::unique_ptr<MadeSlice>> MadeSlice::Make(const AttentionShape& shape,
-                                                           uint32_t q_len,
-                                                           uint32_t kv_len,
-                                                           Device& device) {
-  std::unique_ptr<MadeSlice> slice(new MadeSlice(shape, q_len, kv_len, device));
-  if (absl::Status status = slice->Fill(q_len, kv_len); !status.ok()) return status;
-  return slice;
+absl::StatusOr<std::unique_ptr<MadeSlices>> MadeSlices::Make(
+    const AttentionShape& shape, const SliceLengths& lengths, Device& device) {
+  std::unique_ptr<MadeSlices> slices(new MadeSlices(shape, lengths, device));
+  if (absl::Status status = slices->Fill(); !status.ok()) return status;
+  return slices;
 }
 
-absl::Status MadeSlice::Fill(uint32_t q_len, uint32_t kv_len) {
+absl::Status MadeSlices::Fill() {
   const size_t query = shape_.query_row();
   const size_t key = shape_.kv_row();
-  absl::Status status = Put(shape_, TensorRole::kQuery, q_len, query, device_, query_);
-  status.Update(Put(shape_, TensorRole::kKey, kv_len, key, device_, key_));
-  status.Update(Put(shape_, TensorRole::kValue, kv_len, key, device_, value_));
-  status.Update(Put(shape_, TensorRole::kOutputGradient, q_len, query, device_,
+  absl::Status status =
+      Put(shape_, TensorRole::kQuery, query_tokens_, query, device_, query_);
+  status.Update(Put(shape_, TensorRole::kKey, key_tokens_, key, device_, key_));
+  status.Update(Put(shape_, TensorRole::kValue, key_tokens_, key, device_, value_));
+  status.Update(Put(shape_, TensorRole::kOutputGradient, query_tokens_, query, device_,
                     output_gradient_));
   const size_t element = BytesOf(shape_.type);
-  status.Update(Take(q_len * query * element, device_, output_));
-  status.Update(
-      Take(size_t{q_len} * shape_.query_heads * sizeof(float), device_, log_sum_exp_));
-  status.Update(Take(q_len * query * element, device_, query_gradient_));
-  status.Update(Take(kv_len * key * sizeof(float), device_, key_gradient_));
-  status.Update(Take(kv_len * key * sizeof(float), device_, value_gradient_));
+  status.Update(Take(query_tokens_ * query * element, device_, output_));
+  status.Update(Take(size_t{query_tokens_} * shape_.query_heads * sizeof(float),
+                     device_, log_sum_exp_));
+  status.Update(Take(query_tokens_ * query * element, device_, query_gradient_));
+  status.Update(Take(key_tokens_ * key * sizeof(float), device_, key_gradient_));
+  status.Update(Take(key_tokens_ * key * sizeof(float), device_, value_gradient_));
   if (!status.ok()) return status;
   call_.shape = shape_;
   call_.tasks = tasks_;
@@ -96,13 +104,13 @@ absl::Status MadeSlice::Fill(uint32_t q_len, uint32_t kv_len) {
   return status;
 }
 
-absl::Status MadeSlice::Forward(AttentionEngine& engine) {
+absl::Status MadeSlices::Forward(AttentionEngine& engine) {
   absl::Status status =
       engine.Forward(call_, {{output_->data(), shape_.query_row()}, LogSumExp()});
   return status.ok() ? device_.Finish() : status;
 }
 
-absl::Status MadeSlice::Backward(AttentionEngine& engine) {
+absl::Status MadeSlices::Backward(AttentionEngine& engine) {
   std::vector<KeyGradients> left;
   BackwardResult result;
   result.query_gradient = {query_gradient_->data(), shape_.query_row()};
@@ -122,16 +130,15 @@ absl::Status MadeSlice::Backward(AttentionEngine& engine) {
   return status.ok() ? device_.Finish() : status;
 }
 
-absl::Status MadeSlice::Sum(std::span<const KeyGradients> left) {
+absl::Status MadeSlices::Sum(std::span<const KeyGradients> left) {
   std::vector<ColumnTerm> terms;
   AppendTerms(left, 0, shape_.kv_row(), terms);
-  const uint64_t rows = tasks_.empty() ? 0 : tasks_.front().end;
   return SumColumns(terms,
                     {shape_.type,
                      {key_gradient_->data(), value_gradient_->data()},
                      shape_.kv_row() * BytesOf(shape_.type),
                      shape_.kv_row(),
-                     rows},
+                     key_tokens_},
                     device_);
 }
 
