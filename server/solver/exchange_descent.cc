@@ -43,14 +43,14 @@ class Descent {
     }
   }
 
-  Assignment Run(std::chrono::steady_clock::time_point deadline) {
+  DescentResult Run(std::chrono::steady_clock::time_point deadline) {
     while (ImproveSome(deadline)) {
     }
-    return std::move(assignment_);
+    return {std::move(assignment_), was_cut_};
   }
 
  private:
-  // Heaviest with lightest first. False where nothing more can be done.
+  // Heaviest with lightest first. False where nothing more can be done, or in time.
   bool ImproveSome(std::chrono::steady_clock::time_point deadline) {
     std::vector<uint32_t> heaviest_first(problem_.bins);
     std::iota(heaviest_first.begin(), heaviest_first.end(), 0U);
@@ -58,7 +58,10 @@ class Descent {
                      [this](uint32_t a, uint32_t b) { return Load(a) > Load(b); });
     for (size_t i = 0; i + 1 < heaviest_first.size(); ++i) {
       for (size_t j = heaviest_first.size() - 1; j > i; --j) {
-        if (std::chrono::steady_clock::now() >= deadline) return false;
+        if (std::chrono::steady_clock::now() >= deadline) {
+          was_cut_ = true;
+          return false;
+        }
         if (Improve(heaviest_first[i], heaviest_first[j])) return true;
       }
     }
@@ -181,6 +184,7 @@ class Descent {
 
   const LoadProblem& problem_;
   Assignment assignment_;
+  bool was_cut_ = false;
   std::vector<BinFill> fills_;
   std::vector<std::vector<uint32_t>> members_;
   // Per bin, how often it changed; and when a pair was last searched, so that it is not
@@ -191,8 +195,8 @@ class Descent {
 
 }  // namespace
 
-Assignment DescendByExchanges(const LoadProblem& problem, Assignment start,
-                              std::chrono::steady_clock::time_point deadline) {
+DescentResult DescendByExchanges(const LoadProblem& problem, Assignment start,
+                                 std::chrono::steady_clock::time_point deadline) {
   return Descent(problem, std::move(start)).Run(deadline);
 }
 

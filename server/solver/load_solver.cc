@@ -33,8 +33,10 @@ LoadSolution SolveLoad(const LoadProblem& problem, const Assignment& start,
   LoadSolution solution;
   solution.start_load = HeaviestLoad(problem, start);
   // CBC is left half of the time.
-  solution.assignment =
+  DescentResult descent =
       DescendByExchanges(problem, start, After(began, options.time_limit / 2));
+  bool was_cut = descent.was_cut;
+  solution.assignment = std::move(descent.assignment);
   solution.load = HeaviestLoad(problem, solution.assignment);
   solution.bound = LoadBound(problem, fit);
   if (solution.Gap() > options.gap && Clock::now() < deadline) {
@@ -42,13 +44,15 @@ LoadSolution SolveLoad(const LoadProblem& problem, const Assignment& start,
                                      {deadline, options.gap});
     solution.bound = found.bound;
     // The bins below the heaviest are as CBC left them.
-    solution.assignment =
-        DescendByExchanges(problem, std::move(found.assignment), deadline);
+    descent = DescendByExchanges(problem, std::move(found.assignment), deadline);
+    was_cut = was_cut || descent.was_cut;
+    solution.assignment = std::move(descent.assignment);
     solution.load = HeaviestLoad(problem, solution.assignment);
   }
   const Clock::time_point ended = Clock::now();
   solution.seconds = std::chrono::duration<double>(ended - began).count();
-  solution.time_limited = solution.Gap() > options.gap && ended >= deadline;
+  solution.time_limited =
+      was_cut || (solution.Gap() > options.gap && ended >= deadline);
   return solution;
 }
 

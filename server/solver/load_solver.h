@@ -29,7 +29,8 @@ struct LoadSolution {
   int64_t start_load = 0;
   // By the clock.
   double seconds = 0;
-  // The search ended because its time was up.
+  // Time was up before the search was over: also where the packing is within the gap,
+  // while the bins below the heaviest were made even.
   bool time_limited = false;
 
   // (load - bound) / load: 0 is proven best. 0 where there is no load.

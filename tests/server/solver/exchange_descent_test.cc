@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/server/solver/small_problems.h"
 
 namespace evenpack {
@@ -10,20 +12,24 @@ namespace {
 using testing::SquaredProblem;
 using Clock = std::chrono::steady_clock;
 
-constexpr Clock::time_point kNever = Clock::time_point::max();
+// Without a deadline.
+Assignment Descended(const LoadProblem& problem, Assignment start) {
+  DescentResult result =
+      DescendByExchanges(problem, std::move(start), Clock::time_point::max());
+  EXPECT_FALSE(result.was_cut);
+  return std::move(result.assignment);
+}
 
 TEST(ExchangeDescentTest, OneForOneTwoForOneAndThreeForThree) {
-  EXPECT_EQ(
-      HeaviestLoad(SquaredProblem({5, 4}, 2, 100),
-                   DescendByExchanges(SquaredProblem({5, 4}, 2, 100), {0, 0}, kNever)),
-      25);
+  const LoadProblem two = SquaredProblem({5, 4}, 2, 100);
+  EXPECT_EQ(HeaviestLoad(two, Descended(two, {0, 0})), 25);
   const LoadProblem pair = SquaredProblem({5, 4, 3}, 2, 7);
-  EXPECT_EQ(HeaviestLoad(pair, DescendByExchanges(pair, {0, 1, 1}, kNever)), 25);
+  EXPECT_EQ(HeaviestLoad(pair, Descended(pair, {0, 1, 1})), 25);
   const LoadProblem tight = SquaredProblem({6, 4, 4, 3, 3, 2, 2}, 2, 12);
   // Only sets of as many tokens can change places: 36 + 16 + 4 against 16 + 9 + 9 + 4.
   const Assignment start = {0, 0, 1, 1, 1, 0, 1};
   EXPECT_EQ(HeaviestLoad(tight, start), 56);
-  EXPECT_EQ(HeaviestLoad(tight, DescendByExchanges(tight, start, kNever)), 54);
+  EXPECT_EQ(HeaviestLoad(tight, Descended(tight, start)), 54);
 }
 
 TEST(ExchangeDescentTest, StaysWithinTheCapacityAndGetsNoHeavier) {
@@ -31,39 +37,40 @@ TEST(ExchangeDescentTest, StaysWithinTheCapacityAndGetsNoHeavier) {
     const LoadProblem problem = testing::RandomProblem(seed, seed % 2 == 1);
     const std::optional<Assignment> start = testing::PackGreedily(problem);
     if (!start.has_value()) continue;
-    const Assignment end = DescendByExchanges(problem, *start, kNever);
+    const Assignment end = Descended(problem, *start);
     EXPECT_TRUE(IsPacking(problem, end)) << seed;
     EXPECT_LE(HeaviestLoad(problem, end), HeaviestLoad(problem, *start)) << seed;
-    EXPECT_EQ(DescendByExchanges(problem, end, kNever), end) << seed;
+    EXPECT_EQ(Descended(problem, end), end) << seed;
   }
 }
 
 TEST(ExchangeDescentTest, EvensOutBinsBelowTheHeaviest) {
   // The first bin can't change; the other two can be equal.
   const LoadProblem problem = SquaredProblem({50, 10, 10, 10, 10}, 3, 50);
-  const Assignment end = DescendByExchanges(problem, {0, 1, 1, 1, 1}, kNever);
+  const Assignment end = Descended(problem, {0, 1, 1, 1, 1});
   EXPECT_EQ(FillsOf(problem, end)[1].cost, 200);
   EXPECT_EQ(FillsOf(problem, end)[2].cost, 200);
 }
 
 TEST(ExchangeDescentTest, DoesNothingPastItsDeadline) {
   const LoadProblem problem = SquaredProblem({5, 4}, 2, 100);
-  EXPECT_EQ(DescendByExchanges(problem, {0, 0}, Clock::time_point::min()),
-            (Assignment{0, 0}));
+  const DescentResult result =
+      DescendByExchanges(problem, {0, 0}, Clock::time_point::min());
+  EXPECT_EQ(result.assignment, (Assignment{0, 0}));
+  EXPECT_TRUE(result.was_cut);
 }
 
 TEST(ExchangeDescentTest, FillsTightBinsAlmostEvenly) {
   const LoadProblem problem = testing::TightProblem(2);
   const Assignment start = *testing::PackGreedily(problem);
-  const Assignment end = DescendByExchanges(problem, start, kNever);
+  const Assignment end = Descended(problem, start);
   EXPECT_TRUE(IsPacking(problem, end));
   EXPECT_LT(HeaviestLoad(problem, end), HeaviestLoad(problem, start));
 }
 
 TEST(ExchangeDescentTest, OneBinAndNoDocumentsStayAsTheyAre) {
-  EXPECT_EQ(DescendByExchanges(SquaredProblem({5, 4}, 1, 9), {0, 0}, kNever),
-            (Assignment{0, 0}));
-  EXPECT_EQ(DescendByExchanges(SquaredProblem({}, 3, 9), {}, kNever), Assignment());
+  EXPECT_EQ(Descended(SquaredProblem({5, 4}, 1, 9), {0, 0}), (Assignment{0, 0}));
+  EXPECT_EQ(Descended(SquaredProblem({}, 3, 9), {}), Assignment());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(LoadSolverTest, EndsWhereTheStartIsGoodEnough) {
   const LoadProblem problem = SquaredProblem({10, 9, 9, 9}, 2, 100);
   // 181 against the mean, 171.5.
   const LoadSolution coarse =
-      SolveLoad(problem, {0, 0, 1, 1}, {.time_limit = 0, .gap = 0.06});
+      SolveLoad(problem, {0, 0, 1, 1}, {.time_limit = 300, .gap = 0.06});
   EXPECT_FALSE(coarse.time_limited);
   EXPECT_EQ(coarse.bound, 172);
   EXPECT_EQ(coarse.load, 181);
@@ -105,10 +105,24 @@ TEST(LoadSolverTest, NoLighterThanOtherBinsNeedsNoSearch) {
   LoadProblem problem = testing::TightProblem(1);
   const Assignment start = *testing::PackGreedily(problem);
   problem.least_load = 2 * HeaviestLoad(problem, start);
-  const LoadSolution solution = SolveLoad(problem, start, {.time_limit = 0});
+  const LoadSolution solution = SolveLoad(problem, start, kExact);
   EXPECT_EQ(solution.load, problem.least_load);
   EXPECT_EQ(solution.bound, problem.least_load);
   EXPECT_FALSE(solution.time_limited);
+}
+
+TEST(LoadSolverTest, IsTimeLimitedWhereTheBinsBelowTheHeaviestWereCutShort) {
+  // The first bin is best as it is; the other two could be equal.
+  const LoadProblem problem = SquaredProblem({50, 10, 10, 10, 10}, 3, 50);
+  const Assignment start = {0, 1, 1, 1, 1};
+  const LoadSolution cut = SolveLoad(problem, start, {.time_limit = 0});
+  EXPECT_EQ(cut.Gap(), 0);
+  EXPECT_EQ(cut.assignment, start);
+  EXPECT_TRUE(cut.time_limited);
+  const LoadSolution whole = SolveLoad(problem, start, kExact);
+  EXPECT_EQ(whole.Gap(), 0);
+  EXPECT_NE(whole.assignment, start);
+  EXPECT_FALSE(whole.time_limited);
 }
 
 }  // namespace
