@@ -205,7 +205,7 @@ if [[ -n "$directory" ]]; then
   write_lengths "$lengths"
 fi
 flags=()
-add_default --lengths "$lengths"
+user_gives --idx || add_default --lengths "$lengths"
 add_default --split-overlong true
 
 "$root/deploy/install_packages.sh" build
