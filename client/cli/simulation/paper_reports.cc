@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/document_stream.h"
 #include "client/cli/job_flags.h"
 #include "client/cli/pack_run.h"
@@ -105,6 +106,10 @@ absl::StatusOr<LayerSeconds> SimulateLayer(uint32_t window, const PaperFeed& fee
   const auto spec = MakeSimulatedJob(setup, PlainMethod(), *costs, 1);
   if (!spec.ok()) return spec.status();
   const Corpus corpus = FitToWindow(feed.lengths, window, OverWindow::kDrop);
+  if (corpus.lengths.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("no document is at most ", window,
+                                                      " tokens, which is the window"));
+  }
   DocumentStream stream(corpus.lengths, 1, 0);
   LayerSeconds layer;
   StepHooks hooks;
@@ -161,8 +166,9 @@ absl::StatusOr<PackingRow> SimulatePacking(const PackingMethod& method,
   DocumentStream stream(corpus.lengths, 1, 0);
   const auto figures = RunPack(*spec, stream, feed.steps, progress);
   if (!figures.ok()) return figures.status();
-  const double mean = figures->imbalance.has_value() ? figures->imbalance->mean : 1;
-  return PackingRow{method.name, mean, method.published, figures->decide.mean};
+  PackingRow row = {method.name, std::nullopt, method.published, figures->decide.mean};
+  if (figures->imbalance.has_value()) row.imbalance = figures->imbalance->mean;
+  return row;
 }
 
 }  // namespace

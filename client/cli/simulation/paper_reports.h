@@ -50,8 +50,9 @@ struct PublishedSpeedup {
 // Table 2.
 struct PackingRow {
   std::string name;
-  // The mean over steps of the engine's imbalance degree, 47,000 tokens of crossover.
-  double imbalance = 1;
+  // The mean over full steps of the engine's imbalance degree, 47,000 tokens of
+  // crossover; none where there is no full step.
+  std::optional<double> imbalance;
   double published = 1;
   double decide_seconds = 0;
 };
@@ -73,7 +74,8 @@ absl::StatusOr<std::vector<PublishedSpeedup>> SimulateBreakdown(const PaperFeed&
 // `packing-table`: table 2 without its solver rows, which `pack` makes.
 absl::StatusOr<std::vector<PackingRow>> SimulatePackingTable(const PaperFeed& feed);
 // `cp-figure`: forward and backward of one 7B layer on a CP group of four, TP 8, over
-// per_sequence sharding of plainly packed micro-batches.
+// per_sequence sharding of plainly packed micro-batches. FAILED_PRECONDITION: no
+// document fits in the smaller window.
 absl::StatusOr<std::vector<PublishedSpeedup>> SimulateCpFigure(const PaperFeed& feed);
 
 }  // namespace evenpack

@@ -198,10 +198,12 @@ std::string PackingJson(std::span<const PackingRow> rows) {
   Json json;
   json["configs"] = Json::array();
   for (const PackingRow& row : rows) {
-    json["configs"].push_back({{"name", row.name},
-                               {"imbalance", row.imbalance},
-                               {"published", row.published},
-                               {"decide_seconds", row.decide_seconds}});
+    json["configs"].push_back(
+        {{"name", row.name},
+         {"imbalance",
+          row.imbalance.has_value() ? Json(*row.imbalance) : Json(nullptr)},
+         {"published", row.published},
+         {"decide_seconds", row.decide_seconds}});
   }
   return JsonText(json);
 }
@@ -209,9 +211,10 @@ std::string PackingJson(std::span<const PackingRow> rows) {
 std::string PackingText(std::span<const PackingRow> rows) {
   TextTable table({{"policy", kLeft}, {"imbalance"}, {"paper"}, {"us"}, {"", kLeft}});
   for (const PackingRow& row : rows) {
-    table.AddRow({row.name, Speedup(row.imbalance), Published(row.published),
+    table.AddRow({row.name, row.imbalance.has_value() ? Speedup(*row.imbalance) : "-",
+                  Published(row.published),
                   absl::StrFormat("%.1f", row.decide_seconds * 1e6),
-                  Bar(row.imbalance - 1, 1, 40)});
+                  Bar(row.imbalance.value_or(1) - 1, 1, 40)});
   }
   return table.ToString();
 }

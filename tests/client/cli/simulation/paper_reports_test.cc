@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "client/cli/simulation/paper_text.h"
 #include "tests/testing/given_lengths.h"
 #include "tests/testing/status_matchers.h"
 
@@ -11,6 +15,8 @@ namespace {
 
 using ::evenpack::testing::GivenLengths;
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::ContainsRegex;
 
 // The published figures hold for these documents: so does the aim that is set for them
 // (docs/reproduction.md).
@@ -62,13 +68,37 @@ TEST(PaperReportsTest, ThePackingTableIsNearThePapers) {
   ASSERT_THAT(rows, IsOk());
   for (const PackingRow& row : *rows) {
     SCOPED_TRACE(row.name);
+    ASSERT_TRUE(row.imbalance.has_value());
     if (row.name.starts_with("wlb")) {
-      EXPECT_LE(row.imbalance, row.published);
+      EXPECT_LE(*row.imbalance, row.published);
     } else {
-      EXPECT_NEAR(row.imbalance, row.published, 0.04);
+      EXPECT_NEAR(*row.imbalance, row.published, 0.04);
     }
     EXPECT_GT(row.decide_seconds, 0);
   }
+}
+
+TEST(PaperReportsTest, WithoutAFullStepThereIsNoImbalance) {
+  // Three batches: fewer than the windows of four and of eight.
+  const std::vector<uint32_t> lengths(3 * 4 * 8, 16384);
+  const auto rows = SimulatePackingTable({lengths, std::nullopt});
+  ASSERT_THAT(rows, IsOk());
+  for (const PackingRow& row : *rows) {
+    const bool fills =
+        row.name != "fixed_greedy, 4 batches" && row.name != "fixed_greedy, 8 batches";
+    EXPECT_EQ(row.imbalance.has_value(), fills) << row.name;
+  }
+  const nlohmann::json json = nlohmann::json::parse(PackingJson(*rows));
+  EXPECT_EQ(json["configs"][0]["imbalance"], 1);
+  EXPECT_TRUE(json["configs"][4]["imbalance"].is_null());
+  EXPECT_THAT(PackingText(*rows), ContainsRegex("8 batches +- +1.08"));
+}
+
+TEST(PaperReportsTest, NoShardingIsTimedWhereNoDocumentFits) {
+  const std::vector<uint32_t> lengths = {65537, 2147483647};
+  EXPECT_THAT(SimulateCpFigure({lengths, std::nullopt}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "no document is at most 65536 tokens, which is the window"));
 }
 
 TEST(PaperReportsTest, ShardingGainsAtLongWindows) {
