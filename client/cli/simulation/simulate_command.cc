@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/balanced_flags.h"
 #include "client/cli/document_lengths.h"
 #include "client/cli/job_flags.h"
@@ -84,6 +86,18 @@ absl::StatusOr<std::optional<SimulationMethod>> ReadChosen(const FlagValues& val
   return method;
 }
 
+// With what else could be taken where documents did not come to a step.
+absl::Status WithDropped(const absl::Status& status, const Corpus& corpus,
+                         OverWindow over_window) {
+  if (!absl::IsFailedPrecondition(status) || over_window == OverWindow::kCut ||
+      corpus.documents_over_window == 0) {
+    return status;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), "; longer ones, which are left out: ",
+                   corpus.documents_over_window, " (--over-window cut has them)"));
+}
+
 absl::StatusOr<SimulationReport> SimulateOne(SimulateFlags flags,
                                              std::span<const uint32_t> lengths) {
   const SimulationSetup& setup = flags.input.setup;
@@ -97,10 +111,12 @@ absl::StatusOr<SimulationReport> SimulateOne(SimulateFlags flags,
                                flags.feed.seed, flags.feed.steps};
   ProgressBar progress(TerminalOrNull(), setup.name);
   auto plain = Simulate(setup, PlainMethod(), *costs, 1, feed, progress);
-  if (!plain.ok()) return plain.status();
+  if (!plain.ok()) return WithDropped(plain.status(), report.corpus, flags.over_window);
   auto figures = Simulate(setup, flags.input.method, *costs,
                           1 / (1 + flags.crossover_error), feed, progress);
-  if (!figures.ok()) return figures.status();
+  if (!figures.ok()) {
+    return WithDropped(figures.status(), report.corpus, flags.over_window);
+  }
   report.plain = *std::move(plain);
   report.figures = *std::move(figures);
   report.input = std::move(flags.input);

@@ -55,9 +55,7 @@ class StepTimes {
 
   absl::StatusOr<SimulationFigures> Figures() const {
     if (sums_.steps == 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the documents do not come to one step of ",
-                       uint64_t{setup_.micro_batches} * setup_.window, " tokens"));
+      return TooFewDocuments();
     }
     const double batch_tokens =
         static_cast<double>(setup_.micro_batches) * setup_.window;
@@ -80,6 +78,15 @@ class StepTimes {
   }
 
  private:
+  // Less than the first decision waits for.
+  absl::Status TooFewDocuments() const {
+    const uint64_t batches = spec_.policy.window_batches;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the documents of at most ", setup_.window, " tokens do not come to ",
+        batches * setup_.micro_batches * setup_.window, " tokens, ",
+        batches == 1 ? "one step" : absl::StrCat("one window of ", batches, " steps")));
+  }
+
   static PipelineShape ShapeOf(const SimulationSetup& setup) {
     const ClusterSpec& cluster = setup.cluster;
     return {cluster.pipeline_parallel, cluster.virtual_stages,

@@ -88,6 +88,20 @@ class SimulateTest(unittest.TestCase):
         self.assertLess(least["step_seconds"], given["step_seconds"])
         self.assertEqual(least["plain_step_seconds"], given["plain_step_seconds"])
 
+    def test_says_where_documents_longer_than_the_window_are_left_out(self) -> None:
+        command = [
+            *("simulate", "--config", "7B-128K", "--lengths", "-", "--policy", "wlb"),
+        ]
+        refused = run(*command, stdin="131073\n" * 20)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn(
+            "the documents of at most 131072 tokens do not come to 524288 tokens, one "
+            "step; longer ones, which are left out: 20 (--over-window cut has them)",
+            refused.stderr,
+        )
+        cut = run(*command, "--over-window", "cut", stdin="131073\n" * 20)
+        self.assertEqual(cut.returncode, 0)
+
     def test_wrong_costs_do_not_help(self) -> None:
         right = report("simulate", "--config", "550M-128K", "--steps", "60")
         wrong = report(
