@@ -20,6 +20,13 @@ constexpr int64_t kFinest = 16 * kCoarse;
 constexpr int64_t kMostNs = std::numeric_limits<int64_t>::max();
 // Of what is due.
 constexpr int64_t kAnyLevel = kMostNs;
+// A step is far below it, and a little more is still a number.
+constexpr int64_t kHighestLevel = kMostNs / 2;
+
+// Of all that waits there may be more than any step can be.
+int64_t LevelOf(absl::int128 ns) {
+  return static_cast<int64_t>(std::min<absl::int128>(ns, kHighestLevel));
+}
 
 // The micro-batches of a step while a level is tried.
 struct Bins {
@@ -81,14 +88,14 @@ class LevelSearch {
     int64_t highest = 0;
     if (placed_ > 0) highest = attention_[0] + LinearOf(*others_[0]);
     const auto bins = static_cast<int64_t>(terms_.micro_batches);
-    const int64_t total = total_ns_ + rest_tokens_ * rest_rate_;
-    highest = std::max(highest, total / bins);
+    const absl::int128 rest = RestNs(rest_tokens_);
+    const absl::int128 total = total_ns_ + rest;
+    highest = std::max(highest, LevelOf(total / bins));
     highest += highest / 4 + 1;
     const int64_t lowest =
-        std::max(rest_tokens_ * rest_rate_ / bins, total / bins / 8) * (kCoarse - 1) /
-        kCoarse;
+        LevelOf(std::max(rest / bins, total / bins / 8) * (kCoarse - 1) / kCoarse);
     // At the end all may go at once, however uneven.
-    if (terms_.nothing_follows) Try(total);
+    if (terms_.nothing_follows) Try(LevelOf(total));
     int64_t best = highest;
     for (int64_t level = highest; level >= lowest && level > 0;
          level -= std::max<int64_t>(level / kCoarse, 1)) {
@@ -114,14 +121,14 @@ class LevelSearch {
   }
 
   void MeasureRest() {
-    int64_t attention = 0;
+    absl::int128 attention = 0;
     for (size_t i = placed_; i < others_.size(); ++i) {
       rest_tokens_ += Size(*others_[i]);
       attention += workload_.AttentionNs(others_[i]->length);
     }
     if (rest_tokens_ == 0) return;
     rest_documents_ = static_cast<int64_t>(others_.size() - placed_);
-    rest_attention_rate_ = attention / rest_tokens_;
+    rest_attention_rate_ = static_cast<int64_t>(attention / rest_tokens_);
     rest_rate_ += rest_attention_rate_;
   }
 
@@ -132,6 +139,10 @@ class LevelSearch {
         total_ns_ += attention + LinearOf(*document);
       }
     }
+  }
+
+  absl::int128 RestNs(int64_t tokens) const {
+    return absl::int128(tokens) * rest_rate_;
   }
 
   int64_t Size(const Document& document) const {
@@ -294,7 +305,9 @@ class LevelSearch {
     for (size_t i = 0; i < placed_; ++i) {
       if (!trial_.goes[i]) left_.push_back(others_[i]);
     }
-    return ExcessOfLastSteps(left_, {rest, rest * rest_rate_}, terms_, workload_);
+    const auto work_ns =
+        static_cast<int64_t>(std::min<absl::int128>(RestNs(rest), kMostNs));
+    return ExcessOfLastSteps(left_, {rest, work_ns}, terms_, workload_);
   }
 
   Release Chosen() const {
@@ -337,7 +350,8 @@ class LevelSearch {
   // Of each document that is placed one by one.
   std::vector<int64_t> attention_;
   std::vector<absl::int128> prices_;
-  int64_t total_ns_ = 0;
+  // Of these and of what is due.
+  absl::int128 total_ns_ = 0;
   // The rest; nanoseconds of a token, attention included and alone.
   int64_t rest_tokens_ = 0;
   int64_t rest_documents_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "server/core/cost/cost_spec.h"
 #include "tests/testing/test_documents.h"
 
 namespace evenpack {
@@ -171,6 +172,36 @@ TEST(ReleaseByWorkloadTest, DocumentsThatAreMostlyPaddingGoToo) {
     const Release release =
         ReleaseByWorkload({}, PointTo(documents), terms, Workload());
     EXPECT_FALSE(release.goes.empty()) << count;
+  }
+}
+
+// All that waits is far more than the 2^63 ns that a step is below.
+TEST(ReleaseByWorkloadTest, TheUnitOfTimeDoesNotMatterWhereVeryMuchWaits) {
+  constexpr uint32_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr size_t kMicroBatches = 46;
+  Lengths lengths;
+  for (uint32_t i = 0; i < 3000; ++i) lengths.push_back(kMost - i * 300'000);
+  const std::vector<Document> documents = testing::MakeDocuments(lengths);
+  for (const bool nothing_follows : {false, true}) {
+    for (const size_t placed : {size_t{100}, lengths.size()}) {
+      std::vector<Release> releases;
+      for (const uint32_t unit : {1U, 1000U}) {
+        ReleaseTerms terms = Terms(kMicroBatches);
+        terms.capacity.tokens = kMost;
+        terms.most_tokens = uint64_t{kMicroBatches} * kMost;
+        terms.price.token_ps *= unit;
+        terms.placed_one_by_one = placed;
+        terms.nothing_follows = nothing_follows;
+        const auto workload = ResolveWorkload(
+            QuadraticCost{.crossover_tokens = 47'000, .ns_per_token = unit}, kMost,
+            kMicroBatches);
+        ASSERT_TRUE(workload.ok());
+        releases.push_back(ReleaseByWorkload({}, PointTo(documents), terms, *workload));
+      }
+      EXPECT_FALSE(releases[0].goes.empty());
+      EXPECT_EQ(LongOf(releases[0].goes), LongOf(releases[1].goes));
+      EXPECT_EQ(LongOf(releases[0].held), LongOf(releases[1].held));
+    }
   }
 }
 
