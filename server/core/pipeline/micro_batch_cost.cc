@@ -88,14 +88,15 @@ MicroBatchCost ClusterCosts::CostOf(const ShardPlan& plan) const {
   std::vector<int64_t>& ranks = cost.rank_attention_ns;
   ranks.resize(plan.context_parallel);
   cost.forward = CostOf(plan, Pass::kForward, ranks);
+  // Without what the rank of most tokens is later by, which is in backward's layers.
+  const int64_t again_ns = *std::ranges::max_element(ranks);
   if (cluster_.recompute) {
     for (int64_t& rank_ns : ranks) rank_ns *= 2;
   }
   cost.backward = CostOf(plan, Pass::kBackward, ranks);
   if (cluster_.recompute) {
     PassCost& backward = cost.backward;
-    backward.attention_ns =
-        std::min(backward.attention_ns + cost.forward.attention_ns, kMaxPartNs);
+    backward.attention_ns = std::min(backward.attention_ns + again_ns, kMaxPartNs);
     backward.mean_attention_ns = std::min(
         backward.mean_attention_ns + cost.forward.mean_attention_ns, kMaxPartNs);
   }

@@ -247,6 +247,23 @@ TEST(CostOf, HasForwardOnTopOfBackwardWhereLayersAreComputedAgain) {
   EXPECT_EQ(twice.rank_attention_ns[1], once.rank_attention_ns[1] + f.attention_ns);
 }
 
+TEST(CostOf, WhatIsComputedAgainOfHybridWaitsForTheFullestRankOnce) {
+  ClusterSpec cluster;
+  cluster.context_parallel = 2;
+  const ShardPlan plan = Mixed({128, 512});
+  const MicroBatchCost once = Costs(Model(), cluster).CostOf(plan);
+  cluster.recompute = true;
+  const MicroBatchCost twice = Costs(Model(), cluster).CostOf(plan);
+  EXPECT_EQ(twice.forward, once.forward);
+  const PassCost& f = once.forward;
+  const PassCost& b = once.backward;
+  EXPECT_GT(f.attention_ns, 4 * 6'000 + 10);
+  EXPECT_NEAR(static_cast<double>(twice.backward.attention_ns),
+              static_cast<double>(f.attention_ns + b.attention_ns), 1);
+  EXPECT_EQ(twice.backward.mean_attention_ns,
+            f.mean_attention_ns + b.mean_attention_ns);
+}
+
 TEST(CostOf, OfNoTokensIsNothing) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
