@@ -45,11 +45,23 @@ class UnitTest(unittest.TestCase):
         nowhere = UNIT.replace("/usr/local/bin/", "/nowhere/")
         self.assertIn("/nowhere/evenpack-server", self.verify(nowhere))
 
-    def test_has_longer_to_end_than_it_drains(self) -> None:
+    def settings(self) -> configparser.ConfigParser:
         parser = configparser.ConfigParser(strict=False, interpolation=None)
         parser.optionxform = str  # type: ignore[assignment,method-assign]
         parser.read_string(UNIT)
-        service = parser["Service"]
+        return parser
+
+    def test_is_started_again_however_long_the_store_is_away(self) -> None:
+        settings = self.settings()
+        self.assertEqual(settings["Service"]["Restart"], "on-failure")
+        self.assertGreaterEqual(int(settings["Service"].get("RestartSec", 0)), 1)
+        # What no other start would mend.
+        self.assertEqual(settings["Service"].get("RestartPreventExitStatus"), "2")
+        # Otherwise systemd gives up after five starts within ten seconds.
+        self.assertEqual(settings["Unit"].get("StartLimitIntervalSec"), "0")
+
+    def test_has_longer_to_end_than_it_drains(self) -> None:
+        service = self.settings()["Service"]
         drains = re.search(r"^drain-seconds: (\d+)$", CONFIG, re.MULTILINE)
         assert drains is not None
         self.assertGreater(int(service["TimeoutStopSec"]), int(drains.group(1)))
