@@ -445,6 +445,20 @@ class MonitoringTest(unittest.TestCase):
             ]
             self.assertEqual(rule["spec"]["groups"] or [], groups)
 
+    def test_no_alert_of_a_server_that_is_elsewhere(self) -> None:
+        flags = ["--set", "metrics.prometheusRule.enabled=true"]
+        elsewhere = ["--set", "server.enabled=false,externalServer=packer:1"]
+        here, there = (
+            [
+                each.get("alert") or each["record"]
+                for group in the(render(given), "PrometheusRule")["spec"]["groups"]
+                for each in group["rules"]
+            ]
+            for given in (flags, flags + elsewhere)
+        )
+        self.assertEqual([each for each in here if each != "EvenpackNoServer"], there)
+        self.assertIn("EvenpackNoServer", here)
+
     def test_links_to_the_runbook(self) -> None:
         link = json.dumps(render(values_flags("monitoring"), self.charts()[1]))
         url = "https://docs.example/evenpack/docs/runbook.md#standin"
