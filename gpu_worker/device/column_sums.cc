@@ -10,7 +10,10 @@ namespace {
 
 // Where other terms begin than those before, and the last column's end.
 std::vector<size_t> Bounds(std::span<const ColumnTerm> terms, size_t columns) {
-  std::vector<size_t> bounds = {0, columns};
+  std::vector<size_t> bounds;
+  bounds.reserve(2 * terms.size() + 2);
+  bounds.push_back(0);
+  bounds.push_back(columns);
   for (const ColumnTerm& of : terms) {
     bounds.push_back(of.begin);
     bounds.push_back(of.end);
@@ -27,6 +30,7 @@ absl::Status SumColumns(std::span<const ColumnTerm> terms, const RowSums& sums,
   const std::vector<size_t> bounds = Bounds(terms, sums.columns);
   absl::Status status;
   std::vector<RowTerm> of_columns;
+  of_columns.reserve(terms.size());
   for (size_t i = 0; i + 1 < bounds.size() && status.ok(); ++i) {
     const size_t begin = bounds[i];
     of_columns.clear();
