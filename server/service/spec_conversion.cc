@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "evenpack/v1/job.pb.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/pipeline/pipeline_schedule.h"
 #include "server/runtime/status_detail.h"
 #include "server/service/cost_conversion.h"
 #include "server/service/field_path.h"
@@ -69,7 +70,7 @@ v1::Sharding DefaultSharding(v1::Layout layout) {
   }
 }
 
-void FillParallelism(v1::Parallelism& parallelism) {
+void FillParallelism(uint32_t virtual_stages, v1::Parallelism& parallelism) {
   const auto at_least_one = [](uint32_t value) { return value == 0 ? 1 : value; };
   parallelism.set_data(at_least_one(parallelism.data()));
   parallelism.set_micro_batches_per_rank(
@@ -77,8 +78,12 @@ void FillParallelism(v1::Parallelism& parallelism) {
   parallelism.set_context(at_least_one(parallelism.context()));
   parallelism.set_tensor(at_least_one(parallelism.tensor()));
   parallelism.set_pipeline(at_least_one(parallelism.pipeline()));
-  parallelism.set_virtual_pipeline_group(
-      at_least_one(parallelism.virtual_pipeline_group()));
+  if (parallelism.virtual_pipeline_group() <= 1) {
+    parallelism.set_virtual_pipeline_group(
+        virtual_stages <= 1 ? 1
+                            : LeastPipelineGroup(parallelism.pipeline(),
+                                                 parallelism.micro_batches_per_rank()));
+  }
   parallelism.set_expert(at_least_one(parallelism.expert()));
 }
 
@@ -215,8 +220,9 @@ void FillDefaults(v1::JobSpec& spec) {
   if (spec.merge() == v1::MERGE_MODE_UNSPECIFIED) {
     spec.set_merge(v1::MERGE_MODE_INTERLEAVE);
   }
-  FillParallelism(*spec.mutable_parallelism());
   FillPolicy(*spec.mutable_policy());
+  FillParallelism(spec.policy().balanced().virtual_stages(),
+                  *spec.mutable_parallelism());
   if (spec.max_length() == 0) spec.set_max_length(spec.window());
   if (!spec.has_backlog_limit()) spec.set_backlog_limit(kDefaultBacklogLimit);
   v1::ConsumerLayout& layout = *spec.mutable_consumer_layout();

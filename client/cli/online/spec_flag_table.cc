@@ -81,7 +81,8 @@ std::vector<FlagDefinition> SpecFlagDefinitions() {
       {"--pp", kValue, "N", "pipeline stages (1)", kShape},
       {"--ep", kValue, "N", "expert-parallel ranks (1)", kShape},
       {"--virtual-pipeline-group", kValue, "G",
-       "micro-batches that an interleaved pipeline schedule takes together (1)",
+       "micro-batches that an interleaved pipeline schedule takes together (1; where "
+       "balanced has virtual_stages, at least --pp)",
        kShape},
       In(kPolicy, kPolicyFlag),
       {"--window-batches", kValue, "G",

@@ -179,6 +179,20 @@ absl::Status ValidateRetention(const JobSpec& spec) {
   return status;
 }
 
+// Without it nothing is placed or predicted of an interleaved pipeline.
+absl::Status CheckPipelineGroup(const JobSpec& spec) {
+  const uint32_t virtual_stages = spec.policy.balanced.virtual_stages;
+  if (virtual_stages == 1) return absl::OkStatus();
+  const uint32_t per_rank = spec.micro_batches / spec.data_parallel;
+  const uint32_t least = std::min(spec.pipeline_parallel, per_rank);
+  if (spec.virtual_pipeline_group >= least) return absl::OkStatus();
+  return InvalidField(
+      "virtual_pipeline_group", spec.virtual_pipeline_group,
+      absl::StrCat("a divisor of the ", per_rank, " micro-batches of a data-parallel ",
+                   "rank, at least ", least, " as policy.virtual_stages is ",
+                   virtual_stages));
+}
+
 absl::Status ValidateDescription(const JobSpec& spec) {
   return CheckBytes("description", spec.description, 0, kMaxDescriptionBytes);
 }
@@ -214,6 +228,9 @@ absl::Status CheckGiven(const JobSpec& spec) {
                           absl::StrCat("'", absl::CHexEscape(name), "'"),
                           "text without control characters");
     }
+  }
+  if (spec.policy.kind == PolicyKind::kBalanced) {
+    if (absl::Status status = CheckPipelineGroup(spec); !status.ok()) return status;
   }
   const uint32_t most = kMaxRankMicroBatches / spec.micro_batches;
   if (spec.context_parallel <= most) return absl::OkStatus();

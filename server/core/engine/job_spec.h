@@ -122,7 +122,9 @@ struct JobSpec {
   uint32_t tensor_parallel = 1;
   uint32_t pipeline_parallel = 1;
   // Micro-batches that an interleaved pipeline schedule takes together: 1 to 65,536,
-  // and a divisor of micro_batches / data_parallel.
+  // and a divisor of micro_batches / data_parallel. With virtual_stages at least PP, or
+  // all of a rank's micro-batches where these are fewer (CheckGiven); kept jobs that
+  // have less are not placed by the pipeline.
   uint32_t virtual_pipeline_group = 1;
   // EP, 1 to 65,536.
   uint32_t expert_parallel = 1;

@@ -14,7 +14,8 @@ namespace evenpack {
 
 // A backward pass counts as two forward passes, the loss and sends as nothing: what is
 // known of a job is its micro-batches' forward workload. As they are, where the order
-// changes nothing (one stage, one rank) or the shape has more passes than are timed.
+// changes nothing (one stage, one rank), or the shape is none that is timed: more
+// passes than PipelineShape has, or a group too small for virtual_stages (CheckGiven).
 void PlaceMicroBatches(const JobSpec& spec, std::vector<MicroBatch>& micro_batches);
 
 // Most tokens, without padding, of PP consecutive micro-batches of a data-parallel

@@ -68,6 +68,18 @@ absl::Status Validate(const PipelineShape& shape) {
   return CheckGroup(shape);
 }
 
+uint32_t LeastPipelineGroup(uint32_t pipeline_parallel, uint32_t micro_batches) {
+  if (pipeline_parallel >= micro_batches) return micro_batches;
+  uint32_t group = micro_batches;
+  for (uint32_t i = 1; uint64_t{i} * i <= micro_batches; ++i) {
+    if (micro_batches % i != 0) continue;
+    for (const uint32_t divisor : {i, micro_batches / i}) {
+      if (divisor >= pipeline_parallel) group = std::min(group, divisor);
+    }
+  }
+  return group;
+}
+
 std::vector<ChunkPass> ScheduleOf(const PipelineShape& shape, uint32_t rank) {
   const std::vector<ChunkPass> forward = InOrder(shape, Pass::kForward);
   const std::vector<ChunkPass> backward = InOrder(shape, Pass::kBackward);

@@ -40,6 +40,10 @@ inline constexpr uint64_t kMaxPasses = uint64_t{1} << 20;
 // comes to more than kMaxPasses, micro_batches where all of them do.
 absl::Status Validate(const PipelineShape& shape);
 
+// The least virtual_pipeline_group of an interleaved schedule of so many stages and
+// micro-batches, each at least 1. O(sqrt(micro_batches)).
+uint32_t LeastPipelineGroup(uint32_t pipeline_parallel, uint32_t micro_batches);
+
 // One micro-batch through one chunk of the rank.
 struct ChunkPass {
   Pass pass = Pass::kForward;

@@ -62,6 +62,39 @@ TEST(SpecConversionTest, WhatIsLeftOutHasItsDefault) {
   EXPECT_FALSE(spec.kernel_latency.empty());
 }
 
+TEST(SpecConversionTest, AnInterleavedPipelinesGroupIsByDefaultTheLeastThatWorks) {
+  v1::JobSpec from = LeastSpec();
+  from.mutable_parallelism()->set_data(2);
+  from.mutable_parallelism()->set_micro_batches_per_rank(8);
+  from.mutable_parallelism()->set_pipeline(4);
+  from.mutable_policy()->mutable_balanced()->set_virtual_stages(2);
+  JobSpec spec = FromProto(from).value();
+  EXPECT_EQ(spec.virtual_pipeline_group, 4U);
+  EXPECT_EQ(DescriptionOf(spec).parallelism().virtual_pipeline_group(), 4U);
+  EXPECT_EQ(FromProto(DescriptionOf(spec)).value(), spec);
+  // What descriptions said before.
+  from.mutable_parallelism()->set_virtual_pipeline_group(1);
+  EXPECT_EQ(FromProto(from).value().virtual_pipeline_group, 4U);
+  from.mutable_parallelism()->set_micro_batches_per_rank(6);
+  EXPECT_EQ(FromProto(from).value().virtual_pipeline_group, 6U);
+  from.mutable_parallelism()->set_micro_batches_per_rank(2);
+  EXPECT_EQ(FromProto(from).value().virtual_pipeline_group, 2U);
+  from.mutable_policy()->mutable_balanced()->set_virtual_stages(1);
+  EXPECT_EQ(FromProto(from).value().virtual_pipeline_group, 1U);
+}
+
+TEST(SpecConversionTest, AnInterleavedPipelinesGroupThatIsTooSmallIsRefused) {
+  v1::JobSpec from = LeastSpec();
+  from.mutable_parallelism()->set_micro_batches_per_rank(8);
+  from.mutable_parallelism()->set_pipeline(4);
+  from.mutable_parallelism()->set_virtual_pipeline_group(2);
+  from.mutable_policy()->mutable_balanced()->set_virtual_stages(2);
+  EXPECT_THAT(FromProto(from),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("spec.parallelism.virtual_pipeline_group: 2 is not "
+                                  "accepted; accepted: a divisor of the 8")));
+}
+
 TEST(SpecConversionTest, TheDescriptionSaysTheDefaultsAndMakesTheSameSpec) {
   const JobSpec spec = FromProto(LeastSpec()).value();
   const v1::JobSpec described = DescriptionOf(spec);

@@ -13,6 +13,7 @@
 namespace evenpack {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::MakeSpec;
 using ::testing::StartsWith;
@@ -197,6 +198,35 @@ TEST(JobSpecTest, WhatIsGivenAnewHasBoundsThatWhatIsKeptMayExceed) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "context_parallel: 1024 is not accepted; accepted: 1 to 1023 "
                        "with 1025 micro-batches a step"));
+}
+
+TEST(JobSpecTest, AnInterleavedPipelinesGroupThatIsGivenReachesAllStages) {
+  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 16, 100);
+  spec.data_parallel = 2;
+  spec.pipeline_parallel = 4;
+  spec.policy.balanced.virtual_stages = 2;
+  spec.virtual_pipeline_group = 2;
+  EXPECT_THAT(Validate(spec), IsOk());
+  EXPECT_THAT(CheckGiven(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "virtual_pipeline_group: 2 is not accepted; accepted: a divisor "
+                       "of the 8 micro-batches of a data-parallel rank, at least 4 as "
+                       "policy.virtual_stages is 2"));
+  spec.virtual_pipeline_group = 4;
+  EXPECT_THAT(CheckGiven(spec), IsOk());
+  // With fewer micro-batches than stages, all of them.
+  spec.pipeline_parallel = 16;
+  EXPECT_THAT(CheckGiven(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least 8 as")));
+  spec.virtual_pipeline_group = 8;
+  EXPECT_THAT(CheckGiven(spec), IsOk());
+  spec.virtual_pipeline_group = 1;
+  spec.policy.balanced.virtual_stages = 1;
+  EXPECT_THAT(CheckGiven(spec), IsOk());
+  // Of other policies it is not read.
+  spec.policy.kind = PolicyKind::kWlb;
+  spec.policy.balanced.virtual_stages = 2;
+  EXPECT_THAT(CheckGiven(spec), IsOk());
 }
 
 }  // namespace

@@ -52,6 +52,26 @@ TEST(ScheduleOf, InterleavesChunksByGroups) {
             "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a");
 }
 
+TEST(LeastPipelineGroup, IsTheLeastThatAScheduleTakes) {
+  struct Case {
+    uint32_t pipeline, micro_batches, group;
+  };
+  for (const Case& test : {Case{1, 1, 1}, Case{1, 6, 1}, Case{4, 8, 4}, Case{4, 6, 6},
+                           Case{4, 7, 7}, Case{4, 10, 5}, Case{5, 36, 6}, Case{8, 4, 4},
+                           Case{1024, 4'294'967'295, 1285}}) {
+    EXPECT_EQ(LeastPipelineGroup(test.pipeline, test.micro_batches), test.group)
+        << test.pipeline << " " << test.micro_batches;
+  }
+  for (uint32_t pipeline = 1; pipeline < 20; ++pipeline) {
+    for (uint32_t micro_batches = 1; micro_batches < 50; ++micro_batches) {
+      PipelineShape shape = {pipeline, 2, micro_batches, 1};
+      while (!Validate(shape).ok()) ++shape.virtual_pipeline_group;
+      EXPECT_EQ(LeastPipelineGroup(pipeline, micro_batches),
+                shape.virtual_pipeline_group);
+    }
+  }
+}
+
 TEST(ScheduleOf, TakesFewMicroBatchesAsOneGroup) {
   const PipelineShape shape = {.pipeline_parallel = 4,
                                .virtual_stages = 2,
