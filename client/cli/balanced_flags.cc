@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "absl/strings/str_replace.h"
+
 namespace evenpack {
 namespace {
 
@@ -24,11 +26,13 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
   static const auto* const kFlags = new std::vector<FlagDefinition>{
       {"--token-cv", kValue, "X",
        "balanced: steps hold what a global batch does on average, a little over N x L "
-       "tokens, give or take a share X of that, once enough documents wait (no bound)"},
+       "tokens, give or take a share X of that, once enough documents wait; not with "
+       "--release class (no bound)"},
       {"--long-share", kValue, "X",
        "balanced: long documents (a quarter window and more) have the stream's share "
        "of "
-       "each step, give or take a share X of that (no bound)"},
+       "each step, give or take a share X of that; not with --release class (no "
+       "bound)"},
       {"--delay-price", kValue, "P",
        "balanced: share of a step's time that it is worth to have all its documents a "
        "global batch earlier, where they wait for one on average; less with the square "
@@ -47,6 +51,15 @@ const std::vector<FlagDefinition>& BalancedFlagDefinitions() {
        "--max-length allows (0)"},
   };
   return *kFlags;
+}
+
+absl::Status InBalancedFlagNames(const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(),
+          absl::StrReplaceAll(status.message(),
+                              {{"policy.token_spread_ppm", "--token-cv"},
+                               {"policy.long_share_spread_ppm", "--long-share"},
+                               {"policy.max_in_flight_tokens", "--max-in-flight"}})};
 }
 
 BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader,

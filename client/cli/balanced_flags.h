@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "client/cli/flag_table.h"
 #include "client/cli/flag_values.h"
 #include "server/core/engine/job_spec.h"
@@ -13,6 +14,9 @@ namespace evenpack {
 // --token-cv, --long-share, --delay-price, --attention-error, --release, --finish,
 // --max-in-flight.
 const std::vector<FlagDefinition>& BalancedFlagDefinitions();
+
+// `status` with the engine's names of their fields turned into these flags.
+absl::Status InBalancedFlagNames(const absl::Status& status);
 
 // What is not given is as in `balanced`. Errors are `reader`'s.
 BalancedSpec ReadBalanced(const FlagValues& values, FlagReader& reader,

@@ -177,7 +177,9 @@ absl::StatusOr<JobSpec> MakeJobSpec(const JobFlags& flags, PolicyKind policy) {
       ResolveWorkload(flags.cost, flags.max_length, flags.micro_batches);
   if (!workload.ok()) return InFlagNames(workload.status());
   spec.workload = *std::move(workload);
-  if (absl::Status status = Validate(spec); !status.ok()) return InFlagNames(status);
+  absl::Status status = Validate(spec);
+  if (status.ok()) status = CheckGiven(spec);
+  if (!status.ok()) return InFlagNames(status);
   return spec;
 }
 
@@ -213,6 +215,8 @@ std::vector<std::string> UnusedFlags(const FlagValues& values,
   for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
     used[flag.name] = uses(PolicyKind::kBalanced);
   }
+  // One micro-batch is in flight where there is one pipeline stage.
+  used["--max-in-flight"] = false;
   std::vector<std::string> unused;
   for (const auto& [flag, is_used] : used) {
     if (!is_used && IsGiven(values, flag)) unused.push_back(flag);
@@ -228,8 +232,9 @@ std::string UnusedFlagsNote(const std::vector<std::string>& unused) {
 
 absl::Status InFlagNames(const absl::Status& status) {
   if (status.ok()) return status;
+  const absl::Status named = InBalancedFlagNames(status);
   std::string message = ReplaceFieldNames(
-      std::string_view(status.message().data(), status.message().size()));
+      std::string_view(named.message().data(), named.message().size()));
   // As a whole word only: it is one of prose too.
   if (absl::StartsWith(message, "window:")) message = absl::StrCat("--", message);
   return {status.code(), message};

@@ -31,7 +31,7 @@ struct FieldName {
   absl::string_view engine;
   absl::string_view api;
 };
-constexpr std::array<FieldName, 20> kFieldNames = {{
+constexpr std::array<FieldName, 22> kFieldNames = {{
     {"data_parallel", "parallelism.data"},
     {"micro_batches", "parallelism.micro_batches_per_rank"},
     {"context_parallel", "parallelism.context"},
@@ -43,6 +43,8 @@ constexpr std::array<FieldName, 20> kFieldNames = {{
     {"policy.window_batches", "policy.fixed_greedy.window_batches"},
     {"queue_thresholds", "policy.wlb.queue_thresholds"},
     {"policy.virtual_stages", "policy.balanced.virtual_stages"},
+    {"policy.token_spread_ppm", "policy.balanced.token_cv"},
+    {"policy.long_share_spread_ppm", "policy.balanced.long_share"},
     {"policy.max_in_flight_tokens", "policy.balanced.max_in_flight_tokens"},
     {"retain_checkpoints", "retention.checkpoints"},
     {"max_steps_ahead", "retention.max_steps_ahead"},

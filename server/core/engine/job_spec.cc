@@ -179,6 +179,19 @@ absl::Status ValidateRetention(const JobSpec& spec) {
   return status;
 }
 
+// Queues by class release documents without these bounds.
+absl::Status CheckReleaseByClass(const BalancedSpec& balanced) {
+  const auto check = [](absl::string_view field, std::optional<uint32_t> ppm) {
+    if (!ppm.has_value()) return absl::OkStatus();
+    return InvalidField(field, absl::StrCat(*ppm, " ppm"),
+                        "none where outliers are released by class");
+  };
+  if (balanced.release != ReleaseMode::kByClass) return absl::OkStatus();
+  absl::Status status = check("policy.token_spread_ppm", balanced.token_spread_ppm);
+  status.Update(check("policy.long_share_spread_ppm", balanced.long_share_spread_ppm));
+  return status;
+}
+
 // Without it nothing is placed or predicted of an interleaved pipeline.
 absl::Status CheckPipelineGroup(const JobSpec& spec) {
   const uint32_t virtual_stages = spec.policy.balanced.virtual_stages;
@@ -230,7 +243,9 @@ absl::Status CheckGiven(const JobSpec& spec) {
     }
   }
   if (spec.policy.kind == PolicyKind::kBalanced) {
-    if (absl::Status status = CheckPipelineGroup(spec); !status.ok()) return status;
+    absl::Status status = CheckPipelineGroup(spec);
+    status.Update(CheckReleaseByClass(spec.policy.balanced));
+    if (!status.ok()) return status;
   }
   const uint32_t most = kMaxRankMicroBatches / spec.micro_batches;
   if (spec.context_parallel <= most) return absl::OkStatus();

@@ -63,7 +63,7 @@ struct BalancedSpec {
   // (server/core/outlier/mean_delay.h): 0 to 1,000,000.
   uint32_t delay_price_ppm = 100000;
   // Steps hold N x L tokens, give or take so many millionths of it, once enough
-  // documents wait: 1 to 1,000,000. None: as many as balance asks for.
+  // documents wait: 1 to 1,000,000. None: as many as balance asks for. Not kByClass.
   std::optional<uint32_t> token_spread_ppm;
   // The share that long documents (server/core/balance/step_balance.h) have of a step's
   // tokens is the stream's, give or take so many millionths of it, as far as there are

@@ -67,5 +67,14 @@ TEST(BalancedFlagsTest, NameWhatTheyRefuse) {
   }
 }
 
+TEST(BalancedFlagsTest, NameTheEnginesFields) {
+  EXPECT_EQ(InBalancedFlagNames(absl::OkStatus()), absl::OkStatus());
+  EXPECT_EQ(InBalancedFlagNames(absl::InvalidArgumentError(
+                "policy.token_spread_ppm: 1, policy.long_share_spread_ppm: 2, "
+                "policy.max_in_flight_tokens: 3; max_length")),
+            absl::InvalidArgumentError(
+                "--token-cv: 1, --long-share: 2, --max-in-flight: 3; max_length"));
+}
+
 }  // namespace
 }  // namespace evenpack

@@ -13,6 +13,7 @@ using ::evenpack::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const FlagValues& Shape() {
   static const auto* const kShape =
@@ -99,6 +100,19 @@ TEST(JobFlagsTest, EngineErrorsNameFlags) {
   EXPECT_THAT(
       MakeJobSpec(*cost, PolicyKind::kWlb),
       StatusIs(kInvalid, HasSubstr("--max-length: 2147483647 is not accepted")));
+  const auto in_flight = ReadPackJobFlags(ShapeAnd({{"--max-in-flight", "100"}}));
+  ASSERT_THAT(in_flight, IsOk());
+  EXPECT_THAT(MakeJobSpec(*in_flight, PolicyKind::kBalanced),
+              StatusIs(kInvalid, StartsWith("--max-in-flight: 100 is not accepted; ")));
+  for (const std::string bound : {"--token-cv", "--long-share"}) {
+    const auto by_class =
+        ReadPackJobFlags(ShapeAnd({{"--release", "class"}, {bound, "0.05"}}));
+    ASSERT_THAT(by_class, IsOk());
+    EXPECT_THAT(
+        MakeJobSpec(*by_class, PolicyKind::kBalanced),
+        StatusIs(kInvalid, StartsWith(bound + ": 50000 ppm is not accepted; ")));
+    EXPECT_THAT(MakeJobSpec(*by_class, PolicyKind::kWlb), IsOk());
+  }
   EXPECT_EQ(
       InFlagNames(absl::InvalidArgumentError("window: 0 within a window")).message(),
       "--window: 0 within a window");
@@ -135,6 +149,10 @@ TEST(UnusedFlagsTest, AreTheOnesWithoutEffect) {
               ElementsAre("--queue-thresholds", "--tp", "--window-batches"));
   EXPECT_THAT(UnusedFlags(values, {PolicyKind::kWlb}),
               ElementsAre("--split-documents", "--tp", "--window-batches"));
+  // The job of pack and compare has one pipeline stage.
+  EXPECT_THAT(UnusedFlags({{"--max-in-flight", "5000"}, {"--token-cv", "0.1"}},
+                          {PolicyKind::kBalanced}),
+              ElementsAre("--max-in-flight"));
   EXPECT_EQ(UnusedFlagsNote({}), "");
   EXPECT_EQ(UnusedFlagsNote({"--a"}), "evenpackctl: note: --a has no effect here\n");
   EXPECT_EQ(UnusedFlagsNote({"--a", "--b"}),

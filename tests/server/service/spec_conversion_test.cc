@@ -95,6 +95,24 @@ TEST(SpecConversionTest, AnInterleavedPipelinesGroupThatIsTooSmallIsRefused) {
                                   "accepted; accepted: a divisor of the 8")));
 }
 
+TEST(SpecConversionTest, BoundsThatReleaseByClassDoesNotKeepAreRefusedByName) {
+  v1::JobSpec from = LeastSpec();
+  v1::BalancedPolicy& balanced = *from.mutable_policy()->mutable_balanced();
+  balanced.set_release(v1::RELEASE_BY_CLASS);
+  balanced.set_token_cv(0.05);
+  EXPECT_THAT(FromProto(from),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("spec.policy.balanced.token_cv: 50000 ppm is not")));
+  balanced.clear_token_cv();
+  balanced.set_long_share(0.2);
+  EXPECT_THAT(
+      FromProto(from),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               StartsWith("spec.policy.balanced.long_share: 200000 ppm is not")));
+  balanced.clear_long_share();
+  EXPECT_THAT(FromProto(from), IsOk());
+}
+
 TEST(SpecConversionTest, TheDescriptionSaysTheDefaultsAndMakesTheSameSpec) {
   const JobSpec spec = FromProto(LeastSpec()).value();
   const v1::JobSpec described = DescriptionOf(spec);

@@ -229,5 +229,28 @@ TEST(JobSpecTest, AnInterleavedPipelinesGroupThatIsGivenReachesAllStages) {
   EXPECT_THAT(CheckGiven(spec), IsOk());
 }
 
+TEST(JobSpecTest, BoundsThatReleaseByClassDoesNotKeepAreNotGiven) {
+  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 4, 100);
+  spec.policy.balanced.token_spread_ppm = 50'000;
+  spec.policy.balanced.long_share_spread_ppm = 0;
+  for (const ReleaseMode release : {ReleaseMode::kByWorkload, ReleaseMode::kByLevel}) {
+    spec.policy.balanced.release = release;
+    EXPECT_THAT(CheckGiven(spec), IsOk());
+  }
+  spec.policy.balanced.release = ReleaseMode::kByClass;
+  EXPECT_THAT(Validate(spec), IsOk());
+  EXPECT_THAT(CheckGiven(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "policy.token_spread_ppm: 50000 ppm is not accepted; accepted: "
+                       "none where outliers are released by class"));
+  spec.policy.balanced.token_spread_ppm.reset();
+  EXPECT_THAT(CheckGiven(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "policy.long_share_spread_ppm: 0 ppm is not accepted; accepted: "
+                       "none where outliers are released by class"));
+  spec.policy.balanced.long_share_spread_ppm.reset();
+  EXPECT_THAT(CheckGiven(spec), IsOk());
+}
+
 }  // namespace
 }  // namespace evenpack
