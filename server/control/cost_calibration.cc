@@ -49,7 +49,9 @@ void CostCalibration::Add(const std::vector<Measured>& measured) {
   MutexLock lock(mutex_);
   std::vector<const Measured*> counted;
   for (const Measured& each : measured) {
-    if (each.forward_ns > 0 && each.step->step.epoch == epoch_) {
+    const Step& step = each.step->step;
+    if (each.forward_ns > 0 && step.epoch == epoch_ &&
+        reports_.Add(step.index, each.micro_batch, step.micro_batches.size())) {
       counted.push_back(&each);
     }
   }
@@ -61,6 +63,7 @@ void CostCalibration::Begin(uint64_t epoch) {
   MutexLock lock(mutex_);
   epoch_ = epoch;
   fit_.Clear();
+  reports_.Clear();
   observed_ = observed_then_ = 0;
   steps_ = steps_then_ = 0;
 }

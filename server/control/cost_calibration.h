@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/control/first_reports.h"
 #include "server/control/job_status.h"
 #include "server/core/cost/cost_fit.h"
 #include "server/core/cost/cost_scales.h"
@@ -62,7 +63,9 @@ class CostCalibration {
     uint32_t micro_batch = 0;
     int64_t forward_ns = 0;
   };
-  // Of one report. Those of a step of an epoch that has ended are passed over.
+  // Of one report. Passed over are those of a step of an epoch that has ended, and of a
+  // micro-batch that was reported before: that each process of a rank reports, or one
+  // again, is no more evidence.
   void Add(const std::vector<Measured>& measured);
   // A new epoch, that may have another model: all is forgotten.
   void Begin(uint64_t epoch);
@@ -89,6 +92,7 @@ class CostCalibration {
 
   mutable Mutex mutex_;
   CostFit fit_ EVENPACK_GUARDED_BY(mutex_);
+  FirstReports reports_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Of this epoch, and when a change was last considered.
   uint64_t observed_ EVENPACK_GUARDED_BY(mutex_) = 0;
