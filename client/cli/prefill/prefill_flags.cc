@@ -1,10 +1,12 @@
 #include "client/cli/prefill/prefill_flags.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/balanced_flags.h"
 #include "client/cli/model_flags.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
@@ -107,11 +109,13 @@ std::vector<std::string> UnusedInPrefill(const FlagValues& values) {
     add("--burst-seconds");
   }
   for (const char* flag :
-       {"--backlog-limit", "--gap", "--micro-batches", "--policy", "--queue-thresholds",
-        "--split-documents", "--split-overlong", "--steps", "--time-limit",
-        "--window-batches"}) {
+       {"--backlog-limit", "--crossover-error", "--gap", "--micro-batches", "--policy",
+        "--queue-thresholds", "--split-documents", "--split-overlong", "--steps",
+        "--time-limit", "--window-batches"}) {
     add(flag);
   }
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) add(flag.name);
+  std::sort(unused.begin(), unused.end());
   return unused;
 }
 

@@ -112,6 +112,14 @@ TEST(PrefillFlags, SayWhichHaveNoEffect) {
   EXPECT_THAT(
       UnusedInPrefill(With({{"--arrivals", "bursty"}, {"--burst-seconds", "1"}})),
       ElementsAre());
+  EXPECT_THAT(UnusedInPrefill(With({{"--crossover-error", "1"},
+                                    {"--release", "class"},
+                                    {"--token-cv", "0.1"},
+                                    {"--delay-price", "0"},
+                                    {"--max-in-flight", "5"},
+                                    {"--backlog-limit", "5"}})),
+              ElementsAre("--backlog-limit", "--crossover-error", "--delay-price",
+                          "--max-in-flight", "--release", "--token-cv"));
   EXPECT_THAT(
       UnusedInPrefill(With({{"--arrivals-file", "f"}, {"--arrivals", "bursty"}})),
       ElementsAre("--arrivals", "--rate"));
