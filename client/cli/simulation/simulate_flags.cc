@@ -7,6 +7,7 @@
 
 #include "client/cli/balanced_flags.h"
 #include "client/cli/sharding_name.h"
+#include "server/core/pipeline/pipeline_schedule.h"
 #include "server/core/pipeline/step_prediction.h"
 
 namespace evenpack {
@@ -26,7 +27,8 @@ void ReadSchedule(const FlagValues& values, FlagReader& reader,
       reader.Integer32("--virtual-stages", kVirtualStages, cluster.virtual_stages);
   // What a schedule without chunks had no use for.
   if (cluster.virtual_stages > 1 && setup.virtual_pipeline_group == 1) {
-    setup.virtual_pipeline_group = cluster.pipeline_parallel;
+    setup.virtual_pipeline_group = LeastPipelineGroup(
+        cluster.pipeline_parallel, setup.micro_batches / cluster.data_parallel);
   }
   if (IsGiven(values, "--sync-domain")) {
     cluster.sync_domain =

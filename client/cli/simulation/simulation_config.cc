@@ -17,6 +17,7 @@
 #include "evenpack/v1/simulation.pb.h"
 #include "server/core/cost/named_models.h"
 #include "server/core/document/invalid_field.h"
+#include "server/core/pipeline/pipeline_schedule.h"
 #include "server/core/pipeline/step_prediction.h"
 #include "server/service/cost_conversion.h"
 #include "server/service/field_path.h"
@@ -31,17 +32,18 @@ v1::JobSpec WithDefaults(v1::JobSpec job, uint32_t virtual_stages) {
     job.add_streams()->set_name(std::string(kStreamName));
   }
   v1::Parallelism& parallelism = *job.mutable_parallelism();
-  if (virtual_stages > 1 && parallelism.virtual_pipeline_group() == 0) {
-    parallelism.set_virtual_pipeline_group(parallelism.pipeline());
+  if (virtual_stages > 1 && parallelism.virtual_pipeline_group() <= 1) {
+    parallelism.set_virtual_pipeline_group(
+        LeastPipelineGroup(std::max(parallelism.pipeline(), 1U),
+                           std::max(parallelism.micro_batches_per_rank(), 1U)));
   }
-  v1::Policy& policy = *job.mutable_policy();
-  if (policy.policy_case() == v1::Policy::POLICY_NOT_SET) policy.mutable_wlb();
-  if (!policy.has_wlb() && !policy.has_balanced()) return job;
+  if (!job.policy().has_wlb()) return job;
   const WindowDefaults defaults = VariableLengthDefaults(job.window());
   if (job.max_length() == 0) job.set_max_length(defaults.max_length);
-  if (policy.has_wlb() && policy.wlb().queue_thresholds().empty()) {
-    policy.mutable_wlb()->mutable_queue_thresholds()->Assign(
-        defaults.queue_thresholds.begin(), defaults.queue_thresholds.end());
+  v1::WlbPolicy& wlb = *job.mutable_policy()->mutable_wlb();
+  if (wlb.queue_thresholds().empty()) {
+    wlb.mutable_queue_thresholds()->Assign(defaults.queue_thresholds.begin(),
+                                           defaults.queue_thresholds.end());
   }
   return job;
 }

@@ -32,6 +32,7 @@ CONFIG = """
 model: {name: 7B}
 job:
   window: 65536
+  policy: {wlb: {}}
   parallelism: {data: 4, micro_batches_per_rank: 8, tensor: 4, context: 2, pipeline: 4}
 virtual_stages: 2
 sync_domain: SYNC_DOMAIN_MICRO_BATCH

@@ -66,29 +66,44 @@ TEST(SimulationConfigTest, PlacesWhatABalancedJobPlaces) {
   EXPECT_EQ(input->method.placing, MicroBatchPlacing::kGiven);
 }
 
-TEST(SimulationConfigTest, HasDefaultsOfItsOwnForVariableLengths) {
+TEST(SimulationConfigTest, WhatTheJobDoesNotSayIsAsItWouldBeCreated) {
   const auto input = FromProto(Config());
   ASSERT_THAT(input, IsOk());
-  EXPECT_EQ(input->method.policy, PolicyKind::kWlb);
-  EXPECT_EQ(input->setup.max_length, 98304);
+  EXPECT_EQ(input->method.policy, PolicyKind::kBalanced);
+  EXPECT_EQ(input->method.sharding, Sharding::kPerDocument);
+  EXPECT_EQ(input->method.placing, MicroBatchPlacing::kLeast);
+  EXPECT_EQ(input->setup.max_length, 65536);
   EXPECT_THAT(input->setup.queue_thresholds, ElementsAre(24576, 49152));
   EXPECT_EQ(input->setup.cluster.sync_domain, SyncDomain::kStep);
   EXPECT_EQ(input->setup.cluster.network, NetworkSpec());
   EXPECT_TRUE(input->setup.attention.empty());
 }
 
-TEST(SimulationConfigTest, OtherMethodsHaveTheirDefaultsBesideWhateverPolicyTheJobHas) {
+TEST(SimulationConfigTest, WlbHasDefaultsOfItsOwn) {
+  v1::SimulationConfig config = Config();
+  config.mutable_job()->mutable_policy()->mutable_wlb();
+  auto input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->method.policy, PolicyKind::kWlb);
+  EXPECT_EQ(input->setup.max_length, 98304);
+  EXPECT_THAT(input->setup.queue_thresholds, ElementsAre(24576, 49152));
+  config.mutable_job()->set_max_length(70000);
+  config.mutable_job()->mutable_policy()->mutable_wlb()->add_queue_thresholds(30000);
+  input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->setup.max_length, 70000);
+  EXPECT_THAT(input->setup.queue_thresholds, ElementsAre(30000));
+}
+
+TEST(SimulationConfigTest, OtherMethodsHaveTheirDefaultsBesideAPolicyOfFixedLength) {
   const std::function<void(v1::Policy&)> policies[] = {
       [](v1::Policy& policy) { policy.mutable_original(); },
-      [](v1::Policy& policy) { policy.mutable_fixed_greedy(); },
-      [](v1::Policy& policy) { policy.mutable_balanced(); }};
+      [](v1::Policy& policy) { policy.mutable_fixed_greedy(); }};
   for (const auto& set : policies) {
     v1::SimulationConfig config = Config();
     set(*config.mutable_job()->mutable_policy());
     // As `jobs describe` tells a job of fixed length.
-    if (!config.job().policy().has_balanced()) {
-      config.mutable_job()->set_max_length(config.job().window());
-    }
+    config.mutable_job()->set_max_length(config.job().window());
     const auto input = FromProto(config);
     ASSERT_THAT(input, IsOk());
     EXPECT_EQ(input->setup.max_length, 98304);
@@ -102,10 +117,17 @@ TEST(SimulationConfigTest, AnInterleavedScheduleTakesThePipelinesGroup) {
   auto input = FromProto(config);
   ASSERT_THAT(input, IsOk());
   EXPECT_EQ(input->setup.virtual_pipeline_group, 4);
-  config.mutable_job()->mutable_parallelism()->set_virtual_pipeline_group(8);
+  v1::Parallelism& parallelism = *config.mutable_job()->mutable_parallelism();
+  parallelism.set_virtual_pipeline_group(8);
   input = FromProto(config);
   ASSERT_THAT(input, IsOk());
   EXPECT_EQ(input->setup.virtual_pipeline_group, 8);
+  // Fewer micro-batches than stages are one group.
+  parallelism.clear_virtual_pipeline_group();
+  parallelism.set_micro_batches_per_rank(2);
+  input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->setup.virtual_pipeline_group, 2);
 }
 
 TEST(SimulationConfigTest, TakesTheModelOfTheJobsCost) {
