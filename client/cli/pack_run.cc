@@ -88,7 +88,10 @@ class PackRun {
     Apply(std::move(decided), state_);
     engine_seconds_ += SecondsSince(start);
     ShowProgress();
-    return Do(Acknowledge{0, index});
+    for (uint32_t rank = 0; rank < state_.spec.data_parallel; ++rank) {
+      if (status = Do(Acknowledge{rank, index}); !status.ok()) return status;
+    }
+    return status;
   }
 
   // By the costs that are true, where these are not the ones that decide.

@@ -16,7 +16,8 @@ absl::StatusOr<CommandOutput> RunAssessCommand(const FlagValues& values) {
   if (!assessment.ok()) return assessment.status();
   return CommandOutput{IsGiven(values, "--json") ? AssessmentJson(*assessment)
                                                  : AssessmentText(*assessment),
-                       documents->note};
+                       documents->note + UnusedFlagsNote(UnusedMethodFlags(
+                                             values, flags->input.method))};
 }
 
 }  // namespace evenpack

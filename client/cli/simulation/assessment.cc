@@ -83,7 +83,8 @@ absl::StatusOr<Assessment> Assess(const SimulateFlags& flags,
     ProgressBar progress(TerminalOrNull(), name);
     auto figures = Simulate(setup, method, *costs, 1, feed, progress);
     if (!figures.ok()) return figures.status();
-    assessment.methods.push_back({name, method, *std::move(figures)});
+    assessment.methods.push_back(
+        {name, method, HybridRuleOf(setup, method, *costs), *std::move(figures)});
   }
   const auto fastest =
       std::min_element(assessment.methods.begin(), assessment.methods.end(),

@@ -21,6 +21,8 @@ struct AssessedMethod {
   // "as configured".
   std::string name;
   SimulationMethod method;
+  // What it decides by where it shards hybrid.
+  HybridRule hybrid;
   SimulationFigures figures;
 };
 

@@ -44,13 +44,17 @@ std::string CorpusText(const Assessment& assessment) {
 std::string ClusterText(const Assessment& assessment) {
   const SimulationSetup& setup = assessment.input.setup;
   const ClusterSpec& cluster = setup.cluster;
+  // The same of all methods but for the tolerance.
+  const HybridRule& rule = assessment.methods.front().hybrid;
   return absl::StrFormat(
       "Cluster     %s on %s GPUs: TP %d, CP %d, PP %d (%d virtual), DP %d; %d\n"
       "            micro-batches a step; attention costs as much as the rest at %.0f "
-      "tokens\n",
+      "tokens;\n"
+      "            hybrid sharding weighs %d ps a token, %d ps a cut one\n",
       setup.model.name, Grouped(GpuCount(cluster)), cluster.tensor_parallel,
       cluster.context_parallel, cluster.pipeline_parallel, cluster.virtual_stages,
-      cluster.data_parallel, setup.micro_batches, assessment.crossover_tokens);
+      cluster.data_parallel, setup.micro_batches, assessment.crossover_tokens,
+      rule.token_ps, rule.cut_token_ps);
 }
 
 std::string MethodsText(const Assessment& assessment) {
@@ -136,6 +140,9 @@ std::string AssessmentJson(const Assessment& assessment) {
         {"sharding", ShardingName(row.method.sharding)},
         {"speedup", assessment.Speedup(row.figures)},
         {"gpu_hours_per_trillion_tokens", assessment.GpuHoursPerTrillion(row.figures)}};
+    if (row.method.sharding == Sharding::kHybrid) {
+      method["hybrid"] = HybridJson(row.hybrid);
+    }
     method.update(FiguresJson(row.figures));
     json["methods"].push_back(std::move(method));
   }

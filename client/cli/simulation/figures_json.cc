@@ -52,6 +52,12 @@ Json SetupJson(const SimulationSetup& setup) {
           {"max_length", setup.max_length}};
 }
 
+Json HybridJson(const HybridRule& rule) {
+  return {{"token_tolerance_ppm", rule.token_tolerance_ppm},
+          {"token_ps", rule.token_ps},
+          {"cut_token_ps", rule.cut_token_ps}};
+}
+
 Json CorpusJson(const Corpus& corpus) {
   return {{"documents", corpus.documents},
           {"tokens", corpus.tokens},

@@ -13,6 +13,8 @@ namespace evenpack {
 Json FiguresJson(const SimulationFigures& figures);
 // Parallelism, window and the rest of what a run depends on.
 Json SetupJson(const SimulationSetup& setup);
+// As evenpack.v1.HybridSharding has it.
+Json HybridJson(const HybridRule& rule);
 Json CorpusJson(const Corpus& corpus);
 
 }  // namespace evenpack

@@ -59,14 +59,16 @@ std::vector<std::string> MethodFlags() {
   return flags;
 }
 
-// Those that a report of the paper's tables has of its own.
-std::vector<std::string> FlagsOfOneSetup(const FlagValues& values, bool chosen) {
+// Those given that a report of the paper's tables has of its own, or no use for: of a
+// method it has use where one is `chosen`.
+std::vector<std::string> UnusedInReport(const FlagValues& values,
+                                        const std::optional<SimulationMethod>& chosen) {
   std::vector<std::string> flags = {"--repeat",         "--seed",
                                     "--over-window",    "--crossover-error",
                                     "--virtual-stages", "--sync-domain"};
-  if (!chosen) {
-    for (std::string& flag : MethodFlags()) flags.push_back(std::move(flag));
-  }
+  const std::vector<std::string> of_method =
+      chosen.has_value() ? UnusedMethodFlags(values, *chosen) : MethodFlags();
+  flags.insert(flags.end(), of_method.begin(), of_method.end());
   std::erase_if(flags,
                 [&values](const std::string& flag) { return !IsGiven(values, flag); });
   return flags;
@@ -107,6 +109,7 @@ absl::StatusOr<SimulationReport> SimulateOne(SimulateFlags flags,
   report.corpus = FitToWindow(lengths, setup.window, flags.over_window);
   report.crossover_tokens = costs->CrossoverTokens();
   report.crossover_error = flags.crossover_error;
+  report.hybrid = HybridRuleOf(setup, flags.input.method, *costs);
   const SimulationFeed feed = {report.corpus.lengths, flags.feed.passes,
                                flags.feed.seed, flags.feed.steps};
   ProgressBar progress(TerminalOrNull(), setup.name);
@@ -135,27 +138,28 @@ absl::StatusOr<CommandOutput> RunSimulateCommand(const FlagValues& values) {
     if (!feed.ok()) return feed.status();
     const auto documents = ReadDocumentLengths(*feed);
     if (!documents.ok()) return documents.status();
-    const bool reads_method = config == "paper";
     PaperFeed paper = {documents->lengths, feed->steps};
-    if (reads_method) {
+    if (config == "paper") {
       auto chosen = ReadChosen(values);
       if (!chosen.ok()) return chosen.status();
       paper.chosen = *std::move(chosen);
     }
     auto text = report(paper, json);
-    if (!text.ok()) return text.status();
+    if (!text.ok()) return InBalancedFlagNames(text.status());
     return CommandOutput{
         *std::move(text),
-        documents->note + UnusedFlagsNote(FlagsOfOneSetup(values, reads_method))};
+        documents->note + UnusedFlagsNote(UnusedInReport(values, paper.chosen))};
   }
   absl::StatusOr<SimulateFlags> flags = ReadSimulateFlags(values);
   if (!flags.ok()) return flags.status();
   const auto documents = ReadDocumentLengths(flags->feed);
   if (!documents.ok()) return documents.status();
+  const std::string note =
+      UnusedFlagsNote(UnusedMethodFlags(values, flags->input.method));
   const auto report = SimulateOne(*std::move(flags), documents->lengths);
-  if (!report.ok()) return report.status();
+  if (!report.ok()) return InBalancedFlagNames(report.status());
   return CommandOutput{json ? SimulationJson(*report) : SimulationText(*report),
-                       documents->note};
+                       documents->note + note};
 }
 
 }  // namespace evenpack

@@ -1,5 +1,6 @@
 #include "client/cli/simulation/simulate_flags.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -61,6 +62,22 @@ void ReadMethod(const FlagValues& values, FlagReader& reader,
   method.window_batches =
       reader.Integer32("--window-batches", kWindowBatches, method.window_batches);
   method.split_documents = reader.Boolean("--split-documents", method.split_documents);
+}
+
+std::vector<std::string> UnusedMethodFlags(const FlagValues& values,
+                                           const SimulationMethod& method) {
+  std::vector<std::string> unused;
+  const auto add = [&](const std::string& flag, bool is_used) {
+    if (!is_used && IsGiven(values, flag)) unused.push_back(flag);
+  };
+  for (const FlagDefinition& flag : BalancedFlagDefinitions()) {
+    add(flag.name, method.policy == PolicyKind::kBalanced);
+  }
+  add("--hybrid-tolerance", method.sharding == Sharding::kHybrid);
+  add("--split-documents", method.policy == PolicyKind::kOriginal);
+  add("--window-batches", method.policy == PolicyKind::kFixedGreedy);
+  std::sort(unused.begin(), unused.end());
+  return unused;
 }
 
 absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values) {

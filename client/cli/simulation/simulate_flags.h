@@ -2,6 +2,9 @@
 #ifndef EVENPACK_CLIENT_CLI_SIMULATION_SIMULATE_FLAGS_H_
 #define EVENPACK_CLIENT_CLI_SIMULATION_SIMULATE_FLAGS_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "client/cli/flag_values.h"
 #include "client/cli/job_flags.h"
@@ -20,6 +23,10 @@ struct SimulateFlags {
 // What --policy, --sharding, --placement and their options make of `method`. Errors are
 // `reader`'s.
 void ReadMethod(const FlagValues& values, FlagReader& reader, SimulationMethod& method);
+
+// Of these those that were given and that have no effect on it.
+std::vector<std::string> UnusedMethodFlags(const FlagValues& values,
+                                           const SimulationMethod& method);
 
 // --config, and what other flags change of it; a flag that is not given leaves what the
 // configuration says. INVALID_ARGUMENT naming the flag or the field.

@@ -10,6 +10,7 @@
 #include "client/cli/simulation/plan_size.h"
 #include "server/core/document/step.h"
 #include "server/core/engine/event.h"
+#include "server/core/engine/place_micro_batches.h"
 #include "server/core/engine/plan_micro_batch.h"
 #include "server/core/pipeline/network.h"
 #include "server/core/pipeline/placement.h"
@@ -29,9 +30,7 @@ class StepTimes {
         costs_(costs),
         spec_(std::move(spec)),
         placer_(ShapeOf(setup), setup.cluster.data_parallel, setup.cluster.sync_domain),
-        placing_(placing) {
-    spec_.data_parallel = setup.cluster.data_parallel;
-  }
+        placing_(placing) {}
 
   absl::Status Add(const Step& step) {
     if (step.kind == StepKind::kDrain) return absl::OkStatus();
@@ -99,11 +98,25 @@ class StepTimes {
     for (const MicroBatchCost& cost : micro_batches) {
       times.push_back(PassTimeOf(costs_, cost));
     }
+    const std::vector<uint32_t> order =
+        placer_.Place(times, PlacementBudget(times.size())).order;
+    if (!KeepsToBound(micro_batches, order)) return;
     std::vector<MicroBatchCost> placed;
-    for (const uint32_t i : placer_.Place(times, PlacementBudget(times.size())).order) {
-      placed.push_back(std::move(micro_batches[i]));
-    }
+    for (const uint32_t i : order) placed.push_back(std::move(micro_batches[i]));
     micro_batches = std::move(placed);
+  }
+
+  bool KeepsToBound(const std::vector<MicroBatchCost>& micro_batches,
+                    const std::vector<uint32_t>& order) const {
+    const uint64_t most = spec_.policy.kind == PolicyKind::kBalanced
+                              ? spec_.policy.balanced.max_in_flight_tokens
+                              : 0;
+    if (most == 0) return true;
+    std::vector<MicroBatch> placed(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      placed[i].tokens = micro_batches[order[i]].tokens;
+    }
+    return InFlightTokens(spec_, placed) <= most;
   }
 
   // Times in nanoseconds, bubbles too, until Figures divides.

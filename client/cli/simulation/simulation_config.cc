@@ -150,6 +150,7 @@ absl::StatusOr<SimulationInput> FromProto(const v1::SimulationConfig& config) {
   if (!sync_domain.ok()) return sync_domain.status();
   SimulationInput input;
   ReadJob(*spec, input);
+  if (config.job().has_hybrid()) input.setup.hybrid = spec->hybrid;
   input.setup.model = *std::move(model);
   ReadCluster(config.cluster(), input.setup.cluster);
   input.setup.cluster.virtual_stages = std::max(config.virtual_stages(), 1U);

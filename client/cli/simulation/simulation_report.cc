@@ -21,6 +21,15 @@ std::string_view PlacingName(const SimulationMethod& method) {
   return kPlacingNames[static_cast<size_t>(method.placing)];
 }
 
+std::string HybridText(const SimulationReport& report) {
+  if (report.input.method.sharding != Sharding::kHybrid) return "";
+  const HybridRule& rule = report.hybrid;
+  return Line(
+      "hybrid rule",
+      absl::StrFormat("%d ps a token, %d ps a cut one, within %d ppm", rule.token_ps,
+                      rule.cut_token_ps, rule.token_tolerance_ppm));
+}
+
 std::string SetupText(const SimulationReport& report) {
   const SimulationSetup& setup = report.input.setup;
   const ClusterSpec& cluster = setup.cluster;
@@ -38,7 +47,7 @@ std::string SetupText(const SimulationReport& report) {
                                         Grouped(report.corpus.documents_over_window))),
       Line("attention = the rest at",
            absl::StrFormat("%.0f tokens", report.crossover_tokens)),
-      Line("packing, sharding", MethodName(report.input.method)),
+      Line("packing, sharding", MethodName(report.input.method)), HybridText(report),
       Line("placement", std::string(PlacingName(report.input.method))));
 }
 
@@ -59,6 +68,9 @@ std::string SimulationJson(const SimulationReport& report) {
   Json json = SetupJson(report.input.setup);
   json["policy"] = PolicyName(report.input.method.policy);
   json["sharding"] = ShardingName(report.input.method.sharding);
+  if (report.input.method.sharding == Sharding::kHybrid) {
+    json["hybrid"] = HybridJson(report.hybrid);
+  }
   json["placement"] = PlacingName(report.input.method);
   json["crossover_tokens"] = report.crossover_tokens;
   json["crossover_error"] = report.crossover_error;

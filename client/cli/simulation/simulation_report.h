@@ -16,6 +16,8 @@ struct SimulationReport {
   double crossover_tokens = 0;
   // By how much decisions' crossover is wrong, relatively.
   double crossover_error = 0;
+  // What the method decides by where it shards hybrid.
+  HybridRule hybrid;
   Corpus corpus;
   // PlainMethod over the same documents.
   SimulationFigures plain;

@@ -7,6 +7,18 @@
 #include "client/cli/sharding_name.h"
 
 namespace evenpack {
+namespace {
+
+BalancedSpec BalancedOf(const SimulationSetup& setup, const SimulationMethod& method) {
+  BalancedSpec balanced = method.balanced;
+  balanced.virtual_stages = setup.cluster.virtual_stages;
+  balanced.sync_domain = setup.cluster.sync_domain;
+  balanced.place =
+      method.placing == MicroBatchPlacing::kLeast && balanced.max_in_flight_tokens > 0;
+  return balanced;
+}
+
+}  // namespace
 
 void SetWindow(uint32_t window, SimulationSetup& setup) {
   WindowDefaults defaults = VariableLengthDefaults(window);
@@ -43,6 +55,13 @@ SimulationMethod BalancedMethod() {
   return balanced;
 }
 
+HybridRule HybridRuleOf(const SimulationSetup& setup, const SimulationMethod& method,
+                        const ClusterCosts& costs) {
+  HybridRule rule = setup.hybrid.value_or(costs.Hybrid(method.token_tolerance_ppm));
+  rule.token_tolerance_ppm = method.token_tolerance_ppm;
+  return rule;
+}
+
 absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
                                          const SimulationMethod& method,
                                          const ClusterCosts& costs,
@@ -52,12 +71,15 @@ absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
   spec.streams = {{std::string(kStreamName)}};
   spec.micro_batches = setup.micro_batches;
   spec.context_parallel = setup.cluster.context_parallel;
+  spec.pipeline_parallel = setup.cluster.pipeline_parallel;
+  spec.data_parallel = setup.cluster.data_parallel;
+  spec.virtual_pipeline_group = setup.virtual_pipeline_group;
   spec.window = setup.window;
   spec.max_length = variable ? setup.max_length : setup.window;
   spec.policy.kind = method.policy;
   spec.policy.split_documents = method.split_documents;
   spec.policy.window_batches = method.window_batches;
-  spec.policy.balanced = method.balanced;
+  spec.policy.balanced = BalancedOf(setup, method);
   if (variable) {
     if (method.policy == PolicyKind::kWlb) {
       spec.policy.queue_thresholds = setup.queue_thresholds;
@@ -69,7 +91,7 @@ absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
   if (IsChosenPerMicroBatch(method.sharding)) {
     spec.kernel_latency = costs.forward_attention();
   }
-  spec.hybrid = costs.Hybrid(method.token_tolerance_ppm);
+  spec.hybrid = HybridRuleOf(setup, method, costs);
   const uint64_t whole_below = method.sharding == Sharding::kHybrid
                                    ? setup.window / setup.cluster.context_parallel
                                    : 0;
@@ -77,7 +99,9 @@ absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
       spec.max_length, setup.micro_batches, attention_scale, whole_below);
   if (!workload.ok()) return workload.status();
   spec.workload = *std::move(workload);
-  if (absl::Status status = Validate(spec); !status.ok()) return status;
+  absl::Status status = Validate(spec);
+  if (status.ok()) status = CheckGiven(spec);
+  if (!status.ok()) return status;
   return spec;
 }
 

@@ -35,6 +35,9 @@ struct SimulationSetup {
   double backlog_limit = 4;
   // Measured forward attention; empty: the tile model.
   KernelLatencyTable attention;
+  // What hybrid sharding weighs, but for the tolerance, which is the method's; none:
+  // what the costs come to (ClusterCosts::Hybrid).
+  std::optional<HybridRule> hybrid;
 };
 
 // L, and what `wlb` does with it unless told otherwise (VariableLengthDefaults).
@@ -74,9 +77,16 @@ SimulationMethod WlbMethod();
 // `balanced`, hybrid, placed.
 SimulationMethod BalancedMethod();
 
+// What the method's hybrid sharding decides by.
+HybridRule HybridRuleOf(const SimulationSetup& setup, const SimulationMethod& method,
+                        const ClusterCosts& costs);
+
 // The job that packs the setup's documents by the method, deciding from a cost model
-// whose attention is `attention_scale` times that of `costs`. INVALID_ARGUMENT: as
-// Validate(JobSpec), or where the workload can't be resolved.
+// whose attention is `attention_scale` times that of `costs`. Its order of
+// micro-batches is the policy's own, but for a job of placing kLeast with a bound on
+// tokens in flight: there it is the server's, which keeps to the bound.
+// INVALID_ARGUMENT: as Validate(JobSpec) or CheckGiven, or where the workload can't be
+// resolved.
 absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
                                          const SimulationMethod& method,
                                          const ClusterCosts& costs,

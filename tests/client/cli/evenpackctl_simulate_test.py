@@ -118,6 +118,34 @@ class SimulateTest(unittest.TestCase):
         self.assertGreater(simulated["plain"]["gpu_imbalance"], 1.05)
         self.assertLess(simulated["gpu_imbalance"], 1.05)
 
+    def test_tells_by_what_rule_it_shards_hybrid(self) -> None:
+        flags = ("simulate", "--config", "7B-128K", "--steps", "4")
+        self.assertNotIn("hybrid", report(*flags))
+        rule = report(*flags, "--sharding", "hybrid")["hybrid"]
+        self.assertEqual(rule["token_tolerance_ppm"], 20000)
+        self.assertGreater(rule["token_ps"], 0)
+        self.assertGreater(rule["cut_token_ps"], 0)
+        finished = run(*flags, "--sharding", "hybrid", "--lengths", LENGTHS)
+        self.assertRegex(
+            finished.stdout,
+            rf"hybrid rule +{rule['token_ps']} ps a token, {rule['cut_token_ps']} ps a "
+            r"cut one, within 20000 ppm\n",
+        )
+
+    def test_keeps_no_more_tokens_in_flight_than_it_is_told(self) -> None:
+        flags = ("simulate", "--config", "7B-128K", "--policy", "balanced")
+        bounded = report(*flags, "--steps", "10", "--max-in-flight", "200000")
+        self.assertLessEqual(bounded["in_flight_tokens"], 200000)
+
+    def test_notes_flags_without_effect(self) -> None:
+        flags = ("--lengths", LENGTHS, "--steps", "2", "--token-cv", "0.1")
+        for config in ("7B-128K", "paper"):
+            finished = run(*("simulate", "--config", config, "--policy", "wlb", *flags))
+            self.assertEqual(finished.returncode, 0, finished.stderr)
+            self.assertEqual(
+                finished.stderr, "evenpackctl: note: --token-cv has no effect here\n"
+            )
+
     def test_reports_the_papers_tables(self) -> None:
         paper = report("simulate", "--config", "paper", "--steps", "20")
         self.assertEqual(len(paper["configs"]), 8)
@@ -144,11 +172,20 @@ class SimulateTest(unittest.TestCase):
             self.assertGreater(len(finished.stdout.splitlines()), 5)
 
     def test_refuses_what_it_does_not_know(self) -> None:
+        balanced = ("--config", "7B-128K", "--policy", "balanced")
         for arguments, said in (
             (["--config", "8B"], "--config: '8B'"),
             ([], "--config"),
             (["--config", "7B-128K", "--policy", "best"], "--policy: 'best'"),
             (["--config", "7B-128K", "--virtual-stages", "64"], "pipeline_parallel"),
+            (
+                [*balanced, "--max-in-flight", "100"],
+                "--max-in-flight: 100",
+            ),
+            (
+                [*balanced, "--release", "class", "--token-cv", "0.1"],
+                "--token-cv: 100000 ppm",
+            ),
         ):
             finished = run("simulate", *arguments, "--lengths", LENGTHS)
             self.assertEqual(finished.returncode, 2, arguments)
@@ -177,6 +214,9 @@ class AssessTest(unittest.TestCase):
         self.assertGreater(assessed["corpus"]["documents_over_window"], 0)
         # The configuration asks for wlb under per_document, which is one of them.
         self.assertEqual(len(assessed["methods"]), 8)
+        rules = [row["hybrid"] for row in assessed["methods"] if "hybrid" in row]
+        self.assertEqual(len(rules), 2)
+        self.assertGreater(rules[0]["token_ps"], 0)
         for method in assessed["methods"]:
             for key in [*FIGURES, "speedup", "gpu_hours_per_trillion_tokens"]:
                 self.assertIn(key, method)

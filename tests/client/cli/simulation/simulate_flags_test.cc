@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
+#include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -10,7 +14,9 @@ namespace {
 
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 FlagValues With(FlagValues more) {
   more.insert({{"--config", "7B-128K"}, {"--lengths", "-"}});
@@ -50,6 +56,38 @@ TEST(SimulateFlagsTest, ChangeWhatTheyName) {
   EXPECT_EQ(flags->over_window, OverWindow::kCut);
   EXPECT_EQ(flags->crossover_error, -0.25);
   EXPECT_EQ(flags->feed.steps, 7);
+}
+
+TEST(SimulateFlagsTest, SayWhichHaveNoEffectOnTheMethod) {
+  const FlagValues values = With({{"--token-cv", "0.1"},
+                                  {"--max-in-flight", "200000"},
+                                  {"--split-documents", "true"},
+                                  {"--window-batches", "2"},
+                                  {"--hybrid-tolerance", "5"},
+                                  {"--placement", "least"}});
+  EXPECT_THAT(UnusedMethodFlags(values, WlbMethod()),
+              ElementsAre("--hybrid-tolerance", "--max-in-flight", "--split-documents",
+                          "--token-cv", "--window-batches"));
+  EXPECT_THAT(UnusedMethodFlags(values, BalancedMethod()),
+              ElementsAre("--split-documents", "--window-batches"));
+  SimulationMethod method = PlainMethod();
+  EXPECT_THAT(UnusedMethodFlags({{"--split-documents", "true"}}, method), IsEmpty());
+  method.policy = PolicyKind::kFixedGreedy;
+  EXPECT_THAT(UnusedMethodFlags({{"--window-batches", "2"}}, method), IsEmpty());
+}
+
+TEST(SimulateFlagsTest, AnInterleavedScheduleOfFewMicroBatchesTakesAllTogether) {
+  const testing::ScratchDirectory directory;
+  const std::string path = directory.File("run.yaml");
+  std::ofstream(path)
+      << "model: {name: 7B}\n"
+         "job:\n"
+         "  window: 65536\n"
+         "  parallelism: {data: 2, micro_batches_per_rank: 6, pipeline: 4}\n";
+  const auto flags =
+      ReadSimulateFlags(With({{"--config", path}, {"--virtual-stages", "2"}}));
+  ASSERT_THAT(flags, IsOk());
+  EXPECT_EQ(flags->input.setup.virtual_pipeline_group, 6);
 }
 
 TEST(SimulateFlagsTest, NameWhatTheyRefuse) {

@@ -61,6 +61,23 @@ TEST_F(SimulatedRunTest, KeepsToTheBoundsOfTheMethod) {
   EXPECT_LE(wlb.in_flight_tokens, uint64_t{4} * setup_.max_length);
 }
 
+TEST_F(SimulatedRunTest, KeepsNoMoreTokensInFlightThanABalancedJobMay) {
+  setup_.cluster.data_parallel = 2;
+  setup_.micro_batches = 16;
+  SimulationMethod method = BalancedMethod();
+  const SimulationFigures unbounded = Run(method);
+  EXPECT_GT(unbounded.in_flight_tokens, 520'000U);
+  for (const MicroBatchPlacing placing :
+       {MicroBatchPlacing::kLeast, MicroBatchPlacing::kGiven}) {
+    method.placing = placing;
+    for (const uint64_t most : {520'000U, 200'000U}) {
+      SCOPED_TRACE(most);
+      method.balanced.max_in_flight_tokens = most;
+      EXPECT_LE(Run(method).in_flight_tokens, most);
+    }
+  }
+}
+
 TEST_F(SimulatedRunTest, CountsHowMicroBatchesWereSharded) {
   SimulationMethod method = WlbMethod();
   EXPECT_THAT(Run(method).per_document_share, AllOf(Ge(0.05), Le(0.95)));

@@ -130,6 +130,19 @@ TEST(SimulationConfigTest, AnInterleavedScheduleTakesThePipelinesGroup) {
   EXPECT_EQ(input->setup.virtual_pipeline_group, 2);
 }
 
+TEST(SimulationConfigTest, TakesTheHybridRuleOfTheJobWhereItHasOne) {
+  v1::SimulationConfig config = Config();
+  config.mutable_job()->set_sharding(v1::SHARDING_HYBRID);
+  auto input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->setup.hybrid, std::nullopt);
+  EXPECT_EQ(input->method.token_tolerance_ppm, 20'000);
+  config.mutable_job()->mutable_hybrid()->set_token_ps(800);
+  input = FromProto(config);
+  ASSERT_THAT(input, IsOk());
+  EXPECT_EQ(input->setup.hybrid, (HybridRule{20'000, 800, 0}));
+}
+
 TEST(SimulationConfigTest, TakesTheModelOfTheJobsCost) {
   v1::SimulationConfig config = Config();
   config.clear_model();

@@ -76,6 +76,48 @@ TEST_F(SimulationSetupTest, ScalesTheAttentionThatDecisionsSee) {
   EXPECT_EQ(doubled->workload.linear(), right->workload.linear());
 }
 
+TEST_F(SimulationSetupTest, HybridShardingDecidesByTheCostsUnlessARuleIsGiven) {
+  const auto costs =
+      ClusterCosts::Create(setup_.model, setup_.cluster, setup_.attention);
+  ASSERT_THAT(costs, IsOk());
+  SimulationMethod method = BalancedMethod();
+  method.token_tolerance_ppm = 5;
+  EXPECT_EQ(HybridRuleOf(setup_, method, *costs), costs->Hybrid(5));
+  EXPECT_GT(Make(method)->hybrid.token_ps, 0);
+  setup_.hybrid = HybridRule{70, 800, 9};
+  const HybridRule given = {5, 800, 9};
+  EXPECT_EQ(HybridRuleOf(setup_, method, *costs), given);
+  EXPECT_EQ(Make(method)->hybrid, given);
+}
+
+TEST_F(SimulationSetupTest, TheJobHasTheClustersShapeAndKeepsThePolicysOrder) {
+  setup_.cluster.data_parallel = 2;
+  setup_.cluster.virtual_stages = 2;
+  setup_.cluster.sync_domain = SyncDomain::kMicroBatch;
+  setup_.micro_batches = 8;
+  SimulationMethod method = BalancedMethod();
+  auto spec = Make(method);
+  ASSERT_THAT(spec, IsOk());
+  EXPECT_EQ(spec->data_parallel, 2);
+  EXPECT_EQ(spec->pipeline_parallel, 4);
+  EXPECT_EQ(spec->virtual_pipeline_group, 4);
+  EXPECT_EQ(spec->policy.balanced.virtual_stages, 2);
+  EXPECT_EQ(spec->policy.balanced.sync_domain, SyncDomain::kMicroBatch);
+  EXPECT_FALSE(spec->policy.balanced.place);
+  method.balanced.max_in_flight_tokens = 500'000;
+  EXPECT_TRUE(Make(method)->policy.balanced.place);
+  method.placing = MicroBatchPlacing::kGiven;
+  EXPECT_FALSE(Make(method)->policy.balanced.place);
+}
+
+TEST_F(SimulationSetupTest, RefusesWhatNoNewJobMayHave) {
+  SimulationMethod method = BalancedMethod();
+  method.balanced.release = ReleaseMode::kByClass;
+  method.balanced.token_spread_ppm = 50'000;
+  EXPECT_THAT(Make(method), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("token_spread_ppm")));
+}
+
 TEST_F(SimulationSetupTest, RefusesWhatTheEngineRefuses) {
   setup_.queue_thresholds = {98304, 49152};
   EXPECT_THAT(Make(WlbMethod()), StatusIs(absl::StatusCode::kInvalidArgument,
