@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "server/control/store_failure.h"
 #include "server/runtime/fault_point.h"
+#include "server/runtime/log.h"
 
 namespace evenpack {
 namespace {
@@ -243,16 +245,31 @@ absl::Status Committer::Store(std::span<const StoreWrite> writes) {
   uint64_t bytes = 0;
   for (const StoreWrite& write : writes) bytes += BytesOf(write);
   absl::Status status = store_.Commit(writes);
-  MutexLock lock(mutex_);
-  if (status.ok()) {
-    ++figures_.commits;
-    figures_.records += writes.size();
-    figures_.bytes += bytes;
-  } else if (!absl::IsAborted(status) && !absl::IsAlreadyExists(status)) {
-    // Those say that another server leads or made a job: no fault of the store's.
-    ++figures_.failures;
-  }
+  // Those say that another server leads or made a job: no fault of the store's.
+  if (absl::IsAborted(status) || absl::IsAlreadyExists(status)) return status;
+  Note(status, writes.size(), bytes);
   return status;
+}
+
+void Committer::Note(const absl::Status& status, size_t records, uint64_t bytes) {
+  CommitNews::Line line = CommitNews::Line::kNone;
+  {
+    MutexLock lock(mutex_);
+    if (status.ok()) {
+      ++figures_.commits;
+      figures_.records += records;
+      figures_.bytes += bytes;
+    } else {
+      ++figures_.failures;
+    }
+    line = news_.After(status);
+  }
+  if (line == CommitNews::Line::kFailed) {
+    Log(LogLevel::kError, "commit failed",
+        {{"because", std::string(status.message())}});
+  } else if (line == CommitNews::Line::kSucceedAgain) {
+    Log(LogLevel::kInfo, "commits succeed again");
+  }
 }
 
 }  // namespace evenpack

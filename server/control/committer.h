@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/control/commit_news.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 #include "server/store/state_store.h"
@@ -111,6 +112,9 @@ class Committer {
   void Commit(std::span<CommitEntry> entries);
   void CommitOneJob(std::span<CommitEntry> entries);
   absl::Status Store(std::span<const StoreWrite> writes);
+  // Counts a commit that succeeded or failed, and says in the log what is new.
+  void Note(const absl::Status& status, size_t records, uint64_t bytes)
+      EVENPACK_EXCLUDES(mutex_);
 
   StateStore& store_;
   const bool commits_wait_;
@@ -128,6 +132,7 @@ class Committer {
   size_t recent_ EVENPACK_GUARDED_BY(mutex_) = 0;
   Clock::TimePoint recent_since_ EVENPACK_GUARDED_BY(mutex_);
   CommitterFigures figures_ EVENPACK_GUARDED_BY(mutex_);
+  CommitNews news_ EVENPACK_GUARDED_BY(mutex_);
 
   std::thread thread_;  // last, since it uses the others
 };

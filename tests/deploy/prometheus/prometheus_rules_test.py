@@ -19,6 +19,8 @@ DASHBOARDS = ROOT / "helm/evenpack/files/dashboards"
 # What the runbook quotes of logs; all else that it quotes are panels.
 MESSAGES = {
     "can't listen on",
+    "commit failed",
+    "commits succeed again",
     "database disk image is malformed",
     "frame N of the write-ahead log is damaged",
     "job not recovered",

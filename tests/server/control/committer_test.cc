@@ -289,6 +289,21 @@ TEST_F(CommitterTest, CountsCommitsFailuresRecordsAndBytes) {
   EXPECT_EQ(figures.bytes, 9U);
 }
 
+TEST_F(CommitterTest, TheLogHasAFailuresCauseOnceAndItsEnd) {
+  // Where a log goes that was not started.
+  ::testing::internal::CaptureStdout();
+  store_.FailCommits(4);
+  EXPECT_FALSE(Append(a_, 0).Get().ok());
+  EXPECT_FALSE(Append(a_, 0).Get().ok());
+  EXPECT_THAT(Append(a_, 0).Get(), IsOk());
+  committer_.Stop();
+  const std::string log = ::testing::internal::GetCapturedStdout();
+  const size_t failed = log.find("commit failed because=");
+  ASSERT_NE(failed, std::string::npos) << log;
+  EXPECT_EQ(log.find("commit failed", failed + 1), std::string::npos) << log;
+  EXPECT_NE(log.find("commits succeed again", failed), std::string::npos) << log;
+}
+
 TEST_F(CommitterWithoutThreadTest, WhoFlushesCommits) {
   const Awaited<std::thread::id> committed_by;
   Enqueue(0, [committed_by](const absl::Status& status) {
