@@ -317,6 +317,8 @@ absl::Status ConsumerSession::AcknowledgeDurable(uint64_t step) {
   }
   if (final_.has_value()) return *final_;
   if (absl::Status status = marks_.Wanted(step); !status.ok()) return status;
+  // The mark may let go of the steps that latencies are of.
+  reporter_.Hurry();
   SendPendingMark();
   changed_.SignalAll();
   return absl::OkStatus();

@@ -56,6 +56,17 @@ void LatencyReporter::AddLatency(const MeasuredLatency& latency) {
   Notify();
 }
 
+void LatencyReporter::Hurry() {
+  std::stop_source awake;
+  {
+    MutexLock lock(mutex_);
+    if (pending_.latencies.empty()) return;
+    hurried_ = true;
+    awake = awake_;
+  }
+  awake.request_stop();
+}
+
 void LatencyReporter::Notify() {
   if (stopping_ || options_.report_interval.count() == 0) return;
   if (!thread_.joinable()) {
@@ -71,9 +82,21 @@ void LatencyReporter::Run(const std::stop_token& stop) {
       while (pending_.empty() && !stopping_) changed_.Wait(mutex_);
       if (stopping_) return;
     }
-    if (!client_options_.sleeper->Sleep(options_.report_interval, stop)) return;
+    if (!AwaitInterval(stop)) return;
     Send(stop);
   }
+}
+
+bool LatencyReporter::AwaitInterval(const std::stop_token& stop) {
+  std::stop_source awake;
+  {
+    MutexLock lock(mutex_);
+    if (hurried_) return !stop.stop_requested();
+    awake_ = awake;
+  }
+  const std::stop_callback on_stop(stop, [&awake] { awake.request_stop(); });
+  client_options_.sleeper->Sleep(options_.report_interval, awake.get_token());
+  return !stop.stop_requested();
 }
 
 void LatencyReporter::Send(const std::stop_token& stop) {
@@ -81,6 +104,7 @@ void LatencyReporter::Send(const std::stop_token& stop) {
   {
     MutexLock lock(mutex_);
     figures = std::exchange(pending_, {});
+    hurried_ = false;
   }
   if (figures.empty()) return;
   const absl::Status status = SendFigures(figures, stop);

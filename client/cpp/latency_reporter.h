@@ -18,11 +18,12 @@
 namespace evenpack::client {
 
 // Thread-safe. A thread of its own, begun with the first figure, sends at most one
-// report an interval, so that nobody waits for one. What was in a report goes with the
-// next where the server wasn't there, and is dropped where it was too slow to answer,
-// since it may have counted it. Of a report that the server refused the waits are sent
-// again. Only a connection that breaks while the answer of a server that lives on is on
-// its way, as behind a proxy, can make a report count twice.
+// report an interval, or one when it is to hurry, so that nobody waits for one. What
+// was in a report goes with the next where the server wasn't there, and is dropped
+// where it was too slow to answer, since it may have counted it. Of a report that the
+// server refused the waits are sent again. Only a connection that breaks while the
+// answer of a server that lives on is on its way, as behind a proxy, can make a report
+// count twice.
 class LatencyReporter {
  public:
   // options.report_interval 0: does nothing.
@@ -37,6 +38,8 @@ class LatencyReporter {
   void AddStep(double waited_seconds);
   // Beyond 65,536 that wait the oldest are dropped.
   void AddLatency(const MeasuredLatency& latency);
+  // Latencies that wait are sent now, though the interval isn't over. Returns at once.
+  void Hurry();
 
   // Sends what is left, in one attempt that `stop` cancels; nothing is sent later.
   void Finish(const std::stop_token& stop);
@@ -51,6 +54,8 @@ class LatencyReporter {
   };
 
   void Run(const std::stop_token& stop);
+  // Until the interval is over or there is a hurry; false: the reporter ends.
+  bool AwaitInterval(const std::stop_token& stop);
   // Ends the thread.
   void Stop();
   // Begins the thread, or tells it that there is something.
@@ -67,6 +72,10 @@ class LatencyReporter {
   CondVar changed_;
   Figures pending_ EVENPACK_GUARDED_BY(mutex_);
   bool stopping_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Since the last report was begun.
+  bool hurried_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Ends the sleep of the interval.
+  std::stop_source awake_ EVENPACK_GUARDED_BY(mutex_);
   std::jthread thread_ EVENPACK_GUARDED_BY(mutex_);
 };
 

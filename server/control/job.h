@@ -149,8 +149,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index);
   // Steps durable at a rank. OUT_OF_RANGE for a rank that there isn't.
   absl::StatusOr<uint64_t> DurableStepsOf(uint32_t dp_rank);
-  // The predictions of the micro-batches reported. OUT_OF_RANGE: a step that isn't
-  // kept, a micro-batch that isn't the rank's.
+  // The predictions of the micro-batches reported, 0 where the step was let go.
+  // OUT_OF_RANGE: a step that isn't decided, a micro-batch that isn't the rank's.
   absl::StatusOr<std::vector<int64_t>> ReportLatency(const LatencyReport& report);
   // What ranks measured of the last `most` steps. NOT_FOUND: the job is not shown.
   absl::StatusOr<std::vector<StepLatency>> Latency(size_t most) const;

@@ -243,6 +243,10 @@ absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& rep
   for (size_t i = 0; i < steps->size(); ++i) {
     const MeasuredMicroBatch& measured = report.micro_batches[i];
     const std::shared_ptr<const PublishedStep>& step = (*steps)[i];
+    if (step == nullptr) {
+      predicted.push_back(0);
+      continue;
+    }
     predicted.push_back(step->step.micro_batches[measured.micro_batch].workload_ns);
     if (measured.forward_ns == 0 && !measured.attention.has_value()) continue;
     whole.push_back({step, measured.micro_batch, measured.forward_ns});

@@ -226,10 +226,13 @@ absl::StatusOr<std::vector<std::shared_ptr<const PublishedStep>>> ShownJob::Step
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
   std::vector<std::shared_ptr<const PublishedStep>> steps;
-  if (report.micro_batches.empty()) {
-    if (absl::Status status = CheckRanks(report, *spec_); !status.ok()) return status;
-  }
+  bool any_kept = false;
   for (const MeasuredMicroBatch& measured : report.micro_batches) {
+    if (measured.step < window_.begin()) {
+      steps.push_back(nullptr);
+      continue;
+    }
+    any_kept = true;
     auto step = window_.Find(measured.step);
     if (!step.ok()) return step.status();
     // Of an earlier epoch maybe, whose ranks were others.
@@ -238,6 +241,9 @@ absl::StatusOr<std::vector<std::shared_ptr<const PublishedStep>>> ShownJob::Step
     if (status.ok()) status = CheckMicroBatch(measured, report.dp_rank, spec);
     if (!status.ok()) return status;
     steps.push_back(*std::move(step));
+  }
+  if (!any_kept) {
+    if (absl::Status status = CheckRanks(report, *spec_); !status.ok()) return status;
   }
   return steps;
 }

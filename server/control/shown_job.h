@@ -63,9 +63,9 @@ class ShownJob {
   // NOT_FOUND as above. FAILED_PRECONDITION: groups are of another size.
   // INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.
   absl::Status CheckSeat(const GroupSeat& seat) const;
-  // Those of the micro-batches reported, one for each. NOT_FOUND as above.
-  // OUT_OF_RANGE: a step that isn't kept, a rank that the step's shape doesn't have, a
-  // micro-batch that isn't the rank's.
+  // Those of the micro-batches reported, one for each, null where it was let go.
+  // NOT_FOUND as above. OUT_OF_RANGE: a step that isn't decided, a micro-batch that isn't
+  // the rank's, or a rank that the step's shape, of let-go steps alone the job's, lacks.
   absl::StatusOr<std::vector<std::shared_ptr<const PublishedStep>>> StepsOf(
       const LatencyReport& report) const;
 

@@ -140,7 +140,6 @@ STEP_CASES: list[tuple[Message, Refusal]] = [
         api.ReportLatencyRequest(job="job", cp_rank=2),
         out_of_range("cp_rank: 2 is not accepted; accepted: 0 to 1"),
     ),
-    (measured(step=LET_GO - 1), STEP_LET_GO),
     (measured(step=STEPS), STEP_NOT_DECIDED),
     (
         measured(step=5, micro_batch=2),

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "tests/client/cpp/consumer_fixture.h"
@@ -179,6 +180,25 @@ TEST_F(ConsumerDurableTest, ASubscriberThatSendsNoMarksCannotMark) {
   EXPECT_THAT(consumer->AcknowledgeDurable(0),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("sends_durable: is not set")));
+}
+
+TEST_F(ConsumerDurableTest, AMarkSendsWhatWasMeasuredBeforeTheInterval) {
+  options_.report_interval = std::chrono::hours(1);
+  client_options_.sleeper = Sleeper::Real();
+  std::promise<v1::ReportLatencyRequest> reported;
+  EXPECT_CALL(*stub_, ReportLatency)
+      .WillOnce([&reported](const v1::ReportLatencyRequest& request, const auto&) {
+        reported.set_value(request);
+        return v1::ReportLatencyResponse();
+      });
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  Take(*consumer, *call, 0, 0);
+  consumer->ReportLatency({0, 1, 500, 900});
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  std::future<v1::ReportLatencyRequest> report = reported.get_future();
+  ASSERT_EQ(report.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(report.get().micro_batches_size(), 1);
 }
 
 }  // namespace

@@ -383,7 +383,6 @@ TEST_F(JobSessionsTest, AReportAboutWhatThereIsNotIsOutOfRangeAndCountsNothing) 
   } cases[] = {
       {{}, "dp_rank: 2 is not accepted; accepted: 0 to 1"},
       {{}, "cp_rank: 1 is not accepted; accepted: 0 to 0"},
-      {{}, "step: 0 was let go"},
       {{}, "step: 3 is not decided yet"},
       {{}, "micro_batch: 1 is not one of dp_rank 1; accepted: 2 to 3"},
       {{}, "micro_batch: 4 is not one of dp_rank 1; accepted: 2 to 3"},
@@ -395,16 +394,37 @@ TEST_F(JobSessionsTest, AReportAboutWhatThereIsNotIsOutOfRangeAndCountsNothing) 
   }
   cases[0].report.dp_rank = 2;
   cases[1].report.cp_rank = 1;
-  cases[2].report.micro_batches.push_back({.step = 0, .micro_batch = 2});
-  cases[3].report.micro_batches.push_back({.step = 3, .micro_batch = 2});
-  cases[4].report.micro_batches.push_back({.step = 1, .micro_batch = 1});
-  cases[5].report.micro_batches.push_back({.step = 1, .micro_batch = 4});
+  cases[2].report.micro_batches.push_back({.step = 3, .micro_batch = 2});
+  cases[3].report.micro_batches.push_back({.step = 1, .micro_batch = 1});
+  cases[4].report.micro_batches.push_back({.step = 1, .micro_batch = 4});
   for (const auto& refused : cases) {
     EXPECT_THAT(job_->ReportLatency(refused.report),
                 StatusIs(absl::StatusCode::kOutOfRange, HasSubstr(refused.message)));
   }
   EXPECT_EQ(job_->Figures().steps_taken, 0U);
   EXPECT_EQ(job_->Figures().measured_over_predicted.count(), 0U);
+}
+
+TEST_F(JobSessionsTest, OfAReportWhatIsOfStepsThatWereLetGoIsPassedOver) {
+  ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(3)), IsOk());
+  MakeDurable(*job_, 0);
+  LatencyReport report;
+  report.dp_rank = 1;
+  report.steps_taken = 5;
+  report.micro_batches = {{.step = 0, .micro_batch = 2, .forward_ns = 1000},
+                          {.step = 1, .micro_batch = 2, .forward_ns = 1000}};
+  EXPECT_THAT(
+      job_->ReportLatency(report).value(),
+      ElementsAre(0, job_->FindStep(1).value()->step.micro_batches[2].workload_ns));
+  EXPECT_EQ(job_->Figures().steps_taken, 5U);
+  EXPECT_EQ(job_->Figures().measured_over_predicted.count(), 1U);
+  // Nothing else says then that there is such a rank.
+  report.micro_batches.pop_back();
+  EXPECT_THAT(job_->ReportLatency(report).value(), ElementsAre(0));
+  report.dp_rank = 2;
+  EXPECT_THAT(job_->ReportLatency(report),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("dp_rank: 2")));
+  EXPECT_EQ(job_->Figures().steps_taken, 10U);
 }
 
 TEST_F(JobSessionsTest, WhatRanksMeasureIsGatheredUntilTheStepIsWithdrawn) {
