@@ -62,7 +62,10 @@ absl::Status ConsumerSession::OneCall(Backoff& backoff, const std::stop_token& s
   absl::Status status;
   v1::StreamStepsResponse response;
   bool subscribed = false;
+  CallProgress progress(backoff, *client_options_.clock,
+                        client_options_.backoff.maximum);
   while (status.ok() && stream->Read(response)) {
+    progress.Answered();
     if (response.has_subscribed()) {
       status = TakeSubscribed(*response.mutable_subscribed(), stream);
       subscribed = true;
@@ -70,8 +73,9 @@ absl::Status ConsumerSession::OneCall(Backoff& backoff, const std::stop_token& s
       status = subscribed ? Take(response)
                           : DataLoss("the server sent something before `subscribed`");
     }
-    if (status.ok()) backoff.Reset();
+    if (std::exchange(got_on_, false)) progress.GotOn();
   }
+  progress.Ended();
   {
     MutexLock lock(mutex_);
     stream_ = nullptr;
@@ -112,7 +116,7 @@ absl::Status ConsumerSession::Take(const v1::StreamStepsResponse& response) {
       return TakeDrained(response.drained().steps(), response.drained().digest());
     case v1::StreamStepsResponse::kDurableMarked: {
       MutexLock lock(mutex_);
-      marks_.Confirmed(response.durable_marked().durable_steps());
+      Confirm(response.durable_marked().durable_steps());
       CloseDrainedCall();
       changed_.SignalAll();
       return absl::OkStatus();
@@ -142,12 +146,17 @@ absl::Status ConsumerSession::TakeSubscribed(
   subscription_ = std::move(subscription);
   epoch_ended_.reset();
   if (!handed_out_.next.has_value()) handed_out_ = cursor_.position();
-  marks_.Confirmed(subscribed.durable_steps());
+  Confirm(subscribed.durable_steps());
   stream_ = stream;
   buffer_.BeginCall(subscribed.from_step());
   SendPendingMark();
   changed_.SignalAll();
   return absl::OkStatus();
+}
+
+void ConsumerSession::Confirm(uint64_t durable_steps) {
+  if (durable_steps > marks_.durable_steps()) got_on_ = true;
+  marks_.Confirmed(durable_steps);
 }
 
 absl::Status ConsumerSession::TakeStep(const v1::Step& message) {
@@ -163,6 +172,7 @@ absl::Status ConsumerSession::TakeStep(const v1::Step& message) {
   const absl::StatusOr<bool> is_next = cursor_.Came(*step);
   if (!is_next.ok()) return is_next.status();
   if (!*is_next) return absl::OkStatus();
+  got_on_ = true;
   MutexLock lock(mutex_);
   if (final_.has_value()) return absl::OkStatus();
   buffer_.Push(*std::move(step));

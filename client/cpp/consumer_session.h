@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/api_messages.h"
 #include "client/cpp/backoff.h"
+#include "client/cpp/call_progress.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/consumer.h"
 #include "client/cpp/consumer_cursor.h"
@@ -64,6 +65,7 @@ class ConsumerSession final : public Consumer {
   absl::Status Take(const v1::StreamStepsResponse& response);
   absl::Status TakeSubscribed(v1::Subscribed& subscribed,
                               const std::shared_ptr<StepStream>& stream);
+  void Confirm(uint64_t durable_steps) EVENPACK_REQUIRES(mutex_);
   absl::Status TakeStep(const v1::Step& message);
   absl::Status CheckAsked(const RankStep& step) const;
   absl::Status TakeDrained(uint64_t steps, const std::string& digest);
@@ -83,6 +85,9 @@ class ConsumerSession final : public Consumer {
 
   // Behind the last step in the buffer; used by the session thread alone.
   ConsumerCursor cursor_;
+  // A step came or a mark was confirmed, by what was read last; the session thread's
+  // too.
+  bool got_on_ = false;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -63,10 +63,13 @@ absl::Status ProducerSession::OneCall(Backoff& backoff, const std::stop_token& s
   stream->Write(open);
   absl::Status status;
   v1::IngestResponse answer;
+  CallProgress progress(backoff, *client_options_.clock,
+                        client_options_.backoff.maximum);
   while (status.ok() && stream->Read(answer)) {
-    backoff.Reset();
-    status = TakeAnswer(answer, stream);
+    progress.Answered();
+    status = TakeAnswer(answer, stream, progress);
   }
+  progress.Ended();
   {
     MutexLock lock(mutex_);
     stream_ = nullptr;
@@ -118,10 +121,14 @@ absl::Status ProducerSession::CheckNext(uint64_t server_next) const {
 }
 
 absl::Status ProducerSession::TakeAnswer(const v1::IngestResponse& answer,
-                                         const std::shared_ptr<IngestStream>& stream) {
+                                         const std::shared_ptr<IngestStream>& stream,
+                                         CallProgress& progress) {
   MutexLock lock(mutex_);
   const uint64_t server_next = answer.next_sequence();
   if (absl::Status status = CheckNext(server_next); !status.ok()) return status;
+  if (!opened_ || server_next > accepted_ || answer.ended() != stream_ended_) {
+    progress.GotOn();
+  }
   if (!opened_) next_ = options_.from_sequence.value_or(server_next);
   opened_ = true;
   accepted_ = server_next;

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "client/cpp/api_messages.h"
 #include "client/cpp/backoff.h"
+#include "client/cpp/call_progress.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/document_batch.h"
 #include "client/cpp/producer.h"
@@ -75,7 +76,8 @@ class ProducerSession final : public Producer {
               const std::stop_token& stop);
   absl::Status OneCall(Backoff& backoff, const std::stop_token& stop);
   absl::Status TakeAnswer(const v1::IngestResponse& answer,
-                          const std::shared_ptr<IngestStream>& stream);
+                          const std::shared_ptr<IngestStream>& stream,
+                          CallProgress& progress);
   absl::Status CheckNext(uint64_t server_next) const EVENPACK_REQUIRES(mutex_);
   void SetFinal(const absl::Status& status);
 

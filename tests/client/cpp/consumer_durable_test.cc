@@ -17,6 +17,8 @@ using ::evenpack::testing::kGone;
 using ::evenpack::testing::ServerError;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestHistory;
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class ConsumerDurableTest : public ConsumerFixture {
@@ -180,6 +182,44 @@ TEST_F(ConsumerDurableTest, ASubscriberThatSendsNoMarksCannotMark) {
   EXPECT_THAT(consumer->AcknowledgeDurable(0),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("sends_durable: is not set")));
+}
+
+TEST_F(ConsumerDurableTest, AServerThatConfirmsNoMarkIsGivenUp) {
+  client_options_.backoff.total = milliseconds(300);
+  const auto consumer = Open();
+  auto call = Accept(0);
+  Take(*consumer, *call, 0, 0);
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
+    call->End(kGone);
+    if (i < 3) call = Accept(1);
+  }
+  EXPECT_THAT(consumer->Close(), StatusIs(absl::StatusCode::kUnavailable,
+                                          HasSubstr("gave up after 4 attempts")));
+}
+
+TEST_F(ConsumerDurableTest, AConfirmedMarkOrACallThatLastedEndsARowOfFailures) {
+  client_options_.backoff.total = milliseconds(300);
+  const auto consumer = Open();
+  auto call = Accept(0);
+  Take(*consumer, *call, 0, 1);
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  EXPECT_THAT(consumer->AcknowledgeDurable(1), IsOk());
+  call->End(kGone);
+  Accept(2)->End(kGone);
+  call = Accept(2);
+  call->Send(TestHistory::DurableMarked(1));
+  AwaitDurable(*consumer, 1);
+  call->End(kGone);
+  call = Accept(2, 1);
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 1U);
+  clock_.Advance(client_options_.backoff.maximum);
+  call->End(kGone);
+  call = Accept(2, 1);
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 1U);
+  const milliseconds first(100);
+  EXPECT_THAT(sleeper_->slept(), ElementsAre(first, milliseconds(160), first, first));
 }
 
 TEST_F(ConsumerDurableTest, AMarkSendsWhatWasMeasuredBeforeTheInterval) {

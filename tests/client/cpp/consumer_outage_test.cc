@@ -167,6 +167,14 @@ TEST_F(ConsumerOutageTest, AServerThatStaysAwayIsGivenUpAfterTenMinutes) {
   EXPECT_EQ(SecondsBetween(gone, clock_.Now()), 600);
 }
 
+TEST_F(ConsumerOutageTest, AServerThatSendsNoStepIsGivenUp) {
+  client_options_.backoff.total = milliseconds(300);
+  const auto consumer = Open();
+  for (int i = 0; i < 4; ++i) Accept(0)->End(kLost);
+  EXPECT_THAT(consumer->Next(), StatusIs(absl::StatusCode::kUnavailable,
+                                         HasSubstr("gave up after 4 attempts")));
+}
+
 TEST_F(ConsumerOutageTest, TheTimeCountsFromWhenThereIsNoStepLeft) {
   client_options_.backoff.total = milliseconds(300);
   const auto consumer = Open();

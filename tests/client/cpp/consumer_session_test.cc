@@ -232,8 +232,9 @@ TEST_F(ConsumerSessionTest, BacksOffLongerWithEachFailure) {
   const auto consumer = Open();
   for (int i = 0; i < 4; ++i) stub_->AwaitStepCall()->End(kGone);
   const auto call = Accept(0);
+  call->Send(history_.Step(0));
   call->End(kGone);
-  Accept(0);
+  Accept(1);
   EXPECT_THAT(sleeper_->slept(),
               ElementsAre(milliseconds(100), milliseconds(160), milliseconds(256),
                           std::chrono::microseconds(409'600), milliseconds(100)));
@@ -364,15 +365,16 @@ TEST_F(ConsumerSessionTest, CountsTheSecondsThatTheTrainerWaited) {
     EXPECT_THAT(consumer->Next(),
                 StatusIs(absl::StatusCode::kCancelled, HasSubstr("")));
   });
-  // Next() asks for the time when it begins and when it has a step.
-  clock.AdvanceOnceAsked(1, std::chrono::seconds(40));
+  // The call asks for the time when it is answered, Next() when it begins and when it
+  // has a step.
+  clock.AdvanceOnceAsked(2, std::chrono::seconds(40));
   call->Send(history_.Step(0));
-  clock.AdvanceOnceAsked(3, std::chrono::seconds(2));
+  clock.AdvanceOnceAsked(4, std::chrono::seconds(2));
   call->Send(history_.Step(1));
-  clock.AdvanceOnceAsked(5, milliseconds(500));
+  clock.AdvanceOnceAsked(6, milliseconds(500));
   call->Send(history_.Step(2));
   // A wait that ends with no step isn't one for a step.
-  clock.AdvanceOnceAsked(7, std::chrono::seconds(7));
+  clock.AdvanceOnceAsked(8, std::chrono::seconds(7));
   consumer->Cancel();
   trainer.join();
   const StepWait wait = consumer->step_wait();
@@ -390,11 +392,11 @@ TEST_F(ConsumerSessionTest, AWaitThatOutlastsACallIsCountedOnce) {
   call->Send(history_.Step(0));
   EXPECT_EQ(NextIndex(*consumer), 0U);
   std::thread trainer([&consumer] { EXPECT_EQ(NextIndex(*consumer), 1U); });
-  // The first Next() asked twice.
-  clock.AdvanceOnceAsked(3, std::chrono::seconds(2));
+  // The call asked when it was answered, the first Next() twice.
+  clock.AdvanceOnceAsked(4, std::chrono::seconds(2));
   call->End(kGone);
   call = Accept(1);
-  clock.AdvanceOnceAsked(3, std::chrono::seconds(3));
+  clock.AdvanceOnceAsked(4, std::chrono::seconds(3));
   call->End(kGone);
   call = Accept(1);
   // A step that came before doesn't end the wait.

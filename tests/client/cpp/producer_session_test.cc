@@ -305,6 +305,54 @@ TEST_F(ProducerSessionTest, BacksOffLongerWithEachFailureAndGivesUp) {
               ElementsAre(milliseconds(100), milliseconds(160), milliseconds(40)));
 }
 
+TEST_F(ProducerSessionTest, AServerThatOpensCallsAndAcceptsNothingIsGivenUp) {
+  client_options_.backoff.total = milliseconds(300);
+  const auto producer = Open();
+  EXPECT_THAT(producer->Add(Documents(1)), IsOk());
+  ExpectBatch(*call_, 0, 1);
+  call_->End(kGone);
+  for (int i = 0; i < 3; ++i) {
+    call_ = Accept(0);
+    ExpectBatch(*call_, 0, 1);
+    call_->End(kGone);
+  }
+  EXPECT_THAT(producer->Flush(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "connection reset (gave up after 4 attempts)"));
+  EXPECT_THAT(sleeper_->slept(),
+              ElementsAre(milliseconds(100), milliseconds(160), milliseconds(40)));
+}
+
+TEST_F(ProducerSessionTest, AcceptedDocumentsEndARowOfFailures) {
+  client_options_.backoff.total = milliseconds(300);
+  const auto producer = Open();
+  EXPECT_THAT(producer->Add(Documents(8)), IsOk());
+  call_->End(kGone);
+  Accept(0)->End(kGone);
+  call_ = Accept(0);
+  call_->Send(Accepted(4));
+  call_->End(kGone);
+  Accept(4)->End(kGone);
+  call_ = Accept(4);
+  ExpectBatch(*call_, 4, 4);
+  EXPECT_THAT(sleeper_->slept(), ElementsAre(milliseconds(100), milliseconds(160),
+                                             milliseconds(100), milliseconds(160)));
+}
+
+TEST_F(ProducerSessionTest, ACallThatLastedEndsARowOfFailures) {
+  client_options_.backoff.total = milliseconds(300);
+  const auto producer = Open();
+  EXPECT_THAT(producer->Add(Documents(1)), IsOk());
+  call_->End(kGone);
+  call_ = Accept(0);
+  ExpectBatch(*call_, 0, 1);
+  // The stream is full, say.
+  clock_.Advance(client_options_.backoff.maximum);
+  call_->End(kGone);
+  call_ = Accept(0);
+  ExpectBatch(*call_, 0, 1);
+}
+
 TEST_F(ProducerSessionTest, AnIdleProducerOutlivesALongOutage) {
   client_options_.backoff.total = milliseconds(300);
   const auto producer = Open();
