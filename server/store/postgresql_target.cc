@@ -13,6 +13,8 @@ namespace evenpack {
 namespace {
 
 constexpr std::string_view kPrefix = "postgresql:";
+constexpr std::string_view kUri = "postgresql://";
+constexpr std::string_view kShortUri = "postgres://";
 
 struct FreeOptions {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
@@ -31,13 +33,13 @@ Options Parse(const std::string& target) {
 }  // namespace
 
 absl::StatusOr<std::string> PostgresqlTarget(std::string_view name) {
-  std::string target(name);
-  if (!name.starts_with("postgresql://")) {
-    target = std::string(name.substr(std::min(kPrefix.size(), name.size())));
+  std::string target;
+  if (name.starts_with(kUri) || name.starts_with(kShortUri)) {
+    target = std::string(name);
+  } else if (name.starts_with(kPrefix)) {
+    target = std::string(name.substr(kPrefix.size()));
   }
-  if (name.starts_with(kPrefix) && !target.empty() && Parse(target) != nullptr) {
-    return target;
-  }
+  if (!target.empty() && Parse(target) != nullptr) return target;
   return InvalidField("store", "what follows postgresql:",
                       "postgresql://USER@HOST/DATABASE, or postgresql:host=HOST "
                       "dbname=DATABASE and other parameters of libpq");

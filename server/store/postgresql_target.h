@@ -11,9 +11,9 @@
 
 namespace evenpack {
 
-// What libpq takes: a postgresql:// URI or "host=... dbname=...". `name` is the URI
-// itself, or either form behind "postgresql:". INVALID_ARGUMENT, without any of it in
-// the message, since it may hold a password.
+// What libpq takes: a postgresql:// or postgres:// URI, or "host=... dbname=...".
+// `name` is the URI itself, or either form behind "postgresql:". INVALID_ARGUMENT,
+// without any of it in the message, since it may hold a password.
 absl::StatusOr<std::string> PostgresqlTarget(std::string_view name);
 
 // The host, port, database and user of a target, for logs.

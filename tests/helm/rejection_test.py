@@ -14,7 +14,7 @@ REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "store.kind=postgresql,store.postgresql.target=/var/lib/store",
-        ("/store/postgresql/target", "'/var/lib/store'"),
+        ("store.postgresql.target: not accepted", "accepted: postgresql://USER"),
     ),
     ("store.kind=disk", ("/store/kind", "'sqlite', 'memory'")),
     ("store.sqlite.size=large", ("/store/sqlite/size", "'large'")),
@@ -112,6 +112,7 @@ class RejectionTest(unittest.TestCase):
         for target in (
             "postgresql://evenpack:open-sesame@db.example/evenpack",
             "postgresql://evenpack@db.example/evenpack?password=open-sesame",
+            "postgres://evenpack:open-sesame@db.example/evenpack",
             "host=db.example password=open-sesame",
             "password = open-sesame",
             "host=db.example sslpassword=open-sesame",
@@ -122,6 +123,20 @@ class RejectionTest(unittest.TestCase):
                 render(["--set", values])
             self.assertIn("with a password is not accepted", str(caught.exception))
             self.assertNotIn("open-sesame", str(caught.exception))
+
+    def test_what_is_no_target_is_not_repeated(self) -> None:
+        for target in (
+            "Postgresql://evenpack:open-sesame@db.example/evenpack",
+            "postgresql://evenpack:open sesame@db.example/evenpack",
+            "postgresql:postgresql://evenpack:open-sesame@db.example/evenpack",
+            "mysql://evenpack:open-sesame@db.example/evenpack",
+            "open-sesame",
+        ):
+            values = f"store.kind=postgresql,store.postgresql.target={target}"
+            with self.subTest(target), self.assertRaises(RefusedError) as caught:
+                render(["--set", values])
+            self.assertIn("store.postgresql.target", str(caught.exception))
+            self.assertNotIn("sesame", str(caught.exception))
 
     def test_old_releases_of_kubernetes_are_refused(self) -> None:
         with self.assertRaises(RefusedError) as caught:

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <initializer_list>
+#include <utility>
 
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
@@ -40,9 +42,23 @@ TEST(OpenStoreTest, RefusesOtherNames) {
   }
 }
 
+TEST(OpenStoreTest, OfANameThatIsNoStoresItsBeginningIsTold) {
+  for (const auto& [name, told] :
+       std::initializer_list<std::pair<const char*, const char*>>{
+           {"Memory", "'Memory' is"},
+           {"sqlite:", "'sqlite:' is"},
+           {"/tmp/x", "'/tmp/x' is"},
+           {"postgre://a", "'postgre:...' is"},
+           {"host=db", "'host=...' is"}}) {
+    EXPECT_THAT(CheckStoreName(name),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(told)));
+  }
+}
+
 TEST(OpenStoreTest, ADatabasesNameIsCheckedWithoutTellingIt) {
   for (const char* name :
        {"postgresql://me:secret@db/evenpack", "postgresql:host=db password=secret",
+        "postgres://me:secret@db/evenpack",
         "postgresql:postgresql://me:secret@db/evenpack"}) {
     EXPECT_THAT(CheckStoreName(name), IsOk()) << name;
     EXPECT_THAT(ShownStoreName(name), Not(HasSubstr("secret"))) << name;
@@ -50,7 +66,9 @@ TEST(OpenStoreTest, ADatabasesNameIsCheckedWithoutTellingIt) {
   }
   for (const char* name :
        {"postgresql:", "postgresql:password=secret host", "postgresql:secret",
-        "postgresql://me:secret@db:x y/evenpack?none=secret"}) {
+        "postgresql://me:secret@db:x y/evenpack?none=secret",
+        "postgres://me:secret@[db", "Postgresql://me:secret@db/evenpack",
+        "mysql://me:secret@db/evenpack", "host=db password=secret", "me secret"}) {
     EXPECT_THAT(CheckStoreName(name),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("store"), Not(HasSubstr("secret")))))

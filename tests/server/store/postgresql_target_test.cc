@@ -18,6 +18,8 @@ using testing::StatusIs;
 TEST(PostgresqlTargetTest, IsAUriOrWhatStandsBehindTheColon) {
   EXPECT_EQ(PostgresqlTarget("postgresql://me@db:1/jobs").value(),
             "postgresql://me@db:1/jobs");
+  // As libpq calls it too.
+  EXPECT_EQ(PostgresqlTarget("postgres://me@db/jobs").value(), "postgres://me@db/jobs");
   EXPECT_EQ(PostgresqlTarget("postgresql:postgresql://db").value(), "postgresql://db");
   EXPECT_EQ(PostgresqlTarget("postgresql:host=db dbname=jobs").value(),
             "host=db dbname=jobs");
@@ -25,9 +27,9 @@ TEST(PostgresqlTargetTest, IsAUriOrWhatStandsBehindTheColon) {
 
 TEST(PostgresqlTargetTest, WhatLibpqTakesForNoneIsRefusedWithoutBeingTold) {
   for (const char* name :
-       {"", "postgresql", "postgresql:", "mysql://secret", "postgresql:secret",
-        "postgresql:password=secret secret", "postgresql://me:secret@db:1/x?secret=1",
-        "postgresql://me:secret@[db"}) {
+       {"", "postgresql", "postgresql:", "postgres:host=secret", "mysql://secret",
+        "postgresql:secret", "postgresql:password=secret secret",
+        "postgresql://me:secret@db:1/x?secret=1", "postgresql://me:secret@[db"}) {
     EXPECT_THAT(PostgresqlTarget(name),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("store"), Not(HasSubstr("secret")))))
