@@ -19,8 +19,9 @@ struct DocumentLengths {
   std::string note;
 };
 
-// Reads what --lengths or --idx names, none of it longer than `max_length` unless
-// longer documents are cut. INVALID_ARGUMENT naming the line, or the file and the
+// Reads what --lengths or --idx names, none of it longer than `max_length` or, where
+// longer documents are cut, than as many pieces of that as a step can have
+// (kMaxPieces). INVALID_ARGUMENT naming the line, or the file and the
 // document or field, that is not accepted: see lengths_file.h and megatron_index.h.
 absl::StatusOr<DocumentLengths> ReadDocumentLengths(const FeedFlags& feed,
                                                     uint32_t max_length,

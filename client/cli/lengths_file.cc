@@ -64,30 +64,13 @@ absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path) {
   return lengths;
 }
 
-std::string AcceptedLengths(uint32_t max_length) {
-  return absl::StrCat("1 to ", max_length,
-                      " tokens, which is --max-length, or longer with "
-                      "--split-overlong true");
-}
-
-absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_length) {
-  const auto found =
-      std::find_if(lengths.begin(), lengths.end(),
-                   [max_length](uint32_t length) { return length > max_length; });
+absl::Status CheckLengths(std::span<const uint32_t> lengths, uint32_t most,
+                          const std::string& accepted) {
+  const auto found = std::find_if(lengths.begin(), lengths.end(),
+                                  [most](uint32_t length) { return length > most; });
   if (found == lengths.end()) return absl::OkStatus();
   return InvalidField(absl::StrCat("line ", found - lengths.begin() + 1),
-                      absl::StrCat("'", *found, "'"), AcceptedLengths(max_length));
-}
-
-absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path,
-                                                  uint32_t max_length,
-                                                  bool split_overlong) {
-  absl::StatusOr<std::vector<uint32_t>> lengths = ReadLengths(path);
-  if (!lengths.ok() || split_overlong) return lengths;
-  if (absl::Status status = CheckMaxLength(*lengths, max_length); !status.ok()) {
-    return status;
-  }
-  return lengths;
+                      absl::StrCat("'", *found, "'"), accepted);
 }
 
 }  // namespace evenpack

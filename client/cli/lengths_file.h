@@ -39,16 +39,10 @@ class LengthsReader {
 // INVALID_ARGUMENT also where there is no document.
 absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path);
 
-// The lengths up to `max_length`, as a message says what is accepted.
-std::string AcceptedLengths(uint32_t max_length);
-
-// INVALID_ARGUMENT naming the line of the first length above `max_length`.
-absl::Status CheckMaxLength(std::span<const uint32_t> lengths, uint32_t max_length);
-
-// ReadLengths, then CheckMaxLength unless longer documents are cut.
-absl::StatusOr<std::vector<uint32_t>> ReadLengths(const std::string& path,
-                                                  uint32_t max_length,
-                                                  bool split_overlong);
+// INVALID_ARGUMENT naming the line of the first length above `most`; `accepted` says
+// what is accepted.
+absl::Status CheckLengths(std::span<const uint32_t> lengths, uint32_t most,
+                          const std::string& accepted);
 
 }  // namespace evenpack
 

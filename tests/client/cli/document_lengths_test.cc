@@ -88,6 +88,23 @@ TEST_F(DocumentLengthsTest, NamesTheFirstDocumentThatIsTooLong) {
   }
 }
 
+TEST_F(DocumentLengthsTest, NamesTheFirstDocumentThatIsTooLongToBeCut) {
+  const FeedFlags index = Index({{655'360}, {655'361}});
+  const FeedFlags lengths = Lengths("655360\n655361\n");
+  const std::string accepted =
+      " is not accepted; accepted: 1 to 655360 tokens, which is 65536 pieces of "
+      "--max-length";
+  EXPECT_THAT(ReadDocumentLengths(index, 10, true),
+              StatusIs(kInvalid, index.index + ".idx: document 1: 655361" + accepted));
+  EXPECT_THAT(ReadDocumentLengths(lengths, 10, true),
+              StatusIs(kInvalid, "line 2: '655361'" + accepted));
+  for (const FeedFlags& feed : {index, lengths}) {
+    EXPECT_THAT(ReadDocumentLengths(feed, 11, true), IsOk());
+    EXPECT_THAT(ReadDocumentLengths(feed), IsOk());
+  }
+  EXPECT_THAT(ReadDocumentLengths(Lengths("2147483647\n"), 40'000, true), IsOk());
+}
+
 TEST_F(DocumentLengthsTest, DamageOfAnIndexIsRefused) {
   FeedFlags feed;
   feed.index = directory_.File("bad.idx");

@@ -98,6 +98,11 @@ class BadInputTest(unittest.TestCase):
             ).returncode,
             0,
         )  # fmt: skip
+        flags = "--micro-batches 1 --window 9 --max-length 9".split()
+        flags += ["--split-overlong", "true"]
+        for command in (["pack", "--policy", "wlb"], ["compare"]):
+            message = self.refused(*command, *flags, "--lengths", "-", stdin="589825")
+            self.assertIn("line 1: '589825' is not accepted; accepted: 1 to", message)
 
     def test_unreadable_files(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

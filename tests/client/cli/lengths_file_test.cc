@@ -78,13 +78,11 @@ TEST(ReadLengthsTest, DoesNotReadALineThatNeverEnds) {
                                        HasSubstr("1 to 2147483647"))));
 }
 
-TEST(CheckMaxLengthTest, NamesTheFirstLineThatIsTooLong) {
+TEST(CheckLengthsTest, NamesTheFirstLineThatIsTooLong) {
   const std::vector<uint32_t> lengths = {5, 10, 11, 12};
-  EXPECT_THAT(CheckMaxLength(lengths, 12), IsOk());
-  EXPECT_THAT(CheckMaxLength(lengths, 10),
-              StatusIs(kInvalid,
-                       "line 3: '11' is not accepted; accepted: 1 to 10 tokens, which "
-                       "is --max-length, or longer with --split-overlong true"));
+  EXPECT_THAT(CheckLengths(lengths, 12, "up to 12"), IsOk());
+  EXPECT_THAT(CheckLengths(lengths, 10, "up to 10"),
+              StatusIs(kInvalid, "line 3: '11' is not accepted; accepted: up to 10"));
 }
 
 }  // namespace
