@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/json_text.h"
+#include "client/cli/quoted_value.h"
 #include "server/core/digest/digest.h"
 #include "server/core/engine/replay.h"
 #include "server/store/sqlite_store.h"
@@ -60,6 +61,8 @@ struct ProfileReport {
 };
 
 struct StoreReport {
+  // Of the file, not of a job or a profile.
+  std::vector<std::string> errors;
   std::vector<JobReport> jobs;
   std::vector<ProfileReport> profiles;
 };
@@ -80,13 +83,15 @@ std::vector<ProfileReport> ReportsOf(const StoredProfiles& stored) {
 
 bool IsWhole(const StoreReport& report) {
   const auto is_whole = [](const auto& each) { return each.error.empty(); };
-  return std::all_of(report.jobs.begin(), report.jobs.end(), is_whole) &&
+  return report.errors.empty() &&
+         std::all_of(report.jobs.begin(), report.jobs.end(), is_whole) &&
          std::all_of(report.profiles.begin(), report.profiles.end(), is_whole);
 }
 
 std::string ReportJson(const StoreReport& report) {
   Json json;
   json["ok"] = IsWhole(report);
+  json["errors"] = report.errors;
   json["jobs"] = Json::array();
   for (const JobReport& job : report.jobs) {
     Json& row = json["jobs"].emplace_back();
@@ -113,6 +118,9 @@ std::string ReportJson(const StoreReport& report) {
 
 std::string Text(const StoreReport& report) {
   std::string text;
+  for (const std::string& error : report.errors) {
+    absl::StrAppend(&text, "the file: DAMAGED: ", error, "\n");
+  }
   for (const JobReport& job : report.jobs) {
     if (job.error.empty()) {
       absl::StrAppend(&text, job.name, ": whole, ", job.records, " records, ",
@@ -140,6 +148,27 @@ std::string Text(const StoreReport& report) {
   return text;
 }
 
+absl::StatusOr<StoreReport> ReportOf(SqliteStore& store) {
+  StoreReport report;
+  const absl::StatusOr<std::vector<std::string>> faults = store.Faults();
+  if (faults.ok()) {
+    for (const std::string& fault : *faults) report.errors.push_back(OnOneLine(fault));
+  } else {
+    report.errors.emplace_back(faults.status().message());
+  }
+  const absl::StatusOr<std::vector<std::string>> names = store.Jobs();
+  if (!names.ok()) return names.status();
+  report.jobs.reserve(names->size());
+  for (const std::string& name : *names) report.jobs.push_back(Verify(store, name));
+  const absl::StatusOr<StoredProfiles> profiles = store.Profiles();
+  if (profiles.ok()) {
+    report.profiles = ReportsOf(*profiles);
+  } else {
+    report.errors.emplace_back(profiles.status().message());
+  }
+  return report;
+}
+
 }  // namespace
 
 absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values) {
@@ -153,17 +182,11 @@ absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", store.status().message()));
   }
-  const absl::StatusOr<std::vector<std::string>> names = (*store)->Jobs();
-  if (!names.ok()) return names.status();
-  StoreReport report;
-  report.jobs.reserve(names->size());
-  for (const std::string& name : *names) report.jobs.push_back(Verify(**store, name));
-  const absl::StatusOr<StoredProfiles> profiles = (*store)->Profiles();
-  if (!profiles.ok()) return profiles.status();
-  report.profiles = ReportsOf(*profiles);
+  const absl::StatusOr<StoreReport> report = ReportOf(**store);
+  if (!report.ok()) return report.status();
   CommandOutput output;
-  output.text = IsGiven(values, "--json") ? ReportJson(report) : Text(report);
-  output.failed = !IsWhole(report);
+  output.text = IsGiven(values, "--json") ? ReportJson(*report) : Text(*report);
+  output.failed = !IsWhole(*report);
   if (output.failed) output.note = absl::StrCat("evenpackctl: ", path, " is damaged\n");
   return output;
 }

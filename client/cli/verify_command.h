@@ -8,9 +8,9 @@
 
 namespace evenpack {
 
-// Every row's checksum, and every job's state from its snapshot and records. The output
-// says what is damaged, and has `failed` then. INVALID_ARGUMENT: the file can't be
-// read as a store at all.
+// The file's structure, every row's checksum, and every job's state from its snapshot
+// and records. The output says what is damaged, and has `failed` then.
+// INVALID_ARGUMENT: the file can't be read as a store at all.
 absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values);
 
 }  // namespace evenpack

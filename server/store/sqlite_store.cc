@@ -10,7 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "server/runtime/fault_point.h"
 #include "server/runtime/log.h"
 #include "server/store/file_system_check.h"
@@ -456,6 +458,24 @@ absl::StatusOr<StoredProfiles> SqliteStore::Profiles() {
     if (!bytes.ok() && !absl::IsDataLoss(bytes.status())) return bytes.status();
   }
   return profiles;
+}
+
+absl::StatusOr<std::vector<std::string>> SqliteStore::Faults() {
+  MutexLock lock(mutex_);
+  std::vector<std::string> faults;
+  absl::StatusOr<SqliteStatement> check = database_.Prepare("PRAGMA integrity_check");
+  if (!check.ok()) return check.status();
+  while (true) {
+    const absl::StatusOr<bool> row = check->Next();
+    if (!row.ok()) return Of("the file's structure", row.status());
+    if (!*row) return faults;
+    const std::string found(check->Bytes(0));
+    if (found == "ok") continue;
+    for (const absl::string_view line : absl::StrSplit(found, '\n')) {
+      // A heading.
+      if (!absl::StartsWith(line, "***")) faults.emplace_back(line);
+    }
+  }
 }
 
 absl::StatusOr<std::string> SqliteStore::LoadProfile(const std::string& name) {

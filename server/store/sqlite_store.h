@@ -43,6 +43,10 @@ class SqliteStore final : public StateStore {
   // DATA_LOSS names the snapshot or the record.
   absl::StatusOr<StoredJob> Load(const std::string& job) override;
   absl::StatusOr<StoredProfiles> Profiles() override;
+  // What SQLite finds wrong with the file, also where no row that is read has to do
+  // with it: a line each, at most a hundred; none where all is well. Reads the whole
+  // file.
+  absl::StatusOr<std::vector<std::string>> Faults();
   uint64_t SizeBytes() const override;
 
  private:

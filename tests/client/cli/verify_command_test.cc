@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -45,6 +46,20 @@ class VerifyCommandTest : public ::testing::Test {
   void Change(const std::string& statement) {
     auto database = SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate);
     ASSERT_THAT(database->Run(statement), IsOk());
+  }
+  // Overwrites the first page of a table or an index with zeros.
+  void ClearRootOf(const std::string& name) {
+    auto database = SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate);
+    const int64_t size = database->Number("PRAGMA page_size").value();
+    const int64_t page =
+        database
+            ->Number("SELECT rootpage FROM sqlite_master WHERE name = '" + name + "'")
+            .value();
+    database = absl::UnknownError("closed");
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp((page - 1) * size);
+    file << std::string(static_cast<size_t>(size), '\0');
+    ASSERT_TRUE(file.flush());
   }
   nlohmann::json VerifyJson() {
     const auto output = RunVerifyCommand({{"FILE", path_}, {"--json", "true"}});
@@ -117,6 +132,29 @@ TEST_F(VerifyCommandTest, TellsOfProfiles) {
   EXPECT_THAT(json["profiles"][0]["error"].get<std::string>(), HasSubstr("damaged"));
   EXPECT_THAT(RunVerifyCommand({{"FILE", path_}})->text,
               HasSubstr("profile h100: DAMAGED: "));
+}
+
+// No job can be created then, and no row that is read has to do with it.
+TEST_F(VerifyCommandTest, TellsOfDamageToAnIndex) {
+  EXPECT_EQ(VerifyJson()["errors"].size(), 0U);
+  ClearRootOf("sqlite_autoindex_jobs_1");
+  const nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_GT(json["errors"].size(), 0U);
+  for (const nlohmann::json& job : json["jobs"]) EXPECT_EQ(job["ok"], true);
+  const auto text = RunVerifyCommand({{"FILE", path_}});
+  EXPECT_THAT(text->text, HasSubstr("the file: DAMAGED: "));
+  EXPECT_THAT(text->text, HasSubstr("good: whole, "));
+  EXPECT_EQ(text->note, "evenpackctl: " + path_ + " is damaged\n");
+}
+
+TEST_F(VerifyCommandTest, TellsOfJobsWhereTheListOfProfilesIsDamaged) {
+  ClearRootOf("sqlite_autoindex_profiles_1");
+  const nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_GT(json["errors"].size(), 0U);
+  EXPECT_EQ(json["jobs"].size(), 2U);
+  EXPECT_EQ(json["profiles"].size(), 0U);
 }
 
 TEST_F(VerifyCommandTest, AFileThatIsNoStoreIsRefused) {
