@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/cli/document_lengths.h"
 #include "client/cli/document_stream.h"
 #include "client/cli/job_flags.h"
@@ -36,7 +37,8 @@ absl::StatusOr<std::vector<uint32_t>> Prompts(const PrefillFlags& flags,
     const double scaled = std::round(stream.Next() * flags.length_scale);
     if (scaled > most) {
       return InvalidField(
-          absl::StrCat("prompt ", stream.position()), absl::StrCat(scaled, " tokens"),
+          absl::StrCat("prompt ", stream.position()),
+          absl::StrFormat("%.0f tokens", scaled),
           absl::StrCat("1 to ", most, " tokens, which is --max-length; --length-scale ",
                        "makes prompts shorter"));
     }

@@ -57,6 +57,11 @@ std::string ArrivalsText(const PrefillReport& report) {
                          std::string(kArrivalDrawName), report.seed);
 }
 
+std::string LoadText(const PrefillReport& report) {
+  if (!report.offered_load.has_value()) return "all arrive at once";
+  return absl::StrFormat("%.2f of what they can do at most", *report.offered_load);
+}
+
 }  // namespace
 
 std::string PrefillJson(const PrefillReport& report) {
@@ -70,7 +75,7 @@ std::string PrefillJson(const PrefillReport& report) {
                {"max_length", report.limits.max_length},
                {"max_delay",
                 report.max_delay.has_value() ? Json(*report.max_delay) : Json(nullptr)},
-               {"offered_load", report.offered_load}};
+               {"offered_load", OrNull(report.offered_load)}};
   Json& rows = json["disciplines"] = Json::array();
   for (const PrefillReport::Row& row : report.rows) rows.push_back(RowJson(row));
   return JsonText(json);
@@ -92,10 +97,9 @@ std::string PrefillText(const PrefillReport& report) {
   return absl::StrCat(
       absl::StrFormat("%s requests of %s tokens, %s\n", Grouped(any.requests),
                       Grouped(any.tokens), ArrivalsText(report)),
-      absl::StrFormat("%d replicas of %s tokens a batch, at most %s; %.2f of what they "
-                      "can do at most; simulated\n",
+      absl::StrFormat("%d replicas of %s tokens a batch, at most %s; %s; simulated\n",
                       report.limits.replicas, Grouped(report.limits.window),
-                      Grouped(report.limits.max_length), report.offered_load),
+                      Grouped(report.limits.max_length), LoadText(report)),
       report.max_delay.has_value()
           ? absl::StrFormat("who let %d batches pass goes first\n", *report.max_delay)
           : "",

@@ -25,7 +25,8 @@ struct PrefillReport {
   uint64_t seed = 0;
   BatchLimits limits;
   std::optional<uint64_t> max_delay;
-  double offered_load = 0;
+  // None where all arrive at once.
+  std::optional<double> offered_load;
   std::vector<Row> rows;
 };
 

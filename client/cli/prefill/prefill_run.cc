@@ -152,8 +152,8 @@ absl::StatusOr<PrefillFigures> RunPrefill(const PrefillRequests& requests,
   return PrefillRun(requests, discipline, limits, max_delay, workload).Run();
 }
 
-double OfferedLoad(const PrefillRequests& requests, uint32_t replicas,
-                   const WorkloadTable& workload) {
+std::optional<double> OfferedLoad(const PrefillRequests& requests, uint32_t replicas,
+                                  const WorkloadTable& workload) {
   double work_ns = 0;
   for (const uint32_t length : requests.lengths) {
     work_ns += static_cast<double>(workload.AttentionNs(length)) +
@@ -161,7 +161,8 @@ double OfferedLoad(const PrefillRequests& requests, uint32_t replicas,
   }
   const auto span_ns =
       static_cast<double>(requests.arrivals_ns.back() - requests.arrivals_ns.front());
-  return span_ns > 0 ? work_ns / span_ns / replicas : 0;
+  if (span_ns <= 0) return std::nullopt;
+  return work_ns / span_ns / replicas;
 }
 
 }  // namespace evenpack

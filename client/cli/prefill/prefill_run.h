@@ -56,10 +56,10 @@ absl::StatusOr<PrefillFigures> RunPrefill(const PrefillRequests& requests,
                                           const WorkloadTable& workload);
 
 // What the requests take if replicas share all work evenly, over the time in which
-// they arrive: above 1 they come faster than any discipline can serve. Without meaning,
-// and 0, where all arrive at once.
-double OfferedLoad(const PrefillRequests& requests, uint32_t replicas,
-                   const WorkloadTable& workload);
+// they arrive: above 1 they come faster than any discipline can serve. None where all
+// arrive at once.
+std::optional<double> OfferedLoad(const PrefillRequests& requests, uint32_t replicas,
+                                  const WorkloadTable& workload);
 
 }  // namespace evenpack
 

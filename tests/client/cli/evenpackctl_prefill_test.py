@@ -105,6 +105,10 @@ class PrefillTest(unittest.TestCase):
             self.assertEqual(finished.returncode, 2, finished.stderr)
             self.assertIn(words, finished.stderr)
             self.assertEqual(finished.stdout, "")
+        finished = run(
+            *("prefill", *shape, "--rate", "1", "--lengths", "-"), stdin="2791999\n"
+        )
+        self.assertIn("prompt 1: 2791999 tokens", finished.stderr)
 
     def test_training_says_which_of_its_flags_it_does_not_use(self) -> None:
         flags = ("--policy", "wlb", "--micro-batches", "2", "--window", "50")

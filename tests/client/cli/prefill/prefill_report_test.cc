@@ -36,7 +36,7 @@ TEST(PrefillReport, IsATableForPeople) {
   EXPECT_THAT(
       PrefillText(Report()),
       AllOf(HasSubstr("1,234 requests of 567,890 tokens, bursty, 2.5 a second"),
-            HasSubstr("8 replicas of 16,384 tokens a batch, at most 32,768"),
+            HasSubstr("8 replicas of 16,384 tokens a batch, at most 32,768; 0.75 of"),
             HasSubstr("fewest_tokens"), HasSubstr("6.500"), HasSubstr("12.5%"),
             HasSubstr("98,765"), HasSubstr("simulated"), Not(HasSubstr("goes first"))));
 }
@@ -48,6 +48,13 @@ TEST(PrefillReport, NamesABoundAndAFile) {
   report.arrivals = "times.txt";
   EXPECT_THAT(PrefillText(report), AllOf(HasSubstr("as times.txt says"),
                                          HasSubstr("let 4 batches pass goes first")));
+}
+
+TEST(PrefillReport, HasNoLoadWhereAllArriveAtOnce) {
+  PrefillReport report = Report();
+  report.offered_load = std::nullopt;
+  EXPECT_THAT(PrefillText(report), HasSubstr("32,768; all arrive at once; simulated"));
+  EXPECT_EQ(Json::parse(PrefillJson(report))["offered_load"], nullptr);
 }
 
 TEST(PrefillReport, IsJson) {

@@ -149,9 +149,11 @@ TEST(OfferedLoad, IsWorkOverTheReplicasTime) {
   const WorkloadTable workload = ATokenASecond(limits);
   const std::vector<uint32_t> lengths = {4, 8, 8};
   const std::vector<int64_t> apart = {0, 5'000'000'000, 10'000'000'000};
-  EXPECT_NEAR(OfferedLoad({apart, lengths}, 2, workload), 1, 1e-4);
+  const std::optional<double> load = OfferedLoad({apart, lengths}, 2, workload);
+  ASSERT_TRUE(load.has_value());
+  EXPECT_NEAR(*load, 1, 1e-4);
   const std::vector<int64_t> at_once(3, 7);
-  EXPECT_EQ(OfferedLoad({at_once, lengths}, 2, workload), 0);
+  EXPECT_EQ(OfferedLoad({at_once, lengths}, 2, workload), std::nullopt);
 }
 
 }  // namespace
