@@ -61,8 +61,8 @@ struct ConsumerOptions {
   uint32_t max_buffered_steps = 65'536;
   // What to do when the job was reconfigured: see Consumer.
   bool follow_epochs = false;
-  // Waits and latencies are reported at most so often, latencies with a durable mark too,
-  // and both at the end. 0: never.
+  // Waits and latencies are reported at most so often, latencies with a durable mark
+  // too, and both at the end. 0: never.
   std::chrono::milliseconds report_interval{10'000};
 };
 

@@ -64,8 +64,9 @@ class ShownJob {
   // INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.
   absl::Status CheckSeat(const GroupSeat& seat) const;
   // Those of the micro-batches reported, one for each, null where it was let go.
-  // NOT_FOUND as above. OUT_OF_RANGE: a step that isn't decided, a micro-batch that isn't
-  // the rank's, or a rank that the step's shape, of let-go steps alone the job's, lacks.
+  // NOT_FOUND as above. OUT_OF_RANGE: a step that isn't decided, a micro-batch that
+  // isn't the rank's, or a rank that the step's shape, of let-go steps alone the job's,
+  // lacks.
   absl::StatusOr<std::vector<std::shared_ptr<const PublishedStep>>> StepsOf(
       const LatencyReport& report) const;
 

@@ -102,6 +102,7 @@ class StepTimes {
         placer_.Place(times, PlacementBudget(times.size())).order;
     if (!KeepsToBound(micro_batches, order)) return;
     std::vector<MicroBatchCost> placed;
+    placed.reserve(order.size());
     for (const uint32_t i : order) placed.push_back(std::move(micro_batches[i]));
     micro_batches = std::move(placed);
   }
