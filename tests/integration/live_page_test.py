@@ -290,6 +290,27 @@ class PlanTest(LivePageTest):
             f"{step}/2",
         )
 
+    def test_the_first_plan_is_of_a_step_that_is_kept(self) -> None:
+        spec = observed_spec()
+        spec.retention.checkpoints = 1
+        job = ObservedJob(self.server, spec=spec)
+        job.feed_steps(4)
+        steps = job.held().next_step
+        with job.followers():
+            wait_until(lambda: job.held().oldest_step == steps, "all are let go")
+        view = self.open_job(job)
+        noted = "(text) => document.querySelector('#plan').innerText.includes(text)"
+        view.await_true(noted, "No step's plan is kept")
+        # Bars are there to be chosen nevertheless.
+        stage = view.page.locator("#micro-batches .stage")
+        stage.focus()
+        stage.press("End")
+        stage.press("Enter")
+        view.await_true(noted, f"of step {steps - 1} can't be shown")
+        view = self.open_job(job)
+        job.feed_steps(steps + 1)
+        view.await_true(SHOWS_PLAN)
+
     def test_an_address_leads_to_a_micro_batch(self) -> None:
         job = ObservedJob(self.server)
         job.feed_steps(3)

@@ -109,7 +109,7 @@ export class JobView {
       this.panels.hidden = false;
       this.summary.element.classList.remove("without-figures");
     }
-    this.chooseFirst(steps);
+    this.chooseFirst(steps, latest.job.oldestStep);
     this.summary.show(latest, steps);
     const [bars, imbalance, queues, delay] = this.charts;
     bars.show(steps, this.chosen, latest.job.oldestStep);
@@ -122,10 +122,16 @@ export class JobView {
     this.panels.setAttribute("data-next-step", latest.job.nextStep);
   }
 
-  // The slowest micro-batch of the last step, so that there is something to see.
-  chooseFirst(steps) {
-    const last = steps.at(-1);
-    if (this.chosen || !last?.workload.length) return;
+  // The slowest micro-batch of the last step whose plan is kept, so that there is
+  // something to see.
+  chooseFirst(steps, oldestStep) {
+    if (this.chosen) return;
+    const last = steps.filter(({ workload }) => workload.length > 0).at(-1);
+    if (!last) return;
+    if (last.index < oldestStep) {
+      this.plan.showNote("No step's plan is kept: every rank has made all steps durable.");
+      return;
+    }
     const slowest = last.workload.reduce((best, work, i) =>
       (work > last.workload[best] ? i : best), 0);
     this.chosen = { step: last.index, microBatch: slowest };
@@ -144,6 +150,11 @@ export class JobView {
   async askPlan() {
     const { step, microBatch } = this.chosen;
     this.planRequest?.abort();
+    if (step < this.history.latest?.job.oldestStep) {
+      this.plan.showNote(`Micro-batch ${microBatch} of step ${step} can't be shown: every rank `
+        + "has made the step durable, so its plan is no longer kept.");
+      return;
+    }
     const request = new AbortController();
     this.planRequest = request;
     try {
