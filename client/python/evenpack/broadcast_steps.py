@@ -126,7 +126,7 @@ class BroadcastSteps:
         cp_rank = self._ranks.cp_rank
         return step if step is None or cp_rank is None else step.of_cp_rank(cp_rank)
 
-    def taken(self, step: Step) -> None:
+    def taken(self, _: Position, /) -> None:
         """Nothing: who goes on later says from where."""
 
     def checkpoint(self, _: Position, /) -> bytes | None:

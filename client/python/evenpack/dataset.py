@@ -154,6 +154,8 @@ class PackedDataset(IterableDataset[Step]):
             else BroadcastRanks(broadcast_group, *self._ranks)
         )
         self._position: Position | None = None
+        # Where the engine in this process begins without a position.
+        self._first_step: int | None = None
         self._steps: Steps | None = None
         self._pid = os.getpid()
 
@@ -184,6 +186,7 @@ class PackedDataset(IterableDataset[Step]):
             cp_rank=self._ranks[1],
         )
         wanted, found = self._position, steps.position
+        self._first_step = found.next_step
         if wanted is not None and (wanted.next_step, wanted.digest) != (
             found.next_step,
             found.digest,
@@ -227,28 +230,38 @@ class PackedDataset(IterableDataset[Step]):
         """
         _refuse_several_workers()
         steps = self._open()
-        while (step := self._take(steps)) is not None:
+        while True:
+            if self._opened() is not steps:
+                raise CancelledError(
+                    "the dataset goes on elsewhere; iterate over it again"
+                )
+            try:
+                step = self._next(steps)
+                position = None if step is None else Position.behind(step)
+            except BaseException:
+                self._leave_off()
+                raise
+            if step is None:
+                return
+            # No call is between this and who iterates, so that no signal's handler can
+            # raise here: a step that is noted is given, and what is not comes again.
+            self._position = position
             yield step
 
-    def _take(self, steps: Steps) -> Step | None:
-        """The next step, noted as given; after an exception it is given again."""
-        if self._opened() is not steps:
-            raise CancelledError("the dataset goes on elsewhere; iterate over it again")
-        try:
-            step = steps.next()
-            if step is not None:
-                self._check_next(step.index)
-                self._position = Position.behind(step)
-                steps.taken(step)
-        except BaseException:
-            self._leave_off()
-            raise
+    def _next(self, steps: Steps) -> Step | None:
+        """The step behind the position."""
+        if self._position is not None:
+            steps.taken(self._position)
+        step = steps.next()
+        if step is not None:
+            self._check_next(step.index)
         return step
 
     def _check_next(self, index: int) -> None:
         position = self._position
-        if position is not None and index != position.next_step:
-            raise DataLossError(f"step {index} came, not {position.next_step}")
+        expected = self._first_step if position is None else position.next_step
+        if expected is not None and index != expected:
+            raise DataLossError(f"step {index} came, not {expected}")
 
     def _leave_off(self) -> None:
         """Has the next iteration open at the position; the engine here stays."""

@@ -84,7 +84,9 @@ class LocalSteps:
         self._sources = list(_by_stream(spec_now, lengths))
         self._most_weight = max(weight for _, weight, _ in self._sources)
         self._readers: dict[str, Iterator[Columns]] = {}
-        self._pending: _native.Step | None = None
+        # The step that was decided and is not taken, if there is one; the same, read.
+        self._decided: list[bytes] = []
+        self._read: _native.Step | None = None
         self._wait = StepWait()
 
     def _differs(self, spec: bytes) -> bool:
@@ -131,29 +133,36 @@ class LocalSteps:
 
     def next(self) -> _native.Step | None:
         """The next step, again until it is taken; None: all documents were in one."""
-        if self._pending is None:
-            started = perf_counter()
-            message = self._message()
-            if message is None:
+        started = perf_counter()
+        if not self._decided:
+            self._read = None
+            if not self._decide():
                 return None
-            self._pending = _native.Step.read(message, self._spec)
+        if self._read is None:
+            self._read = _native.Step.read(self._decided[0], self._spec)
             self._count(perf_counter() - started)
-        return self._pending
+        return self._read
 
-    def _message(self) -> bytes | None:
-        while True:
+    def _decide(self) -> bool:
+        """Has the next step decided; False: the job is drained."""
+        dp_rank, cp_rank = self._view
+        while not self._decided:
+            # The engine decides a step once, so it is put into the list by the call
+            # that has it decided: a signal's handler that raises, as Ctrl-C's does,
+            # runs behind that call.
+            step = filter(None, map(self._job.take_step, [dp_rank], [cp_rank]))
             try:
-                message = self._job.take_step(*self._view)
+                self._decided.extend(step)
             except OutOfRangeError:  # drained
-                return None
-            if message is not None:
-                return message
-            self._feed()
+                return False
+            if not self._decided:
+                self._feed()
+        return True
 
-    def taken(self, step: _native.Step) -> None:
+    def taken(self, position: Position, /) -> None:
         """See `Steps`."""
-        if self._pending is not None and self._pending.index == step.index:
-            self._pending = None
+        if position.next_step == self._job.next_step:
+            self._decided.clear()
 
     def _count(self, seconds: float) -> None:
         wait = self._wait

@@ -129,7 +129,7 @@ class ServerSteps:
         """The next step; None: the job is drained."""
         return self._consumer.next()
 
-    def taken(self, step: _native.Step) -> None:
+    def taken(self, _: Position, /) -> None:
         """Nothing: who goes on later says from where."""
 
     def checkpoint(self, _: Position, /) -> bytes | None:

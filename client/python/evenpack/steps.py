@@ -54,11 +54,11 @@ class Steps(Protocol):
     def next(self) -> Step | None:
         """Blocks until there is a step; None: the job is drained.
 
-        After an exception it is not called again.
+        After an exception only the engine in this process is asked again.
         """
 
-    def taken(self, step: Step) -> None:
-        """The step is noted as given: next() is not to give it again."""
+    def taken(self, _: Position, /) -> None:
+        """The steps before the position were given: next() goes on behind them."""
 
     def checkpoint(self, _: Position, /) -> bytes | None:
         """The job behind the last step taken; None where a server has it."""

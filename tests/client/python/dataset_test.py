@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import signal
 from collections.abc import Iterator
 from itertools import islice
+from types import FrameType
 from typing import Any
 
 import example_jobs
@@ -20,6 +22,7 @@ from evenpack.errors import (
     NotFoundError,
     UnavailableError,
 )
+from evenpack.steps import Position
 from server_process import ServerProcess
 
 DOCUMENTS = example_jobs.lengths(3000)
@@ -130,6 +133,53 @@ def test_no_document_is_lost_where_reading_them_failed(
         for step in dataset:
             digests.append(step.digest)
     assert digests + _digests(dataset) == _digests(_local())
+
+
+class _RaisedError(Exception):
+    """By a signal's handler, as Ctrl-C's raises KeyboardInterrupt."""
+
+
+def test_no_step_is_lost_where_a_signals_handler_raises() -> None:
+    """Also while the engine decides one, the first too."""
+    wide = example_jobs.spec(parallelism={"data": 16, "micro_batches_per_rank": 8})
+    lengths = example_jobs.lengths(30_000)
+    undisturbed = _digests(_local(spec=wide, lengths=lengths))
+    dataset = _local(spec=wide, lengths=lengths)
+    steps: list[Step] = []
+    raised = 0
+    raises = False
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        if raises:
+            raise _RaisedError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        while len(steps) < len(undisturbed):
+            try:
+                raises = True
+                signal.setitimer(signal.ITIMER_REAL, 0.002)
+                # Keeps each step that it is given.
+                steps.extend(islice(dataset, len(undisturbed) - len(steps)))
+                raises = False
+            except _RaisedError:
+                raised += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert raised > 0
+    assert _digests(iter(steps)) == undisturbed
+
+
+def test_a_first_step_that_is_not_the_first_is_data_loss() -> None:
+    """Such as one of a job of which another took the first."""
+    dataset = _local()
+    iteration = iter(dataset)
+    steps = dataset._open()
+    assert steps.next() is not None
+    steps.taken(Position(1))
+    with pytest.raises(DataLossError, match="step 1 came, not 0"):
+        next(iteration)
 
 
 def test_an_older_iteration_ends_where_the_dataset_goes_on_elsewhere() -> None:

@@ -11,6 +11,7 @@ import pytest
 from evenpack import Step
 from evenpack.errors import InvalidArgumentError
 from evenpack.local_steps import LocalSteps
+from evenpack.steps import Position
 
 BLEND = [{"name": "text", "weight": 3}, {"name": "code", "weight": 1}]
 SOURCES = {"text": example_jobs.lengths(3000), "code": example_jobs.lengths(1000, 2)}
@@ -29,7 +30,7 @@ def _steps(**changes: object) -> LocalSteps:
 
 def _taken(steps: LocalSteps) -> Iterator[Step]:
     while (step := steps.next()) is not None:
-        steps.taken(step)
+        steps.taken(Position.behind(step))
         yield step
 
 
