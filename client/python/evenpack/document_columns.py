@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
@@ -86,6 +86,44 @@ def at_most(columns: Columns, size: int) -> Iterator[Columns]:
         yield select(columns, slice(begin, begin + size))
 
 
+def _joined(parts: list[Columns]) -> Columns:
+    """Parts that have the same columns, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {}
+    for name in _columns_of(parts[0]):
+        columns[name] = np.concatenate([getattr(part, name) for part in parts])
+    return Columns(**columns)
+
+
+def _columns_of(columns: Columns) -> list[str]:
+    names = [field.name for field in fields(Columns)]
+    return [name for name in names if getattr(columns, name) is not None]
+
+
+def in_parts(chunks: Iterable[Columns], size: int) -> Iterator[Columns]:
+    """The same documents, `size` of them at a time, wherever chunks end.
+
+    The last part may be smaller, and one after which there are other columns.
+    """
+    held: list[Columns] = []
+    wanted = size
+    for chunk in chunks:
+        if held and _columns_of(held[0]) != _columns_of(chunk):
+            yield _joined(held)
+            held, wanted = [], size
+        begin = 0
+        while begin < len(chunk.lengths):
+            held.append(select(chunk, slice(begin, begin + wanted)))
+            begin += len(held[-1].lengths)
+            wanted -= len(held[-1].lengths)
+            if wanted == 0:
+                yield _joined(held)
+                held, wanted = [], size
+    if held:
+        yield _joined(held)
+
+
 @runtime_checkable
 class DocumentColumns(Protocol):
     """What gives its documents by number: `evenpack.corpora` has some."""
@@ -148,10 +186,13 @@ def _sliced(documents: Documents, first: int, size: int) -> Iterator[Columns]:
 
 
 def documents_from(source: StreamSource, first: int, size: int) -> Iterator[Columns]:
-    """The documents of a stream from number `first` on, at most `size` at a time."""
+    """The documents of a stream from number `first` on, `size` at a time.
+
+    Whatever the source: where streams are merged as their documents arrive, the parts
+    decide the steps, and a run that goes on from a checkpoint has the same.
+    """
     if isinstance(source, DocumentColumns):
-        chunks = source.documents(first)
-        return (part for chunk in chunks for part in at_most(chunk, size))
+        return in_parts(source.documents(first), size)
     if isinstance(source, Documents):
         return _sliced(source, first, size)
     if isinstance(source, Path):

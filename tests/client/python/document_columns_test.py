@@ -14,6 +14,7 @@ from evenpack.document_columns import (
     StreamSource,
     column,
     documents_from,
+    in_parts,
     select,
 )
 from evenpack.errors import InvalidArgumentError
@@ -61,12 +62,22 @@ class _Corpus:
 @pytest.mark.parametrize("first", range(6))
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_a_corpus_gives_its_own_columns(first: int, size: int) -> None:
-    """In chunks that are no larger than asked for."""
+    """As many at a time as asked for, wherever its chunks end."""
     parts = list(documents_from(_Corpus(), first, size))
-    assert all(len(part.lengths) <= size for part in parts)
+    assert all(len(part.lengths) == size for part in parts[:-1])
+    assert all(0 < len(part.lengths) <= size for part in parts)
     assert [n for part in parts for n in part.lengths.tolist()] == LENGTHS[first:]
     ids = [n for part in parts if part.ids is not None for n in part.ids.tolist()]
     assert ids == list(range(first, len(LENGTHS)))
+
+
+def test_documents_with_other_columns_come_in_a_part_of_their_own() -> None:
+    """What one has of them is not made up for the others."""
+    lengths = np.array([1, 2, 3], dtype=np.uint32)
+    chunks = [Columns(lengths), Columns(lengths, sources=lengths), Columns(lengths)]
+    parts = list(in_parts(chunks, 4))
+    assert [part.lengths.tolist() for part in parts] == [[1, 2, 3]] * 3
+    assert [part.sources is None for part in parts] == [True, False, True]
 
 
 def test_a_file_has_one_length_a_line(tmp_path: Path) -> None:

@@ -7,11 +7,14 @@ from itertools import islice
 from typing import Any
 
 import example_jobs
+import numpy as np
 import pytest
 from evenpack import Step
+from evenpack.document_columns import Columns, DocumentSource, at_most
 from evenpack.errors import InvalidArgumentError
 from evenpack.local_steps import LocalSteps
 from evenpack.steps import Position
+from numpy.typing import NDArray
 
 BLEND = [{"name": "text", "weight": 3}, {"name": "code", "weight": 1}]
 SOURCES = {"text": example_jobs.lengths(3000), "code": example_jobs.lengths(1000, 2)}
@@ -38,16 +41,33 @@ def _all(steps: LocalSteps) -> list[bytes]:
     return [step.digest for step in _taken(steps)]
 
 
+class _Chunks:
+    """A corpus whose chunks are of 700 from wherever it is read."""
+
+    def __init__(self, lengths: NDArray[np.uint32]) -> None:
+        self.lengths = lengths
+
+    def documents(self, first: int = 0) -> Iterator[Columns]:
+        """Those from `first` on."""
+        return at_most(Columns(self.lengths[first:]), 700)
+
+
+CORPORA = {name: _Chunks(lengths) for name, lengths in SOURCES.items()}
+
+
+@pytest.mark.parametrize("sources", [SOURCES, CORPORA])
 @pytest.mark.parametrize("merge", ["MERGE_MODE_INTERLEAVE", "MERGE_MODE_ARRIVAL"])
-def test_streams_are_merged_the_same_after_a_checkpoint(merge: str) -> None:
-    """At any step."""
+def test_streams_are_merged_the_same_after_a_checkpoint(
+    merge: str, sources: DocumentSource
+) -> None:
+    """At any step, from lengths and from corpora."""
     spec = example_jobs.spec(streams=BLEND, merge=merge)
     undisturbed = _all(_steps(spec=spec))
     for taken in (1, 2, 5, 13, len(undisturbed) - 1):
-        steps = _steps(spec=spec)
+        steps = _steps(spec=spec, lengths=sources)
         assert len(list(islice(_taken(steps), taken))) == taken
         checkpoint = steps.checkpoint(steps.position)
-        resumed = _steps(spec=None, checkpoint=checkpoint)
+        resumed = _steps(spec=None, checkpoint=checkpoint, lengths=sources)
         assert resumed.position.next_step == taken
         assert _all(resumed) == undisturbed[taken:]
 
