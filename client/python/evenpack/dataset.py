@@ -112,7 +112,8 @@ class PackedDataset(IterableDataset[Step]):
             options: how the server's job is followed.
             broadcast_group: with an address: a torch.distributed process group, all of
                 one DP rank, of which one rank subscribes and sends the others each
-                step; each has the slices of its own cp_rank.
+                step; each has the slices of its own cp_rank. Not in a DataLoader's
+                worker: num_workers=0.
 
         Raises:
             InvalidArgumentError: arguments of both forms, or of neither; a rank that is
@@ -226,9 +227,10 @@ class PackedDataset(IterableDataset[Step]):
         """Steps from where the dataset is.
 
         Raises:
-            InvalidArgumentError: in a DataLoader of several workers.
+            InvalidArgumentError: in a DataLoader of several workers, or, with a
+                broadcast_group, in a worker.
         """
-        _refuse_several_workers()
+        _check_worker(broadcasts=self._shared is not None)
         steps = self._open()
         while True:
             if self._opened() is not steps:
@@ -453,11 +455,20 @@ class PackedDataset(IterableDataset[Step]):
         self._end(confirm=error is None)
 
 
-def _refuse_several_workers() -> None:
-    """One dataset is one subscription; workers would take each other's place."""
+def _check_worker(*, broadcasts: bool) -> None:
+    """Refuses a DataLoader's workers where they can't have the steps."""
     torch_data = sys.modules.get("torch.utils.data")
     worker = torch_data.get_worker_info() if torch_data is not None else None
-    if worker is not None and worker.num_workers > 1:
+    if worker is None:
+        return
+    if broadcasts:
+        raise invalid_argument(
+            "num_workers",
+            worker.num_workers,
+            "0 with broadcast_group, since a process group is of the process that "
+            "made it",
+        )
+    if worker.num_workers > 1:
         raise invalid_argument(
             "num_workers",
             worker.num_workers,

@@ -86,6 +86,36 @@ def test_more_workers_are_refused_with_the_reason() -> None:
     assert "num_workers: 2 is not accepted; accepted: 0 or 1" in run.stdout, run.stderr
 
 
+BROADCAST_IN_WORKER = """
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from evenpack import PackedDataset
+from evenpack.errors import InvalidArgumentError
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+dataset = PackedDataset("127.0.0.1:1", job="run", broadcast_group=dist.group.WORLD)
+loader = DataLoader(
+    dataset, batch_size=None, num_workers=1, multiprocessing_context="fork"
+)
+try:
+    list(loader)
+except InvalidArgumentError as error:
+    print(error)
+"""
+
+
+def test_a_worker_is_refused_with_a_broadcast_group() -> None:
+    """Its copy of the group would wait for ever."""
+    run = subprocess.run(
+        [sys.executable, "-c", BROADCAST_IN_WORKER],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    expected = "num_workers: 1 is not accepted; accepted: 0 with broadcast_group"
+    assert expected in run.stdout, run.stderr
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_stateful_loader_resumes_behind_the_last_step(
     served: PackedDataset, workers: int
