@@ -158,6 +158,8 @@ class PackedDataset(IterableDataset[Step]):
         # Where the engine in this process begins without a position.
         self._first_step: int | None = None
         self._steps: Steps | None = None
+        # For steps that are open no more.
+        self._waited = StepWait()
         self._pid = os.getpid()
 
     def _opened(self) -> Steps | None:
@@ -166,6 +168,7 @@ class PackedDataset(IterableDataset[Step]):
         if forked and self._steps is not None:
             _left_behind.append(self._steps)
             self._steps = None
+            self._waited = StepWait()
         return self._steps
 
     def _open(self) -> Steps:
@@ -268,6 +271,7 @@ class PackedDataset(IterableDataset[Step]):
     def _leave_off(self) -> None:
         """Has the next iteration open at the position; the engine here stays."""
         if self._address is not None and self._steps is not None:
+            self._waited += self._steps.wait
             self._steps.cancel()
             self._steps = None
 
@@ -413,7 +417,7 @@ class PackedDataset(IterableDataset[Step]):
     def step_wait(self) -> StepWait:
         """What was waited for steps so far, in this process."""
         steps = self._opened()
-        return steps.wait if steps is not None else StepWait()
+        return self._waited if steps is None else self._waited + steps.wait
 
     def close(self) -> None:
         """Ends in order: waits until every durable mark is confirmed."""
@@ -428,6 +432,7 @@ class PackedDataset(IterableDataset[Step]):
         if steps is None:
             return
         self._checkpoint = self._checkpoint_at(self._position)
+        self._waited += steps.wait
         self._steps = None
         if confirm:
             steps.close()
@@ -439,6 +444,7 @@ class PackedDataset(IterableDataset[Step]):
         state = dict(self.__dict__)
         state["_checkpoint"] = self._checkpoint_at(self._position)
         state["_steps"] = None
+        state["_waited"] = StepWait()
         return state
 
     def __enter__(self) -> PackedDataset:

@@ -13,15 +13,23 @@ class StepWait:
     """How long a trainer stood still for want of a step.
 
     Attributes:
-        seconds: in all, without the first step's, which also waits for the connection
+        seconds: in all, without the first steps', which also wait for the connection
             and for the job to have documents.
-        first_step_seconds: for the first.
+        first_step_seconds: for the first, each time that the steps were opened.
         steps_taken: how many steps came, the first one too.
     """
 
     seconds: float = 0.0
     first_step_seconds: float = 0.0
     steps_taken: int = 0
+
+    def __add__(self, other: StepWait) -> StepWait:
+        """Both."""
+        return StepWait(
+            self.seconds + other.seconds,
+            self.first_step_seconds + other.first_step_seconds,
+            self.steps_taken + other.steps_taken,
+        )
 
 
 @dataclass(frozen=True)

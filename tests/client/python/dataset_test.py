@@ -11,7 +11,7 @@ from typing import Any
 
 import example_jobs
 import pytest
-from evenpack import Client, PackedDataset, ServerOptions, Step
+from evenpack import Client, PackedDataset, ServerOptions, Step, StepWait
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
     AbortedError,
@@ -377,12 +377,16 @@ def test_a_newer_subscription_takes_over(client: Client) -> None:
 
 
 def test_waits_are_counted(client: Client) -> None:
-    """In both forms."""
+    """In both forms, also for steps that ended; a copy begins at none."""
     for dataset in (_served(client), _local()):
         with dataset:
             list(islice(dataset, 5))
             assert dataset.step_wait.steps_taken == 5
             assert dataset.step_wait.first_step_seconds > 0
+            dataset.load_state_dict(dataset.state_dict())
+            list(islice(dataset, 2))
+        assert dataset.step_wait.steps_taken == 7
+        assert pickle.loads(pickle.dumps(dataset)).step_wait == StepWait()
 
 
 def test_measured_latencies_reach_the_server(
