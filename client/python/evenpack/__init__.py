@@ -25,7 +25,7 @@ from evenpack.steps import StepWait
 from evenpack.transport import TransportOptions
 
 if TYPE_CHECKING:
-    from evenpack.sharded_attention import attention
+    from evenpack.sharded_attention import attention as attention
 
 
 def __getattr__(name: str) -> object:
@@ -37,6 +37,7 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+# Without `attention`: a star import would take it, and with it PyTorch.
 __all__ = [
     "Client",
     "Documents",
@@ -51,7 +52,6 @@ __all__ = [
     "StepWait",
     "TokenFile",
     "TransportOptions",
-    "attention",
     "compare_digests",
     "job_spec",
 ]

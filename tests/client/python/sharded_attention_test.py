@@ -263,3 +263,9 @@ def test_a_worker_of_the_right_kind_is_asked_for() -> None:
         attention(*given, micro_batch, "cuda")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="worker: object"):
         attention(*given, micro_batch, worker=object())  # type: ignore[arg-type]
+
+
+def test_a_star_import_does_without_pytorch() -> None:
+    """Which is optional: `attention` is asked for by name."""
+    program = "import sys; sys.modules['torch'] = None; from evenpack import *; Step"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
