@@ -21,6 +21,7 @@ from evenpack.invalid_argument import (
     checked_integer,
     checked_uint32,
     invalid_argument,
+    quoted,
 )
 from evenpack.local_steps import LocalSteps
 from evenpack.security import Security
@@ -326,27 +327,26 @@ class PackedDataset(IterableDataset[Step]):
                 `checkpoint`).
 
         Raises:
-            InvalidArgumentError: it is of another version, or lacks the checkpoint that
-                the engine in this process needs.
+            InvalidArgumentError: it is of another version, has what can't be, or lacks
+                the checkpoint that the engine in this process needs.
         """
         if state.get("version") != _STATE_VERSION:
             raise invalid_argument("version", state.get("version"), str(_STATE_VERSION))
-        begun = state["next_step"] is not None
-        if self._address is None and begun and state["checkpoint"] is None:
-            call = f"Client.checkpoint_job('{state['job']}', {state['next_step'] - 1})"
+        position = Position.of_state(state)
+        checkpoint = state.get("checkpoint")
+        if checkpoint is not None and not isinstance(checkpoint, bytes):
+            raise invalid_argument("checkpoint", quoted(checkpoint), "bytes, or None")
+        if self._address is None and position is not None and checkpoint is None:
+            step = position.next_step - 1
+            call = f"Client.checkpoint_job('{state.get('job')}', {step})"
             raise invalid_argument(
                 "checkpoint", None, f"that of {call}, without address"
             )
         self.cancel()
-        self._position = (
-            Position(state["next_step"], state["digest"], state["epoch"])
-            if begun
-            else None
-        )
-        if self._address is None and state["checkpoint"] is not None:
-            self._checkpoint = state["checkpoint"]
-        elif self._address is None:
-            self._checkpoint = self._first_checkpoint
+        self._position = position
+        if self._address is None:
+            given = self._first_checkpoint if checkpoint is None else checkpoint
+            self._checkpoint = given
 
     def ack_durable(self, step: Step | int | None = None) -> None:
         """Says that the trainer's checkpoint after a step is committed.
@@ -361,6 +361,7 @@ class PackedDataset(IterableDataset[Step]):
         Raises:
             FailedPreconditionError: there was no step yet, or an index of a step that
                 this process hasn't seen.
+            InvalidArgumentError: what is no index.
         """
         position = self._position_behind(step)
         if self._address is None:
@@ -380,14 +381,15 @@ class PackedDataset(IterableDataset[Step]):
         last = self._position
         if last is None:
             raise FailedPreconditionError("step: none was given by this dataset yet")
-        if step is None or step == last.next_step - 1:
+        index = None if step is None else checked_integer("step", step)
+        if index is None or index == last.next_step - 1:
             return last
-        if self._opened() is None or step >= last.next_step:
+        if self._opened() is None or index >= last.next_step:
             raise FailedPreconditionError(
-                f"step: {step} is not accepted; accepted: {last.next_step - 1}, "
+                f"step: {index} is not accepted; accepted: {last.next_step - 1}, "
                 "or a Step"
             )
-        return Position(step + 1, None, last.epoch)
+        return Position(index + 1, None, last.epoch)
 
     def report_latency(
         self, step: Step, micro_batch: int, *, forward_ns: int = 0, backward_ns: int = 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from evenpack._native import Step
+from evenpack.invalid_argument import checked_integer, invalid_argument, quoted
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,27 @@ class Position:
     def behind(cls, step: Step) -> Position:
         """Right after a step."""
         return cls(step.index + 1, step.digest, step.epoch)
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, object]) -> Position | None:
+        """What a dataset's state says; None: of before the first step.
+
+        Raises:
+            InvalidArgumentError: a key is missing, or has what can't be.
+        """
+        for key in ("next_step", "digest", "epoch"):
+            if key not in state:
+                raise invalid_argument(key, "nothing", "one in the state")
+        if state["next_step"] is None:
+            return None
+        digest = state["digest"]
+        if digest is not None and not (isinstance(digest, bytes) and len(digest) == 16):
+            raise invalid_argument("digest", quoted(digest), "16 bytes, or None")
+        return cls(
+            checked_integer("next_step", state["next_step"], 1),
+            digest,
+            checked_integer("epoch", state["epoch"]),
+        )
 
 
 class Steps(Protocol):

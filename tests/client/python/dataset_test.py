@@ -204,6 +204,25 @@ def test_a_checkpoint_of_another_step_is_data_loss() -> None:
         next(iter(other))
 
 
+def test_a_checkpoint_that_is_none_is_refused() -> None:
+    """By name, before anything is left off."""
+    dataset = _local()
+    next(iter(dataset))
+    with pytest.raises(InvalidArgumentError, match=r"checkpoint: 'x' .*: bytes"):
+        dataset.load_state_dict(dataset.state_dict() | {"checkpoint": "x"})
+    assert next(iter(dataset)).index == 1
+
+
+@pytest.mark.parametrize("step", [-1, 2.5, "0"])
+def test_a_mark_of_what_is_no_step_is_refused(step: object) -> None:
+    """Before anything is sent."""
+    dataset = _local()
+    next(iter(dataset))
+    given: Any = step
+    with pytest.raises(InvalidArgumentError, match=r"step: .* 0 to 1844674"):
+        dataset.ack_durable(given)
+
+
 def test_an_empty_state_leaves_the_checkpoint_that_was_given() -> None:
     """It says of no step."""
     dataset = _local()
