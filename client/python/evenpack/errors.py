@@ -1,8 +1,8 @@
 """What goes wrong, by the codes that gRPC has for it.
 
-Every error is an `EvenpackError`; each code is a class of its own, which also is the
-built-in exception that comes nearest. Messages name the field, the value and what would
-be accepted.
+Every error is an `EvenpackError`; each code is a class of its own, which also is a
+built-in exception where one comes near. Messages name the field, the value and what
+would be accepted.
 """
 
 from __future__ import annotations
