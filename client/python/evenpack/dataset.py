@@ -73,8 +73,9 @@ class PackedDataset(IterableDataset[Step]):
                 dataset.ack_durable()
 
     In a DataLoader use `batch_size=None`; 0 or 1 workers. A worker iterates over a
-    copy: this one stays where it is, and iterating over the loader again begins there,
-    unless its workers are persistent. It opens its connection when the first step is
+    copy: this one stays where it is, and iterating over the loader again begins there.
+    A persistent worker goes on behind what it has fetched ahead: a loop that was left
+    early loses those steps. It opens its connection when the first step is
     asked for, in the process that asks. One thread at a time.
     """
 
