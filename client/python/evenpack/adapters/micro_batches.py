@@ -76,6 +76,9 @@ Batch = (
 class TrainingMicroBatch(NamedTuple):
     """A micro-batch of a step, ready for a model.
 
+    It stays in its process, since micro-batches can't be pickled: a DataLoader's worker
+    that makes them yields `tensors`, with `loss_weight` where it is wanted.
+
     Attributes:
         step: which the micro-batch is of.
         micro_batch: what was packed.
