@@ -6,8 +6,8 @@ namespace evenpack::worker {
 namespace {
 
 const SoftmaxKernels& Widest() {
-  static const SoftmaxKernels kernels = SoftmaxKernelsHere().front();
-  return kernels;
+  static const SoftmaxKernels kKernels = SoftmaxKernelsHere().front();
+  return kKernels;
 }
 
 }  // namespace
