@@ -211,11 +211,7 @@ class RolesReader {
 
 absl::StatusOr<Roles> ParseRoles(const std::string& text) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      return RefusedAt(documents[1].Mark(), "a second document; accepted: one");
-    }
-    return RolesReader().Read(documents.empty() ? YAML::Node() : documents.front());
+    return RolesReader().Read(YAML::Load(text));
   } catch (const YAML::Exception& error) {
     return RefusedAt(error.mark, error.msg);
   }

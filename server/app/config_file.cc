@@ -41,11 +41,7 @@ absl::StatusOr<std::vector<ConfigValue>> ReadMapping(const YAML::Node& root) {
 
 absl::StatusOr<std::vector<ConfigValue>> ParseConfig(const std::string& text) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      return Refused(documents[1].Mark(), "a second document; accepted: one");
-    }
-    return ReadMapping(documents.empty() ? YAML::Node() : documents.front());
+    return ReadMapping(YAML::Load(text));
   } catch (const YAML::Exception& error) {
     return Refused(error.mark, error.msg);
   }
