@@ -67,8 +67,9 @@ size_t MostBytes(uint32_t ranks) { return kParcelBytes / 2 / std::max(1U, ranks 
 // What goes to a peer in an exchange, and what comes from it. Gloo takes fewer bytes
 // than it waits for as they are, and ends the process for more. So bytes are sent under
 // a name that only those who expect as many wait for, and each tells the other its
-// terms beside: where they differ, both know before a row is used, or a second parcel
-// travels.
+// terms beside: where they differ, both know before a row is used. Rows of more than a
+// parcel travel once both know that they don't: a rank that refuses leaves none unread,
+// for which its system would take back what the peer has not read either, the terms.
 struct Mail {
   Mail(uint32_t peer, const Exchange& exchange, size_t most_bytes)
       : mine(TermsWith(peer, exchange)),
@@ -153,6 +154,7 @@ class GlooCommunicator final : public Communicator {
     }
     absl::Status status = Post(number, mails);
     if (status.ok()) status = Hear(mails);
+    if (status.ok()) status = PostLong(number, mails);
     for (bool is_done = false; status.ok() && !is_done;) {
       is_done = true;
       for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
@@ -220,17 +222,33 @@ class GlooCommunicator final : public Communicator {
       if (!mail.mine.has_rows()) continue;
       absl::Status status =
           Receive(peer, terms, &mail.theirs, sizeof(mail.theirs), mail.heard);
-      if (status.ok()) status = ReceiveParcel(number, peer, mail);
+      if (status.ok() && mail.received.IsWhole()) {
+        status = ReceiveParcel(number, peer, mail);
+      }
       if (!status.ok()) return status;
     }
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
       absl::Status status = Send(peer, terms, &mail.mine, sizeof(mail.mine), mail.told);
-      if (status.ok()) status = SendParcel(number, peer, mail);
+      if (status.ok() && mail.sent.IsWhole()) status = SendParcel(number, peer, mail);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
+  }
+
+  // The first parcels of those that Post has left out.
+  absl::Status PostLong(uint64_t number, std::vector<Mail>& mails) {
+    absl::Status status;
+    for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
+      if (mails[peer].received.IsWhole()) continue;
+      status = ReceiveParcel(number, peer, mails[peer]);
+    }
+    for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
+      if (mails[peer].sent.IsWhole()) continue;
+      status = SendParcel(number, peer, mails[peer]);
+    }
+    return status;
   }
 
   // What is under way then, if there is anything.

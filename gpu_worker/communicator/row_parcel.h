@@ -22,6 +22,8 @@ class RowParcel {
 
   // Whether no row is left.
   bool IsDone() const { return first_ == rows_; }
+  // Whether all rows travel at once.
+  bool IsWhole() const { return rows_ <= rows_at_once_; }
   // Of the rows under way.
   char* data() { return memory_.data(); }
   size_t bytes() const { return count() * bytes_of_row_; }
