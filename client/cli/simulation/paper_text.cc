@@ -198,12 +198,10 @@ std::string PackingJson(std::span<const PackingRow> rows) {
   Json json;
   json["configs"] = Json::array();
   for (const PackingRow& row : rows) {
-    json["configs"].push_back(
-        {{"name", row.name},
-         {"imbalance",
-          row.imbalance.has_value() ? Json(*row.imbalance) : Json(nullptr)},
-         {"published", row.published},
-         {"decide_seconds", row.decide_seconds}});
+    json["configs"].push_back({{"name", row.name},
+                               {"imbalance", OrNull(row.imbalance)},
+                               {"published", row.published},
+                               {"decide_seconds", row.decide_seconds}});
   }
   return JsonText(json);
 }
