@@ -14,9 +14,10 @@ endif()
 find_program(EVENPACK_CCACHE ccache)
 if(EVENPACK_CCACHE)
   # Or it would keep nothing that is compiled with precompiled headers. No source asks
-  # for the time of its compilation.
+  # for the time of its compilation. What was compiled in one clone is taken in another.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      env CCACHE_SLOPPINESS=pch_defines,time_macros "${EVENPACK_CCACHE}")
+      env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${EVENPACK_CCACHE}")
 endif()
 
 add_library(evenpack_options INTERFACE)
@@ -84,21 +85,19 @@ endfunction()
 # worth more than its speed. What is tested stays as it is released.
 function(evenpack_compile_as_test TARGET)
   target_compile_options(${TARGET} PRIVATE -O0)
-  target_compile_definitions(${TARGET} PRIVATE
-    EVENPACK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()
 
 # evenpack_test(NAME name SOURCES ... DEPS ... [PRECOMPILED set] [PROPERTIES ...]): a
-# GoogleTest program; each of its cases is a test of CTest. Sources may name a file's
-# repository-relative inputs by the macro EVENPACK_SOURCE_DIR. PRECOMPILED: default:
-# test. PROPERTIES: more of them for each case.
+# GoogleTest program; each of its cases is a test of CTest. Files of the repository are
+# found by tests/testing/source_file.h. PRECOMPILED: default: test. PROPERTIES: more of
+# them for each case.
 function(evenpack_test)
   cmake_parse_arguments(ARG "" "NAME;PRECOMPILED" "SOURCES;DEPS;PROPERTIES" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   set_target_properties(${ARG_NAME} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_link_libraries(${ARG_NAME} PRIVATE
-    evenpack_options ${ARG_DEPS} GTest::gmock_main)
+    evenpack_options ${ARG_DEPS} evenpack_source_file GTest::gmock_main)
   evenpack_compile_as_test(${ARG_NAME})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED test)

@@ -32,15 +32,20 @@ record() {
   printf '%s\t%s\n' "$1" "$2" >>"$results/checks.tsv"
 }
 
+# How long a command took: seconds, and those of processors, which other work on the
+# machine changes little.
+TIMEFORMAT='%0R s, %0U + %0S s of CPU'
+
 # Runs a command with its output in a log, which is shown if the command fails.
 logged() {
-  local name="$1" log="$results/${1// /_}.log" started=$SECONDS
+  local name="$1" log="$results/${1// /_}.log" failed=0 took
   shift
-  if "$@" >"$log" 2>&1; then
-    echo "ok      $name ($((SECONDS - started)) s)"
+  took="$({ time "$@" >"$log" 2>&1; } 2>&1)" || failed=1
+  if [[ "$failed" == 0 ]]; then
+    echo "ok      $name ($took)"
     return 0
   fi
-  echo "FAILED  $name ($((SECONDS - started)) s)"
+  echo "FAILED  $name ($took)"
   tail -n 200 "$log"
   return 1
 }
@@ -67,15 +72,15 @@ build_tree() {
 
 # Runs CTest in a tree.
 test_tree() {
-  local name="$1" tree="$2" started=$SECONDS
-  ctest --test-dir "$tree" -j "$jobs" --output-junit "$results/$name.xml" \
-    >"$results/$name.log" 2>&1
+  local name="$1" tree="$2" took
+  took="$({ time ctest --test-dir "$tree" -j "$jobs" \
+    --output-junit "$results/$name.xml" >"$results/$name.log" 2>&1; } 2>&1)"
   [[ -s "$results/$name.xml" ]] || {
     tail -n 50 "$results/$name.log"
     record failed "ctest $name"
   }
   tail -n +1 "$results/$name.log" | grep 'tests passed' | sed "s/^/$name: /"
-  echo "done    $name ($((SECONDS - started)) s)"
+  echo "done    $name ($took)"
 }
 
 # The Python package as its users get it, against the programs of the g++ tree.

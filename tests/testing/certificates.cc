@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tests/testing/scratch_directory.h"
+#include "tests/testing/source_file.h"
 
 namespace evenpack::testing {
 namespace {
@@ -13,7 +14,7 @@ class CertificateFolder {
  public:
   CertificateFolder() {
     const std::string make =
-        EVENPACK_SOURCE_DIR "/tests/testing/make_certificates.sh " + folder_.path();
+        SourceFile("tests/testing/make_certificates.sh ") + folder_.path();
     EXPECT_EQ(std::system(make.c_str()), 0) << make;
   }
   std::string File(const std::string& name) const { return folder_.File(name); }

@@ -3,16 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "tests/testing/file_bytes.h"
+#include "tests/testing/source_file.h"
 
 namespace evenpack::client {
 namespace {
 
 TEST(FirstUse, TheDocumentShowsTheProgram) {
   const std::string program = evenpack::testing::FileBytes(
-      EVENPACK_SOURCE_DIR "/tests/client/cpp/first_use.cc");
+      evenpack::testing::SourceFile("tests/client/cpp/first_use.cc"));
   ASSERT_THAT(program, ::testing::HasSubstr("int main"));
-  EXPECT_THAT(evenpack::testing::FileBytes(EVENPACK_SOURCE_DIR "/docs/client-cpp.md"),
-              ::testing::HasSubstr("```cpp\n" + program + "```\n"));
+  EXPECT_THAT(
+      evenpack::testing::FileBytes(evenpack::testing::SourceFile("docs/client-cpp.md")),
+      ::testing::HasSubstr("```cpp\n" + program + "```\n"));
 }
 
 }  // namespace

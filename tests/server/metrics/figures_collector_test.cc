@@ -12,6 +12,7 @@
 #include "server/metrics/process_metric_names.h"
 #include "tests/server/metrics/fake_figures.h"
 #include "tests/testing/file_bytes.h"
+#include "tests/testing/source_file.h"
 
 namespace evenpack {
 namespace {
@@ -27,7 +28,7 @@ TEST(FiguresCollectorTest, TheTextOfFilledFiguresIsAsWrittenDown) {
   figures.jobs = {FilledJob("7b \"long\"")};
   figures.server = testing::FilledServer();
   const std::string expected = testing::FileBytes(
-      EVENPACK_SOURCE_DIR "/tests/server/metrics/filled_figures.txt");
+      testing::SourceFile("tests/server/metrics/filled_figures.txt"));
   EXPECT_EQ(FiguresCollector(figures, FilledOptions()).Text(), expected);
 }
 

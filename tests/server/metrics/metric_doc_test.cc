@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/testing/file_bytes.h"
+#include "tests/testing/source_file.h"
 
 namespace evenpack {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::Not;
 using testing::WithTables;
 
 std::string Documentation() {
-  return testing::FileBytes(EVENPACK_SOURCE_DIR "/docs/metrics.md");
+  return testing::FileBytes(testing::SourceFile("docs/metrics.md"));
 }
 
 TEST(MetricDocTest, TheDocumentationIsAsItIsMade) {

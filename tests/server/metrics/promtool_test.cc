@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "server/metrics/figures_collector.h"
 #include "tests/server/metrics/fake_figures.h"
+#include "tests/testing/source_file.h"
 
 namespace evenpack {
 namespace {
@@ -23,7 +24,7 @@ using testing::RunPromtool;
 
 // The blocks of docs/metrics.md that are marked as PromQL, for a job called 7b.
 std::vector<std::string> DocumentedQueries() {
-  std::ifstream file(EVENPACK_SOURCE_DIR "/docs/metrics.md");
+  std::ifstream file(testing::SourceFile("docs/metrics.md"));
   std::vector<std::string> queries;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

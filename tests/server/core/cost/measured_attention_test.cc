@@ -12,6 +12,7 @@
 #include "server/core/cost/hardware_spec.h"
 #include "server/core/cost/kernel_latency_table.h"
 #include "server/core/cost/model_spec.h"
+#include "tests/testing/source_file.h"
 
 namespace evenpack {
 namespace {
@@ -33,7 +34,7 @@ uint32_t Number(absl::string_view text) {
 }
 
 std::vector<Measurement> ReadMeasurements() {
-  std::ifstream file(EVENPACK_SOURCE_DIR "/deploy/data/profiles/compute-attn-H100.psv");
+  std::ifstream file(testing::SourceFile("deploy/data/profiles/compute-attn-H100.psv"));
   std::string line;
   std::getline(file, line);
   EXPECT_EQ(line.rfind("gpu_type|op|total_len|batch_size|tp|cp|", 0), 0u) << line;

@@ -22,6 +22,7 @@
 #include "server/core/sharding/plan_digest.h"
 #include "server/core/sharding/rank_load.h"
 #include "tests/testing/file_bytes.h"
+#include "tests/testing/source_file.h"
 #include "tests/testing/test_job.h"
 
 namespace evenpack {
@@ -231,8 +232,7 @@ std::string Answer(const std::string& transcript) {
 }
 
 TEST(GoldenTranscriptTest, TheEngineAnswersAsWritten) {
-  const std::filesystem::path folder =
-      std::filesystem::path(EVENPACK_SOURCE_DIR) / "tests/golden/engine";
+  const std::string folder = testing::SourceFile("tests/golden/engine");
   size_t transcripts = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string content = testing::FileBytes(entry.path());
