@@ -264,8 +264,8 @@ _SUBSCRIBERS = Row(
         Panel(
             "Lag",
             "Steps decided that subscribers have not received: the slowest, the mean, "
-            "and those that none has been sent. One that asks for none lags without "
-            "the server being late.",
+            "the fastest, and those that none has been sent. One that asks for none "
+            "lags without the server being late.",
             "short",
             [
                 Query(f"max({of_job('evenpack_job_max_lag_steps')})", "slowest"),
@@ -274,6 +274,7 @@ _SUBSCRIBERS = Row(
                     f" / sum({of_job('evenpack_job_subscribers')})",
                     "mean",
                 ),
+                Query(f"min({of_job('evenpack_job_min_lag_steps')})", "fastest"),
                 Query(f"max({of_job('evenpack_job_ready_steps')})", "sent to none"),
             ],
         ),

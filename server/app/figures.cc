@@ -32,7 +32,11 @@ ServerFigures Figures::Server() const {
   figures.step_streams_opened = calls_.steps.opened();
   figures.group_streams_opened = calls_.groups.opened();
   figures.errors_by_code = errors_.Figures();
-  if (access_ != nullptr) figures.denied_calls = access_->DeniedCalls();
+  if (security_ != nullptr) {
+    figures.certificate_expiry_seconds = security_->certificate_expiry();
+    const AccessControl* const access = security_->access();
+    if (access != nullptr) figures.denied_calls = access->DeniedCalls();
+  }
   const std::array<uint64_t, kQuotas> refusals = quotas_.refusals();
   for (const Quota quota : kAllQuotas) {
     figures.quota_refusals.emplace_back(NameOf(quota).flag,

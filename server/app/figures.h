@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "server/access/access_control.h"
+#include "server/app/server_security.h"
 #include "server/control/committer.h"
 #include "server/control/directory.h"
 #include "server/control/job_moves.h"
@@ -17,13 +17,13 @@
 
 namespace evenpack {
 
-// Thread-safe. All that it reads outlives it; `access` may be null.
+// Thread-safe. All that it reads outlives it; `security` may be null.
 class Figures final : public FiguresSource {
  public:
   // `moves` and `directory`: null where no other server has the store.
   Figures(const JobRegistry& jobs, const Committer& committer, const StateStore& store,
           const StreamCalls& calls, const ErrorCounts& errors, const Quotas& quotas,
-          const AccessControl* access, const JobMoves* moves = nullptr,
+          const ServerSecurity* security, const JobMoves* moves = nullptr,
           const Directory* directory = nullptr)
       : jobs_(jobs),
         committer_(committer),
@@ -31,7 +31,7 @@ class Figures final : public FiguresSource {
         calls_(calls),
         errors_(errors),
         quotas_(quotas),
-        access_(access),
+        security_(security),
         moves_(moves),
         directory_(directory) {}
 
@@ -45,7 +45,7 @@ class Figures final : public FiguresSource {
   const StreamCalls& calls_;
   const ErrorCounts& errors_;
   const Quotas& quotas_;
-  const AccessControl* const access_;
+  const ServerSecurity* const security_;
   const JobMoves* const moves_;
   const Directory* const directory_;
 };

@@ -150,7 +150,7 @@ class PackingServer::Rooms {
         service_(MakePackingService(Environment())),
         profile_service_(MakeCostProfileService(Environment())),
         figures_(jobs_, committer_, *store_, calls_, errors_, quotas_.held,
-                 security_->access(), moves_.get(), directory_.get()),
+                 security_.get(), moves_.get(), directory_.get()),
         collector_(figures_, {EVENPACK_VERSION, options.max_metric_jobs}) {}
 
   absl::Status Start() {

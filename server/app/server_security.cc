@@ -90,6 +90,11 @@ std::shared_ptr<grpc::ServerCredentials> ServerSecurity::credentials() const {
   return tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials();
 }
 
+std::optional<int64_t> ServerSecurity::certificate_expiry() const {
+  if (tls_ == nullptr) return std::nullopt;
+  return tls_->expiry();
+}
+
 void ServerSecurity::Watch(std::function<void()> roles_changed) {
   if (tls_ == nullptr && access_ == nullptr) return;
   roles_changed_ = std::move(roles_changed);

@@ -2,8 +2,10 @@
 #ifndef EVENPACK_SERVER_APP_SERVER_SECURITY_H_
 #define EVENPACK_SERVER_APP_SERVER_SECURITY_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,6 +31,10 @@ class ServerSecurity {
 
   // Null without roles.
   AccessControl* access() { return access_.get(); }
+  const AccessControl* access() const { return access_.get(); }
+  // Of the certificate in use, in seconds since 1970-01-01 UTC; none without TLS.
+  // Thread-safe.
+  std::optional<int64_t> certificate_expiry() const;
   // For the gRPC port.
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
   // Whether gRPC's reflection, which asks for no role, may be there: whoever gets that

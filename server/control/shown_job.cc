@@ -270,6 +270,7 @@ void ShownJob::AddTo(JobFigures& figures) const {
   const SubscriberFigures subscribers = subscriptions_.Figures(window_);
   figures.subscribers = subscribers.subscribers;
   figures.max_lag_steps = subscribers.max_lag_steps;
+  figures.min_lag_steps = subscribers.min_lag_steps;
   figures.total_lag_steps = subscribers.total_lag_steps;
   figures.unused_credits = subscribers.unused_credits;
   figures.ready_steps = subscribers.ready_steps;

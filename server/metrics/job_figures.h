@@ -138,6 +138,7 @@ struct JobFigures {
 
   uint64_t subscribers = 0;      // now
   uint64_t max_lag_steps = 0;    // now: steps decided beyond what a subscriber received
+  uint64_t min_lag_steps = 0;    // now: likewise, the fastest subscriber's
   uint64_t total_lag_steps = 0;  // now: over all subscribers
   uint64_t unused_credits = 0;   // now: over all subscribers
   uint64_t producers = 0;        // now
@@ -169,6 +170,8 @@ struct ServerFigures {
   std::array<uint64_t, 17> errors_by_code{};
   // By kDeniedReasons (metric_names.h).
   std::array<uint64_t, 3> denied_calls{};
+  // When the gRPC port's certificate runs out, since 1970-01-01 UTC; none without TLS.
+  std::optional<int64_t> certificate_expiry_seconds;
   // Each quota by its name, in a constant order.
   std::vector<std::pair<std::string, uint64_t>> quota_refusals;
   uint64_t store_commits = 0;

@@ -173,6 +173,7 @@ constexpr CountOfJob kCounts[] = {
     {Metric::kPayloadBytes, &JobFigures::payload_bytes},
     {Metric::kSubscribers, &JobFigures::subscribers},
     {Metric::kMaxLag, &JobFigures::max_lag_steps},
+    {Metric::kMinLag, &JobFigures::min_lag_steps},
     {Metric::kTotalLag, &JobFigures::total_lag_steps},
     {Metric::kUnusedCredits, &JobFigures::unused_credits},
     {Metric::kProducers, &JobFigures::producers},

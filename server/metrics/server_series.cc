@@ -25,6 +25,9 @@ void AddServerSeries(const ServerFigures& server, MetricFamilies& families) {
     families.AddCount(Metric::kDeniedCalls, {kDeniedReasons[reason]},
                       server.denied_calls[reason]);
   }
+  if (const auto& expiry = server.certificate_expiry_seconds; expiry.has_value()) {
+    families.AddValue(Metric::kCertificateExpiry, {}, static_cast<double>(*expiry));
+  }
   for (const auto& [quota, refusals] : server.quota_refusals) {
     families.AddCount(Metric::kQuotaRefusals, {quota}, refusals);
   }

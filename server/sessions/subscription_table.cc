@@ -198,6 +198,8 @@ SubscriberFigures SubscriptionTable::Figures(const StepWindow& window) const {
   uint64_t next = window.begin();
   for (const auto& [claim, subscription] : claims_) {
     const uint64_t lag = LagSteps(*subscription, window);
+    figures.min_lag_steps =
+        figures.subscribers == 0 ? lag : std::min(figures.min_lag_steps, lag);
     ++figures.subscribers;
     figures.total_lag_steps += lag;
     figures.max_lag_steps = std::max(figures.max_lag_steps, lag);

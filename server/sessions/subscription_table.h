@@ -33,7 +33,9 @@ struct SessionView {
 // Now.
 struct SubscriberFigures {
   uint64_t subscribers = 0;
+  // Decided and not received: by the slowest, and by the fastest.
   uint64_t max_lag_steps = 0;
+  uint64_t min_lag_steps = 0;
   uint64_t total_lag_steps = 0;
   uint64_t unused_credits = 0;
   // Steps that none of them was sent; without one, all that are kept.

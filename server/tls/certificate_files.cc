@@ -7,6 +7,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <ctime>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -141,6 +143,18 @@ bool HasExpired(const CertificateTexts& texts) {
   return chain.empty() ||
          X509_cmp_current_time(X509_get0_notAfter(chain[0].get())) < 0 ||
          X509_cmp_current_time(X509_get0_notBefore(chain[0].get())) > 0;
+}
+
+std::optional<int64_t> ExpiryOf(const CertificateTexts& texts) {
+  std::optional<int64_t> first;
+  for (const Certificate& certificate : ReadCertificates(texts.identity)) {
+    std::tm utc = {};
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &utc) != 1) continue;
+    const int64_t expiry = timegm(&utc);
+    first = std::min(first.value_or(expiry), expiry);
+  }
+  ERR_clear_error();
+  return first;
 }
 
 }  // namespace evenpack

@@ -2,6 +2,8 @@
 #ifndef EVENPACK_SERVER_TLS_CERTIFICATE_FILES_H_
 #define EVENPACK_SERVER_TLS_CERTIFICATE_FILES_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -32,6 +34,10 @@ absl::StatusOr<CertificateTexts> ReadCertificateFiles(const CertificateFiles& fi
 
 // Whether the first certificate of a text that was read is out of date, or not yet in.
 bool HasExpired(const CertificateTexts& texts);
+
+// When the first of the chain's certificates runs out, in seconds since 1970-01-01 UTC;
+// none where the text has no certificate.
+std::optional<int64_t> ExpiryOf(const CertificateTexts& texts);
 
 }  // namespace evenpack
 

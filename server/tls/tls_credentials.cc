@@ -36,7 +36,9 @@ absl::StatusOr<std::unique_ptr<TlsCredentials>> TlsCredentials::Open(
 }
 
 TlsCredentials::TlsCredentials(CertificateFiles files, CertificateTexts texts)
-    : files_(std::move(files)), texts_(std::move(texts)) {}
+    : files_(std::move(files)),
+      texts_(std::move(texts)),
+      expiry_(ExpiryOf(texts_).value_or(0)) {}
 
 absl::Status TlsCredentials::Publish(const CertificateTexts& texts) {
   absl::Status status = identity_.Replace(texts.identity);
@@ -78,6 +80,7 @@ void TlsCredentials::Look() {
     return Log(LogLevel::kError, "certificate kept", {{"because", failure}});
   }
   texts_ = *std::move(texts);
+  expiry_ = ExpiryOf(texts_).value_or(0);
   Log(LogLevel::kInfo, "certificate changed",
       {{"tls-certificate", files_.certificate}});
   LogExpired(files_, texts_);

@@ -2,6 +2,8 @@
 #ifndef EVENPACK_SERVER_TLS_TLS_CREDENTIALS_H_
 #define EVENPACK_SERVER_TLS_TLS_CREDENTIALS_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,6 +39,10 @@ class TlsCredentials {
   // change nothing, and are logged once for each change of them.
   void Look();
 
+  // When the first certificate of those that are served runs out, in seconds since
+  // 1970-01-01 UTC. Thread-safe.
+  int64_t expiry() const { return expiry_; }
+
  private:
   TlsCredentials(CertificateFiles files, CertificateTexts texts);
 
@@ -45,6 +51,7 @@ class TlsCredentials {
 
   const CertificateFiles files_;
   CertificateTexts texts_;
+  std::atomic<int64_t> expiry_;
   // Of the last look that failed; empty where it didn't.
   std::string failure_;
   // What gRPC watches in place of the files: those it would read one by one, in the

@@ -11,12 +11,16 @@ import json
 import re
 import unittest
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import ClassVar
 
+from certificates import Certificates
 from child_process import wait_until
 from dashboard_file import with_values
 from observed_run import SLOW_RANK, ObservedRun
 from prometheus_process import ROOT, Json, PrometheusProcess
+from server_process import ServerProcess
 
 DASHBOARDS = ROOT / "helm/evenpack/files/dashboards"
 # What a reader would have chosen, and Grafana's own variable.
@@ -50,10 +54,15 @@ class PrometheusTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.observed = cls.enterClassContext(ObservedRun())
-        servers, workers = (
-            [cls.observed.server.http_address],
-            cls.observed.worker_addresses,
+        folder = Path(cls.enterClassContext(TemporaryDirectory()))
+        made = Certificates(folder)
+        # Of the first no port has a certificate.
+        certificate = f"--tls-certificate={made.pem('server')}"
+        secured = cls.enterClassContext(
+            ServerProcess(certificate, f"--tls-key={made.key('server')}")
         )
+        servers = [cls.observed.server.http_address, secured.http_address]
+        workers = cls.observed.worker_addresses
         cls.prometheus = cls.enterClassContext(PrometheusProcess(servers, workers))
 
     def await_values(self, expr: str, where: str) -> list[tuple[dict[str, str], float]]:
@@ -138,10 +147,10 @@ class PrometheusTest(unittest.TestCase):
         step = self.await_values("evenpack_job_next_step", "jobs")
         jobs = {labels["job"] for labels, _ in step}
         self.assertEqual(jobs, {"run", "uneven", "held", "starved"})
-        self.await_values("count(up == 1) == 3", "all targets are up")
+        self.await_values("count(up == 1) == 4", "all targets are up")
         up = self.await_values("count by (job) (up)", "targets")
         counts = {labels["job"]: count for labels, count in up}
-        self.assertEqual(counts, {"evenpack-server": 1, "evenpack-worker": 2})
+        self.assertEqual(counts, {"evenpack-server": 2, "evenpack-worker": 2})
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/testing/awaited.h"
+#include "tests/testing/certificates.h"
 #include "tests/testing/control_room.h"
+#include "tests/testing/scratch_directory.h"
 #include "tests/testing/shared_server.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_job.h"
@@ -17,10 +20,13 @@ namespace evenpack {
 namespace {
 
 using testing::Awaited;
+using testing::CertificateFile;
 using testing::ControlRoom;
 using testing::DoIngest;
 using testing::IsOk;
+using testing::KeyFile;
 using testing::MakeSpec;
+using testing::ScratchDirectory;
 using testing::SharedMemory;
 using testing::SharedServer;
 
@@ -34,10 +40,17 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   JobRegistry jobs(room.environment(), 10);
   StreamCalls calls{LiveCalls(5), LiveCalls(5), LiveCalls(5)};
   ErrorCounts errors;
-  AccessControl access{Roles()};
+  const ScratchDirectory folder;
+  ServerOptions options;
+  options.tls_certificate = CertificateFile("server");
+  options.tls_key = KeyFile("server");
+  options.roles = folder.File("roles.yaml");
+  std::ofstream(options.roles) << "grants: []\n";
+  const auto security = ServerSecurity::Open(options);
+  ASSERT_THAT(security, IsOk());
   CallQuotas quotas(QuotaLimits{}, [](const std::string&) { return true; });
   const Figures figures(jobs, room.committer(), room.store(), calls, errors,
-                        quotas.held, &access);
+                        quotas.held, security->get());
   EXPECT_TRUE(figures.Jobs().empty());
   EXPECT_EQ(figures.Server().store_commits, 0U);
 
@@ -56,7 +69,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   ASSERT_TRUE(calls.steps.Add(std::make_shared<SilentCall>()));
   ASSERT_TRUE(calls.groups.Add(std::make_shared<SilentCall>()));
   errors.Count(absl::AbortedError("x"));
-  EXPECT_FALSE(access.Decide({}, "GetJob", {"a"}).ok());
+  EXPECT_FALSE((*security)->access()->Decide({}, "GetJob", {"a"}).ok());
   quotas.held.CountRefusal(Quota::kJobStepStreams);
   room.committer().Stop();
 
@@ -73,6 +86,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   EXPECT_EQ(server.group_streams_opened, 1U);
   EXPECT_EQ(server.errors_by_code[10], 1U);
   EXPECT_EQ(server.denied_calls[0], 1U);
+  EXPECT_EQ(server.certificate_expiry_seconds, (*security)->certificate_expiry());
   ASSERT_EQ(server.quota_refusals.size(), kQuotas);
   for (const auto& [quota, refusals] : server.quota_refusals) {
     EXPECT_EQ(refusals, quota == "max-job-step-streams" ? 1U : 0U) << quota;

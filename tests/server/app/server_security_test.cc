@@ -52,6 +52,15 @@ class ServerSecurityTest : public ::testing::Test {
   const std::string roles_ = folder_.File("roles.yaml");
 };
 
+TEST_F(ServerSecurityTest, TellsWhenItsCertificateRunsOutWhereItHasOne) {
+  const auto secure = ServerSecurity::Open(Secure());
+  ASSERT_THAT(secure, IsOk());
+  EXPECT_GT((*secure)->certificate_expiry().value_or(0), 0);
+  const auto local = ServerSecurity::Open(ServerOptions());
+  ASSERT_THAT(local, IsOk());
+  EXPECT_FALSE((*local)->certificate_expiry().has_value());
+}
+
 TEST_F(ServerSecurityTest, APortThatOthersReachHasTlsAndRolesOrSaysItIsInsecure) {
   struct Row {
     const char* listen;

@@ -44,6 +44,7 @@ JobFigures FilledJob(std::string name) {
   job.payload_bytes = 905;
   job.subscribers = 1001;
   job.max_lag_steps = 1002;
+  job.min_lag_steps = 1009;
   job.total_lag_steps = 1003;
   job.unused_credits = 1004;
   job.producers = 1005;
@@ -92,6 +93,7 @@ ServerFigures FilledServer() {
     server.errors_by_code[code] = 20 + code;
   }
   server.denied_calls = {11, 12, 13};
+  server.certificate_expiry_seconds = 14;
   server.quota_refusals = {{"max-peer-calls", 40}, {"max-job-step-streams", 41}};
   return server;
 }

@@ -448,6 +448,7 @@ TEST_F(SubscriptionTableTest, FiguresCountLagAndUnusedCredits) {
   const SubscriberFigures figures = table_.Figures(rig_.window);
   EXPECT_EQ(figures.subscribers, 3U);
   EXPECT_EQ(figures.max_lag_steps, 6U);
+  EXPECT_EQ(figures.min_lag_steps, 2U);
   EXPECT_EQ(figures.total_lag_steps, 2U + 6U + 6U);
   EXPECT_EQ(figures.unused_credits, 6U + 16U + 16U);
   EXPECT_EQ(figures.ready_steps, 0U) << "one was sent all of them";
@@ -481,10 +482,9 @@ TEST_F(SubscriptionTableTest, TheSlowestAreListedFirstAndEqualOnesByRankAndName)
 TEST_F(SubscriptionTableTest, FiguresOfNobodyAreZero) {
   const SubscriberFigures figures = table_.Figures(rig_.window);
   EXPECT_EQ(figures.subscribers, 0U);
-  EXPECT_EQ(figures.max_lag_steps, 0U);
+  EXPECT_EQ(figures.max_lag_steps + figures.min_lag_steps, 0U);
   EXPECT_EQ(figures.total_lag_steps, 0U);
-  EXPECT_EQ(figures.unused_credits, 0U);
-  EXPECT_EQ(figures.ready_steps, 0U);
+  EXPECT_EQ(figures.unused_credits + figures.ready_steps, 0U);
 }
 
 TEST_F(SubscriptionTableTest, ReadyStepsAreThoseBeyondTheFastestSubscriber) {

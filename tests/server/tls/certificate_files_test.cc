@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <string>
 
@@ -63,6 +65,26 @@ TEST_F(CertificateFilesTest, OneThatIsOutOfDateIsReadAndSaysSo) {
   ASSERT_THAT(texts, IsOk());
   EXPECT_TRUE(HasExpired(*texts));
   EXPECT_TRUE(HasExpired({}));
+}
+
+int64_t SecondsLeft(const CertificateTexts& texts) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return ExpiryOf(texts).value_or(0) -
+         std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+TEST_F(CertificateFilesTest, TellWhenTheFirstOfTheirChainRunsOut) {
+  constexpr int64_t kDay = 86'400;
+  const auto lasting = ReadCertificateFiles(right_);
+  ASSERT_THAT(lasting, IsOk());
+  EXPECT_GT(SecondsLeft(*lasting), 29 * kDay);
+  EXPECT_LE(SecondsLeft(*lasting), 30 * kDay);
+  const std::string chain =
+      FileBytes(right_.certificate) + FileBytes(CertificateFile("expired"));
+  const auto shorter = ReadCertificateFiles({Written("chain", chain), right_.key, ""});
+  ASSERT_THAT(shorter, IsOk());
+  EXPECT_LE(SecondsLeft(*shorter), -kDay);
+  EXPECT_FALSE(ExpiryOf({}).has_value());
 }
 
 TEST_F(CertificateFilesTest, NamesTheFlagAndTheFileThatCannotBeServed) {
