@@ -25,6 +25,14 @@ REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("server.advertise=packer", ("/server/advertise", "'packer'")),
     ("server.ports.grpc=0", ("/server/ports/grpc", "minimum: got 0, want 1")),
     ("server.ports.http=70000", ("/server/ports/http", "maximum")),
+    (
+        "server.ports.health=7654",
+        ("server.ports.health: 7654", "accepted: one of its own"),
+    ),
+    (
+        "agent.enabled=true,agent.ports.http=7654",
+        ("agent.ports.http: 7654", "accepted: one of its own"),
+    ),
     ("server.config.bogus=1", ("/server/config", "'bogus' not allowed")),
     ("server.config.listen=0.0.0.0:1", ("/server/config", "'listen' not allowed")),
     ("server.config.max-jobs=0", ("/server/config/max-jobs", "minimum: got 0, want 1")),
@@ -46,6 +54,7 @@ REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tls.certManager.enabled=true,tls.existingSecret=mine",
         ("tls.existingSecret: 'mine'", "accepted: one of the two"),
     ),
+    ("tls.certManager.duration=90d", ("/tls/certManager/duration", "'90d'")),
     ("tls.existingSecret=My_Secret", ("/tls/existingSecret", "'My_Secret'")),
     ("tls.clientCertificates=maybe", ("/tls/clientCertificates", "'require'")),
     (
@@ -107,6 +116,14 @@ class RejectionTest(unittest.TestCase):
                 render(["--set", values])
             for part in says:
                 self.assertIn(part, str(caught.exception), values)
+
+    def test_a_release_whose_name_no_service_can_have_says_so(self) -> None:
+        for release in ("7b", "a.b"):
+            with self.subTest(release), self.assertRaises(RefusedError) as caught:
+                render(release=release)
+            self.assertIn(f"'{release}-evenpack'", str(caught.exception))
+            self.assertIn("fullnameOverride", str(caught.exception))
+            render(["--set", "fullnameOverride=packer"], release=release)
 
     def test_a_password_in_a_target_is_refused_and_not_repeated(self) -> None:
         for target in (

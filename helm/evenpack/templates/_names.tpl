@@ -3,11 +3,18 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The name of objects: at most 50 characters, so that `-headless` fits behind it. */}}
+{{/*
+The name of objects: at most 50 characters, so that `-headless` fits behind it. Some are
+Services, whose names have no dot and begin with a letter; a release's name may do without.
+*/}}
 {{- define "evenpack.fullname" -}}
 {{- $name := include "evenpack.name" . -}}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
-{{- default $full .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- $full = default $full .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $full) }}
+{{- fail (printf "fullnameOverride: none, and '%s', by the release's name, is not accepted for a Service; accepted: a-z, 0-9 and -, beginning with a letter" $full) }}
+{{- end }}
+{{- $full }}
 {{- end }}
 
 {{/* What selects a component's pods. Takes a dict of context and component. */}}

@@ -4,6 +4,7 @@ and toJson writes large numbers without an exponent.
 */}}
 {{- define "evenpack.serverConfig" -}}
 {{- $server := .Values.server -}}
+{{- include "evenpack.checkPorts" (dict "component" "server" "ports" $server.ports) -}}
 listen: {{ printf "%s:%d" $server.bindAddress (int $server.ports.grpc) | toJson }}
 http-listen: {{ printf "%s:%d" $server.bindAddress (int $server.ports.http) | toJson }}
 health-listen: {{ printf "%s:%d" $server.bindAddress (int $server.ports.health) | toJson }}
