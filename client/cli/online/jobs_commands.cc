@@ -124,7 +124,8 @@ absl::Status RunJobsUpdate(const FlagValues& values, const OnlineContext& contex
       !status.ok()) {
     return status;
   }
-  if (LeavesAllAsItIs(request, before->spec())) {
+  if (request.expected_epoch() == before->epoch() &&
+      LeavesAllAsItIs(request, before->spec())) {
     context.err.Write(
         absl::StrCat("evenpackctl: note: the spec of job ", request.name(),
                      " has all of that already; the job stays as it is\n"));

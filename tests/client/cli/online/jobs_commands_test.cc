@@ -199,6 +199,13 @@ TEST_F(JobsCommandsTest, UpdateToWhatTheJobHasLeavesItAndItsSubscriptions) {
   EXPECT_THAT(context_.out.text(), HasSubstr("epoch 3"));
 }
 
+TEST_F(JobsCommandsTest, UpdateToWhatTheJobHasIsTheServersToRefuseInAnotherEpoch) {
+  const v1::UpdateJobRequest request =
+      Updated({{"NAME", "run-7"}, {"--window", "1000"}, {"--expected-epoch", "2"}},
+              "window: 1000");
+  EXPECT_EQ(request.expected_epoch(), 2U);
+}
+
 TEST_F(JobsCommandsTest, UpdateTakesANamedProfileAnewAndGoesBackAsAsked) {
   const std::string before = "window: 1000 cost { profile: 'p' }";
   EXPECT_EQ(Updated({{"NAME", "run-7"}, {"--window", "1000"}}, before).name(), "run-7");
