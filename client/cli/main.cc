@@ -70,6 +70,8 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   evenpack::PrepareStandardStreams();
+  // Its lines beside this program's say less; whoever sets the variable gets them.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
   try {
     return evenpack::Run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {

@@ -170,6 +170,7 @@ class ClientSecurityTest(unittest.TestCase):
         for server in servers:
             ca = ("--tls-ca", str(pem("ca")), "--timeout", "2")
             _, output = self.list_jobs(server, *ca)
+            self.assertEqual(len(output.splitlines()), 1, output)
             cause = output.strip().rpartition("; ")[-1].partition(" (gave up")[0]
             self.assertTrue(f"`{cause}`" in page, output)
             said.add(cause)
