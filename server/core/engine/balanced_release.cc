@@ -227,7 +227,8 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   result.held = std::move(release.held);
   result.levels += release.levels;
   result.packing_lean_256ths = PackingLean(spec, release);
-  result.pays = release.tokens > 0 && release.tokens >= GlobalBatchTokens(spec) / 2 &&
+  result.pays = release.tokens > 0 &&
+                release.tokens >= GlobalBatchTokens(spec) / kLeastPart &&
                 absl::int128(release.excess_ns) * kMillion <=
                     absl::int128(release.workload_ns) * terms.price.share_ppm;
 }
@@ -336,7 +337,7 @@ bool WaitingMakesAStep(const JobState& state) {
       balanced.token_spread_ppm.has_value() ||
       // Half of a batch of one token is none.
       WaitingTokens(state.waiting) <
-          std::max<uint64_t>(GlobalBatchTokens(state.spec) / 2, 1)) {
+          std::max<uint64_t>(GlobalBatchTokens(state.spec) / kLeastPart, 1)) {
     return false;
   }
   BalancedPool pool;
