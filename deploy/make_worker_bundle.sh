@@ -56,7 +56,7 @@ cp "$root/deploy/data/lengths/wlbllm.txt" "$bundle/deploy/data/lengths/"
 cp "$root/LICENSE" "$bundle/"
 
 tar -C "$folder" --sort=name --owner=0 --group=0 -c evenpack-worker-bundle |
-  xz -T0 -6 >"$archive"
+  xz -T0 >"$archive"
 bytes="$(stat -c %s "$archive")"
 echo "$archive: $bytes bytes"
 if ((bytes > most_bytes)); then
