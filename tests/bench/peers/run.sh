@@ -4,7 +4,7 @@
 #   tests/bench/peers/run.sh [--steps N] [--lengths FILE] [--json FILE] [--venv DIR]
 # --steps: global batches at N = 4 (200), a fifth as many at N = 64. --lengths: one
 # document length a line (deploy/data/lengths/wlbllm.txt). --venv: where the peers are
-# installed (build-test-peers-venv/); about 8 GiB, since PyTorch brings its CUDA
+# installed (build-test-peers-venv/); about 6.5 GiB, since PyTorch brings its CUDA
 # libraries along. What is there already is not installed again; a peer that can't be
 # installed within 15 minutes is listed with the reason, and the others go on.
 set -euo pipefail
