@@ -126,7 +126,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   uint64_t AddProducer(Done end);
   void RemoveProducer(uint64_t number);
 
-  // As SubscriptionTable has them.
+  // As SubscriptionTable has them. Of a job that can't be read back after a failure
+  // (docs/adr/0097) what is committed is sent to whoever shows by a digest that it is
+  // behind it; that failure ends the call then, and refuses all others.
   absl::StatusOr<Subscribed> Subscribe(const SubscribeRequest& request,
                                        std::shared_ptr<Subscriber> subscriber);
   NextMessage Next(Subscription& subscription);
@@ -137,7 +139,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
                    uint64_t epoch, Done done);
   void Unsubscribe(Subscription& subscription);
   // Whether the job has such a seat in its shape now. FAILED_PRECONDITION: its groups
-  // are of another size. INVALID_ARGUMENT: no such dp_rank, or as CheckSeat.
+  // are of another size. INVALID_ARGUMENT: no such dp_rank, or as CheckSeat. Where the
+  // job can't be read back, that in place of these.
   absl::Status CheckSeat(const GroupSeat& seat);
   GroupTable& groups() { return groups_; }
   // A step has been handed to the transport.
@@ -145,7 +148,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
 
   // In the present epoch.
   std::shared_ptr<const JobSpec> Spec() const { return shown_.spec(); }
-  // A committed step; OUT_OF_RANGE as StepWindow::Find.
+  // A committed step; OUT_OF_RANGE as StepWindow::Find, but as CheckSeat.
   absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index);
   // Steps durable at a rank. OUT_OF_RANGE for a rank that there isn't.
   absl::StatusOr<uint64_t> DurableStepsOf(uint32_t dp_rank);
@@ -184,6 +187,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and its creation is committed.
   absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
+  // CheckShown, but OK for what can't be read back after a failure, and `unread` then
+  // says so: what was committed before still stands. More may have been committed
+  // since, by a server that leads the job meanwhile without this one's knowing.
+  absl::Status CheckCommitted(absl::Status& unread) EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and there is something to remove.
   absl::Status CheckRemovable() EVENPACK_REQUIRES(mutex_);
   // Decides, applies, forms steps, enqueues. Takes `done` and `entry` where it returns

@@ -20,6 +20,15 @@ void Job::OnCommitFailed(const absl::Status& status) {
   if (!stale_ && !abandoned_ && state_.created) ReleaseProducers();
 }
 
+absl::Status Job::CheckCommitted(absl::Status& unread) {
+  absl::Status status = CheckShown();
+  if (status.ok() || !stale_ || removing_ || paused_ || abandoned_) return status;
+  // What is damaged stops, as it does where a server begins with it.
+  if (absl::IsDataLoss(status) || !shown_.IsShown()) return status;
+  unread = std::move(status);
+  return absl::OkStatus();
+}
+
 absl::Status Job::Recover() { return RecoverFrom(environment_.store.Load(name_)); }
 
 absl::Status Job::RecoverFrom(const absl::StatusOr<StoredJob>& stored) {

@@ -166,13 +166,14 @@ void Job::RemoveProducer(uint64_t number) {
 
 absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
                                           std::shared_ptr<Subscriber> subscriber) {
+  absl::Status unread;
   {
     MutexLock lock(mutex_);
-    if (absl::Status status = CheckShown(); !status.ok()) return status;
+    if (absl::Status status = CheckCommitted(unread); !status.ok()) return status;
   }
   ShownJob::Subscribers woken;
   absl::StatusOr<Subscribed> subscribed =
-      shown_.Subscribe(request, std::move(subscriber), woken);
+      shown_.Subscribe(request, std::move(subscriber), unread, woken);
   Wake(std::move(woken));
   return subscribed;
 }
@@ -214,9 +215,11 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
 void Job::Unsubscribe(Subscription& subscription) { shown_.Unsubscribe(subscription); }
 
 absl::Status Job::CheckSeat(const GroupSeat& seat) {
+  absl::Status unread;
   MutexLock lock(mutex_);
-  if (absl::Status status = CheckShown(); !status.ok()) return status;
-  return shown_.CheckSeat(seat);
+  if (absl::Status status = CheckCommitted(unread); !status.ok()) return status;
+  absl::Status status = shown_.CheckSeat(seat);
+  return unread.ok() || status.ok() ? status : unread;
 }
 
 void Job::CountDelivery(const PublishedStep& step) {
@@ -224,9 +227,12 @@ void Job::CountDelivery(const PublishedStep& step) {
 }
 
 absl::StatusOr<std::shared_ptr<const PublishedStep>> Job::FindStep(uint64_t index) {
+  absl::Status unread;
   MutexLock lock(mutex_);
-  if (absl::Status status = CheckShown(); !status.ok()) return status;
-  return shown_.FindStep(index);
+  if (absl::Status status = CheckCommitted(unread); !status.ok()) return status;
+  auto step = shown_.FindStep(index);
+  if (!unread.ok() && !step.ok()) return unread;
+  return step;
 }
 
 absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {

@@ -145,11 +145,12 @@ std::shared_ptr<Subscriber> ShownJob::TakeIfWoken(Subscription& subscription) {
 
 absl::StatusOr<Subscribed> ShownJob::Subscribe(const SubscribeRequest& request,
                                                std::shared_ptr<Subscriber> subscriber,
+                                               const absl::Status& unread,
                                                Subscribers& woken) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
   absl::StatusOr<std::shared_ptr<Subscription>> added =
-      subscriptions_.Add(request, std::move(subscriber), View());
+      subscriptions_.Add(request, std::move(subscriber), View(), unread);
   if (!added.ok()) return added.status();
   Subscribed subscribed;
   subscribed.subscription = *std::move(added);

@@ -44,10 +44,11 @@ class ShownJob {
   // Those who have something to do, which counts as woken.
   Subscribers TakeWoken();
 
-  // As SubscriptionTable has them. `woken`: those who lost a claim.
+  // As SubscriptionTable has them. `unread`: why more may have been committed than is
+  // known here. `woken`: those who lost a claim.
   absl::StatusOr<Subscribed> Subscribe(const SubscribeRequest& request,
                                        std::shared_ptr<Subscriber> subscriber,
-                                       Subscribers& woken);
+                                       const absl::Status& unread, Subscribers& woken);
   NextMessage Next(Subscription& subscription);
   // The subscriber, where that gives it something to do, which counts as woken.
   absl::StatusOr<std::shared_ptr<Subscriber>> Received(Subscription& subscription,

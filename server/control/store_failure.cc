@@ -1,5 +1,7 @@
 #include "server/control/store_failure.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/runtime/status_detail.h"
@@ -15,7 +17,12 @@ absl::Status StoreFailure(absl::string_view what, const absl::Status& cause) {
   if (absl::IsDataLoss(cause)) {
     return WithDetail(absl::DataLossError(message), {"STORE_DAMAGED", {}});
   }
-  return WithDetail(absl::UnavailableError(message), {"STORE_FAILED", {}});
+  return WithDetail(absl::UnavailableError(message), {kStoreFailed, {}});
+}
+
+bool IsStoreFailure(const absl::Status& status) {
+  const std::string reason = DetailOf(status).reason;
+  return reason == kStoreFailed || reason == kStoreFull;
 }
 
 }  // namespace evenpack

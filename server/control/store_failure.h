@@ -12,6 +12,9 @@ namespace evenpack {
 // The message is "store: WHAT:" and the cause's.
 absl::Status StoreFailure(absl::string_view what, const absl::Status& cause);
 
+// Whether it is one of those for which trying again may help: all but DATA_LOSS.
+bool IsStoreFailure(const absl::Status& status);
+
 }  // namespace evenpack
 
 #endif  // EVENPACK_SERVER_CONTROL_STORE_FAILURE_H_

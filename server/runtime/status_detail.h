@@ -20,6 +20,8 @@ struct StatusDetail {
 
 // The reason of a disk that is full: there may be room again.
 inline constexpr char kStoreFull[] = "STORE_FULL";
+// Of a store that fails otherwise.
+inline constexpr char kStoreFailed[] = "STORE_FAILED";
 
 // `status`, which is not OK, with the detail attached in place of an earlier one.
 absl::Status WithDetail(absl::Status status, const StatusDetail& detail);

@@ -10,6 +10,7 @@
 
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
+#include "server/control/store_failure.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
@@ -180,11 +181,14 @@ class StepsCall final : public StepsReactor,
   }
 
   void MarkDone(const absl::Status& status) {
+    // Steps that are committed need not wait for the store.
+    const bool may_wait = IsStoreFailure(status);
     {
       MutexLock lock(mutex_);
       --uncommitted_marks_;
+      if (may_wait) refused_mark_ = status;
     }
-    if (!status.ok()) return End(status);
+    if (!status.ok() && !may_wait) return End(status);
     ReadOn();
     Pump();
   }
@@ -263,7 +267,10 @@ class StepsCall final : public StepsReactor,
     }
     if (const auto* nothing = std::get_if<NothingYet>(&next)) {
       // Marks are answered first.
-      if (half_closed_ && uncommitted_marks_ == 0 && nothing->waits_for_subscriber) {
+      if (uncommitted_marks_ > 0) return false;
+      if (!refused_mark_.ok()) {
+        ending_ = refused_mark_;
+      } else if (half_closed_ && nothing->waits_for_subscriber) {
         ending_ = absl::OkStatus();
       }
       return false;
@@ -303,6 +310,8 @@ class StepsCall final : public StepsReactor,
   bool held_back_ EVENPACK_GUARDED_BY(mutex_) = false;
   int starting_reads_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int uncommitted_marks_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // Not OK: the call ends so once there is nothing to be sent.
+  absl::Status refused_mark_ EVENPACK_GUARDED_BY(mutex_);
   // With what the call ends, once nothing is being written.
   std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
   bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;

@@ -78,6 +78,8 @@ struct Subscription {
   bool drained_told = false;
   // Durable steps to be told.
   std::optional<uint64_t> marked;
+  // Not OK: the call ends with it where it would wait for a step to be decided.
+  absl::Status instead_of_waiting;
   // Why the call ends, once it is to.
   std::optional<absl::Status> end;
 

@@ -56,14 +56,20 @@ SubscriptionTable::Claim SubscriptionTable::ClaimOf(const SubscribeRequest& requ
 
 absl::StatusOr<std::shared_ptr<Subscription>> SubscriptionTable::Add(
     const SubscribeRequest& request, std::shared_ptr<Subscriber> subscriber,
-    const SessionView& view) {
+    const SessionView& view, const absl::Status& instead_of_waiting) {
   const absl::StatusOr<uint64_t> from = CheckSubscribe(request, view);
+  if (!instead_of_waiting.ok()) {
+    const bool goes_on = from.ok() && request.last_digest.has_value();
+    const bool is_sent = goes_on && (view.drained || *from < view.window.end());
+    if (!is_sent) return instead_of_waiting;
+  }
   if (!from.ok()) return from.status();
   auto subscription = std::make_shared<Subscription>();
   subscription->request = request;
   subscription->subscriber = std::move(subscriber);
   subscription->next = *from;
   subscription->received = *from;
+  subscription->instead_of_waiting = instead_of_waiting;
   TakeClaims(subscription);
   return subscription;
 }
@@ -143,6 +149,11 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
       !subscription.drained_told) {
     subscription.drained_told = true;
     return SendDrained{view.window.end(), view.window.last_digest()};
+  }
+  if (!subscription.instead_of_waiting.ok() && !view.drained &&
+      subscription.next == view.window.end()) {
+    subscription.end = subscription.instead_of_waiting;
+    return EndCall{*subscription.end};
   }
   subscription.idle = true;
   return NothingYet{subscription.drained_told || !subscription.HasCredit()};

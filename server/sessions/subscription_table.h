@@ -66,9 +66,12 @@ class SubscriptionTable {
   // Checks the request and takes its claims: a subscription of the same (dp_rank,
   // cp_rank, subscriber) ends, and where the request sends durable marks the one that
   // did so for its DP rank. Errors as StreamSteps has them (packing_service.proto).
+  // `instead_of_waiting`: as Subscription has it. Where it isn't OK the view may be
+  // behind the truth: then it is also the answer to all but a request that there is
+  // something to send to, behind the step whose digest it has.
   absl::StatusOr<std::shared_ptr<Subscription>> Add(
       const SubscribeRequest& request, std::shared_ptr<Subscriber> subscriber,
-      const SessionView& view);
+      const SessionView& view, const absl::Status& instead_of_waiting = {});
   // Also forgets the subscriber, which may hold the subscription.
   void Remove(Subscription& subscription);
 

@@ -161,6 +161,52 @@ class DatabaseTest(unittest.TestCase):
         wait_until(lambda: "database reached again" in server.stderr(), "a notice")
         local_client.create(server, "more", job_specs.small_spec())
 
+    def follow(
+        self, server: ServerProcess, *messages: api.StreamStepsRequest
+    ) -> tuple[list[int], str]:
+        """The steps that one gets, and why no more come."""
+        steps = []
+        with local_client.open_steps(server, *messages) as call:
+            try:
+                while True:
+                    answer = call.receive()
+                    if answer.HasField("step"):
+                        steps.append(answer.step.index)
+            except grpc.RpcError as caught:
+                return steps, error_of(caught).reason
+
+    def test_what_is_committed_is_served_while_it_is_away(self) -> None:
+        server = self.start_server()
+        local_client.create(server, "job", job_specs.small_spec(roomy=True))
+        local_client.fill(server, "job", job_specs.STREAMS, 2000, ends=False)
+        steps = local_client.steps_of(server, "job")
+        self.assertGreater(len(steps), 10)
+        self.database.stop("fast")
+        wait_until(lambda: "database lost" in server.stderr(), "a notice")
+        going_on = local_client.subscribing(
+            "job",
+            from_step=1,
+            last_digest=steps[0].digest,
+            sends_durable=True,
+            credits=len(steps),
+        )
+        mark = api.StreamStepsRequest(durable=api.Durable(step=0))
+        # The first is one whose mark is refused, the second comes after it was.
+        for messages in ((going_on, mark), (going_on,)):
+            self.assertEqual(
+                self.follow(server, *messages),
+                (list(range(1, len(steps))), "STORE_FAILED"),
+            )
+        asked = api.GetStepRequest(job="job", step=3)
+        self.assertEqual(server.stub.GetStep(asked).step.digest, steps[3].digest)
+        # It is not known here whether there is more by now.
+        going_on.subscribe.from_step = len(steps)
+        going_on.subscribe.last_digest = steps[-1].digest
+        self.assertEqual(self.follow(server, going_on), ([], "STORE_FAILED"))
+        self.database.start()
+        wait_until(lambda: "database reached again" in server.stderr(), "a notice")
+        self.assertEqual(local_client.acknowledge(server, "job", 0, 2), [1, 1])
+
     def refusal(self, store: str, **variables: str) -> str:
         """What a server that doesn't start says."""
         ended = subprocess.run(

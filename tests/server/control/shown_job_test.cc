@@ -52,7 +52,7 @@ class ShownJobTest : public ::testing::Test {
     SubscribeRequest request;
     request.dp_rank = dp_rank;
     ShownJob::Subscribers woken;
-    return job_.Subscribe(request, std::make_shared<NullSubscriber>(), woken)
+    return job_.Subscribe(request, std::make_shared<NullSubscriber>(), {}, woken)
         .value()
         .subscription;
   }
@@ -67,7 +67,7 @@ TEST_F(ShownJobTest, AJobThatIsNotCreatedOrIsRemovedIsNotFound) {
     for (const absl::Status& status :
          {job_.FindStep(0).status(), job_.DurableStepsOf(0).status(),
           job_.StepsOf({}).status(), job_.CheckSeat({0, 1, 0, "a"}),
-          job_.Subscribe({}, std::make_shared<NullSubscriber>(), woken).status()}) {
+          job_.Subscribe({}, std::make_shared<NullSubscriber>(), {}, woken).status()}) {
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
       EXPECT_EQ(DetailOf(status).reason, "JOB_NOT_FOUND");
     }
@@ -169,7 +169,7 @@ TEST_F(ShownJobTest, ARestoredJobBeginsWhereItsCheckpointWas) {
   request.last_digest = digest;
   ShownJob::Subscribers woken;
   const auto subscribed =
-      job_.Subscribe(request, std::make_shared<NullSubscriber>(), woken);
+      job_.Subscribe(request, std::make_shared<NullSubscriber>(), {}, woken);
   ASSERT_THAT(subscribed, IsOk());
   EXPECT_EQ(subscribed->from_step, 4U);
   EXPECT_EQ(subscribed->previous_digest, digest);

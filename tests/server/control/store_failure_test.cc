@@ -29,7 +29,15 @@ TEST(StoreFailureTest, TellsAFullDiskAndDamageFromWhatMayPass) {
     const absl::Status told = StoreFailure("not stored", each.cause);
     EXPECT_THAT(told, StatusIs(each.code, "store: not stored: full"));
     EXPECT_EQ(DetailOf(told).reason, each.reason);
+    EXPECT_EQ(IsStoreFailure(told), each.code != absl::StatusCode::kDataLoss);
   }
+}
+
+TEST(StoreFailureTest, OtherStatusesAreNone) {
+  EXPECT_FALSE(IsStoreFailure(absl::OkStatus()));
+  EXPECT_FALSE(IsStoreFailure(absl::UnavailableError("the server shuts down")));
+  EXPECT_FALSE(IsStoreFailure(
+      WithDetail(absl::UnavailableError("agent: away"), {"DRAINING", {}})));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -227,6 +228,26 @@ TEST_F(StepsCallTest, MarksThatAreNotTakenEndTheCall) {
     EXPECT_THAT(client.Finish(),
                 GrpcStatusIs(StatusCode::OUT_OF_RANGE, "OUT_OF_RANGE",
                              HasSubstr("received: step 9 was not sent")));
+  }
+}
+
+TEST_F(StepsCallTest, AMarkThatTheStoreRefusesEndsTheCallBehindTheStepsThatItCanSend) {
+  constexpr uint32_t kSteps = 100;
+  MakeSteps(kSteps);
+  v1::Subscribe subscribe = SubscribeTo("job");
+  subscribe.set_sends_durable(true);
+  for (const uint32_t credits : {kSteps + 1, kSteps - 1}) {
+    subscribe.set_credits(credits);
+    server_.room().store().FailCommits(2);
+    StepsClient client(server_, subscribe);
+    ASSERT_TRUE(client.Durable(0));
+    client.ReadSubscribed();
+    for (uint32_t step = 0; step < std::min(credits, kSteps); ++step) {
+      ASSERT_EQ(client.ReadStep().index(), step);
+    }
+    EXPECT_FALSE(client.Read().has_value());
+    EXPECT_THAT(client.Finish(), GrpcStatusIs(StatusCode::UNAVAILABLE, "STORE_FAILED",
+                                              HasSubstr("the disk is full")));
   }
 }
 
