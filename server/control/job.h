@@ -136,7 +136,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // FAILED_PRECONDITION where the subscription doesn't send durable marks. The answer
   // comes through Next(); `done`, once the mark is committed or refused.
   void MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
-                   uint64_t epoch, Done done);
+                   uint64_t epoch, const Done& done);
   void Unsubscribe(Subscription& subscription);
   // Whether the job has such a seat in its shape now. FAILED_PRECONDITION: its groups
   // are of another size. INVALID_ARGUMENT: no such dp_rank, or as CheckSeat. Where the
@@ -223,6 +223,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void EndProducers(const absl::Status& status);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
+  // Once what was decided is committed: an update among it ends the subscription, which
+  // is then why.
+  void RefuseMark(const std::shared_ptr<Subscription>& subscription,
+                  const absl::Status& refusal, const Done& done);
   // Sets the scales of the job's costs, where it does so by itself and it is time.
   void Calibrate();
   JobStatus StatusNow() const EVENPACK_REQUIRES(mutex_);

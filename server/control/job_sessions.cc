@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/control/job.h"
+#include "server/control/store_failure.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/admission_rule.h"
 #include "server/core/engine/checkpoint.h"
@@ -187,7 +188,7 @@ absl::Status Job::Received(Subscription& subscription, uint64_t step) {
 }
 
 void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_t step,
-                      uint64_t epoch, Done done) {
+                      uint64_t epoch, const Done& done) {
   // Constant since the subscription was made.
   const SubscribeRequest& request = subscription->request;
   if (!request.sends_durable) {
@@ -198,7 +199,7 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
         {"DURABLE_NOT_CLAIMED", {}}));
   }
   const Done committed = [self = shared_from_this(), subscription,
-                          done = std::move(done)](const absl::Status& status) {
+                          done](const absl::Status& status) {
     if (status.ok()) {
       const auto woken = self->shown_.TellMarked(*subscription);
       if (woken != nullptr) woken->Wake();
@@ -207,9 +208,24 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
   };
   const absl::Status status =
       Enqueue(Acknowledge{request.dp_rank, step, epoch}, committed, nullptr);
-  if (!status.ok()) return committed(status);
+  if (!status.ok()) return RefuseMark(subscription, status, done);
   // No rank waits for the answer.
   FlushSoon();
+}
+
+void Job::RefuseMark(const std::shared_ptr<Subscription>& subscription,
+                     const absl::Status& refusal, const Done& done) {
+  // Nothing of the job can be committed then.
+  if (IsStoreFailure(refusal)) return done(refusal);
+  {
+    MutexLock lock(mutex_);
+    EnqueueBarrier([self = shared_from_this(), subscription, refusal,
+                    done](const absl::Status& committed) {
+      done(committed.ok() ? self->shown_.EndOf(*subscription).value_or(refusal)
+                          : committed);
+    });
+  }
+  Flush();
 }
 
 void Job::Unsubscribe(Subscription& subscription) { shown_.Unsubscribe(subscription); }

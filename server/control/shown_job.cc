@@ -186,6 +186,11 @@ std::shared_ptr<Subscriber> ShownJob::TellMarked(Subscription& subscription) {
   return TakeIfWoken(subscription);
 }
 
+std::optional<absl::Status> ShownJob::EndOf(const Subscription& subscription) const {
+  MutexLock lock(mutex_);
+  return subscription.end;
+}
+
 void ShownJob::Unsubscribe(Subscription& subscription) {
   std::shared_ptr<Subscriber> forgotten;  // freed under no lock
   MutexLock lock(mutex_);

@@ -55,6 +55,8 @@ class ShownJob {
                                                        uint64_t step);
   // The subscription is to be told its rank's durable mark. Returns as Received.
   std::shared_ptr<Subscriber> TellMarked(Subscription& subscription);
+  // With what it ends, once it is to.
+  std::optional<absl::Status> EndOf(const Subscription& subscription) const;
   void Unsubscribe(Subscription& subscription);
 
   // NOT_FOUND: the job is not shown. OUT_OF_RANGE as StepWindow::Find.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -207,6 +208,75 @@ TEST_F(JobUpdateTest, ADrainedJobGoesOnInItsNewShape) {
   SubscribeRequest request;
   request.from_step = 3;
   EXPECT_EQ(Follower(job_, request).TakeAll().size(), 1U);
+}
+
+// A mark of rank 1 that was sent before it knew of an update.
+class MarkDuringUpdateTest : public JobUpdateTest {
+ protected:
+  void SetUp() override {
+    JobUpdateTest::SetUp();
+    SubscribeRequest request;
+    request.dp_rank = 1;
+    request.sends_durable = true;
+    follower_.emplace(job_, request);
+  }
+  // Returns while the update is being committed.
+  void BeginUpdate(const JobSpec& spec) {
+    room_.store().Block();
+    job_->Change(UpdateJob{2, spec}, updated_);
+    room_.store().WaitUntilBlocked();
+  }
+  Awaited<absl::Status> Mark(uint64_t step) {
+    Awaited<absl::Status> marked;
+    job_->MarkDurable(follower_->subscription(), step, 0, marked);
+    return marked;
+  }
+  static void ExpectEpochEnded(const absl::Status& status) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted,
+                                 HasSubstr("the job is in epoch 1")));
+    EXPECT_EQ(DetailOf(status).reason, "EPOCH_ENDED");
+  }
+
+  std::optional<Follower> follower_;
+  Awaited<absl::StatusOr<JobStatus>> updated_;
+};
+
+TEST_F(MarkDuringUpdateTest, OfAStepThatIsWithdrawnItIsToldTheNewEpoch) {
+  // Of three steps' documents one is formed anew.
+  BeginUpdate(WideJob());
+  const auto formed_anew = Mark(2);
+  const auto withdrawn = Mark(4);
+  EXPECT_FALSE(formed_anew.IsSet());
+  EXPECT_FALSE(withdrawn.IsSet());
+  room_.store().Release();
+  ASSERT_THAT(updated_.Get(), IsOk());
+  for (const absl::Status& status : {formed_anew.Get(), withdrawn.Get()}) {
+    ExpectEpochEnded(status);
+    EXPECT_EQ(DetailOf(status), kWideShape);
+  }
+  // And where it comes before the follower has heard of it.
+  ExpectEpochEnded(Mark(4).Get());
+}
+
+TEST_F(MarkDuringUpdateTest, OfARankThatIsGoneItIsToldTheNewEpoch) {
+  JobSpec narrow = SmallJob();
+  narrow.data_parallel = 1;
+  BeginUpdate(narrow);
+  const auto marked = Mark(1);
+  room_.store().Release();
+  ExpectEpochEnded(marked.Get());
+}
+
+TEST_F(MarkDuringUpdateTest, WhereTheUpdateFailsItMayBeSentAgain) {
+  BeginUpdate(WideJob());
+  const auto marked = Mark(4);
+  room_.store().FailCommits(2);
+  room_.store().Release();
+  EXPECT_THAT(updated_.Get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
+  EXPECT_THAT(marked.Get(), StatusIs(absl::StatusCode::kUnavailable,
+                                     HasSubstr("an earlier one failed")));
+  EXPECT_THAT(Mark(4).Get(), IsOk());
 }
 
 }  // namespace
