@@ -8,8 +8,8 @@
 namespace evenpack::worker {
 
 // Prints "grpc listening on ADDRESS" and, where it is to have that port, "http
-// listening on HOST:PORT"; returns after SIGTERM or SIGINT, or ends the process itself
-// where a client's connection would not close. Once.
+// listening on HOST:PORT"; returns as EndSignal does, or ends the process itself where
+// a client's connection would not close. Once.
 absl::Status RunAgent(const WorkerOptions& options);
 
 }  // namespace evenpack::worker

@@ -22,11 +22,15 @@ absl::Status EndSignal::Expect() {
     // Of several the sum is read, and all mean the same.
     static_cast<void>(!write(end_descriptor, &number, sizeof(number)));
   };
-  if (end_descriptor < 0 || sigaction(SIGTERM, &action, nullptr) != 0 ||
-      sigaction(SIGINT, &action, nullptr) != 0) {
-    return absl::ErrnoToStatus(errno, "signals can't be handled");
+  bool handled = end_descriptor >= 0;
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction before {};
+    handled = handled && sigaction(signal, nullptr, &before) == 0;
+    const bool stays_ignored = signal == SIGHUP && before.sa_handler == SIG_IGN;
+    handled = handled && (stays_ignored || sigaction(signal, &action, nullptr) == 0);
   }
-  return absl::OkStatus();
+  if (handled) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "signals can't be handled");
 }
 
 void EndSignal::Await() {

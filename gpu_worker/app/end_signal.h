@@ -6,8 +6,9 @@
 
 namespace evenpack::worker {
 
-// SIGTERM or SIGINT, for the whole process. A handler, since OpenBLAS has begun threads
-// before main() could have had them leave signals alone.
+// SIGTERM, SIGINT or SIGHUP, for the whole process; SIGHUP not where it is ignored, as
+// nohup has it. A handler, since OpenBLAS has begun threads before main() could have
+// had them leave signals alone.
 class EndSignal {
  public:
   // From now on the signals end nothing by themselves. Once.

@@ -8,7 +8,7 @@
 namespace evenpack::worker {
 
 // Prints "http listening on HOST:PORT", where it is to have that port, and "serving at
-// FOLDER" once both sockets are there; returns after SIGTERM or SIGINT. Once.
+// FOLDER" once both sockets are there; returns as EndSignal does. Once.
 absl::Status Serve(const WorkerOptions& options);
 
 }  // namespace evenpack::worker

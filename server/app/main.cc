@@ -34,17 +34,29 @@ void Announce(const std::string& kind, const std::string& address) {
   std::fflush(stdout);
 }
 
-std::string NameOf(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
+std::string NameOf(int signal) {
+  if (signal == SIGHUP) return "SIGHUP";
+  return signal == SIGTERM ? "SIGTERM" : "SIGINT";
+}
 
-int Serve(const evenpack::ServerOptions& options) {
-  // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Before any thread starts, so that all of them leave the signals to sigwait.
+// Has all threads that are started from here on leave to sigwait what ends a server.
+sigset_t BlockEndSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  // A terminal that closes; where it is ignored, as nohup has it, it is to end nothing.
+  struct sigaction hang_up {};
+  sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+int Serve(const evenpack::ServerOptions& options) {
+  // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  const sigset_t signals = BlockEndSignals();
   evenpack::StartLog(options.log_level, options.log_format);
   evenpack::TakeLibraryLogs();
   std::atomic<bool> lost = false;

@@ -117,7 +117,7 @@ void AddTimes(CLI::App& app, ServerOptions& options) {
   AddNumber(app, "--connection-age-grace-seconds", options.connection_age_grace_seconds,
             0, kMostSeconds, "how long calls may go on then");
   AddNumber(app, "--drain-seconds", options.drain_seconds, 0, kMostSeconds,
-            "what a shutdown may take after SIGTERM or SIGINT");
+            "what a shutdown may take after SIGTERM, SIGINT or SIGHUP");
 }
 
 // What is wrong with a flag's value; empty where nothing is. CLI11 names the flag.

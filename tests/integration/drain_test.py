@@ -67,11 +67,20 @@ class DrainTest(unittest.TestCase):
         step_checks.check_no_repetition(steps)
 
     def test_an_idle_server_stops_at_once(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with ServerProcess("--drain-seconds", "3600") as server:
                 local_client.create(server, "job", job_specs.small_spec())
                 server.signal(number)
                 self.assertEqual(server.wait(), 0)
+                because = f"because={signal.Signals(number).name}"
+                self.assertIn(f"draining {because}", server.stderr())
+
+    def test_one_that_was_told_to_outlive_its_terminal_does(self) -> None:
+        with ServerProcess(enter=("nohup",)) as server:
+            server.signal(signal.SIGHUP)
+            local_client.create(server, "job", job_specs.small_spec())
+            self.assertEqual(server.terminate(), 0)
+            self.assertIn("draining because=SIGTERM", server.stderr())
 
     def start_hanging(self, server: ServerProcess) -> RankProcess:
         """A rank that stops before the steps come that it asked for."""

@@ -210,13 +210,14 @@ class SidecarTest(AttentionTestCase):
 
     def test_ends_when_it_is_told_to(self) -> None:
         create_job(self.server, 1)
-        worker = self.start_worker()
-        attached = attach(worker.folder, 1 << 20)
-        worker.signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(), 0)
-        self.assertEqual(attached.connection.recv(1), b"")
-        self.assertEqual([*Path(worker.folder).iterdir()], [])
-        attached.connection.close()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            worker = self.start_worker()
+            attached = attach(worker.folder, 1 << 20)
+            worker.signal(number)
+            self.assertEqual(worker.wait(), 0)
+            self.assertEqual(attached.connection.recv(1), b"")
+            self.assertEqual([*Path(worker.folder).iterdir()], [])
+            attached.connection.close()
 
 
 def request_of(attached: Attached, **changes: object) -> pb.OpenSessionRequest:

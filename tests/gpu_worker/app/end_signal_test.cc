@@ -1,0 +1,39 @@
+#include "gpu_worker/app/end_signal.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace evenpack::worker {
+namespace {
+
+constexpr int kEnded = 7;
+
+// Each in a process of its own, since signals are the whole process's.
+TEST(EndSignalTest, EachOfThemIsAwaitedAlsoWhereItCameBefore) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    EXPECT_EXIT(
+        {
+          if (!EndSignal::Expect().ok()) _exit(1);
+          std::raise(signal);
+          EndSignal::Await();
+          _exit(kEnded);
+        },
+        ::testing::ExitedWithCode(kEnded), "")
+        << signal;
+  }
+}
+
+TEST(EndSignalTest, AHangUpThatIsIgnoredStaysSo) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);
+        if (!EndSignal::Expect().ok()) _exit(1);
+        _exit(std::signal(SIGHUP, SIG_DFL) == SIG_IGN ? kEnded : 1);
+      },
+      ::testing::ExitedWithCode(kEnded), "");
+}
+
+}  // namespace
+}  // namespace evenpack::worker
