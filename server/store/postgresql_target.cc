@@ -40,7 +40,9 @@ absl::StatusOr<std::string> PostgresqlTarget(std::string_view name) {
     target = std::string(name.substr(kPrefix.size()));
   }
   if (!target.empty() && Parse(target) != nullptr) return target;
-  return InvalidField("store", "what follows postgresql:",
+  return InvalidField("store",
+                      name.starts_with(kShortUri) ? "what follows postgres:"
+                                                  : "what follows postgresql:",
                       "postgresql://USER@HOST/DATABASE, or postgresql:host=HOST "
                       "dbname=DATABASE and other parameters of libpq");
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -13,6 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using testing::StatusIs;
 
 TEST(PostgresqlTargetTest, IsAUriOrWhatStandsBehindTheColon) {
@@ -34,6 +36,15 @@ TEST(PostgresqlTargetTest, WhatLibpqTakesForNoneIsRefusedWithoutBeingTold) {
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("store"), Not(HasSubstr("secret")))))
         << name;
+  }
+}
+
+TEST(PostgresqlTargetTest, TheRefusalHasTheSchemeThatWasGiven) {
+  for (const char* scheme : {"postgresql:", "postgres:"}) {
+    EXPECT_THAT(PostgresqlTarget(absl::StrCat(scheme, "//me:secret@[db")),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         StartsWith(absl::StrCat("store: what follows ", scheme,
+                                                 " is not accepted; accepted: "))));
   }
 }
 
