@@ -16,19 +16,28 @@ namespace {
 
 namespace nb = nanobind;
 
-void SetPythonError(const absl::Status& status) {
+nb::object ErrorOf(const absl::Status& status) {
   const client::ErrorDetails details = client::DetailsOf(status);
   std::vector<std::pair<std::string, std::string>> fields;
   fields.reserve(details.field_violations.size());
   for (const client::FieldViolation& violation : details.field_violations) {
     fields.emplace_back(violation.field, violation.description);
   }
-  const nb::object error =
-      nb::module_::import_("evenpack.errors")
-          .attr("from_status")(static_cast<int>(status.code()),
-                               std::string(status.message()), details.reason,
-                               details.metadata, fields);
-  PyErr_SetObject(error.type().ptr(), error.ptr());
+  return nb::module_::import_("evenpack.errors")
+      .attr("from_status")(static_cast<int>(status.code()),
+                           std::string(status.message()), details.reason,
+                           details.metadata, fields);
+}
+
+void SetPythonError(const absl::Status& status) {
+  try {
+    const nb::object error = ErrorOf(status);
+    PyErr_SetObject(error.type().ptr(), error.ptr());
+  } catch (nb::python_error& error) {
+    // Of a signal's handler, as Ctrl-C's is, that Python ran within from_status.
+    // Thrown on, it would become a RuntimeError.
+    error.restore();
+  }
 }
 
 }  // namespace

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import signal
+from collections.abc import Callable
 
+import example_jobs
 import grpc
 import pytest
-from evenpack import errors
+from evenpack import Client, PackedDataset, errors
+from evenpack._native import Spec, Step
+from server_process import ServerProcess
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,54 @@ def test_what_an_error_says_survives_pickling() -> None:
     assert (copy.message, copy.reason) == ("taken", "CLAIM_TAKEN")
     assert copy.metadata == {"subscriber": "a"}
     assert copy.fields == [("job", "gone")]
+
+
+def _signalled_within_from_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has Ctrl-C pressed while the native module makes an exception of a status."""
+    made = errors.from_status
+
+    def interrupted(*status: object) -> errors.EvenpackError:
+        signal.raise_signal(signal.SIGINT)
+        return made(*status)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(errors, "from_status", interrupted)
+
+
+def _interrupted_then_told(
+    call: Callable[[], object], kind: type[errors.EvenpackError]
+) -> None:
+    """The handler's exception comes out of the call, and of the next one its error."""
+    with pytest.MonkeyPatch.context() as patched:
+        _signalled_within_from_status(patched)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    with pytest.raises(kind):
+        call()
+
+
+def test_what_a_signals_handler_raises_comes_out_as_it_is() -> None:
+    """In place of the error that was on its way, which the next call tells."""
+    spec = Spec(b"")
+    _interrupted_then_told(lambda: Step.read(b"none", spec), errors.DataLossError)
+
+
+def test_an_interrupted_error_of_a_session_is_told_again(server: ServerProcess) -> None:
+    """What ended a subscription or a producer is said by every call."""
+    client = Client(server.grpc_address)
+    dataset = PackedDataset(server.grpc_address, job="none", dp_rank=0)
+    _interrupted_then_told(lambda: next(iter(dataset)), errors.NotFoundError)
+    client.create_job("run", example_jobs.spec())
+    producer = client.producer("run", "text")
+    client.delete_job("run")
+
+    def add() -> None:
+        producer.add([5])
+        producer.flush()
+
+    _interrupted_then_told(add, errors.NotFoundError)
+
+
+def test_an_interrupted_error_of_the_engine_here_is_told_again() -> None:
+    """A document that no job can take isn't passed over."""
+    dataset = PackedDataset(spec=example_jobs.spec(), lengths=[5, 1 << 30], dp_rank=0)
+    _interrupted_then_told(lambda: next(iter(dataset)), errors.InvalidArgumentError)
