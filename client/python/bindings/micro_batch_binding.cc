@@ -1,10 +1,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +18,9 @@
 #include "client/python/bindings/columns.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/status_error.h"
+#include "client/python/bindings/step_message.h"
 #include "evenpack/v1/job.pb.h"
+#include "evenpack/v1/step.pb.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/sharding/shard_plan.h"
@@ -51,6 +56,43 @@ PlacedSlices SlicesOf(const MicroBatchView& view, int64_t rank) {
   return placed;
 }
 
+template <template <typename> typename Column>
+using SlicesColumns = std::tuple<Column<uint32_t>, Column<uint32_t>, Column<uint32_t>,
+                                 size_t, uint64_t, uint64_t, Column<int32_t>,
+                                 Column<int32_t>, Column<int32_t>, Column<int32_t>>;
+
+// What pickle takes to another process: the slices' document, begin, end,
+// front_slices, tokens and padding, the three columns of where they lie, and the
+// tokens' indices.
+SlicesColumns<Column> StateOf(const PlacedSlices& placed) {
+  const auto& [slices, positions, token_indices] = placed;
+  return {ToColumn(slices.document),
+          ToColumn(slices.begin),
+          ToColumn(slices.end),
+          slices.front_slices,
+          slices.tokens,
+          slices.padding,
+          ToColumn(positions.sequence_begin),
+          ToColumn(positions.padded_begin),
+          ToColumn(positions.local_begin),
+          ToColumn(token_indices)};
+}
+
+PlacedSlices OfState(const SlicesColumns<GivenColumn>& state) {
+  PlacedSlices placed;
+  RankSlices& slices = placed.slices;
+  slices.document = FromColumn(std::get<0>(state));
+  slices.begin = FromColumn(std::get<1>(state));
+  slices.end = FromColumn(std::get<2>(state));
+  slices.front_slices = std::get<3>(state);
+  slices.tokens = std::get<4>(state);
+  slices.padding = std::get<5>(state);
+  placed.positions = {FromColumn(std::get<6>(state)), FromColumn(std::get<7>(state)),
+                      FromColumn(std::get<8>(state))};
+  placed.token_indices = FromColumn(std::get<9>(state));
+  return placed;
+}
+
 void BindSlices(nb::module_& module) {
   const auto column = [](auto member) {
     return [member](const PlacedSlices& p) { return ToColumn(p.slices.*member); };
@@ -63,7 +105,8 @@ void BindSlices(nb::module_& module) {
       "What one context-parallel rank computes of a micro-batch: slice i is the "
       "tokens\n"
       "begin[i] to end[i] - 1 of document[i]; its queries attend to that document's\n"
-      "keys 0 to end[i] - 1. Arrays are copies, one entry a slice, in local order.")
+      "keys 0 to end[i] - 1. Arrays are copies, one entry a slice, in local order.\n"
+      "Constant; can be pickled.")
       .def_prop_ro("document", column(&RankSlices::document), kAsIs,
                    "uint32: index of the document in the micro-batch.")
       .def_prop_ro("begin", column(&RankSlices::begin), kAsIs,
@@ -89,7 +132,12 @@ void BindSlices(nb::module_& module) {
       .def_prop_ro(
           "token_indices",
           [](const PlacedSlices& p) { return ToColumn(p.token_indices); }, kAsIs,
-          "int32, one entry a token: its index in the unpadded sequence.");
+          "int32, one entry a token: its index in the unpadded sequence.")
+      .def("__getstate__", &StateOf)
+      .def("__setstate__",
+           [](PlacedSlices& p, const SlicesColumns<GivenColumn>& state) {
+             new (&p) PlacedSlices(OfState(state));
+           });
 }
 
 // A column over documents.
@@ -215,6 +263,30 @@ void BindPlan(nb::class_<MicroBatchView>& micro_batch) {
           "16 bytes, over documents, tokens and padding.");
 }
 
+// Layout and message: what pickle takes to another process, without the step.
+using MicroBatchState = std::tuple<int, nb::bytes>;
+
+MicroBatchView OfState(const MicroBatchState& state) {
+  const auto& [layout, bytes] = state;
+  v1::MicroBatch message;
+  if (!message.ParseFromArray(bytes.c_str(), static_cast<int>(bytes.size()))) {
+    throw StatusError(absl::DataLossError("the bytes are no evenpack.v1.MicroBatch"));
+  }
+  return ValueOrThrow(
+      MicroBatchView::FromMessage(message, static_cast<v1::Layout>(layout)));
+}
+
+void BindState(nb::class_<MicroBatchView>& micro_batch) {
+  micro_batch
+      .def("__getstate__",
+           [](const MicroBatchView& v) {
+             return MicroBatchState(v.layout(), Serialized(MessageOf(v)));
+           })
+      .def("__setstate__", [](MicroBatchView& v, const MicroBatchState& state) {
+        new (&v) MicroBatchView(OfState(state));
+      });
+}
+
 }  // namespace
 
 void BindMicroBatches(nb::module_& module) {
@@ -227,11 +299,13 @@ void BindMicroBatches(nb::module_& module) {
       module, "MicroBatch",
       "One micro-batch: documents laid one after another (the unpadded sequence), or\n"
       "with the padding that the job's layout asks for (the padded one), and how they\n"
-      "are cut over a context-parallel group. Arrays are copies.");
+      "are cut over a context-parallel group. Arrays are copies. Constant; can be\n"
+      "pickled, without its step.");
   micro_batch.def_prop_ro("index", &MicroBatchView::index, "Within the step.");
   BindDocuments(micro_batch);
   BindSequence(micro_batch);
   BindPlan(micro_batch);
+  BindState(micro_batch);
 }
 
 }  // namespace evenpack::python

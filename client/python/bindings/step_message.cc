@@ -6,9 +6,9 @@
 #include "server/service/step_conversion.h"
 
 namespace evenpack::python {
-namespace {
 
-void AddMicroBatch(const client::MicroBatchView& view, v1::MicroBatch& to) {
+v1::MicroBatch MessageOf(const client::MicroBatchView& view) {
+  v1::MicroBatch to;
   to.set_index(view.index());
   ToProto(view.documents(), *to.mutable_documents());
   client::AppendTokenIds(view.token_ids(),
@@ -24,9 +24,8 @@ void AddMicroBatch(const client::MicroBatchView& view, v1::MicroBatch& to) {
   if (view.cp_rank().has_value()) {
     ToProto(*view.cp_rank(), view.own_slices(), *to.mutable_slices());
   }
+  return to;
 }
-
-}  // namespace
 
 v1::Step MessageOf(const client::RankStep& step) {
   v1::Step to;
@@ -35,7 +34,7 @@ v1::Step MessageOf(const client::RankStep& step) {
   to.set_kind(ToProto(step.kind()));
   to.set_dp_rank(step.dp_rank());
   for (const client::MicroBatchView& view : step.micro_batches()) {
-    AddMicroBatch(view, *to.add_micro_batches());
+    *to.add_micro_batches() = MessageOf(view);
   }
   for (const Digest128& digest : step.micro_batch_digests()) {
     AppendDigest(digest, *to.mutable_micro_batch_digests());

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
 import example_jobs
 import pytest
-from evenpack import Client, PackedDataset, Step
+from evenpack import Client, MicroBatch, PackedDataset, Slices, Step
 from evenpack.errors import FailedPreconditionError
 from server_process import ServerProcess
 
@@ -43,7 +43,7 @@ EXPECTED = _digests(_local())
 
 
 def _loader(
-    kind: Callable[..., Loader], dataset: PackedDataset, workers: int
+    kind: Callable[..., Loader], dataset: Iterable[object], workers: int
 ) -> Loader:
     """Whose worker is spawned, as gRPC asks for."""
     context = "spawn" if workers else None
@@ -57,6 +57,32 @@ def test_a_loader_gives_the_same_steps(served: PackedDataset, workers: int) -> N
     """In the trainer's process or in one worker."""
     for dataset in (_local(), served):
         assert _digests(_loader(data.DataLoader, dataset, workers)) == EXPECTED
+
+
+class _MicroBatches(data.IterableDataset):  # type: ignore[misc, name-defined]
+    """A trainer's own dataset, of micro-batches with their slices."""
+
+    def __init__(self, steps: PackedDataset) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def __iter__(self) -> Iterator[tuple[MicroBatch, Slices]]:
+        for step in self._steps:
+            for micro_batch in step:
+                yield micro_batch, micro_batch.slices(1)
+
+
+def test_a_worker_hands_over_micro_batches(served: PackedDataset) -> None:
+    """And slices, as a trainer's own dataset makes them of steps."""
+    expected = [
+        (micro_batch.digest, micro_batch.slices(1).token_indices.tolist())
+        for step in _local()
+        for micro_batch in step
+    ]
+    for dataset in (_local(), served):
+        loader = _loader(data.DataLoader, _MicroBatches(dataset), 1)
+        found = [(one.digest, part.token_indices.tolist()) for one, part in loader]
+        assert found == expected
 
 
 SEVERAL_WORKERS = """

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import example_jobs
 import numpy as np
 import pytest
-from evenpack import MicroBatch, PackedDataset, Step
+from evenpack import MicroBatch, PackedDataset, Slices, Step
 from evenpack._native import Spec
 from evenpack.errors import DataLossError, InvalidArgumentError
 from evenpack.v1.step_pb2 import Step as StepMessage
@@ -62,11 +66,93 @@ def test_a_step_survives_pickling_and_bytes(layout: str, split_overlong: bool) -
     if split_overlong:
         changes |= {"split_overlong": True, "window": 1000, "policy": {}}
     for step in _steps(5, **changes):
-        copy = pickle.loads(pickle.dumps(step))
-        assert copy.to_bytes() == step.to_bytes()
-        assert copy.spec == step.spec
-        copy.verify(step.previous_digest)
-        assert copy[0].slices(0).end.tolist() == step[0].slices(0).end.tolist()
+        again = pickle.loads(pickle.dumps(step))
+        assert again.to_bytes() == step.to_bytes()
+        assert again.spec == step.spec
+        again.verify(step.previous_digest)
+        assert again[0].slices(0).end.tolist() == step[0].slices(0).end.tolist()
+
+
+def _said(thing: object) -> dict[str, object]:
+    """What its properties say, by name."""
+    said = {}
+    for name in dir(type(thing)):
+        if isinstance(getattr(type(thing), name), property) and name != "plan":
+            value = getattr(thing, name)
+            said[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    return said
+
+
+def _through_pickle(thing: object) -> object:
+    return pickle.loads(pickle.dumps(thing))
+
+
+COPIES = pytest.mark.parametrize("copied", [_through_pickle, copy.deepcopy, copy.copy])
+
+
+@COPIES
+@pytest.mark.parametrize("layout", ["NATIVE", "MEGATRON_THD", "RING_LLAMA3"])
+def test_a_copy_of_a_micro_batch_says_the_same(
+    layout: str, copied: Callable[[object], object]
+) -> None:
+    """Without its step, which may be gone; a rank's slices come along."""
+    for step in _steps(3, consumer_layout={"layout": f"LAYOUT_{layout}"}):
+        for micro_batch in step:
+            again = copied(micro_batch)
+            assert isinstance(again, MicroBatch)
+            assert _said(again) == _said(micro_batch)
+            assert len(_said(again)) > 20
+            assert _said(again.slices(1)) == _said(micro_batch.slices(1))
+
+
+@COPIES
+def test_a_copy_of_slices_says_the_same(copied: Callable[[object], object]) -> None:
+    """Each column, and its type."""
+    slices = _steps(1)[0][0].slices(1)
+    again = copied(slices)
+    assert isinstance(again, Slices)
+    assert _said(again) == _said(slices)
+    assert len(_said(again)) == 10
+    assert again.end.dtype == np.uint32
+    assert again.local_begin.dtype == np.int32
+
+
+@COPIES
+def test_a_copy_of_a_step_is_the_same_to_the_byte(
+    copied: Callable[[object], object],
+) -> None:
+    """As it is where a trainer keeps a few."""
+    (step,) = _steps(1)
+    again = copied(step)
+    assert isinstance(again, Step)
+    assert again.to_bytes() == step.to_bytes()
+
+
+def _same(
+    step: Step, micro_batch: MicroBatch, slices: Slices
+) -> tuple[Step, MicroBatch, Slices]:
+    return step, micro_batch, slices
+
+
+def test_a_micro_batch_goes_to_a_spawned_process_and_back() -> None:
+    """Through multiprocessing's queues, with its step and slices beside it."""
+    context = multiprocessing.get_context("spawn")
+    (step,) = _steps(1)
+    with ProcessPoolExecutor(1, context) as pool:
+        sent = pool.submit(_same, step, step[1], step[1].slices(0))
+        again, micro_batch, slices = sent.result(timeout=120)
+    assert again.to_bytes() == step.to_bytes()
+    assert _said(micro_batch) == _said(step[1])
+    assert _said(slices) == _said(step[1].slices(0))
+
+
+def test_a_micro_batch_is_saved_by_torch(tmp_path: Path) -> None:
+    """And loaded where classes are allowed."""
+    torch = pytest.importorskip("torch")
+    (step,) = _steps(1)
+    torch.save({"micro_batch": step[0]}, tmp_path / "saved.pt")
+    again = torch.load(tmp_path / "saved.pt", weights_only=False)["micro_batch"]
+    assert _said(again) == _said(step[0])
 
 
 def _places(micro_batch: MicroBatch, *, cp_rank: bool) -> NDArray[np.int64]:
@@ -122,10 +208,11 @@ def test_token_ids_survive_pickling_and_bytes(cp_rank: bool) -> None:
     """They come out of a DataLoader's worker, too."""
     for step in _steps(3):
         given = _with_tokens(step, cp_rank=cp_rank)
-        copy = pickle.loads(pickle.dumps(given))
-        assert copy.to_bytes() == given.to_bytes() != step.to_bytes()
-        for one, other in zip(copy, given, strict=True):
+        again = pickle.loads(pickle.dumps(given))
+        assert again.to_bytes() == given.to_bytes() != step.to_bytes()
+        for one, other in zip(again, given, strict=True):
             assert (one.token_ids == other.token_ids).all()
+            assert _said(_through_pickle(other)) == _said(other)
 
 
 def test_a_writer_of_token_ids_writes_to_a_copy() -> None:

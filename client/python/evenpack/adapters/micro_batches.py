@@ -76,8 +76,8 @@ Batch = (
 class TrainingMicroBatch(NamedTuple):
     """A micro-batch of a step, ready for a model.
 
-    It stays in its process, since micro-batches can't be pickled: a DataLoader's worker
-    that makes them yields `tensors`, with `loss_weight` where it is wanted.
+    It can be pickled, whole step and all: a DataLoader's worker that makes them yields
+    `tensors`, with `loss_weight` where it is wanted, unless more is needed of each.
 
     Attributes:
         step: which the micro-batch is of.
