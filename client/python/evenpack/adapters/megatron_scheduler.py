@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpack._native import LocalJob, Spec, Step
+from evenpack.adapters.fewest_micro_batches import fewest_micro_batches
 from evenpack.document_columns import column
 from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import invalid_argument
@@ -208,7 +209,7 @@ def balanced_groups(
         },
         "cost": cost or {},
     }
-    fewest = -(-int(lengths.sum(dtype=np.int64)) // max_tokens)
+    fewest = fewest_micro_batches(lengths, max_tokens, max_samples)
     for count in range(-(-fewest // multiple) * multiple, most + 1, multiple):
         packed = _packed(spec, lengths, count)
         if packed is not None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evenpack.errors import FailedPreconditionError, InvalidArgumentError
+from numpy.typing import NDArray
 
 with warnings.catch_warnings():
     # Megatron-Core, which this imports, warns of kernels that aren't installed.
@@ -102,6 +103,58 @@ def test_there_are_no_more_micro_batches_than_needed() -> None:
     samples = [(i, 1024) for i in range(64)]
     assert len(balanced_groups(samples, max_tokens=MOST, data_parallel=2)) == 8
     assert len(balanced_groups(samples, max_tokens=MOST, data_parallel=3)) == 6
+
+
+class _Tries:
+    """The numbers of micro-batches that balanced_groups tries."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tried: list[int] = []
+        self.packed = megatron_scheduler._packed
+        monkeypatch.setattr(megatron_scheduler, "_packed", self._noted)
+
+    def _noted(
+        self, spec: dict[str, Any], lengths: NDArray[np.uint32], micro_batches: int
+    ) -> list[list[int]] | None:
+        self.tried.append(micro_batches)
+        return self.packed(spec, lengths, micro_batches)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "most"),
+    [
+        ([MOST * 51 // 100] * 200, None),
+        ([MOST * 34 // 100] * 400, None),
+        ([9] * 800, 4),
+    ],
+    ids=["over-a-half", "over-a-third", "few-samples"],
+)
+def test_numbers_that_no_packing_has_are_not_tried(
+    monkeypatch: pytest.MonkeyPatch, lengths: list[int], most: int | None
+) -> None:
+    """Else time grows with the square of the samples."""
+    tries = _Tries(monkeypatch)
+    groups = balanced_groups(
+        list(enumerate(lengths)), max_tokens=MOST, data_parallel=4, max_samples=most
+    )
+    assert len(groups) == 50
+    assert tries.tried == [200]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("most", [None, 3])
+def test_the_first_number_that_can_be_packed_is_taken(
+    monkeypatch: pytest.MonkeyPatch, seed: int, most: int | None
+) -> None:
+    """None that is passed over could be."""
+    samples = _samples(seed, 120)
+    tries = _Tries(monkeypatch)
+    balanced_groups(samples, max_tokens=MOST, data_parallel=2, max_samples=most)
+    monkeypatch.setattr(megatron_scheduler, "fewest_micro_batches", lambda *_: 1)
+    needed = tries.tried[-1]
+    tries.tried.clear()
+    balanced_groups(samples, max_tokens=MOST, data_parallel=2, max_samples=most)
+    assert tries.tried == list(range(2, needed + 1, 2))
 
 
 @pytest.mark.parametrize("seed", range(5))
