@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "server/access/job_glob.h"
+#include "server/yaml/one_document.h"
 
 namespace evenpack {
 namespace {
@@ -211,7 +212,7 @@ class RolesReader {
 
 absl::StatusOr<Roles> ParseRoles(const std::string& text) {
   try {
-    return RolesReader().Read(YAML::Load(text));
+    return RolesReader().Read(LoadOneDocument(text));
   } catch (const YAML::Exception& error) {
     return RefusedAt(error.mark, error.msg);
   }

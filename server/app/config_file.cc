@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "server/yaml/one_document.h"
 
 namespace evenpack {
 namespace {
@@ -41,7 +42,7 @@ absl::StatusOr<std::vector<ConfigValue>> ReadMapping(const YAML::Node& root) {
 
 absl::StatusOr<std::vector<ConfigValue>> ParseConfig(const std::string& text) {
   try {
-    return ReadMapping(YAML::Load(text));
+    return ReadMapping(LoadOneDocument(text));
   } catch (const YAML::Exception& error) {
     return Refused(error.mark, error.msg);
   }

@@ -7,12 +7,16 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/input_file.h"
 #include "client/cli/online/yaml_json.h"
 #include "client/cli/quoted_value.h"
+#include "server/core/document/invalid_field.h"
 
 namespace evenpack {
 namespace {
@@ -34,12 +38,55 @@ Form FormOf(const std::string& path, std::string_view text) {
   return brace ? Form::kJson : Form::kUnknown;
 }
 
+// Looks on while an object is read, whose last of two fields of a name would count.
+class FieldNames {
+ public:
+  // Of nlohmann::json::parser_callback_t.
+  void See(nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) objects_.emplace_back();
+    if (event == Event::object_end) objects_.pop_back();
+    if (event == Event::key) SeeName(parsed.get<std::string>());
+  }
+  // "policy.wlb" of the first that came again; "" where none did.
+  const std::string& again() const { return again_; }
+
+ private:
+  struct Object {
+    std::set<std::string> names;
+    std::string last;
+  };
+
+  void SeeName(std::string name) {
+    Object& object = objects_.back();
+    const bool is_new = object.names.insert(name).second;
+    object.last = std::move(name);
+    if (is_new || !again_.empty()) return;
+    for (const Object& outer : objects_) {
+      absl::StrAppend(&again_, again_.empty() ? "" : ".", outer.last);
+    }
+  }
+
+  std::vector<Object> objects_;
+  std::string again_;
+};
+
 // protobuf's parser reports a syntax error without its line: the text is read by
 // another before.
 absl::Status CheckJson(std::string_view json) {
+  FieldNames names;
+  const auto see = [&names](int /*depth*/, nlohmann::json::parse_event_t event,
+                            const nlohmann::json& parsed) {
+    names.See(event, parsed);
+    return true;
+  };
   try {
-    if (!nlohmann::json::parse(json).is_object()) {
+    if (!nlohmann::json::parse(json, see).is_object()) {
       return absl::InvalidArgumentError("a JSON object is expected");
+    }
+    if (!names.again().empty()) {
+      return InvalidField(QuotedValue(names.again()), "a second value",
+                          "each field once");
     }
   } catch (const nlohmann::json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 3: ...", or, of a

@@ -9,6 +9,7 @@
 #include "client/cli/json_text.h"
 #include "client/cli/quoted_value.h"
 #include "server/core/document/invalid_field.h"
+#include "server/yaml/one_document.h"
 
 namespace evenpack {
 namespace {
@@ -94,7 +95,7 @@ class Converter {
 absl::StatusOr<std::string> YamlToJson(std::string_view yaml) {
   try {
     const absl::StatusOr<Json> json =
-        Converter().Convert(YAML::Load(std::string(yaml)), 0);
+        Converter().Convert(LoadOneDocument(std::string(yaml)), 0);
     if (!json.ok()) return json.status();
     return json->dump(-1, ' ', false, Json::error_handler_t::replace);
   } catch (const YAML::Exception& error) {

@@ -76,6 +76,7 @@ TEST(RolesFileTest, NamesTheLineAndTheFieldOfWhatItRefuses) {
            {"grants: []\ngrants: []\n", "line 2: 'grants' is given twice"},
            {"grants:\n  - x\n", "line 2: grants[0]: no mapping"},
            {"grants: [\n", "line "},
+           {"grants: []\n---\ngrants: []\n", "line 2: a second document"},
            {GrantOf("role: root\n    jobs: ['*']" + rest),
             "line 2: grants[0].role: 'root' is not accepted; accepted: producer, "
             "consumer, operator"},

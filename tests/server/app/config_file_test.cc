@@ -61,6 +61,8 @@ TEST(ConfigFileTest, WhatIsNoMappingOfScalarsIsRefusedWithItsLine) {
       {"listen: a\nlisten: b\n", "config: line 2: 'listen' is given twice"},
       {"listen: a\n\tmax-jobs: 7\n", "config: line 2: "},
       {"listen: a: b\n", "config: line 1: "},
+      {"listen: a\n---\nmax-jobs: 7\n", "config: line 2: a second document"},
+      {"---\n---\nlisten: a\n", "config: line 2: a second document"},
   };
   for (const auto& refused : cases) {
     EXPECT_THAT(ParseConfig(refused.text), StatusIs(absl::StatusCode::kInvalidArgument,

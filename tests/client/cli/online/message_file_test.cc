@@ -43,6 +43,28 @@ TEST(MessageFileTest, ReadsAnyMessageInEachForm) {
   }
 }
 
+TEST(MessageFileTest, AFieldOfJsonThatComesTwiceIsRefusedByItsName) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"name": "a", "name": "b"})", "'name'"},
+      {R"({"heads": {"query_heads": 4, "head_dim": 1, "query_heads": 4}})",
+       "'heads.query_heads'"},
+      {R"({"heads": {}, "x": [{"a": {"b": 1}}, {"a": {"b": 1, "b": 2}}]})", "'x.a.b'"},
+      {R"({"heads": {"a": 1}, "heads": {"a": 2}})", "'heads'"},
+  };
+  for (const auto& [text, name] : cases) {
+    v1::CostProfile profile;
+    EXPECT_THAT(
+        ParseMessage("FILE", "p.json", text, profile),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 "FILE 'p.json': " + name +
+                     ": a second value is not accepted; accepted: each field once"));
+  }
+  v1::CostProfile profile;
+  EXPECT_THAT(
+      ParseMessage("FILE", "p.json", R"({"heads": {"queryHeads": 4}})", profile),
+      IsOk());
+}
+
 TEST(MessageFileTest, NamesTheFlagTheFileAndThePlace) {
   v1::CostProfile profile;
   EXPECT_THAT(ParseMessage("FILE", "p.textproto", "nam: 'a'", profile),

@@ -48,6 +48,11 @@ TEST(YamlJsonTest, ErrorsNameTheLine) {
               StatusIs(kInvalid, HasSubstr("line 2: a key that is no text")));
 }
 
+TEST(YamlJsonTest, ASecondDocumentIsRefused) {
+  EXPECT_THAT(YamlToJson("a: 1\n---\nb: 2\n"),
+              StatusIs(kInvalid, "line 2: a second document; accepted: one"));
+}
+
 TEST(YamlJsonTest, BoundsWhatAShortTextCanBecome) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 8; ++i) {
