@@ -36,6 +36,10 @@ absl::StatusOr<std::string> RunPaperReport(const PaperFeed& feed, bool json) {
   return json ? json_of(*rows) : text_of(*rows);
 }
 
+// As a message lists FindPaperReport's.
+constexpr char kPaperReports[] =
+    "paper, window-sweep, breakdown, packing-table, cp-figure, ";
+
 // Null where `name` is no report of the paper's tables.
 PaperReportRun FindPaperReport(const std::string& name) {
   static const auto* const kReports = new std::map<std::string, PaperReportRun>{
@@ -150,7 +154,7 @@ absl::StatusOr<CommandOutput> RunSimulateCommand(const FlagValues& values) {
         *std::move(text),
         documents->note + UnusedFlagsNote(UnusedInReport(values, paper.chosen))};
   }
-  absl::StatusOr<SimulateFlags> flags = ReadSimulateFlags(values);
+  absl::StatusOr<SimulateFlags> flags = ReadSimulateFlags(values, kPaperReports);
   if (!flags.ok()) return flags.status();
   const auto documents = ReadDocumentLengths(flags->feed);
   if (!documents.ok()) return documents.status();

@@ -80,7 +80,8 @@ std::vector<std::string> UnusedMethodFlags(const FlagValues& values,
   return unused;
 }
 
-absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values) {
+absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values,
+                                                const std::string& other_configs) {
   FlagReader reader(values);
   const std::string config = reader.Text("--config", "a configuration or a file");
   if (!reader.status().ok()) return reader.status();
@@ -88,7 +89,7 @@ absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values) {
   absl::StatusOr<FeedFlags> feed = ReadFeedFlags(values);
   if (!feed.ok()) return feed.status();
   flags.feed = *std::move(feed);
-  absl::StatusOr<SimulationInput> input = ReadSimulationInput(config);
+  absl::StatusOr<SimulationInput> input = ReadSimulationInput(config, other_configs);
   if (!input.ok()) return input.status();
   flags.input = *std::move(input);
   ReadMethod(values, reader, flags.input.method);

@@ -29,8 +29,10 @@ std::vector<std::string> UnusedMethodFlags(const FlagValues& values,
                                            const SimulationMethod& method);
 
 // --config, and what other flags change of it; a flag that is not given leaves what the
-// configuration says. INVALID_ARGUMENT naming the flag or the field.
-absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values);
+// configuration says. `other_configs`: as ReadSimulationInput's other_names.
+// INVALID_ARGUMENT naming the flag or the field.
+absl::StatusOr<SimulateFlags> ReadSimulateFlags(const FlagValues& values,
+                                                const std::string& other_configs = "");
 
 }  // namespace evenpack
 

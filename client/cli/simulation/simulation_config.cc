@@ -168,15 +168,15 @@ absl::StatusOr<SimulationInput> FromProto(const v1::SimulationConfig& config) {
   return input;
 }
 
-absl::StatusOr<SimulationInput> ReadSimulationInput(const std::string& name) {
+absl::StatusOr<SimulationInput> ReadSimulationInput(const std::string& name,
+                                                    const std::string& other_names) {
   absl::StatusOr<SimulationSetup> named = NamedSetup(name);
   if (named.ok()) return SimulationInput{*std::move(named), WlbMethod()};
   std::error_code no_error;
   if (name != "-" && !std::filesystem::exists(name, no_error)) {
-    return InvalidField("--config", QuotedValue(name),
-                        absl::StrCat("paper, window-sweep, breakdown, packing-table, "
-                                     "cp-figure, ",
-                                     SetupNames(), ", or a file that is there"));
+    return InvalidField(
+        "--config", QuotedValue(name),
+        absl::StrCat(other_names, SetupNames(), ", or a file that is there"));
   }
   v1::SimulationConfig config;
   if (absl::Status status = ReadMessageFile("--config", name, config); !status.ok()) {

@@ -22,8 +22,10 @@ struct SimulationInput {
 absl::StatusOr<SimulationInput> FromProto(const v1::SimulationConfig& config);
 
 // NamedSetup with WlbMethod, or else evenpack.v1.SimulationConfig from the file `name`,
-// as message_file.h reads any message. INVALID_ARGUMENT: neither, or as FromProto.
-absl::StatusOr<SimulationInput> ReadSimulationInput(const std::string& name);
+// as message_file.h reads any message. INVALID_ARGUMENT: neither, or as FromProto;
+// `other_names`, as "paper, ", are what the message says is accepted besides.
+absl::StatusOr<SimulationInput> ReadSimulationInput(
+    const std::string& name, const std::string& other_names = "");
 
 }  // namespace evenpack
 

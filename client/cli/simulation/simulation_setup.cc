@@ -84,10 +84,12 @@ absl::StatusOr<JobSpec> MakeSimulatedJob(const SimulationSetup& setup,
     if (method.policy == PolicyKind::kWlb) {
       spec.policy.queue_thresholds = setup.queue_thresholds;
     }
-    spec.max_delay = setup.max_delay;
     spec.backlog_limit = setup.backlog_limit;
   }
+  spec.max_delay = setup.max_delay;
   spec.sharding = method.sharding;
+  // The one layout that is cut so.
+  if (spec.sharding == Sharding::kContiguous) spec.layout.kind = Layout::kRingLlama3;
   if (IsChosenPerMicroBatch(method.sharding)) {
     spec.kernel_latency = costs.forward_attention();
   }

@@ -171,6 +171,23 @@ class SimulateTest(unittest.TestCase):
             self.assertEqual(finished.returncode, 0, finished.stderr)
             self.assertGreater(len(finished.stdout.splitlines()), 5)
 
+    def test_simulates_contiguous_shards(self) -> None:
+        """The last rank has most of a long document's attention."""
+        command = ("simulate", "--config", "7B-128K", "--policy", "original")
+        flags = ("--lengths", "-", "--steps", "4", "--json", "--sharding")
+        seconds = {}
+        for sharding in ("per_sequence", "contiguous"):
+            finished = run(*command, *flags, sharding, stdin="131072\n" * 40)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
+            seconds[sharding] = json.loads(finished.stdout)["step_seconds"]
+        self.assertGreater(seconds["contiguous"], 1.2 * seconds["per_sequence"])
+
+    def test_assess_lists_no_table_of_the_paper(self) -> None:
+        for command, listed in (("assess", "550M-64K"), ("simulate", "paper")):
+            refused = run(command, "--config", "none", "--lengths", LENGTHS)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(f"'none' is not accepted; accepted: {listed}", refused.stderr)
+
     def test_refuses_what_it_does_not_know(self) -> None:
         balanced = ("--config", "7B-128K", "--policy", "balanced")
         for arguments, said in (

@@ -252,8 +252,11 @@ TEST(SimulationConfigTest, ReadsAFile) {
 
 TEST(SimulationConfigTest, RefusesANameThatIsNothing) {
   EXPECT_THAT(ReadSimulationInput("no-such-thing"),
-              StatusIs(kInvalid, AllOf(HasSubstr("--config: 'no-such-thing'"),
-                                       HasSubstr("paper"), HasSubstr("7B-128K"))));
+              StatusIs(kInvalid, AllOf(HasSubstr("--config: 'no-such-thing' is not "
+                                                 "accepted; accepted: 550M-64K, "),
+                                       HasSubstr("7B-128K"))));
+  EXPECT_THAT(ReadSimulationInput("no-such-thing", "paper, "),
+              StatusIs(kInvalid, HasSubstr("accepted: paper, 550M-64K, ")));
 }
 
 }  // namespace

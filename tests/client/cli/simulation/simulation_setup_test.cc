@@ -65,6 +65,30 @@ TEST_F(SimulationSetupTest, KeepsFixedLengthsToTheWindow) {
   }
 }
 
+TEST_F(SimulationSetupTest, TheBoundOnDelayIsThatOfEveryPolicy) {
+  SimulationMethod fixed = PlainMethod();
+  fixed.policy = PolicyKind::kFixedGreedy;
+  fixed.window_batches = 4;
+  setup_.max_delay = 3;
+  for (const SimulationMethod& method : {PlainMethod(), fixed, WlbMethod()}) {
+    const auto spec = Make(method);
+    ASSERT_THAT(spec, IsOk());
+    EXPECT_EQ(spec->max_delay, 3);
+  }
+  setup_.max_delay = 2;
+  EXPECT_THAT(Make(fixed), StatusIs(absl::StatusCode::kInvalidArgument,
+                                    HasSubstr("max_delay: 2 is not accepted")));
+}
+
+TEST_F(SimulationSetupTest, ContiguousShardsAreOfTheLayoutThatHasThem) {
+  SimulationMethod method = WlbMethod();
+  method.sharding = Sharding::kContiguous;
+  const auto spec = Make(method);
+  ASSERT_THAT(spec, IsOk());
+  EXPECT_EQ(spec->layout.kind, Layout::kRingLlama3);
+  EXPECT_EQ(Make(WlbMethod())->layout.kind, Layout::kNative);
+}
+
 TEST_F(SimulationSetupTest, ScalesTheAttentionThatDecisionsSee) {
   const auto right = Make(WlbMethod());
   const auto doubled = Make(WlbMethod(), 2);
