@@ -1,7 +1,9 @@
 #include "client/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -183,8 +185,30 @@ absl::Status NoCommand(const std::string& field, const std::vector<std::string>&
       absl::StrCat(field, " is missing; accepted: ", commands));
 }
 
+// CLI11 has no more of a boolean with an empty value than of one alone, which is true:
+// as of a script's variable that is not set.
+absl::Status CheckBooleans(const std::vector<std::string>& arguments) {
+  std::set<std::string> booleans;
+  for (const CommandDefinition& command : CommandDefinitions()) {
+    for (const FlagDefinition& flag : command.flags) {
+      if (flag.kind == FlagKind::kBoolean) booleans.insert(flag.name);
+    }
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string flag = arguments[i];
+    const bool empty = absl::EndsWith(flag, "=") ||
+                       (i + 1 < arguments.size() && arguments[i + 1].empty());
+    if (absl::EndsWith(flag, "=")) flag.pop_back();
+    if (empty && booleans.contains(flag)) {
+      return InvalidField(flag, "''", "true or false");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments,
                                   BoundProgram& program) {
+  if (absl::Status status = CheckBooleans(arguments); !status.ok()) return status;
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     program.app.parse(std::move(reversed));

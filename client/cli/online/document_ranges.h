@@ -11,8 +11,9 @@
 namespace evenpack {
 
 // "STREAM:FIRST:COUNT", or several with commas between them: COUNT documents of the
-// stream from sequence number FIRST on. A stream's name may have colons, and no comma.
-// INVALID_ARGUMENT, naming `flag` and the range.
+// stream from sequence number FIRST on. A stream's name may have colons, and commas
+// that no two numbers are before: "a,b:5:10" is of the stream "a,b". INVALID_ARGUMENT,
+// naming `flag` and the range.
 absl::StatusOr<std::vector<v1::DocumentRange>> ReadDocumentRanges(
     const std::string& flag, const std::string& text);
 

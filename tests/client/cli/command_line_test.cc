@@ -46,6 +46,20 @@ TEST(CommandLineTest, ABooleanAloneIsTrue) {
                                                 Pair("--json", "true")));
 }
 
+TEST(CommandLineTest, ABooleanWithAnEmptyValueIsNotOneAlone) {
+  const std::vector<std::vector<std::string>> cases = {
+      {"pack", "--split-overlong", ""},
+      {"pack", "--split-overlong="},
+      {"pack", "--split-overlong", "", "--json"},
+      {"pack", "--finish", "true", "--split-overlong="}};
+  for (const std::vector<std::string>& arguments : cases) {
+    EXPECT_THAT(ParseCommandLine(arguments),
+                StatusIs(kInvalid,
+                         "--split-overlong: '' is not accepted; accepted: "
+                         "true or false"));
+  }
+}
+
 TEST(CommandLineTest, ASwitchTakesNoValue) {
   for (const char* given : {"false", "maybe"}) {
     EXPECT_THAT(ParseCommandLine({"pack", std::string("--json=") + given}),
