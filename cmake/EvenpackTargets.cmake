@@ -17,7 +17,7 @@ if(EVENPACK_CCACHE)
   # for the time of its compilation. What was compiled in one clone is taken in another.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
-      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${EVENPACK_CCACHE}")
+      "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" "${EVENPACK_CCACHE}")
 endif()
 
 add_library(evenpack_options INTERFACE)
