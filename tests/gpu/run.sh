@@ -21,6 +21,8 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 results="$(mktemp -d)"
 trap 'rm -rf "$results"' EXIT
 passed=0 failed=0 skipped=0
+# Seconds that a check may take.
+most=600
 
 program() {
   local folder
@@ -38,11 +40,12 @@ row() {
   printf '%-8s %-58s %10s  %s\n' "$@"
 }
 
-# The cases of a GoogleTest program, a row each.
+# The cases of a GoogleTest program, a row each, in a process of their own: where a device
+# fails, all that its process does from then on fails.
 cases() {
   local name="$1" line seen=0
   shift
-  "$(program "$name")" --gtest_print_time=1 "$@" >"$results/log" 2>&1
+  timeout "$most" "$(program "$name")" --gtest_print_time=1 "$@" >"$results/log" 2>&1
   local status=$?
   while read -r line; do
     [[ "$line" =~ ^\[\ *(OK|SKIPPED|FAILED)\ *\]\ ([A-Za-z0-9_./]+).*\(([0-9]+)\ ms\)$ ]] || continue
@@ -66,13 +69,35 @@ cases() {
 command_row() {
   local title="$1" started=$SECONDS
   shift
-  if "$@" >"$results/log" 2>&1; then
+  if timeout "$most" "$@" >"$results/log" 2>&1; then
     passed=$((passed + 1))
     row passed "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
   else
     failed=$((failed + 1))
     row FAILED "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
   fi
+}
+
+# One whose figures are shown, above its row.
+bench_row() {
+  local title="$1" started=$SECONDS verdict=passed
+  shift
+  echo
+  if timeout "$most" "$@" 2>"$results/log"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1)) verdict=FAILED
+  fi
+  row "$verdict" "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
+}
+
+skip_rows() {
+  local why="$1" title
+  shift
+  for title in "$@"; do
+    skipped=$((skipped + 1))
+    row skipped "$title" "" "$why"
+  done
 }
 
 # Where Python has NVIDIA's libraries, a folder for each.
@@ -98,13 +123,17 @@ echo "devices: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheade
 echo "NCCL:    ${EVENPACK_NCCL:-where the loader finds it}"
 echo "cuDNN:   ${EVENPACK_CUDNN:-where the loader finds it}"
 row result check took detail
-cases gpu_check
+cases gpu_check --gtest_filter='-AttentionGpuCheck.*'
+cases gpu_check --gtest_filter='AttentionGpuCheck.*'
 has_device=false
 nvidia-smi >/dev/null 2>&1 && has_device=true
 if [[ "$has_device" == true ]]; then
   command_row "evenpack-worker --selftest --device cuda" \
     "$(program evenpack-worker)" --selftest --device cuda --cases 15 --max-ranks 3
   command_row "gpu_ring_bench" "$(program gpu_ring_bench)"
+else
+  skip_rows "no device" "evenpack-worker --selftest --device cuda" gpu_ring_bench \
+    gpu_attention_bench gpu_attention_peers.py gpu_attention_flash3.py
 fi
 if [[ "$everything" == true ]]; then
   cases attention_test
@@ -112,17 +141,21 @@ if [[ "$everything" == true ]]; then
   command_row "evenpack-worker --selftest" \
     "$(program evenpack-worker)" --selftest --cases 100
   command_row "ring_bench" "$(program ring_bench)" 20000
-  echo
-  "$(program attention_bench)" --benchmark_min_time=0.2 2>/dev/null
+  bench_row attention_bench "$(program attention_bench)" --benchmark_min_time=0.2
 fi
-if [[ "$has_device" == true ]]; then
-  lengths="$root/deploy/data/lengths/wlbllm.txt"
-  echo
-  "$(program gpu_attention_bench)" "$lengths" "$results/slices"
-  python3 "$root/tests/bench/gpu_attention_peers.py" "$results/slices"
-  if python3 -c 'import flash_attn3_jax' 2>/dev/null; then
-    python3 "$root/tests/bench/gpu_attention_flash3.py" "$results/slices"
+# peer PACKAGE SCRIPT, on the slices of gpu_attention_bench.
+peer() {
+  if python3 -c "import $1" 2>/dev/null; then
+    bench_row "$2" python3 "$root/tests/bench/$2" "$results/slices"
+  else
+    skip_rows "Python has no $1" "$2"
   fi
+}
+if [[ "$has_device" == true ]]; then
+  bench_row gpu_attention_bench "$(program gpu_attention_bench)" \
+    "$root/deploy/data/lengths/wlbllm.txt" "$results/slices"
+  peer torch gpu_attention_peers.py
+  peer flash_attn3_jax gpu_attention_flash3.py
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

@@ -90,8 +90,23 @@ class WorkerBundleTest(unittest.TestCase):
         self.assertEqual(table.returncode, 0, table.stdout + table.stderr)
         rows = re.findall(r"^passed +gpu_check (\S+)", table.stdout, re.MULTILINE)
         last = table.stdout.splitlines()[-1]
-        self.assertRegex(last, rf"^{len(rows)} passed, 0 failed, [0-9] skipped$")
+        self.assertRegex(last, rf"^{len(rows)} passed, 0 failed, [0-9]+ skipped$")
         self.assertGreater(len(rows), 4)
+
+    def test_a_bench_that_fails_is_counted(self) -> None:
+        # A device, as far as run.sh can tell.
+        told = self.folder / "told"
+        told.mkdir()
+        (told / "nvidia-smi").symlink_to("/bin/true")
+        table = run(
+            self.bundle / "tests/gpu/run.sh",
+            "--gpu-only",
+            EVENPACK_CUDA_DRIVER="/nowhere/libcuda.so",
+            PATH=f"{told}:{os.environ['PATH']}",
+        )
+        self.assertEqual(table.returncode, 1, table.stdout + table.stderr)
+        for bench in ("gpu_ring_bench", "gpu_attention_bench"):
+            self.assertRegex(table.stdout, rf"(?m)^FAILED +{bench} ")
 
     def test_checks_without_a_device_are_skipped_and_not_passed(self) -> None:
         checks = self.bundle / "tests/gpu/run.sh"
