@@ -13,8 +13,9 @@
 namespace evenpack::worker {
 
 // The oldest version of CUDA whose driver has all that is used, as it counts them, but
-// for what graphs take; and the oldest that has that too.
-inline constexpr int kOldestCudaDriver = 12000;
+// for what graphs take: kernels' parameters beyond 4 KiB (row_kernel_arguments.h). And
+// the oldest that has what graphs take too.
+inline constexpr int kOldestCudaDriver = 12010;
 inline constexpr int kOldestDriverOfGraphs = 12030;
 
 // Thread-safe.

@@ -43,10 +43,10 @@ TEST_F(CudaDriverTest, OneOfAnOlderVersionIsNotAskedForAGraphsEdges) {
 }
 
 TEST_F(CudaDriverTest, OneThatIsTooOldOrNoneIsRefused) {
-  fakeCudaSetVersion(11080);
+  fakeCudaSetVersion(12000);
   EXPECT_THAT(CudaDriver::Load(EVENPACK_FAKE_CUDA).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("is for version 11080 of CUDA; accepted: 12000")));
+                       HasSubstr("is for version 12000 of CUDA; accepted: 12010")));
   EXPECT_THAT(CudaDriver::Load("/nowhere/libcuda.so.1").status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("the CUDA driver can't be loaded: /nowhere")));
