@@ -1,5 +1,6 @@
 #include "gpu_worker/app/end_signal.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -34,9 +35,14 @@ absl::Status EndSignal::Expect() {
 }
 
 void EndSignal::Await() {
-  uint64_t number = 0;
-  while (read(end_descriptor, &number, sizeof(number)) < 0 && errno == EINTR) {
+  while (!AwaitFor(std::chrono::hours(24))) {
   }
+}
+
+bool EndSignal::AwaitFor(std::chrono::milliseconds most) {
+  pollfd looked_at = {end_descriptor, POLLIN, 0};
+  // A signal that comes meanwhile interrupts it, and is there the next time.
+  return poll(&looked_at, 1, static_cast<int>(most.count())) > 0;
 }
 
 }  // namespace evenpack::worker

@@ -2,6 +2,8 @@
 #ifndef EVENPACK_GPU_WORKER_APP_END_SIGNAL_H_
 #define EVENPACK_GPU_WORKER_APP_END_SIGNAL_H_
 
+#include <chrono>
+
 #include "absl/status/status.h"
 
 namespace evenpack::worker {
@@ -15,6 +17,8 @@ class EndSignal {
   static absl::Status Expect();
   // Returns once one has come, also before.
   static void Await();
+  // Likewise, or false where none has come in this time, a day at most.
+  static bool AwaitFor(std::chrono::milliseconds most);
 };
 
 }  // namespace evenpack::worker

@@ -12,6 +12,7 @@
 #include "client/cpp/client.h"
 #include "client/cpp/server_addresses.h"
 #include "gpu_worker/app/end_signal.h"
+#include "gpu_worker/app/serve_end.h"
 #include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
 #include "gpu_worker/sidecar/cuda_sidecar_form.h"
@@ -26,6 +27,8 @@ namespace {
 
 // Peers that are there answer sooner.
 constexpr std::chrono::milliseconds kMostToConnect = std::chrono::minutes(1);
+// A trainer reads in that time what its passes failed with.
+constexpr std::chrono::seconds kBetweenLooks{1};
 
 using Form = std::shared_ptr<const SidecarForm>;
 
@@ -87,18 +90,17 @@ absl::Status Serve(const WorkerOptions& options) {
   const absl::StatusOr<client::Client> client = client::Client::Connect(
       {.address = options.serve.server, .security = options.security});
   if (!client.ok()) return client.status();
-  absl::StatusOr<Form> form = FormOf(options);
+  const absl::StatusOr<Form> form = FormOf(options);
   if (!form.ok()) return form.status();
   const absl::StatusOr<std::unique_ptr<WorkerServer>> server =
-      WorkerServer::Start(*client, OptionsOf(options, *std::move(form)));
+      WorkerServer::Start(*client, OptionsOf(options, *form));
   if (!server.ok()) return server.status();
   const absl::StatusOr<std::unique_ptr<HttpServer>> http =
       StartHttp(**server, options.serve);
   if (!http.ok()) return http.status();
   if (*http != nullptr) Print(absl::StrCat("http listening on ", (*http)->address()));
   Print(absl::StrCat("serving at ", options.serve.socket_folder));
-  EndSignal::Await();
-  Log(LogLevel::kInfo, "ending");
+  AwaitEnd(**form, kBetweenLooks);
   return absl::OkStatus();
 }
 

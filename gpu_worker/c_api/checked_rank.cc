@@ -86,6 +86,21 @@ absl::Status CheckedRank::BeginStep() {
   return status;
 }
 
+absl::Status CheckedRank::CheckTensor(const NamedTensor& tensor, uint64_t rows) const {
+  if (rows == 0) return absl::OkStatus();
+  if (tensor.data == nullptr) {
+    return InvalidField(tensor.name, "NULL",
+                        absl::StrCat("a tensor of ", rows, " rows"));
+  }
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data);
+  if (form_->workplace() == nullptr || address % tensor.alignment == 0) {
+    return absl::OkStatus();
+  }
+  return InvalidField(
+      tensor.name, absl::StrCat("0x", absl::Hex(address)),
+      absl::StrCat("an address that is a multiple of ", tensor.alignment));
+}
+
 template <typename Run>
 absl::Status CheckedRank::RunPass(absl::string_view call, uint32_t micro_batch,
                                   std::initializer_list<NamedTensor> tensors,
@@ -95,9 +110,8 @@ absl::Status CheckedRank::RunPass(absl::string_view call, uint32_t micro_batch,
   if (!status.ok()) return status;
   const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
   for (const NamedTensor& each : tensors) {
-    if (each.data != nullptr || prepared.held_rows == 0) continue;
-    return InvalidField(each.name, "NULL",
-                        absl::StrCat("a tensor of ", prepared.held_rows, " rows"));
+    status = CheckTensor(each, prepared.held_rows);
+    if (!status.ok()) return status;
   }
   auto* const of = static_cast<cuda::Stream>(stream);
   absl::Status order = form_->After(of);
@@ -120,7 +134,7 @@ absl::Status CheckedRank::Forward(uint32_t micro_batch, const PassTensors& tenso
                   {"key", tensors.input.key},
                   {"value", tensors.input.value},
                   {"output", tensors.output.output},
-                  {"log_sum_exp", tensors.output.log_sum_exp}},
+                  {"log_sum_exp", tensors.output.log_sum_exp, sizeof(float)}},
                  stream, [&](const PreparedMicroBatch& prepared) {
                    return worker_->executor().Forward(prepared, tensors.input,
                                                       tensors.output);
@@ -134,7 +148,7 @@ absl::Status CheckedRank::Backward(uint32_t micro_batch, const PassTensors& tens
                   {"key", tensors.input.key},
                   {"value", tensors.input.value},
                   {"output", tensors.output.output},
-                  {"log_sum_exp", tensors.output.log_sum_exp},
+                  {"log_sum_exp", tensors.output.log_sum_exp, sizeof(float)},
                   {"output_gradient", tensors.output_gradient},
                   {"query_gradient", tensors.gradients.query},
                   {"key_gradient", tensors.gradients.key},

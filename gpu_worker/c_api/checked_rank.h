@@ -3,6 +3,7 @@
 #ifndef EVENPACK_GPU_WORKER_C_API_CHECKED_RANK_H_
 #define EVENPACK_GPU_WORKER_C_API_CHECKED_RANK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -50,6 +51,7 @@ class CheckedRank {
   struct NamedTensor {
     const char* name;
     const void* data;
+    size_t alignment = kDeviceAlignment;
   };
   // Of the last step, to which calls belong.
   enum class Phase : uint8_t { kNone, kTaken, kBegun, kEnded };
@@ -58,6 +60,7 @@ class CheckedRank {
 
   absl::Status CheckBegun(absl::string_view call) const;
   absl::Status CheckMicroBatch(uint32_t micro_batch) const;
+  absl::Status CheckTensor(const NamedTensor& tensor, uint64_t rows) const;
   // OK, or the step is over for the executor.
   absl::Status Judge(absl::Status status);
   // Does run(micro-batch) between what the stream has been given and what it will be,

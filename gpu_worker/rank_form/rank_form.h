@@ -21,6 +21,10 @@
 
 namespace evenpack::worker {
 
+// Bytes that an address in a device's memory is a multiple of, where heads lie there: a
+// kernel that reads at another ends all that the process does on the device.
+inline constexpr size_t kDeviceAlignment = 16;
+
 // Must outlive whatever computes with it. Not thread-safe, but for Endpoints and what
 // is constant.
 class RankForm {

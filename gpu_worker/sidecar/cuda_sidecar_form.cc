@@ -7,8 +7,11 @@
 namespace evenpack::worker {
 
 CudaSidecarForm::CudaSidecarForm(CudaFormOptions options,
-                                 std::shared_ptr<const CudaContext> context)
-    : options_(std::move(options)), context_(std::move(context)) {}
+                                 std::shared_ptr<const CudaContext> context,
+                                 std::unique_ptr<CudaStream> idle)
+    : options_(std::move(options)),
+      context_(std::move(context)),
+      idle_(std::move(idle)) {}
 
 absl::StatusOr<std::unique_ptr<CudaSidecarForm>> CudaSidecarForm::Open(
     CudaFormOptions options) {
@@ -16,8 +19,12 @@ absl::StatusOr<std::unique_ptr<CudaSidecarForm>> CudaSidecarForm::Open(
   const absl::StatusOr<std::unique_ptr<RankForm>> rank = OnCuda(options);
   if (!rank.ok()) return rank.status();
   if (absl::Status status = (*rank)->Endpoints().status(); !status.ok()) return status;
+  std::shared_ptr<const CudaContext> context = (*rank)->workplace()->context;
+  absl::StatusOr<std::unique_ptr<CudaStream>> idle =
+      CudaStream::Create(context, CudaStream::Priority::kLeast);
+  if (!idle.ok()) return idle.status();
   return std::unique_ptr<CudaSidecarForm>(
-      new CudaSidecarForm(std::move(options), (*rank)->workplace()->context));
+      new CudaSidecarForm(std::move(options), std::move(context), *std::move(idle)));
 }
 
 ArenaMaker CudaSidecarForm::ArenasOf(uint64_t memory_bytes) const {
@@ -26,6 +33,8 @@ ArenaMaker CudaSidecarForm::ArenasOf(uint64_t memory_bytes) const {
             return CreateDeviceArena(context, bytes, memory_bytes);
           }};
 }
+
+absl::Status CudaSidecarForm::Check() const { return idle_->Synchronize(); }
 
 absl::StatusOr<std::unique_ptr<RankForm>> CudaSidecarForm::OpenRank(
     uint64_t scratch_bytes) const {

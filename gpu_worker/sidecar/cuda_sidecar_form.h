@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/cuda/cuda_context.h"
+#include "gpu_worker/cuda/cuda_stream.h"
 #include "gpu_worker/sidecar/sidecar_form.h"
 
 namespace evenpack::worker {
@@ -19,14 +20,18 @@ class CudaSidecarForm final : public SidecarForm {
   static absl::StatusOr<std::unique_ptr<CudaSidecarForm>> Open(CudaFormOptions options);
 
   ArenaMaker ArenasOf(uint64_t memory_bytes) const override;
+  absl::Status Check() const override;
   absl::StatusOr<std::unique_ptr<RankForm>> OpenRank(
       uint64_t scratch_bytes) const override;
 
  private:
-  CudaSidecarForm(CudaFormOptions options, std::shared_ptr<const CudaContext> context);
+  CudaSidecarForm(CudaFormOptions options, std::shared_ptr<const CudaContext> context,
+                  std::unique_ptr<CudaStream> idle);
 
   const CudaFormOptions options_;
   const std::shared_ptr<const CudaContext> context_;
+  // Given nothing: an error of it is one of the whole process's.
+  const std::unique_ptr<CudaStream> idle_;
 };
 
 }  // namespace evenpack::worker

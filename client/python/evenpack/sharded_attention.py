@@ -15,6 +15,8 @@ from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import invalid_argument, quoted
 
+# As kDeviceAlignment in gpu_worker/rank_form/rank_form.h.
+_ALIGNMENT = 16
 Backend = Literal["inprocess", "sidecar"]
 _WORKERS: dict[str, type[AttentionWorker]] = {
     "inprocess": InProcessWorker,
@@ -46,9 +48,15 @@ class _Attention(torch.autograd.Function):
         gradient: Tensor,
     ) -> tuple[Tensor | None, ...]:
         gradients = context.worker.backward(
-            context.state, context.saved_tensors, gradient.contiguous()
+            context.state, context.saved_tensors, _laid_out(gradient)
         )
         return (*gradients, None, None, None)
+
+
+def _laid_out(tensor: Tensor) -> Tensor:
+    """Row after row, where the kernels of a device can read it."""
+    tensor = tensor.contiguous()
+    return tensor if tensor.data_ptr() % _ALIGNMENT == 0 else tensor.clone()
 
 
 def _scale_of(scale: float | None) -> float:
@@ -132,6 +140,6 @@ def attention(
     form = AttentionForm.of(query, key, value, _scale_of(scale), sliding_window)
     by = _worker_for(plan, backend, worker, query.device)
     result: Tensor = _Attention.apply(
-        query.contiguous(), key.contiguous(), value.contiguous(), plan, form, by
+        _laid_out(query), _laid_out(key), _laid_out(value), plan, form, by
     )
     return result

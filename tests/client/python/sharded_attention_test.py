@@ -16,6 +16,7 @@ import pytest
 import torch
 from evenpack import MicroBatch
 from evenpack.attention_workers import InProcessWorker
+from evenpack.attention_workers.alone import LoneWorker
 from evenpack.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -93,6 +94,28 @@ def test_it_is_a_part_of_a_larger_graph() -> None:
         # By the gradient's own length, to first order.
         grown = float(loss() - first)
     assert grown == pytest.approx(float((gradient * moved).sum()), rel=0.05)
+
+
+def test_tensors_at_odd_places_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device's kernels fail there, and with them all that comes after."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    layer = example_attention.Layer(micro_batch, 0)
+    held = [each.detach() for each in layer.inputs]
+    moved = [torch.empty(each.numel() + 1)[1:].view(each.shape) for each in held]
+    for of, each in zip(moved, held, strict=True):
+        of.copy_(each)
+        assert of.data_ptr() % 16 != 0
+    given: list[Tensor] = []
+    compute = LoneWorker.forward
+
+    def forward(by: LoneWorker, *arguments: Any) -> Any:  # noqa: ANN401 - as they come
+        given.extend(each for each in arguments if isinstance(each, Tensor))
+        return compute(by, *arguments)
+
+    monkeypatch.setattr(LoneWorker, "forward", forward)
+    found = attention(moved[0], moved[1], moved[2], micro_batch)
+    assert [each.data_ptr() % 16 for each in given] == [0, 0, 0]
+    assert torch.equal(found, attention(held[0], held[1], held[2], micro_batch))
 
 
 def _layer(micro_batch: MicroBatch) -> list[Tensor]:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 namespace evenpack::worker {
@@ -16,7 +17,9 @@ TEST(EndSignalTest, EachOfThemIsAwaitedAlsoWhereItCameBefore) {
     EXPECT_EXIT(
         {
           if (!EndSignal::Expect().ok()) _exit(1);
+          if (EndSignal::AwaitFor(std::chrono::milliseconds(0))) _exit(1);
           std::raise(signal);
+          if (!EndSignal::AwaitFor(std::chrono::hours(1))) _exit(1);
           EndSignal::Await();
           _exit(kEnded);
         },

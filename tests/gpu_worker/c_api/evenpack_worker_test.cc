@@ -278,6 +278,19 @@ void ExpectCapturedStreamIsRefused(EvenpackWorker& worker, uint32_t micro_batch,
   call.cuGraphDestroy(graph);
 }
 
+void ExpectMisalignedTensorsAreRefused(EvenpackWorker& worker, uint32_t micro_batch,
+                                       const EvenpackTensors& given,
+                                       FakeDevice& trainer) {
+  if (given.key == nullptr) return;
+  EvenpackTensors moved = given;
+  moved.key = static_cast<const char*>(given.key) + 8;
+  EXPECT_EQ(evenpack_worker_forward(&worker, micro_batch, &moved, trainer.compute()),
+            EVENPACK_INVALID_ARGUMENT);
+  EXPECT_THAT(evenpack_worker_error(&worker),
+              AllOf(StartsWith("key: "),
+                    HasSubstr("accepted: an address that is a multiple of 16")));
+}
+
 using DeviceWorkerTest = FakeNcclTest;
 
 TEST_F(DeviceWorkerTest, PassesComeBetweenWhatTheTrainersStreamDoes) {
@@ -297,6 +310,7 @@ TEST_F(DeviceWorkerTest, PassesComeBetweenWhatTheTrainersStreamDoes) {
         gate.Close(*trainer.context(), trainer.compute());
         StreamedTensors streamed(tensors, trainer);
         ExpectCapturedStreamIsRefused(*worker, i, streamed.given(), trainer);
+        ExpectMisalignedTensorsAreRefused(*worker, i, streamed.given(), trainer);
         EXPECT_EQ(evenpack_worker_forward(worker.get(), i, &streamed.given(),
                                           trainer.compute()),
                   EVENPACK_OK);

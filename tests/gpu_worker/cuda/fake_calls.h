@@ -41,6 +41,7 @@ inline std::vector<worker::cuda::Context>& CurrentContexts() {
 }
 
 inline Need NeedContext(const std::string& call) {
+  if (const Need failed = {State().failure()}; !failed.IsMet()) return failed;
   if (CurrentContexts().empty()) {
     State().Note(call + ": no context is current");
     return {worker::cuda::kInvalidContext};

@@ -61,6 +61,7 @@ bool fakeCudaOwns(const void* data, size_t bytes) {
 }
 void fakeCudaReset() { State().Reset(); }
 void fakeCudaSetVersion(int version) { State().SetVersion(version); }
+void fakeCudaFail(Result result) { State().Fail(result); }
 void fakeCudaPassTime(uint64_t nanoseconds) { State().PassTime(nanoseconds); }
 void fakeCudaSetMemory(size_t bytes) { State().memory().SetCapacity(bytes); }
 

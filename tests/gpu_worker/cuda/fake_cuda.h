@@ -41,6 +41,9 @@ evenpack::worker::cuda::Result fakeCudaLaunchEarly(
     const void* argument, size_t bytes);
 // What cuDriverGetVersion tells; at first 13000.
 void fakeCudaSetVersion(int version);
+// As a kernel's fault: from now on this is the answer to all that is asked with a
+// context.
+void fakeCudaFail(evenpack::worker::cuda::Result result);
 // On the device, whose clock stands still otherwise: by what a stream is given.
 void fakeCudaPassTime(uint64_t nanoseconds);
 // The device's memory; at first 1 GiB.

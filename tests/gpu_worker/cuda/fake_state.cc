@@ -97,6 +97,7 @@ void FakeState::Reset() {
   MutexLock lock(mutex_);
   misuse_.clear();
   version_ = 13000;
+  failure_ = worker::cuda::kSuccess;
 }
 
 int FakeState::version() {
@@ -117,6 +118,16 @@ void FakeState::PassTime(uint64_t nanoseconds) {
 void FakeState::SetVersion(int version) {
   MutexLock lock(mutex_);
   version_ = version;
+}
+
+worker::cuda::Result FakeState::failure() {
+  MutexLock lock(mutex_);
+  return failure_;
+}
+
+void FakeState::Fail(worker::cuda::Result failure) {
+  MutexLock lock(mutex_);
+  failure_ = failure;
 }
 
 void FakeState::Add(const std::string& kind, const void* handle) {

@@ -60,6 +60,8 @@ class FakeState {
 
   int version();
   void SetVersion(int version);
+  worker::cuda::Result failure();
+  void Fail(worker::cuda::Result failure);
 
   // Handles that were given out; `kind`: "stream".
   void Add(const std::string& kind, const void* handle);
@@ -73,6 +75,7 @@ class FakeState {
   Mutex mutex_;
   uint64_t time_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int version_ EVENPACK_GUARDED_BY(mutex_) = 13000;
+  worker::cuda::Result failure_ EVENPACK_GUARDED_BY(mutex_) = worker::cuda::kSuccess;
   std::string misuse_ EVENPACK_GUARDED_BY(mutex_);
   std::multiset<std::pair<std::string, const void*>> handles_
       EVENPACK_GUARDED_BY(mutex_);

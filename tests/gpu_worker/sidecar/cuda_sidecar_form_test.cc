@@ -300,6 +300,19 @@ TEST_F(CudaSidecarFormTest, StepsAreExecutedOnTheDeviceForTrainersThatEnqueueThe
   EXPECT_EQ(workers[0]->status().figures.work.steps, kSteps);
 }
 
+TEST_F(CudaSidecarFormTest, AFaultOfAKernelIsOneOfTheWholeProcess) {
+  const auto form = CudaSidecarForm::Open(OnDoubles(Timing()));
+  ASSERT_THAT(form, IsOk());
+  EXPECT_THAT((*form)->Check(), IsOk());
+  fakeCudaFail(cuda::kLaunchFailed);
+  EXPECT_THAT((*form)->Check(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("(719)")));
+  EXPECT_THAT((*form)->OpenRank(kMemory).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("(719)")));
+  // Or the double would miss what is given back.
+  fakeCudaFail(cuda::kSuccess);
+}
+
 TEST_F(CudaSidecarFormTest, PassesAreTakenBeforeTheDeviceHasDoneThoseBefore) {
   // It has tokens of that micro-batch.
   constexpr uint32_t kHeld = 1;
