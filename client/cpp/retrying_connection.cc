@@ -168,6 +168,12 @@ absl::StatusOr<v1::Job> RetryingConnection::CreateJob(
     return status;
   }
   absl::StatusOr<v1::Job> job = GetJob(request.name());
+  if (absl::IsNotFound(job.status())) {
+    return absl::UnavailableError(
+        absl::StrCat("job: '", request.name(),
+                     "' was not created: an attempt held the name and could not be "
+                     "stored; try again"));
+  }
   if (!job.ok()) return job;
   if (HasEveryField(job->spec(), request.spec())) return job;
   return Annotated(status, "; the job that has this name has another spec");

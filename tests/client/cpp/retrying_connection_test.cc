@@ -229,6 +229,16 @@ TEST_F(RetryingConnectionTest, AJobThatSomebodyElseCreatedIsAnErrorAfterARetryTo
                        "spec"));
 }
 
+TEST_F(RetryingConnectionTest, AJobThatAnEarlierAttemptCouldNotStoreIsNotUnknown) {
+  EXPECT_CALL(*stub_, CreateJob).WillOnce(Return(kGone)).WillOnce(Return(kExists));
+  EXPECT_CALL(*stub_, GetJob)
+      .WillOnce(Return(absl::NotFoundError("job: 'run' is not known")));
+  EXPECT_THAT(connection_->CreateJob(create_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "job: 'run' was not created: an attempt held the name and could "
+                       "not be stored; try again"));
+}
+
 TEST_F(RetryingConnectionTest, ACheckpointIsAskedForAgain) {
   v1::CheckpointJobResponse response;
   response.set_checkpoint("state");
