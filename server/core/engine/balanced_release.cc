@@ -187,6 +187,16 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
   });
 }
 
+// A reserve is what batches bring beyond N x L, which is the less the better documents
+// fill one up. What has waited for it twice as long as that should take waits no more:
+// where all but very short documents fill a batch exactly, only these would, for ever.
+uint64_t CountedFrom(const JobSpec& spec, const LengthSketch& sketch, uint64_t reserve,
+                     uint64_t batch) {
+  const uint64_t beyond = MeanBatchTokens(spec, sketch) - GlobalBatchTokens(spec);
+  const uint64_t batches = 2 * (reserve / std::max<uint64_t>(beyond, 1) + 1);
+  return batch - std::min(batch, batches);
+}
+
 // Where the stream wants a reserve, a step has no more tokens than leave one, and few
 // where most of a batch is long and waits for its like.
 void KeepReserve(const JobSpec& spec, const LengthSketch& sketch,
@@ -200,6 +210,7 @@ void KeepReserve(const JobSpec& spec, const LengthSketch& sketch,
                                 std::max<uint64_t>(batch / kLeastPartBesideReserve, 1));
   if (tokens.due + tokens.others < batch + reserve.tokens) {
     terms.most_tokens = MostOf(tokens, batch, terms.most_tokens);
+    terms.counted_from = CountedFrom(spec, sketch, reserve.tokens, terms.price.batch);
   }
 }
 

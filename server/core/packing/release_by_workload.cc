@@ -38,7 +38,9 @@ struct Bins {
   std::vector<int64_t> lengths;
   std::vector<uint32_t> documents;
   int64_t tokens = 0;
-  // Of long documents among these.
+  // Of these, what most_tokens is for.
+  int64_t counted = 0;
+  // Of long documents among them.
   uint64_t long_tokens = 0;
 };
 
@@ -124,6 +126,7 @@ class LevelSearch {
     absl::int128 attention = 0;
     for (size_t i = placed_; i < others_.size(); ++i) {
       rest_tokens_ += Size(*others_[i]);
+      if (!IsCounted(*others_[i])) uncounted_rest_tokens_ += Size(*others_[i]);
       attention += workload_.AttentionNs(others_[i]->length);
     }
     if (rest_tokens_ == 0) return;
@@ -145,6 +148,10 @@ class LevelSearch {
     return absl::int128(tokens) * rest_rate_;
   }
 
+  bool IsCounted(const Document& document) const {
+    return document.batch >= terms_.counted_from;
+  }
+
   int64_t Size(const Document& document) const {
     return static_cast<int64_t>(PaddedLength(terms_.capacity.padding, document.length));
   }
@@ -159,7 +166,9 @@ class LevelSearch {
              Bins& bins) const {
     const int64_t size = Size(document);
     const int64_t room = int64_t{terms_.capacity.tokens} - size;
-    if (room < 0 || bins.tokens + size > static_cast<int64_t>(terms_.most_tokens)) {
+    const int64_t counted = IsCounted(document) ? size : 0;
+    if (room < 0 || (counted > 0 &&
+                     bins.counted + size > static_cast<int64_t>(terms_.most_tokens))) {
       return false;
     }
     const bool is_long = document.length >= terms_.long_from;
@@ -176,6 +185,7 @@ class LevelSearch {
     bins.attention[bin] += attention;
     bins.lengths[bin] = length;
     bins.tokens += size;
+    bins.counted += counted;
     if (is_long) bins.long_tokens += document.length;
     if (++bins.documents[bin] == terms_.capacity.documents) {
       bins.tree.Close(bin);
@@ -230,8 +240,8 @@ class LevelSearch {
   }
 
   int64_t RoomForRest(int64_t level) const {
-    int64_t tokens =
-        std::min(rest_tokens_, static_cast<int64_t>(terms_.most_tokens) - bins_.tokens);
+    int64_t tokens = std::min(rest_tokens_, static_cast<int64_t>(terms_.most_tokens) -
+                                                bins_.counted + uncounted_rest_tokens_);
     if (terms_.capacity.documents != std::numeric_limits<uint32_t>::max()) {
       int64_t documents = 0;
       for (const uint32_t count : bins_.documents) {
@@ -354,6 +364,7 @@ class LevelSearch {
   absl::int128 total_ns_ = 0;
   // The rest; nanoseconds of a token, attention included and alone.
   int64_t rest_tokens_ = 0;
+  int64_t uncounted_rest_tokens_ = 0;
   int64_t rest_documents_ = 0;
   int64_t rest_rate_ = 1;
   int64_t rest_attention_rate_ = 0;

@@ -27,8 +27,10 @@
 namespace evenpack {
 
 struct ReleaseTerms : StepTerms {
-  // Of the step, documents' padded lengths.
+  // Of the step, documents' padded lengths; not counted are documents, other than due
+  // ones, of batches before `counted_from`.
   uint64_t most_tokens = 0;
+  uint64_t counted_from = 0;
   // Of documents of at least long_from tokens, the most tokens that go beside what is
   // due.
   uint32_t long_from = std::numeric_limits<uint32_t>::max();

@@ -53,6 +53,15 @@ TEST(ReserveTest, IsKeptOfALongStreamAndNotOfOneWithAFewLongDocuments) {
   EXPECT_EQ(ReserveTokens(spec, {}), 0U);
 }
 
+// The bucket of the longest has a middle that is longer than any of them.
+TEST(ReserveTest, IsKeptWhereTheLongestFillAMicroBatch) {
+  JobSpec spec = BalancedJob();
+  spec.max_length = kWindow;
+  std::vector<uint32_t> lengths(20'000, 3);
+  lengths.push_back(kWindow);
+  EXPECT_GT(ReserveTokens(spec, SketchOf(lengths)), 0U);
+}
+
 TEST(ReserveTest, IsNotKeptWhereTheJobHasOtherRules) {
   const LengthSketch sketch = SketchOf(UniformLengths(5000));
   const std::function<void(JobSpec&)> rules[] = {
@@ -104,6 +113,27 @@ std::vector<uint32_t> LengthsCutAtTheWindow() {
 
 TEST(ReserveTest, DocumentsAsLongAsTheWindowWaitUntilTheyFillAStep) {
   EXPECT_LT(ExcessOf(BalancedJob(), LengthsCutAtTheWindow()), 0.005);
+}
+
+// A micro-batch that has one of them has room for nothing else.
+TEST(ReserveTest, SoDoTheyWhereNoMicroBatchMayBeLonger) {
+  JobSpec spec = BalancedJob();
+  spec.max_length = kWindow;
+  EXPECT_LT(ExcessOf(spec, LengthsCutAtTheWindow()), 0.02);
+}
+
+// Batches are full with what fills the micro-batches exactly: steps as large as these
+// would leave nothing else to become a reserve.
+TEST(ReserveTest, NothingWaitsForOneThatWouldNeverBeBuilt) {
+  std::vector<uint32_t> lengths;
+  for (int i = 0; i < 4000; ++i) {
+    lengths.push_back(kWindow);
+    lengths.push_back(1);
+  }
+  TestJob job(BalancedJob());
+  job.Run(lengths, 1);
+  ExpectExactlyOnce(job, {lengths});
+  EXPECT_LT(GreatestDelay(job), 64U);
 }
 
 TEST(ReserveTest, MakesStepsOfALongStreamEven) {

@@ -120,6 +120,27 @@ TEST(ReleaseByWorkloadTest, TokensStayWithinTheirBounds) {
   }
 }
 
+TEST(ReleaseByWorkloadTest, WhatIsNotCountedGoesBeyondTheMost) {
+  // Four that are the most, and short ones of batches 0 to 9.
+  std::vector<Document> documents = WithShort({120'000, 120'000, 120'000, 120'000}, 10);
+  ReleaseTerms terms = Terms(4);
+  terms.most_tokens = 480'000;
+  terms.price.batch = 10;
+  terms.price.token_ps = 2'000'000;
+  for (size_t i = 0; i < documents.size(); ++i) documents[i].batch = i < 4 ? 10 : i - 4;
+  for (const size_t placed : {size_t{1000}, size_t{4}}) {
+    terms.placed_one_by_one = placed;
+    terms.counted_from = 0;
+    EXPECT_EQ(ReleaseByWorkload({}, PointTo(documents), terms, Workload()).goes.size(),
+              4U);
+    terms.counted_from = 6;
+    const Release release =
+        ReleaseByWorkload({}, PointTo(documents), terms, Workload());
+    EXPECT_EQ(release.goes.size(), 10U);
+    for (const Document* document : release.held) EXPECT_GE(document->batch, 6U);
+  }
+}
+
 TEST(ReleaseByWorkloadTest, OfTheShortOnesTheOldestGo) {
   std::vector<Document> documents = WithShort({}, 300);
   for (size_t i = 0; i < documents.size(); ++i) {
