@@ -21,7 +21,10 @@ constexpr int kBusyLooks = 3;
 absl::Status NotStored(const absl::Status& cause) {
   // Another server made a job of the name: trying again won't help.
   if (absl::IsAlreadyExists(cause)) return cause;
-  return StoreFailure("the change was not stored", cause);
+  return StoreFailure(absl::IsUnknown(cause)
+                          ? "whether the change is stored is not known"
+                          : "the change was not stored",
+                      cause);
 }
 
 uint64_t BytesOf(const StoreWrite& write) {

@@ -37,7 +37,8 @@ class CommitParticipant : public CommitListener {
   // Rises when the job went back to what the store has. What was enqueued under an
   // older incarnation was decided on a state that never came to be, and is dropped.
   virtual uint64_t incarnation() const = 0;
-  // The store refused a commit with this job's writes: none of them is stored.
+  // The store refused a commit with this job's writes: none of them is stored, or where
+  // it is UNKNOWN all of them may be.
   virtual void OnCommitFailed(const absl::Status& status) = 0;
 };
 

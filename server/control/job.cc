@@ -100,19 +100,6 @@ Job::Job(std::string name, ControlEnvironment environment)
       calibration_(environment_.calibration),
       tokens_(name_, environment_.tokens_travel, environment_.store.Keeps()) {}
 
-absl::Status Job::CheckAlive() {
-  if (removing_ || paused_ || abandoned_) return JobNotFound(name_);
-  if (stale_) {
-    if (absl::Status status = Reload(); !status.ok()) {
-      return StoreFailure("the job can't be read back after a failure", status);
-    }
-    stale_ = false;
-    if (abandoned_) return JobNotFound(name_);
-    if (state_.created) ReleaseProducers();
-  }
-  return broken_;
-}
-
 absl::Status Job::CheckShown() {
   if (absl::Status status = CheckAlive(); !status.ok()) return status;
   return shown_.IsShown() ? absl::OkStatus() : JobNotFound(name_);

@@ -180,8 +180,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status LoadFrom(const absl::StatusOr<StoredJob>& stored)
       EVENPACK_REQUIRES(mutex_);
   absl::Status RestoreShown() EVENPACK_REQUIRES(mutex_);
-  // Load, and where the store went back behind what was shown, as a standby database
-  // does that was promoted without its last commits, so does what is shown.
+  // Load, and what is shown follows: back, where the store did, as a standby database
+  // that was promoted without its last commits; forward, where a commit stands of which
+  // that was not known.
   absl::Status Reload() EVENPACK_REQUIRES(mutex_);
   // NOT_FOUND once the job is removed, or not led here; what broke it.
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);

@@ -9,6 +9,31 @@
 #include "server/runtime/log.h"
 
 namespace evenpack {
+namespace {
+
+absl::Status Unreadable(const absl::Status& cause) {
+  return StoreFailure("the job can't be read back after a failure", cause);
+}
+
+absl::Status ReadAnew(const std::string& job) {
+  return absl::UnavailableError(
+      absl::StrCat("job: '", job,
+                   "' was read anew; open the stream again, which tells the number of "
+                   "its next document"));
+}
+
+}  // namespace
+
+absl::Status Job::CheckAlive() {
+  if (removing_ || paused_ || abandoned_) return JobNotFound(name_);
+  if (stale_) {
+    if (absl::Status status = Reload(); !status.ok()) return Unreadable(status);
+    stale_ = false;
+    if (abandoned_) return JobNotFound(name_);
+    if (state_.created) ReleaseProducers();
+  }
+  return broken_;
+}
 
 void Job::OnCommitFailed(const absl::Status& status) {
   // Another server leads it: the store has told, or is about to. Or made it.
@@ -16,8 +41,11 @@ void Job::OnCommitFailed(const absl::Status& status) {
   MutexLock lock(mutex_);
   ++incarnation_;
   removing_ = false;
-  stale_ = !Reload().ok();
+  const absl::Status read = Reload();
+  stale_ = !read.ok();
   if (!stale_ && !abandoned_ && state_.created) ReleaseProducers();
+  // For as long as that took another server may lead the job, and have more steps.
+  if (stale_ && absl::IsUnknown(status)) shown_.EndThoseThatWait(Unreadable(read));
 }
 
 absl::Status Job::CheckCommitted(absl::Status& unread) {
@@ -43,15 +71,21 @@ absl::Status Job::RecoverFrom(const absl::StatusOr<StoredJob>& stored) {
 absl::Status Job::Reload() {
   if (absl::Status status = Load(); !status.ok()) return status;
   const uint64_t shown = shown_records_;
-  if (abandoned_ || records_ >= shown) return absl::OkStatus();
-  Log(LogLevel::kError, "store went back",
+  if (abandoned_ || records_ == shown) return absl::OkStatus();
+  const bool went_back = records_ < shown;
+  Log(went_back ? LogLevel::kError : LogLevel::kWarning,
+      went_back ? "store went back" : "commit stands after all",
       {{"job", name_},
        {"records", absl::StrCat(records_)},
        {"were", absl::StrCat(shown)}});
   shown_records_ = records_;
   absl::Status status = RestoreShown();
   if (!status.ok()) broken_ = std::move(status);
-  environment_.pool.Run([self = shared_from_this()] { self->AfterCommit(); });
+  environment_.pool.Run([self = shared_from_this(), went_back] {
+    self->AfterCommit();
+    // It may have gone back to a checkpoint.
+    if (!went_back) self->EndProducers(ReadAnew(self->name_));
+  });
   return absl::OkStatus();
 }
 

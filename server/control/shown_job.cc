@@ -108,10 +108,9 @@ absl::Status ShownJob::Restore(const JobState& state,
                 ? StepWindow(state.position.next_step, state.position.digest)
                 : StepWindow(steps.back()->step.index, steps.back()->previous);
   for (; !steps.empty(); steps.pop_back()) window_.Publish(std::move(steps.back()));
-  subscriptions_.EndAll(
-      StoreFailure("the job is back at an earlier state",
-                   absl::UnavailableError(
-                       absl::StrCat("its next step is ", state.position.next_step))));
+  subscriptions_.EndAll(StoreFailure(
+      "the job was read anew", absl::UnavailableError(absl::StrCat(
+                                   "its next step is ", state.position.next_step))));
   spec_ = std::move(spec);
   epoch_ = state.epoch;
   durable_ = state.durable;
@@ -121,6 +120,11 @@ absl::Status ShownJob::Restore(const JobState& state,
 
 absl::Status ShownJob::CheckShown() const {
   return spec_ == nullptr || removed_ ? JobNotFound(name_) : absl::OkStatus();
+}
+
+void ShownJob::EndThoseThatWait(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  subscriptions_.EndThoseThatWait(status);
 }
 
 bool ShownJob::IsShown() const {

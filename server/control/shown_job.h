@@ -39,6 +39,8 @@ class ShownJob {
   // step can't be sharded. DATA_LOSS: its tokens are not there.
   absl::Status Restore(const JobState& state, std::shared_ptr<const JobSpec> spec,
                        const JobTokens& tokens, Clock::TimePoint now);
+  // As SubscriptionTable's.
+  void EndThoseThatWait(const absl::Status& status);
   // Whether the job's creation was shown and its removal was not.
   bool IsShown() const;
   // Those who have something to do, which counts as woken.

@@ -163,7 +163,8 @@ bool SubscriptionTable::HasWork(const Subscription& subscription,
                                 const SessionView& view) {
   if (subscription.end.has_value() || subscription.marked.has_value()) return true;
   if (subscription.next < view.window.end()) return subscription.HasCredit();
-  return view.drained && !subscription.drained_told;
+  if (view.drained) return !subscription.drained_told;
+  return !subscription.instead_of_waiting.ok();
 }
 
 absl::Status SubscriptionTable::Received(Subscription& subscription, uint64_t step) {
@@ -174,6 +175,12 @@ absl::Status SubscriptionTable::Received(Subscription& subscription, uint64_t st
   }
   subscription.received = std::max(subscription.received, step + 1);
   return absl::OkStatus();
+}
+
+void SubscriptionTable::EndThoseThatWait(const absl::Status& status) {
+  for (const auto& [claim, subscription] : claims_) {
+    subscription->instead_of_waiting = status;
+  }
 }
 
 void SubscriptionTable::EndAll(const absl::Status& status) {

@@ -81,6 +81,8 @@ class SubscriptionTable {
   // Steps up to `step` have arrived. OUT_OF_RANGE where it was not sent.
   static absl::Status Received(Subscription& subscription, uint64_t step);
 
+  // Subscription::instead_of_waiting of all that there are.
+  void EndThoseThatWait(const absl::Status& status);
   // All subscriptions end with this status.
   void EndAll(const absl::Status& status);
 

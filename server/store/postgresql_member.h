@@ -28,6 +28,9 @@ struct LeaseTiming {
   std::chrono::milliseconds renewal{1000};
   // Between looks whether jobs have moved.
   std::chrono::milliseconds look{250};
+  // How long a commit whose answer was lost waits for the database, and holds up all
+  // others.
+  std::chrono::milliseconds doubt{20'000};
 };
 
 // Not thread-safe. Errors as PostgresqlConnection's.
@@ -49,7 +52,6 @@ class PostgresqlMember {
   absl::Status Failed(absl::Status status);
   // Why this server can lead nothing any more, for good; OK: it can.
   const absl::Status& lost() const { return lost_; }
-  // The server holds what the database may not have.
   absl::Status Lose(const std::string& why);
 
   absl::Status Join(const std::string& address);

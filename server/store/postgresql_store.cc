@@ -27,8 +27,6 @@ using std::chrono::milliseconds;
 // Between attempts to connect: doubled from the first to the last.
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{900};
-// How long a commit whose answer was lost waits for the database.
-constexpr milliseconds kResolution{20'000};
 // Measuring is not worth it for less.
 constexpr uint64_t kBytesBetweenMeasures = 1 << 20;
 
@@ -86,8 +84,10 @@ absl::Status PostgresqlStore::Connect() {
   absl::Status status = member_.Connect();
   if (!member_.lost().ok()) return Noted(std::move(status));
   if (!status.ok() || !member_.lead().joined()) return status;
+  Log(LogLevel::kInfo, "database reached again");
   reader_.Renew();
   ++reconnections_;
+  doubt_ = absl::OkStatus();
   down_ = false;
   LookSoon();
   return absl::OkStatus();
@@ -167,7 +167,6 @@ absl::Status PostgresqlStore::KeepOnce(LeadNews& news) {
   if (!member_.lost().ok()) return member_.lost();
   if (!member_.connected()) {
     if (absl::Status status = Connect(); !status.ok()) return status;
-    Log(LogLevel::kInfo, "database reached again");
   }
   absl::Status status = member_.Look(news);
   return status.ok() ? status : Noted(std::move(status));
@@ -255,6 +254,7 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   if (writes.empty()) return absl::OkStatus();
   MutexLock lock(mutex_);
   absl::Status status = CheckJoined();
+  if (absl::IsUnavailable(status) && !doubt_.ok()) return doubt_;
   if (status.ok()) status = CheckLedWrites(writes);
   if (!status.ok()) return status;
   absl::StatusOr<std::vector<int64_t>> ids =
@@ -286,7 +286,7 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
 absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number, absl::Status lost) {
   Failed(std::move(lost)).IgnoreError();
   const Clock& clock = Clock::Steady();
-  const Clock::TimePoint end = clock.Now() + kResolution;
+  const Clock::TimePoint end = clock.Now() + timing_.doubt;
   milliseconds pause = kFirstRetry;
   while (true) {
     absl::Status status = Connect();
@@ -298,9 +298,11 @@ absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number, absl::Status lost)
       status = Failed(stands.status());
     }
     if (clock.Now() >= end) {
-      return Noted(member_.Lose(
-          absl::StrCat("store: whether the last commit stands is not known: ",
-                       std::string(status.message()))));
+      doubt_ = absl::UnknownError(
+          absl::StrCat("store: a commit is in doubt: ", status.message()));
+      Log(LogLevel::kError, "commit in doubt",
+          {{"because", std::string(status.message())}});
+      return doubt_;
     }
     // With the lock: nothing else may be committed before this is known.
     std::this_thread::sleep_for(pause);
@@ -343,6 +345,7 @@ absl::StatusOr<std::string> PostgresqlStore::ResolveHandOver(const std::string& 
                                                              int64_t number,
                                                              absl::Status lost) {
   const absl::StatusOr<bool> stands = Resolve(number, lost);
+  if (absl::IsUnknown(stands.status())) return lost;
   if (!stands.ok()) return stands.status();
   if (!*stands) return lost;
   // What this server leads was read anew.

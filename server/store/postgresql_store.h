@@ -9,8 +9,8 @@
 // A thread of its own, the keeper, renews the lease, looks whether jobs have moved or
 // should, and connects again when the connection is lost; until then everything is
 // refused at once. A commit whose answer was lost with the connection waits for the
-// next one, and asks; a server that can't learn it leads nothing more, since what it
-// holds of its jobs may be behind the database.
+// next one, and asks. Where that is long in coming it stays in doubt (UNKNOWN): by the
+// next connection it stands or never will, and Load says which.
 #ifndef EVENPACK_SERVER_STORE_POSTGRESQL_STORE_H_
 #define EVENPACK_SERVER_STORE_POSTGRESQL_STORE_H_
 
@@ -55,8 +55,8 @@ class PostgresqlStore final : public SharedStore {
                                                size_t most) override;
   void StepDown() override;
 
-  // RESOURCE_EXHAUSTED: the database's disk is full. UNAVAILABLE: it can't be reached,
-  // or whether the writes are stored can't be learned.
+  // RESOURCE_EXHAUSTED: the database's disk is full. UNAVAILABLE: it can't be reached.
+  // UNKNOWN: nor could it for LeaseTiming::doubt, in which a commit's answer was lost.
   absl::Status Commit(std::span<const StoreWrite> writes) override;
   bool CommitWaits() const override { return true; }
   absl::StatusOr<std::vector<std::string>> Jobs() override;
@@ -82,7 +82,7 @@ class PostgresqlStore final : public SharedStore {
   // The rules of all stores, and that this server leads what is written.
   absl::Status CheckLedWrites(std::span<const StoreWrite> writes)
       EVENPACK_REQUIRES(mutex_);
-  // Whether a transaction stands whose answer was `lost`.
+  // Whether a transaction stands whose answer was `lost`. UNKNOWN: it is in doubt.
   absl::StatusOr<bool> Resolve(int64_t number, absl::Status lost)
       EVENPACK_REQUIRES(mutex_);
   // HandOver's answer where its own was lost.
@@ -114,6 +114,9 @@ class PostgresqlStore final : public SharedStore {
   PostgresqlMember member_ EVENPACK_GUARDED_BY(mutex_);
   int reconnections_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool released_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Why it is not known whether the last commit stands; OK once there is a connection,
+  // by which what this server leads was read anew.
+  absl::Status doubt_ EVENPACK_GUARDED_BY(mutex_);
   // Written since the tables were measured.
   uint64_t unmeasured_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // The keeper doesn't wait for the next look; and has finished its first.

@@ -1,6 +1,7 @@
 #include "tests/testing/fault_store.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace evenpack::testing {
@@ -12,7 +13,10 @@ absl::Status FaultStore::Commit(std::span<const StoreWrite> writes) {
   while (blocked_) changed_.Wait(mutex_);
   --waiting_;
   if (Fails(writes)) return absl::InternalError("the disk is full");
+  if (away_) return absl::UnknownError("the store is away");
   absl::Status status = store_.Commit(writes);
+  if (std::exchange(leaves_, false)) away_ = true;
+  if (away_) return absl::UnknownError("the answer is lost");
   if (status.ok()) commits_.push_back(writes.size());
   return status;
 }
@@ -20,6 +24,7 @@ absl::Status FaultStore::Commit(std::span<const StoreWrite> writes) {
 absl::StatusOr<StoredJob> FaultStore::Load(const std::string& job) {
   {
     MutexLock lock(mutex_);
+    if (away_) return absl::UnavailableError("the store is away");
     if (failing_loads_ > 0) {
       --failing_loads_;
       return absl::InternalError("the disk is gone");
@@ -42,6 +47,17 @@ void FaultStore::FailCommitsOf(const std::string& job) {
 void FaultStore::FailLoads(int count) {
   MutexLock lock(mutex_);
   failing_loads_ = count;
+}
+
+void FaultStore::GoAway(bool after_a_commit) {
+  MutexLock lock(mutex_);
+  leaves_ = after_a_commit;
+  away_ = !after_a_commit;
+}
+
+void FaultStore::ComeBack() {
+  MutexLock lock(mutex_);
+  away_ = false;
 }
 
 void FaultStore::Block() {

@@ -12,7 +12,7 @@
 
 namespace evenpack::testing {
 
-// Thread-safe. A commit that fails changes nothing.
+// Thread-safe. A commit that fails changes nothing, but as GoAway has it.
 class FaultStore final : public StateStore {
  public:
   // `store` does what this one doesn't refuse, and outlives it.
@@ -34,6 +34,11 @@ class FaultStore final : public StateStore {
   // The next `count` loads fail: INTERNAL "the disk is gone".
   void FailLoads(int count);
 
+  // From now on whether a commit stands is not told (UNKNOWN) and nothing is read,
+  // until ComeBack; the next commit stands all the same where it is `after_a_commit`.
+  void GoAway(bool after_a_commit);
+  void ComeBack();
+
   // Commits wait from now on, until Release.
   void Block();
   void Release();
@@ -51,6 +56,8 @@ class FaultStore final : public StateStore {
   mutable Mutex mutex_;
   CondVar changed_;
   bool blocked_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool leaves_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool away_ EVENPACK_GUARDED_BY(mutex_) = false;
   int waiting_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int skipped_commits_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int failing_commits_ EVENPACK_GUARDED_BY(mutex_) = 0;

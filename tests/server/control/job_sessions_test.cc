@@ -224,7 +224,7 @@ TEST_F(JobSessionsTest, ARemovalReleasesWhoWaits) {
 TEST_F(JobSessionsTest, ARemovalIsToldToProducersThatThereStillAre) {
   const Awaited<bool> told;
   job_->AddProducer([told](const absl::Status& status) {
-    EXPECT_EQ(ReasonOf(status), "JOB_NOT_FOUND");
+    EXPECT_EQ(DetailOf(status).reason, "JOB_NOT_FOUND");
     told(true);
   });
   const Awaited<bool> gone;

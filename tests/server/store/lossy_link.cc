@@ -71,8 +71,9 @@ LossyLink::~LossyLink() {
   close(listener_);
 }
 
-void LossyLink::Lose(Loss loss, std::string mark) {
+void LossyLink::Lose(Loss loss, std::string mark, bool cuts) {
   MutexLock lock(mutex_);
+  cuts_ = cuts;
   loss_ = loss;
   mark_ = std::move(mark);
 }
@@ -97,7 +98,7 @@ void LossyLink::Forward(int client) {
   sockaddr_in address = Loopback(server_port_);
   bool goes_on =
       connect(server, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
-  while (goes_on && !ending_) {
+  while (goes_on && !ending_ && !cut_) {
     std::array<pollfd, 2> looks = {{{.fd = client, .events = POLLIN, .revents = 0},
                                     {.fd = server, .events = POLLIN, .revents = 0}}};
     if (poll(looks.data(), looks.size(), kLook) <= 0) continue;
@@ -114,6 +115,7 @@ LossyLink::Loss LossyLink::LossOf(const std::string& chunk) {
   if (loss_ == Loss::kNone || chunk.find(mark_) == std::string::npos) {
     return Loss::kNone;
   }
+  cut_ = cuts_;
   return std::exchange(loss_, Loss::kNone);
 }
 

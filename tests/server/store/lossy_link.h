@@ -36,7 +36,9 @@ class LossyLink {
   // Chunks that came from clients so far.
   int requests() const { return requests_; }
   // What becomes of the next chunk to the server that holds `mark`, and its connection.
-  void Lose(Loss loss, std::string mark);
+  // `cuts`: all others end with it, and no more work until Heal.
+  void Lose(Loss loss, std::string mark, bool cuts = false);
+  void Heal() { cut_ = false; }
   // Lets what was delayed arrive; returns once the server has answered or hung up.
   void Deliver();
 
@@ -52,11 +54,13 @@ class LossyLink {
   int listener_ = -1;
   int port_ = 0;
   std::atomic<bool> ending_ = false;
+  std::atomic<bool> cut_ = false;
   std::atomic<int> requests_ = 0;
   Mutex mutex_;
   CondVar changed_;
   Loss loss_ EVENPACK_GUARDED_BY(mutex_) = Loss::kNone;
   std::string mark_ EVENPACK_GUARDED_BY(mutex_);
+  bool cuts_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool delivers_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool delivered_ EVENPACK_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> connections_;

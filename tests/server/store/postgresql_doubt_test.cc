@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,9 @@ constexpr char kMark[] = "in doubt";
 class PostgresqlDoubtTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    store_ = PostgresqlStore::Open(schema_.TargetAt(link_.port())).value();
+    LeaseTiming timing;
+    timing.doubt = std::chrono::milliseconds(300);
+    store_ = PostgresqlStore::Open(schema_.TargetAt(link_.port()), timing).value();
     ASSERT_THAT(store_->Join("here:1", lead_), IsOk());
     ASSERT_THAT(Commit({AppendRecord{"a", 0, "first"}}), IsOk());
   }
@@ -36,6 +39,25 @@ class PostgresqlDoubtTest : public ::testing::Test {
   absl::Status Commit(const Writes& writes) { return store_->Commit(writes); }
   int64_t RecordsInTable() const {
     return schema_.Number("SELECT count(*) FROM evenpack_records");
+  }
+  // A commit whose connection is lost so, and for which no other comes until Heal.
+  void CommitInDoubt(Loss loss, const Writes& writes) {
+    link_.Lose(loss, kMark, /*cuts=*/true);
+    EXPECT_THAT(Commit(writes),
+                StatusIs(absl::StatusCode::kUnknown, HasSubstr("in doubt")));
+    // Of what comes later no more is known.
+    EXPECT_EQ(Commit({AppendRecord{"a", 1, "later"}}).code(),
+              absl::StatusCode::kUnknown);
+    EXPECT_EQ(store_->Load("a").status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(lead_.Take(), IsEmpty());
+  }
+  // What the store reads of a job once it is reached again.
+  std::vector<std::string> AwaitRecords(const std::string& job) {
+    while (true) {
+      const absl::StatusOr<StoredJob> loaded = store_->Load(job);
+      if (loaded.ok()) return loaded->records;
+      EXPECT_EQ(loaded.status().code(), absl::StatusCode::kUnavailable);
+    }
   }
 
   ScratchPostgresql schema_;
@@ -129,6 +151,74 @@ TEST_F(PostgresqlDoubtTest, AHandOverToNobodyIsToldAsNone) {
   EXPECT_EQ(store_->HandOver("a").status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Commit({AppendRecord{"a", 1, "kept"}}), IsOk());
+}
+
+TEST_F(PostgresqlDoubtTest, OneInDoubtThatStandsIsReadOnceTheDatabaseIsBack) {
+  CommitInDoubt(Loss::kAnswer,
+                {AppendRecord{"a", 1, kMark}, AppendRecord{"b", 0, "new"}});
+  EXPECT_EQ(RecordsInTable(), 3);
+  link_.Heal();
+  EXPECT_THAT(AwaitRecords("a"), ElementsAre("first", kMark));
+  EXPECT_TRUE(lead_.Await("taken b"));
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, kMark}}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("")));
+  EXPECT_THAT(AwaitRecords("b"), ElementsAre("new"));
+  EXPECT_THAT(Commit({AppendRecord{"a", 2, "x"}, AppendRecord{"b", 1, "x"}}), IsOk());
+}
+
+TEST_F(PostgresqlDoubtTest, OneInDoubtThatDoesNotStandNeverWill) {
+  CommitInDoubt(Loss::kDelay, {AppendRecord{"a", 1, kMark}});
+  link_.Heal();
+  EXPECT_THAT(AwaitRecords("a"), ElementsAre("first"));
+  // From the old connection, which the database still has.
+  link_.Deliver();
+  EXPECT_THAT(Commit({AppendRecord{"a", 1, "again"}}), IsOk());
+  EXPECT_THAT(AwaitRecords("a"), ElementsAre("first", "again"));
+  EXPECT_THAT(lead_.Take(), IsEmpty());
+}
+
+TEST_F(PostgresqlDoubtTest, ARemovalInDoubtThatStandsIsNews) {
+  ASSERT_THAT(Commit({AppendRecord{"b", 0, "first"}}), IsOk());
+  CommitInDoubt(Loss::kAnswer, {AppendRecord{"b", 1, kMark}, RemoveJob{"a"}});
+  link_.Heal();
+  EXPECT_TRUE(lead_.Await("lost a"));
+  EXPECT_THAT(store_->Jobs().value(), ElementsAre("b"));
+}
+
+TEST_F(PostgresqlDoubtTest, AProfileInDoubtThatStandsIsNews) {
+  // By now it knows how often they were changed.
+  ASSERT_THAT(Commit({WriteProfile{"p", "first"}}), IsOk());
+  CommitInDoubt(Loss::kAnswer, {WriteProfile{"p", kMark}});
+  link_.Heal();
+  EXPECT_TRUE(lead_.Await("profiles"));
+  EXPECT_EQ(*store_->Profiles()->at("p"), kMark);
+}
+
+TEST_F(PostgresqlDoubtTest, WhoIsBackWhenAnotherLeadsLetsGo) {
+  CommitInDoubt(Loss::kDelay, {AppendRecord{"a", 1, kMark}});
+  const auto other = PostgresqlStore::Open(schema_.target()).value();
+  RecordedLead others;
+  ASSERT_THAT(other->Join("other:1", others), IsOk());
+  EXPECT_TRUE(others.Await("taken a"));
+  EXPECT_THAT(other->Load("a")->records, ElementsAre("first"));
+  const Writes writes = {AppendRecord{"a", 1, "theirs"}};
+  ASSERT_THAT(other->Commit(writes), IsOk());
+  link_.Heal();
+  link_.Deliver();
+  EXPECT_TRUE(lead_.Await("lost a"));
+  EXPECT_EQ(Commit({AppendRecord{"a", 1, "late"}}).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(other->Load("a")->records, ElementsAre("first", "theirs"));
+}
+
+TEST_F(PostgresqlDoubtTest, AHandOverInDoubtIsToldOfOnceTheDatabaseIsBack) {
+  const auto other = PostgresqlStore::Open(schema_.target()).value();
+  RecordedLead others;
+  ASSERT_THAT(other->Join("other:1", others), IsOk());
+  link_.Lose(Loss::kAnswer, "evenpack_give", /*cuts=*/true);
+  EXPECT_EQ(store_->HandOver("a").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(others.Await("taken a"));
+  link_.Heal();
+  EXPECT_TRUE(lead_.Await("lost a"));
 }
 
 }  // namespace
