@@ -21,6 +21,8 @@ struct JobReport {
   std::string name;
   // Empty where the job is whole; what follows means nothing else.
   std::string error;
+  // The error is that it is of a version that this program doesn't know.
+  bool other_version = false;
   uint64_t records = 0;
   uint64_t snapshot_records = 0;
   uint64_t bytes = 0;
@@ -45,6 +47,7 @@ JobReport Verify(SqliteStore& store, const std::string& name) {
       Replay(stored->snapshot, stored->snapshot_records, stored->records);
   if (!state.ok()) {
     report.error = std::string(state.status().message());
+    report.other_version = absl::IsFailedPrecondition(state.status());
     return report;
   }
   report.next_step = state->position.next_step;
@@ -81,11 +84,23 @@ std::vector<ProfileReport> ReportsOf(const StoredProfiles& stored) {
   return profiles;
 }
 
+bool IsDamaged(const StoreReport& report) {
+  const auto is_damaged = [](const ProfileReport& each) { return !each.error.empty(); };
+  return !report.errors.empty() ||
+         std::any_of(report.jobs.begin(), report.jobs.end(),
+                     [](const JobReport& job) {
+                       return !job.error.empty() && !job.other_version;
+                     }) ||
+         std::any_of(report.profiles.begin(), report.profiles.end(), is_damaged);
+}
+
+bool HasOtherVersion(const StoreReport& report) {
+  return std::any_of(report.jobs.begin(), report.jobs.end(),
+                     [](const JobReport& job) { return job.other_version; });
+}
+
 bool IsWhole(const StoreReport& report) {
-  const auto is_whole = [](const auto& each) { return each.error.empty(); };
-  return report.errors.empty() &&
-         std::all_of(report.jobs.begin(), report.jobs.end(), is_whole) &&
-         std::all_of(report.profiles.begin(), report.profiles.end(), is_whole);
+  return !IsDamaged(report) && !HasOtherVersion(report);
 }
 
 std::string ReportJson(const StoreReport& report) {
@@ -103,6 +118,7 @@ std::string ReportJson(const StoreReport& report) {
     row["next_step"] = job.next_step;
     row["durable_steps"] = job.durable_steps;
     row["digest"] = job.digest;
+    row["other_version"] = job.other_version;
     row["error"] = job.error;
   }
   json["profiles"] = Json::array();
@@ -128,7 +144,9 @@ std::string Text(const StoreReport& report) {
                       " steps, ", job.durable_steps, " durable, digest ", job.digest,
                       "\n");
     } else {
-      absl::StrAppend(&text, job.name, ": DAMAGED: ", job.error, "\n");
+      absl::StrAppend(
+          &text, job.name,
+          job.other_version ? ": OTHER VERSION: " : ": DAMAGED: ", job.error, "\n");
     }
   }
   for (const ProfileReport& profile : report.profiles) {
@@ -187,7 +205,12 @@ absl::StatusOr<CommandOutput> RunVerifyCommand(const FlagValues& values) {
   CommandOutput output;
   output.text = IsGiven(values, "--json") ? ReportJson(*report) : Text(*report);
   output.failed = !IsWhole(*report);
-  if (output.failed) output.note = absl::StrCat("evenpackctl: ", path, " is damaged\n");
+  if (output.failed) {
+    output.note = absl::StrCat(
+        "evenpackctl: ", path,
+        IsDamaged(*report) ? " is damaged\n"
+                           : " has jobs of a version that this program doesn't know\n");
+  }
   return output;
 }
 

@@ -7,6 +7,7 @@
 #include "server/control/store_failure.h"
 #include "server/core/engine/replay.h"
 #include "server/runtime/log.h"
+#include "server/runtime/status_detail.h"
 
 namespace evenpack {
 namespace {
@@ -51,8 +52,8 @@ void Job::OnCommitFailed(const absl::Status& status) {
 absl::Status Job::CheckCommitted(absl::Status& unread) {
   absl::Status status = CheckShown();
   if (status.ok() || !stale_ || removing_ || paused_ || abandoned_) return status;
-  // What is damaged stops, as it does where a server begins with it.
-  if (absl::IsDataLoss(status) || !shown_.IsShown()) return status;
+  // What can never be read stops, as it does where a server begins with it.
+  if (!IsStoreFailure(status) || !shown_.IsShown()) return status;
   unread = std::move(status);
   return absl::OkStatus();
 }
@@ -103,6 +104,11 @@ absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
   const StoredJob& held = stored.ok() ? *stored : none;
   absl::StatusOr<JobState> state =
       Replay(held.snapshot, held.snapshot_records, held.records);
+  if (absl::IsFailedPrecondition(state.status()) &&
+      environment_.store.Shared() == nullptr) {
+    return WithDetail(state.status(), {kStoreOtherVersion, {}});
+  }
+  // Where servers share the store, a newer one of them may lead the job soon.
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
   records_ = held.snapshot_records + held.records.size();

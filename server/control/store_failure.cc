@@ -17,6 +17,9 @@ absl::Status StoreFailure(absl::string_view what, const absl::Status& cause) {
   if (absl::IsDataLoss(cause)) {
     return WithDetail(absl::DataLossError(message), {"STORE_DAMAGED", {}});
   }
+  if (DetailOf(cause).reason == kStoreOtherVersion) {
+    return WithDetail(absl::FailedPreconditionError(message), {kStoreOtherVersion, {}});
+  }
   return WithDetail(absl::UnavailableError(message), {kStoreFailed, {}});
 }
 

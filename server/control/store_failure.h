@@ -8,11 +8,12 @@
 namespace evenpack {
 
 // RESOURCE_EXHAUSTED with the reason kStoreFull where the disk is full, DATA_LOSS where
-// what is stored is damaged, UNAVAILABLE for any other cause: trying again may help.
-// The message is "store: WHAT:" and the cause's.
+// what is stored is damaged, FAILED_PRECONDITION with the cause's reason
+// kStoreOtherVersion, UNAVAILABLE for any other cause: trying again may help. The
+// message is "store: WHAT:" and the cause's.
 absl::Status StoreFailure(absl::string_view what, const absl::Status& cause);
 
-// Whether it is one of those for which trying again may help: all but DATA_LOSS.
+// Whether it is one of those for which trying again may help.
 bool IsStoreFailure(const absl::Status& status);
 
 }  // namespace evenpack

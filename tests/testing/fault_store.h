@@ -19,6 +19,7 @@ class FaultStore final : public StateStore {
   explicit FaultStore(StateStore& store, bool commit_waits = true)
       : store_(store), commit_waits_(commit_waits) {}
 
+  SharedStore* Shared() override { return store_.Shared(); }
   absl::Status Commit(std::span<const StoreWrite> writes) override;
   bool CommitWaits() const override { return commit_waits_; }
   bool Keeps() const override { return store_.Keeps(); }

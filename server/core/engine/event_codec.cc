@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -175,9 +176,16 @@ bool IsStep(const Step& step) {
 
 // Whether some state could have led to the event.
 struct EventCheck {
-  bool operator()(const JobCreated& event) const { return Validate(event.spec).ok(); }
-  bool operator()(const JobUpdated& event) const {
-    return Validate(event.spec).ok() &&
+  // Why it may all the same be one that a later program decided.
+  absl::Status not_newer = {};
+
+  bool IsSpec(const JobSpec& spec) {
+    not_newer = CheckNotNewer(spec);
+    return Validate(spec).ok();
+  }
+  bool operator()(const JobCreated& event) { return IsSpec(event.spec); }
+  bool operator()(const JobUpdated& event) {
+    return IsSpec(event.spec) &&
            std::all_of(event.skipped.begin(), event.skipped.end(),
                        [&event](const SkippedRange& range) {
                          return range.stream < event.spec.streams.size() &&
@@ -196,8 +204,10 @@ struct EventCheck {
            std::all_of(event.planned.begin(), event.planned.end(), IsStep);
   }
   bool operator()(const DurableMarked&) const { return true; }
-  bool operator()(const JobRestored& event) const {
-    return DecodeState(event.state).ok();
+  bool operator()(const JobRestored& event) {
+    const absl::Status status = DecodeState(event.state).status();
+    if (absl::IsFailedPrecondition(status)) not_newer = status;
+    return status.ok();
   }
 };
 
@@ -257,7 +267,14 @@ absl::StatusOr<Event> DecodeEvent(std::string_view bytes) {
   reader.set_version(version);
   Event event;
   CodeAlternative(reader, reader.Word(1), event);
-  if (!reader.ok() || !reader.AtEnd() || !std::visit(EventCheck(), event)) {
+  EventCheck check;
+  const bool is_event =
+      reader.ok() && reader.AtEnd() && std::visit(std::ref(check), event);
+  if (!check.not_newer.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("event: ", check.not_newer.message()));
+  }
+  if (!is_event) {
     return absl::DataLossError(
         absl::StrCat("event: its ", bytes.size(), " bytes are those of no event"));
   }

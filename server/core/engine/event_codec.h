@@ -22,8 +22,8 @@ std::string EncodeEvent(const Event& event);
 
 // The event that was encoded. DATA_LOSS for bytes that no event has: cut, or with
 // numbers out of their ranges; FAILED_PRECONDITION where a later version of the format
-// wrote them, or one before the oldest. An event that was damaged into another one is
-// not noticed.
+// wrote them, or one before the oldest, or they name a policy's later version. An event
+// that was damaged into another one is not noticed.
 absl::StatusOr<Event> DecodeEvent(std::string_view bytes);
 
 }  // namespace evenpack

@@ -254,6 +254,14 @@ absl::Status CheckGiven(const JobSpec& spec) {
                                    " micro-batches a step"));
 }
 
+absl::Status CheckNotNewer(const JobSpec& spec) {
+  if (spec.policy.version <= kPolicyVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("policy.version: ", spec.policy.version,
+                   " is newer than this program; accepted: up to ", kPolicyVersion,
+                   ", or start the newer program"));
+}
+
 absl::Status Validate(const JobSpec& spec) {
   for (const auto check :
        {ValidateStreams, ValidateShape, ValidateWorkload, ValidatePolicy,

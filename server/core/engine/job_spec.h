@@ -190,6 +190,9 @@ bool IsVariableLength(PolicyKind kind);
 // Delay queues: one per threshold for kWlb, else none.
 size_t QueueCount(const PolicySpec& policy);
 
+// FAILED_PRECONDITION: a later program's version of the policy packs the job. Of what
+// is read back, before Validate, to which that is out of range.
+absl::Status CheckNotNewer(const JobSpec& spec);
 // INVALID_ARGUMENT naming the first field that is out of its range.
 absl::Status Validate(const JobSpec& spec);
 // Likewise, of one that is valid and given anew: jobs that are kept may have been

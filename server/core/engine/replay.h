@@ -15,7 +15,7 @@ namespace evenpack {
 // The state of `snapshot` (EncodeState; empty: before the first event), and then every
 // event of `records` (EncodeEvent) applied. Record 0 here is the job's number
 // `first_record`, which errors name. DATA_LOSS: bytes that are no state or no event;
-// FAILED_PRECONDITION: a format version that is not known.
+// FAILED_PRECONDITION: a version of the format, or of the policy, that is not known.
 absl::StatusOr<JobState> Replay(std::string_view snapshot, uint64_t first_record,
                                 std::span<const std::string> records);
 

@@ -260,10 +260,26 @@ class HistoryWalk {
 
 }  // namespace
 
+namespace {
+
+// Of all specs that its steps were packed under.
+absl::Status CheckNotNewer(const JobState& state) {
+  absl::Status status = CheckNotNewer(state.spec);
+  for (const HistoryRecord& record : state.history) {
+    const auto* const update = std::get_if<UpdateRecord>(&record);
+    if (update != nullptr) status.Update(CheckNotNewer(update->spec_before));
+  }
+  if (status.ok()) return status;
+  return absl::FailedPreconditionError(absl::StrCat("state: ", status.message()));
+}
+
+}  // namespace
+
 absl::Status CheckState(const JobState& state) {
   if (!state.created) {
     return state == JobState() ? absl::OkStatus() : Contradiction("created");
   }
+  if (absl::Status status = CheckNotNewer(state); !status.ok()) return status;
   if (absl::Status status = Validate(state.spec); !status.ok()) {
     return absl::DataLossError(absl::StrCat("state: ", status.message()));
   }

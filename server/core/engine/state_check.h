@@ -10,7 +10,7 @@ namespace evenpack {
 // A checksum finds damage; this finds what some other writer got wrong. Every list is
 // as long as the others need it, every number in its range, every document where
 // documents of its kind may be, and each record of the history can be undone. DATA_LOSS
-// naming the part that contradicts the rest.
+// naming the part that contradicts the rest; FAILED_PRECONDITION of CheckNotNewer.
 absl::Status CheckState(const JobState& state);
 
 }  // namespace evenpack

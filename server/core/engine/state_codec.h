@@ -23,7 +23,7 @@ std::string EncodeState(const JobState& state);
 
 // DATA_LOSS where the bytes are damaged, cut, or contradict each other (state_check.h);
 // FAILED_PRECONDITION where a later version of the format wrote them, or one before the
-// oldest.
+// oldest, or they name a policy's later version.
 absl::StatusOr<JobState> DecodeState(std::string_view bytes);
 
 // Of all that the state holds: equal digests, equal states.

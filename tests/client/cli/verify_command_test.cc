@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/engine/event_codec.h"
 #include "server/core/engine/state_codec.h"
 #include "server/store/sqlite_database.h"
@@ -113,6 +114,26 @@ TEST_F(VerifyCommandTest, NamesTheJobAndWhatIsDamaged) {
   const auto text = RunVerifyCommand({{"FILE", path_}});
   EXPECT_THAT(text->text, HasSubstr("bad: DAMAGED: "));
   EXPECT_THAT(text->note, HasSubstr("is damaged\n"));
+}
+
+TEST_F(VerifyCommandTest, AJobOfALaterVersionIsNotDamaged) {
+  JobSpec spec = job_.state().spec;
+  spec.policy.version = kPolicyVersion + 1;
+  ASSERT_THAT(SqliteStore::Open(path_).value()->Commit(std::vector<StoreWrite>{
+                  AppendRecord{"newer", 0, EncodeEvent(JobCreated{spec})}}),
+              IsOk());
+  const nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_EQ(json["jobs"][1]["other_version"], false);
+  EXPECT_EQ(json["jobs"][2]["ok"], false);
+  EXPECT_EQ(json["jobs"][2]["other_version"], true);
+  const auto text = RunVerifyCommand({{"FILE", path_}});
+  EXPECT_THAT(text->text, HasSubstr(absl::StrCat(
+                              "newer: OTHER VERSION: record 0: event: policy.version: ",
+                              kPolicyVersion + 1, " is newer than this program")));
+  EXPECT_THAT(text->note, HasSubstr("has jobs of a version that this program"));
+  Change("UPDATE snapshots SET bytes = x'00'");
+  EXPECT_THAT(RunVerifyCommand({{"FILE", path_}})->note, HasSubstr("is damaged\n"));
 }
 
 TEST_F(VerifyCommandTest, TellsOfProfiles) {

@@ -8,13 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/control/job.h"
+#include "server/core/engine/event_codec.h"
+#include "server/core/engine/state_codec.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/emitted_documents.h"
 #include "tests/server/control/small_job.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/follower.h"
+#include "tests/testing/shared_memory_store.h"
+#include "tests/testing/shared_server.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -383,6 +388,55 @@ TEST(JobRecoveryTest, ADamagedJobSaysSoToEveryRequestAndCanBeRemoved) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
   EXPECT_THAT(Describe(*job),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
+}
+
+// A job whose policy has a later version, as a snapshot behind its creation or as that.
+std::vector<StoreWrite> NewerJob(bool as_snapshot) {
+  JobSpec spec = SmallJob();
+  testing::TestJob known(spec);
+  spec.policy.version = kPolicyVersion + 1;
+  std::vector<StoreWrite> writes = {
+      AppendRecord{"job", 0, EncodeEvent(JobCreated{spec})}};
+  if (!as_snapshot) return writes;
+  JobState state = known.state();
+  state.spec = spec;
+  writes.emplace_back(WriteSnapshot{"job", 1, EncodeState(state)});
+  return writes;
+}
+
+TEST(JobRecoveryTest, AJobOfALaterVersionSaysSoAndIsLeftAlone) {
+  for (const bool as_snapshot : {false, true}) {
+    ControlRoom room;
+    ASSERT_THAT(room.memory().Commit(NewerJob(as_snapshot)), IsOk());
+    const auto before = room.memory().Load("job");
+    const auto job = std::make_shared<Job>("job", room.environment());
+    const absl::Status newer = job->Recover();
+    EXPECT_THAT(newer,
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr(absl::StrCat("policy.version: ", kPolicyVersion + 1,
+                                                " is newer than this"))));
+    EXPECT_EQ(DetailOf(newer).reason, "STORE_OTHER_VERSION");
+    EXPECT_EQ(DoIngest(*job, 0, {10}), newer);
+    EXPECT_EQ(DoUpdate(*job, SmallJob()), newer);
+    EXPECT_EQ(Describe(*job).status(), newer);
+    EXPECT_EQ(Follower(job).status(), newer);
+    const auto after = room.memory().Load("job");
+    EXPECT_EQ(after->snapshot, before->snapshot);
+    EXPECT_EQ(after->records, before->records);
+  }
+}
+
+TEST(JobRecoveryTest, WhereServersShareTheStoreANewerOneMayLeadItSoon) {
+  testing::SharedMemory memory;
+  testing::SharedServer server(memory, "here:1");
+  ASSERT_THAT(server.store().Commit(NewerJob(/*as_snapshot=*/false)), IsOk());
+  const auto job = std::make_shared<Job>("job", server.room().environment());
+  const absl::Status newer = job->Recover();
+  EXPECT_THAT(newer,
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr(absl::StrCat("policy.version: ", kPolicyVersion + 1,
+                                              " is newer than this"))));
+  EXPECT_EQ(DetailOf(newer).reason, "STORE_FAILED");
 }
 
 TEST(JobRecoveryTest, ARestoredJobIsRecoveredAsItWasRestored) {

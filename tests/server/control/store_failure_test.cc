@@ -21,6 +21,11 @@ TEST(StoreFailureTest, TellsAFullDiskAndDamageFromWhatMayPass) {
                 absl::StatusCode::kResourceExhausted, "STORE_FULL"},
            Case{absl::DataLossError("full"), absl::StatusCode::kDataLoss,
                 "STORE_DAMAGED"},
+           Case{WithDetail(absl::FailedPreconditionError("full"),
+                           {kStoreOtherVersion, {}}),
+                absl::StatusCode::kFailedPrecondition, "STORE_OTHER_VERSION"},
+           Case{absl::FailedPreconditionError("full"), absl::StatusCode::kUnavailable,
+                "STORE_FAILED"},
            Case{absl::UnavailableError("full"), absl::StatusCode::kUnavailable,
                 "STORE_FAILED"},
            Case{absl::InternalError("full"), absl::StatusCode::kUnavailable,
@@ -29,7 +34,9 @@ TEST(StoreFailureTest, TellsAFullDiskAndDamageFromWhatMayPass) {
     const absl::Status told = StoreFailure("not stored", each.cause);
     EXPECT_THAT(told, StatusIs(each.code, "store: not stored: full"));
     EXPECT_EQ(DetailOf(told).reason, each.reason);
-    EXPECT_EQ(IsStoreFailure(told), each.code != absl::StatusCode::kDataLoss);
+    EXPECT_EQ(IsStoreFailure(told),
+              each.code != absl::StatusCode::kDataLoss &&
+                  each.code != absl::StatusCode::kFailedPrecondition);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/state_codec.h"
@@ -155,9 +156,11 @@ TEST(EventCodecTest, DamagedBytesGiveAnErrorOrAnotherEvent) {
         if (decoded.ok()) {
           EXPECT_THAT(DecodeEvent(EncodeEvent(*decoded)), IsOk());
         } else {
-          // One flip makes it a version that is read.
+          // One flip makes it a version that is read. Of the policy's version it is one
+          // that no checksum is there to tell from a later program's.
           const bool other_version =
-              i < 4 && damaged[0] != kOldestEventFormatVersion + 1;
+              (i < 4 && damaged[0] != kOldestEventFormatVersion + 1) ||
+              absl::StrContains(decoded.status().message(), "policy.version: ");
           EXPECT_EQ(decoded.status().code(), other_version
                                                  ? absl::StatusCode::kFailedPrecondition
                                                  : absl::StatusCode::kDataLoss);
@@ -176,6 +179,34 @@ TEST(EventCodecTest, AnotherVersionIsRefused) {
                          absl::StrCat("event: format version ", int{version},
                                       " is not accepted; accepted: 3 to 5")));
   }
+}
+
+// What a program would write whose policies have another version.
+JobSpec NewerSpec() {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
+  spec.policy.version = kPolicyVersion + 1;
+  return spec;
+}
+
+TEST(EventCodecTest, APolicysLaterVersionIsNoDamage) {
+  JobState state = TestJob(MakeSpec(PolicyKind::kWlb, 2, 100)).state();
+  state.spec = NewerSpec();
+  JobUpdated updated;
+  updated.spec = NewerSpec();
+  for (const Event& event : {Event(JobCreated{NewerSpec()}), Event(updated),
+                             Event(JobRestored{EncodeState(state)})}) {
+    EXPECT_THAT(
+        DecodeEvent(EncodeEvent(event)),
+        StatusIs(absl::StatusCode::kFailedPrecondition,
+                 HasSubstr(absl::StrCat("policy.version: ", kPolicyVersion + 1,
+                                        " is newer than this program; accepted: up to ",
+                                        kPolicyVersion, ", or start"))));
+  }
+  // One that is cut is damaged, whatever it names.
+  std::string cut = EncodeEvent(JobCreated{NewerSpec()});
+  cut.pop_back();
+  EXPECT_THAT(DecodeEvent(cut),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("of no event")));
 }
 
 TEST(EventCodecTest, VersionsBeforeAreReadWithWhatTheyLackAsAtFirst) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/engine/reconfigure.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
@@ -204,6 +205,21 @@ TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {
 
 // What waits was admitted before each of the steps that it is said to have waited
 // through, or else a checkpoint of then could not be restored.
+TEST(CheckStateTest, APolicysLaterVersionIsNoDamage) {
+  JobState state = TestJob(MakeSpec(PolicyKind::kWlb, 2, 100)).state();
+  JobState updated = state;
+  state.spec.policy.version = kPolicyVersion + 1;
+  UpdateRecord record;
+  record.spec_before = state.spec;
+  updated.history.emplace_back(record);
+  for (const JobState& newer : {state, updated}) {
+    EXPECT_THAT(CheckState(newer),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr(absl::StrCat("state: policy.version: ",
+                                                kPolicyVersion + 1, " is newer"))));
+  }
+}
+
 TEST(CheckStateTest, WhatWaitedBeforeItWasAdmittedIsFound) {
   const auto last = [](const JobState& s) { return s.position.batches_admitted - 1; };
   ExpectFound(
