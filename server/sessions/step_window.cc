@@ -31,6 +31,7 @@ void StepWindow::Withdraw(uint64_t from) {
 
 void StepWindow::LetGo(uint64_t before) {
   while (begin_ < before && !steps_.empty()) {
+    let_go_epoch_ = steps_.front()->step.epoch;
     steps_.pop_front();
     ++begin_;
   }
@@ -57,6 +58,12 @@ std::optional<Digest128> StepWindow::DigestBefore(uint64_t index) const {
   if (index == end()) return last_digest_;
   if (index < begin_ || index > end()) return std::nullopt;
   return steps_[index - begin_]->previous;
+}
+
+std::optional<uint64_t> StepWindow::EpochBefore(uint64_t index) const {
+  if (index == begin_) return let_go_epoch_;
+  if (index < begin_ || index > end()) return std::nullopt;
+  return steps_[index - begin_ - 1]->step.epoch;
 }
 
 }  // namespace evenpack

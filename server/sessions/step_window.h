@@ -44,11 +44,15 @@ class StepWindow {
   absl::StatusOr<std::shared_ptr<const PublishedStep>> Find(uint64_t index) const;
   // Of step index - 1, for begin() <= index <= end().
   std::optional<Digest128> DigestBefore(uint64_t index) const;
+  // Likewise; nothing where that was let go before this window was made.
+  std::optional<uint64_t> EpochBefore(uint64_t index) const;
 
  private:
   uint64_t begin_;
   std::deque<std::shared_ptr<const PublishedStep>> steps_;
   Digest128 last_digest_;
+  // Of the last step that was let go.
+  std::optional<uint64_t> let_go_epoch_;
 };
 
 }  // namespace evenpack

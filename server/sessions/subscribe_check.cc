@@ -58,15 +58,14 @@ absl::Status CheckHistory(const SubscribeRequest& request, uint64_t from,
         from == 0 ? "0's predecessor" : absl::StrCat(from - 1),
         " here; the client's steps came from another history"));
   }
-  // One that isn't kept is durable, and so was never withdrawn.
-  if (!request.last_epoch.has_value() || from == window.begin()) {
+  const std::optional<uint64_t> epoch = window.EpochBefore(from);
+  if (!request.last_epoch.has_value() || !epoch.has_value() ||
+      *request.last_epoch == *epoch) {
     return absl::OkStatus();
   }
-  const uint64_t epoch = window.Get(from - 1)->step.epoch;
-  if (*request.last_epoch == epoch) return absl::OkStatus();
   return UnknownHistory(absl::StrCat("last_epoch: ", *request.last_epoch,
                                      " is not that of step ", from - 1,
-                                     " here, which was formed again in epoch ", epoch,
+                                     " here, which was formed again in epoch ", *epoch,
                                      "; the client's was withdrawn"));
 }
 

@@ -62,6 +62,25 @@ class JobUpdateTest : public ::testing::Test {
   const std::shared_ptr<Job> job_ = room_.MakeJob(SmallJob());
 };
 
+// Who had half of step 3, whose digest has all of it, and comes back when those who had
+// the rest have made it durable.
+TEST_F(JobUpdateTest, WhoHadAStepOfAnotherShapeIsToldSoOnceItWasLetGo) {
+  SubscribeRequest late;
+  late.from_step = 4;
+  late.last_digest = (*job_->FindStep(3))->step.digest;
+  late.last_epoch = 0;
+  JobSpec narrow = SmallJob();
+  narrow.data_parallel = 1;
+  ASSERT_THAT(DoUpdate(*job_, narrow, 2), IsOk());
+  EXPECT_EQ((*job_->FindStep(3))->step.digest, late.last_digest);
+  EXPECT_EQ(DetailOf(Follower(job_, late).status()).reason, "HISTORY_DIFFERS");
+  ASSERT_THAT(Do(*job_, Acknowledge{0, 3, 1}), IsOk());
+  ASSERT_EQ(Describe(*job_)->oldest_step, 4U);
+  EXPECT_EQ(DetailOf(Follower(job_, late).status()).reason, "HISTORY_DIFFERS");
+  late.last_epoch = 1;
+  EXPECT_THAT(Follower(job_, late).status(), IsOk());
+}
+
 TEST_F(JobUpdateTest, DecidedStepsFromThereAreWithdrawnAndFormedAnew) {
   const auto kept = job_->FindStep(2).value();
   const auto withdrawn = job_->FindStep(3).value();

@@ -65,6 +65,20 @@ TEST(StepWindowTest, AStepLetGoIsOutOfRangeAndNamesTheOldestKept) {
   EXPECT_EQ(window.DigestBefore(3), steps[2]->step.digest);
 }
 
+TEST(StepWindowTest, KnowsTheEpochOfTheLastStepThatItLetGo) {
+  const auto steps = MakeSteps(5, 3);
+  StepWindow window = WindowOf(steps);
+  EXPECT_EQ(window.EpochBefore(5), std::nullopt);
+  EXPECT_EQ(window.EpochBefore(6), steps[0]->step.epoch);
+  EXPECT_EQ(window.EpochBefore(8), steps[2]->step.epoch);
+  EXPECT_EQ(window.EpochBefore(9), std::nullopt);
+  window.LetGo(7);
+  EXPECT_EQ(window.EpochBefore(6), std::nullopt);
+  EXPECT_EQ(window.EpochBefore(7), steps[1]->step.epoch);
+  window.LetGo(8);
+  EXPECT_EQ(window.EpochBefore(8), steps[2]->step.epoch);
+}
+
 TEST(StepWindowTest, AStepNotDecidedIsOutOfRangeAndNamesTheNext) {
   const absl::Status early = WindowOf(MakeSteps(0, 2)).Find(2).status();
   EXPECT_THAT(early, StatusIs(absl::StatusCode::kOutOfRange,

@@ -161,9 +161,13 @@ TEST(SubscribeCheckTest, AStepOfAnotherEpochIsAnotherThoughItsDigestIsTheSame) {
                                AllOf(StartsWith("last_epoch: "),
                                      HasSubstr("is not that of step 3 here"))));
   EXPECT_EQ(DetailOf(status).reason, "HISTORY_DIFFERS");
-  // The step before the first that is kept can't have been withdrawn.
+  // That goes for the last step that was let go, too.
   request.from_step = 2;
   request.last_digest.reset();
+  EXPECT_THAT(
+      CheckSubscribe(request, rig.view()).status(),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("is not that of step 1 here")));
+  --*request.last_epoch;
   EXPECT_EQ(CheckSubscribe(request, rig.view()).value(), 2U);
 }
 
