@@ -146,7 +146,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // A step has been handed to the transport.
   void CountDelivery(const PublishedStep& step);
 
-  // In the present epoch.
+  // In the present epoch; null where the job is not shown, or no more.
   std::shared_ptr<const JobSpec> Spec() const { return shown_.spec(); }
   // A committed step; OUT_OF_RANGE as StepWindow::Find, but as CheckSeat.
   absl::StatusOr<std::shared_ptr<const PublishedStep>> FindStep(uint64_t index);

@@ -245,7 +245,11 @@ void Handle(const ServiceEnvironment& environment, const v1::GetStepRequest& req
   if (request.has_cp_rank()) view.cp_rank = request.cp_rank();
   absl::Status status = CheckView(view, *(*step)->spec);
   // A rank that the step's epoch didn't have receives it without micro-batches.
-  if (!status.ok()) status = CheckView(view, *(*job)->Spec());
+  if (!status.ok()) {
+    // Null where the job was removed meanwhile.
+    const std::shared_ptr<const JobSpec> spec = (*job)->Spec();
+    status = spec == nullptr ? JobNotFound(request.job()) : CheckView(view, *spec);
+  }
   if (status.ok()) ToProto(**step, view, *response.mutable_step());
   answer(status);
 }

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/core/digest/digest_bytes.h"
@@ -333,6 +335,30 @@ TEST_F(JobCallsTest, StepsThatCannotBeGiven) {
   request.set_dp_rank(1);
   request.set_cp_rank(2);
   EXPECT_THAT(GetStep(request), RefusesField("cp_rank"));
+}
+
+TEST_F(JobCallsTest, AStepIsRefusedWhileItsJobIsDeleted) {
+  v1::GetStepRequest request;
+  request.set_job("job");
+  request.set_dp_rank(99);
+  const ServiceEnvironment environment = server_.environment();
+  for (int round = 0; round < 200; ++round) {
+    MakeJob(1);
+    std::atomic<bool> asks = false;
+    std::thread asking([&] {
+      absl::Status refusal = absl::InvalidArgumentError("");
+      while (absl::IsInvalidArgument(refusal)) {
+        v1::GetStepResponse response;
+        Handle(environment, request, response,
+               [&refusal](const absl::Status& status) { refusal = status; });
+        asks = true;
+      }
+      EXPECT_TRUE(absl::IsNotFound(refusal)) << refusal;
+    });
+    while (!asks) std::this_thread::yield();
+    EXPECT_THAT(server_.Delete("job"), IsGrpcOk());
+    asking.join();
+  }
 }
 
 TEST_F(JobCallsTest, AnAcknowledgementIsAnsweredWithWhatIsDurable) {
