@@ -31,8 +31,8 @@ class LeaderMap {
 
   // A server said that the one at `address` leads the job.
   void LedAt(const std::string& job, const std::string& address);
-  // The server at `address` said that nobody leads the job just now: the next of the
-  // given ones is asked.
+  // The server at `address` said that nobody leads the job just now, or can't know: the
+  // next of the given ones is asked.
   void NobodyLeads(const std::string& job, const std::string& address);
   // The server at `address` can't be reached, or is about to go.
   void Lost(const std::string& address);

@@ -6,6 +6,8 @@ when it reaches the database again; or that another server leads the job by then
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 import unittest
 from dataclasses import dataclass
@@ -156,6 +158,20 @@ class DoubtTest(unittest.TestCase):
             )
             return [step.digest for step in local_client.steps_of(server, "job")]
 
+    def found(self, *servers: ServerProcess) -> str:
+        """What a client says that may ask these, in this order."""
+        addresses = ",".join(server.grpc_address for server in servers)
+        ended = subprocess.run(
+            [os.environ["EVENPACKCTL"], "jobs", "describe", "job", "--json"],
+            env={**os.environ, "EVENPACK_SERVER": addresses},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        return ended.stdout
+
     def test_it_stays_and_learns_what_became_of_its_commit(self) -> None:
         stands = self.begin("stands", arrives=True)
         falls = self.begin("falls", arrives=False)
@@ -170,6 +186,8 @@ class DoubtTest(unittest.TestCase):
         self.assertEqual(drains.server.terminate(), 0, drains.server.stderr())
         held = wait_until(lambda: local_client.get_job(other, "job"), "the other leads")
         self.assertEqual(held.streams[0].next_sequence, FIRST + BATCH)
+        # Clients that ask the one that is cut off go on to those that aren't.
+        self.assertIn(f"{FIRST + BATCH}", self.found(led.server, other))
         for doubt in (stands, falls, led):
             doubt.link.heal()
             self.await_log(doubt.server, "database reached again")

@@ -52,7 +52,10 @@ TEST(Route, RedirectsWithoutEndAreFollowedAFewTimes) {
 }
 
 TEST(Route, ARedirectWithoutAnAddressIsAsANoLeader) {
-  for (const absl::Status& status : {LedAt(""), NobodyLeads()}) {
+  for (const absl::Status& status :
+       {LedAt(""), NobodyLeads(),
+        // It may be cut off from a database by which another leads.
+        ServerError(kUnavailable, "not stored", "STORE_FAILED")}) {
     LeaderMap leaders({"a:1", "b:1"});
     Route route(leaders, "run");
     EXPECT_FALSE(route.Follow(status));
@@ -93,7 +96,7 @@ TEST(Route, AServerThatShutsDownHandsOnWhatItRefused) {
 
 TEST(Route, AnErrorOfTheServersChangesNothing) {
   for (const absl::Status& status :
-       {ServerError(kUnavailable, "not stored", "STORE_FAILED"),
+       {ServerError(absl::StatusCode::kResourceExhausted, "full", "STORE_FULL"),
         ServerError(absl::StatusCode::kNotFound, "no job", "JOB_NOT_FOUND"),
         ServerError(absl::StatusCode::kInternal, "a bug", "BUG"),
         absl::UnimplementedError("no such call"), absl::CancelledError("by us")}) {
