@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from evenpack._native import Step
+from evenpack._native import MicroBatch, Step
 from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
 from evenpack.document_columns import DocumentSource
@@ -27,7 +27,7 @@ from evenpack.local_steps import LocalSteps
 from evenpack.security import Security
 from evenpack.server_steps import ServerOptions, ServerSteps
 from evenpack.spec import SpecSource
-from evenpack.steps import Position, Steps, StepWait
+from evenpack.steps import Position, Steps, StepWait, micro_batch_index
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -393,7 +393,12 @@ class PackedDataset(IterableDataset[Step]):
         return Position(index + 1, None, last.epoch)
 
     def report_latency(
-        self, step: Step, micro_batch: int, *, forward_ns: int = 0, backward_ns: int = 0
+        self,
+        step: Step,
+        micro_batch: MicroBatch | int,
+        *,
+        forward_ns: int = 0,
+        backward_ns: int = 0,
     ) -> None:
         """Tells the server what a micro-batch took, for its metrics and `GetLatency`.
 
@@ -402,18 +407,18 @@ class PackedDataset(IterableDataset[Step]):
 
         Args:
             step: whose micro-batch it is.
-            micro_batch: which of the step's own, 0 to len(step) - 1.
+            micro_batch: one of the step's own, or which of them, 0 to len(step) - 1.
             forward_ns: nanoseconds of its forward pass, 0 where not measured.
             backward_ns: of its backward pass.
 
         Raises:
-            InvalidArgumentError: a time below 0.
+            InvalidArgumentError: a time below 0; a micro-batch of another rank.
         """
         forward = checked_integer("forward_ns", forward_ns)
         backward = checked_integer("backward_ns", backward_ns)
         steps = self._opened()
         if steps is not None:
-            index = step[micro_batch].index
+            index = micro_batch_index(micro_batch, step)
             steps.report_latency(step.index, index, forward, backward)
 
     @property

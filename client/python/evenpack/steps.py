@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from evenpack._native import Step
+from evenpack._native import MicroBatch, Step
 from evenpack.invalid_argument import checked_integer, invalid_argument, quoted
 
 
@@ -107,3 +107,23 @@ class Steps(Protocol):
 
     def cancel(self) -> None:
         """Ends at once."""
+
+
+def micro_batch_index(micro_batch: MicroBatch | int, step: Step) -> int:
+    """Which of the whole step's micro-batches it is.
+
+    Args:
+        micro_batch: one of the rank's own, or which of them.
+        step: whose it is.
+
+    Raises:
+        InvalidArgumentError: it is another's.
+    """
+    if not isinstance(micro_batch, MicroBatch):
+        return step[micro_batch].index
+    index = micro_batch.index
+    own = [each.index for each in step]
+    if index not in own:
+        accepted = f"one of step {step.index}'s own, {quoted(own)}"
+        raise invalid_argument("micro_batch", f"index {index}", accepted)
+    return index

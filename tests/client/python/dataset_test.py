@@ -411,12 +411,16 @@ def test_waits_are_counted(client: Client) -> None:
 def test_measured_latencies_reach_the_server(
     client: Client, server: ServerProcess
 ) -> None:
-    """By micro-batch of the whole step; a local dataset has nobody to tell."""
+    """Of a micro-batch or its place; a local dataset has nobody to tell."""
     with _served(client, 1) as dataset:
         for step in islice(dataset, 3):
             dataset.report_latency(step, 1, forward_ns=5_000_000)
+            dataset.report_latency(step, step[0], forward_ns=5_000_000)
+        others = next(iter(_local()))[0]
+        with pytest.raises(InvalidArgumentError, match=r"index 0 .* step 2's own"):
+            dataset.report_latency(step, others)
     series = 'evenpack_job_measured_over_predicted_ratio_count{job="run"}'
-    assert server.metric(series) == 3
+    assert server.metric(series) == 6
     with _local() as local:
         local.report_latency(next(iter(local)), 0, forward_ns=1)
 
