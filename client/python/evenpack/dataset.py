@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenpack._native import MicroBatch, Step
 from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
+from evenpack.data_loader_worker import check_worker
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
     CancelledError,
@@ -74,8 +74,8 @@ class PackedDataset(IterableDataset[Step]):
 
     In a DataLoader use `batch_size=None`; 0 or 1 workers. A worker iterates over a
     copy: this one stays where it is, and iterating over the loader again begins there.
-    A persistent worker goes on behind what it has fetched ahead: a loop that was left
-    early loses those steps. It opens its connection when the first step is
+    A persistent worker refuses to go on behind a loop that was left early, whose steps
+    it has fetched ahead would be lost. It opens its connection when the first step is
     asked for, in the process that asks. One thread at a time.
     """
 
@@ -163,6 +163,8 @@ class PackedDataset(IterableDataset[Step]):
         # For steps that are open no more.
         self._waited = StepWait()
         self._pid = os.getpid()
+        # The DataLoader's worker that has begun to iterate and not ended.
+        self._unfinished_in: int | None = None
 
     def _opened(self) -> Steps | None:
         """The steps, where they are open: a fork has a connection, not its threads."""
@@ -234,8 +236,13 @@ class PackedDataset(IterableDataset[Step]):
         Raises:
             InvalidArgumentError: in a DataLoader of several workers, or, with a
                 broadcast_group, in a worker.
+            FailedPreconditionError: in a persistent worker, behind a loop that was left
+                early.
         """
-        _check_worker(broadcasts=self._shared is not None)
+        in_worker = check_worker(
+            broadcasts=self._shared is not None,
+            left_early=self._unfinished_in == os.getpid(),
+        )
         steps = self._open()
         while True:
             if self._opened() is not steps:
@@ -247,9 +254,13 @@ class PackedDataset(IterableDataset[Step]):
                 position = None if step is None else Position.behind(step)
             except BaseException:
                 self._leave_off()
+                self._unfinished_in = None
                 raise
             if step is None:
+                self._unfinished_in = None
                 return
+            if in_worker:
+                self._unfinished_in = os.getpid()
             # No call is between this and who iterates, so that no signal's handler can
             # raise here: a step that is noted is given, and what is not comes again.
             self._position = position
@@ -344,6 +355,7 @@ class PackedDataset(IterableDataset[Step]):
                 "checkpoint", None, f"that of {call}, without address"
             )
         self.cancel()
+        self._unfinished_in = None
         self._position = position
         if self._address is None:
             given = self._first_checkpoint if checkpoint is None else checkpoint
@@ -467,25 +479,3 @@ class PackedDataset(IterableDataset[Step]):
     ) -> None:
         """Closes it, or where an error is under way cancels it."""
         self._end(confirm=error is None)
-
-
-def _check_worker(*, broadcasts: bool) -> None:
-    """Refuses a DataLoader's workers where they can't have the steps."""
-    torch_data = sys.modules.get("torch.utils.data")
-    worker = torch_data.get_worker_info() if torch_data is not None else None
-    if worker is None:
-        return
-    if broadcasts:
-        raise invalid_argument(
-            "num_workers",
-            worker.num_workers,
-            "0 with broadcast_group, since a process group is of the process that "
-            "made it",
-        )
-    if worker.num_workers > 1:
-        raise invalid_argument(
-            "num_workers",
-            worker.num_workers,
-            "0 or 1, since a rank's steps are one stream in one order, and each worker "
-            "would have all of it",
-        )

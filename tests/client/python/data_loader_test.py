@@ -43,13 +43,12 @@ EXPECTED = _digests(_local())
 
 
 def _loader(
-    kind: Callable[..., Loader], dataset: Iterable[object], workers: int
+    kind: Callable[..., Loader], dataset: Iterable[object], workers: int, **more: object
 ) -> Loader:
     """Whose worker is spawned, as gRPC asks for."""
-    context = "spawn" if workers else None
-    return kind(
-        dataset, batch_size=None, num_workers=workers, multiprocessing_context=context
-    )
+    if workers:
+        more["multiprocessing_context"] = "spawn"
+    return kind(dataset, batch_size=None, num_workers=workers, **more)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -155,6 +154,51 @@ def test_a_stateful_loader_resumes_behind_the_last_step(
         resumed = _loader(stateful.StatefulDataLoader, again, workers)
         resumed.load_state_dict(state)
         assert _digests(resumed) == EXPECTED[6:]
+
+
+@pytest.mark.parametrize("kind", [data.DataLoader, stateful.StatefulDataLoader])
+def test_a_persistent_worker_does_not_lose_what_it_has_fetched_ahead(
+    served: PackedDataset, kind: Callable[..., Iterable[Step]]
+) -> None:
+    """Of a loop that was left early."""
+    for dataset in (_local(), served):
+        loader = _loader(kind, dataset, 1, persistent_workers=True)
+        assert _digests(islice(loader, 6)) == EXPECTED[:6]
+        with pytest.raises(FailedPreconditionError, match="persistent_workers: True"):
+            next(iter(loader))
+
+
+def test_a_persistent_worker_serves_loops_that_run_to_the_end() -> None:
+    """The second has nothing to come."""
+    loader = _loader(data.DataLoader, _local(), 1, persistent_workers=True)
+    assert _digests(loader) == EXPECTED
+    assert _digests(loader) == []
+
+
+def test_a_persistent_worker_goes_on_from_its_loaders_state(
+    served: PackedDataset,
+) -> None:
+    """Behind what the trainer took, time and again."""
+    for dataset in (_local(), served):
+        loader = _loader(
+            stateful.StatefulDataLoader, dataset, 1, persistent_workers=True
+        )
+        digests = []
+        for steps in (6, 2, 5):
+            digests += _digests(islice(loader, steps))
+            loader.load_state_dict(pickle.loads(pickle.dumps(loader.state_dict())))
+        assert digests + _digests(loader) == EXPECTED
+
+
+def test_a_loaders_state_is_for_as_many_workers() -> None:
+    """As torchdata has it; the dataset's own state is for any."""
+    for workers in (0, 1):
+        loader = _loader(stateful.StatefulDataLoader, _local(), workers)
+        next(iter(loader))
+        other = _loader(stateful.StatefulDataLoader, _local(), 1 - workers)
+        other.load_state_dict(loader.state_dict())
+        with pytest.raises(AssertionError, match="expected for"):
+            next(iter(other))
 
 
 def test_a_worker_goes_on_where_the_trainer_was(served: PackedDataset) -> None:
