@@ -64,6 +64,9 @@ struct ConsumerOptions {
   // Waits and latencies are reported at most so often, latencies with a durable mark
   // too, and both at the end. 0: never.
   std::chrono::milliseconds report_interval{10'000};
+  // Waits in Next() are a trainer's. Not where steps are taken ahead of one, who then
+  // says what it waited for (ReportWait), or has a consumer of its own.
+  bool reports_waits = true;
 };
 
 // INVALID_ARGUMENT naming the first field that is out of its range.
@@ -161,6 +164,10 @@ class Consumer {
   // Notes what was measured; it is sent along with the waits. Beyond 65,536 that were
   // not sent yet the oldest are dropped.
   virtual void ReportLatency(const MeasuredLatency& latency) = 0;
+
+  // A trainer has taken a step that this consumer handed out earlier, after so many
+  // seconds, 0 or more; for consumers without reports_waits.
+  virtual void ReportWait(double seconds) = 0;
 
   virtual StepWait step_wait() const = 0;
   double step_wait_seconds() const { return step_wait().seconds; }

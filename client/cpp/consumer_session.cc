@@ -291,7 +291,7 @@ absl::StatusOr<std::optional<RankStep>> ConsumerSession::Next() {
   const bool first = wait_.steps_taken == 0;
   (first ? wait_.first_step_seconds : wait_.seconds) += waited;
   ++wait_.steps_taken;
-  reporter_.AddStep(first ? 0 : waited);
+  if (options_.reports_waits) reporter_.AddStep(first ? 0 : waited);
   changed_.SignalAll();
   return step;
 }
@@ -351,6 +351,8 @@ uint64_t ConsumerSession::durable_steps() const {
 void ConsumerSession::ReportLatency(const MeasuredLatency& latency) {
   reporter_.AddLatency(latency);
 }
+
+void ConsumerSession::ReportWait(double seconds) { reporter_.AddStep(seconds); }
 
 StepWait ConsumerSession::step_wait() const {
   MutexLock lock(mutex_);

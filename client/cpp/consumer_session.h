@@ -46,6 +46,7 @@ class ConsumerSession final : public Consumer {
   absl::Status AcknowledgeDurable(uint64_t step) override;
   uint64_t durable_steps() const override;
   void ReportLatency(const MeasuredLatency& latency) override;
+  void ReportWait(double seconds) override;
   StepWait step_wait() const override;
   size_t buffered_steps() const override;
   absl::Status Close() override;

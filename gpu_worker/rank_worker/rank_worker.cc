@@ -32,6 +32,8 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
                        const RankWorkerOptions& options, uint32_t cp_size,
                        AttentionEngine& engine)
     : cp_size_(cp_size),
+      reports_waits_(options.steps.reports_waits),
+      clock_(*options.executor.clock),
       consumer_(std::move(consumer)),
       rendezvous_(
           std::move(member),
@@ -57,8 +59,11 @@ absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
   if (absl::Status status = engine.CheckShape(options.shape); !status.ok()) {
     return status;
   }
+  // Steps are taken ahead: what that waits for isn't what the trainer does.
+  client::ConsumerOptions ahead = options.steps;
+  ahead.reports_waits = false;
   absl::StatusOr<std::unique_ptr<client::Consumer>> consumer =
-      client.OpenConsumer(options.steps);
+      client.OpenConsumer(ahead);
   if (!consumer.ok()) return consumer.status();
   const absl::StatusOr<client::Subscription> job = AwaitJob(**consumer, stop);
   if (!job.ok()) return job.status();
@@ -72,6 +77,16 @@ absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
   if (!member.ok()) return member.status();
   return std::unique_ptr<RankWorker>(new RankWorker(
       *std::move(consumer), *std::move(member), options, cp_size, engine));
+}
+
+absl::StatusOr<std::optional<PreparedStep>> RankWorker::NextStep() {
+  const Clock::TimePoint start = clock_.Now();
+  absl::StatusOr<std::optional<PreparedStep>> step = steps_.Next();
+  if (!reports_waits_ || !step.ok() || !step->has_value()) return step;
+  // The first also waits for the connection, and for a job to have documents.
+  const bool first = std::exchange(first_step_, false);
+  consumer_->ReportWait(first ? 0 : SecondsBetween(start, clock_.Now()));
+  return step;
 }
 
 void RankWorker::Executed(uint64_t step, const StepTimes& times) {

@@ -42,12 +42,14 @@
 #include "gpu_worker/rank_worker/rank_figures.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "gpu_worker/steps/group_executor.h"
+#include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
 
 struct RankWorkerOptions {
-  // Whose steps; cp_rank must be set.
+  // Whose steps; cp_rank must be set. With reports_waits the trainer has no consumer of
+  // its own, and what it waits for in NextStep() is reported.
   client::ConsumerOptions steps = {};
   // Names this process, and no other before or after it: 1 to 256 bytes.
   std::string member = {};
@@ -73,7 +75,7 @@ class RankWorker {
       const std::stop_token& stop = {});
 
   // Blocks until there is a step; none where the job is drained. As PreparedSteps.
-  absl::StatusOr<std::optional<PreparedStep>> NextStep() { return steps_.Next(); }
+  absl::StatusOr<std::optional<PreparedStep>> NextStep();
   // Executes them; all ranks of the group take part in each. What it measures of a step
   // is reported to the server with the consumer's next report.
   GroupExecutor& executor() { return executor_; }
@@ -97,6 +99,9 @@ class RankWorker {
   void Executed(uint64_t step, const StepTimes& times);
 
   const uint32_t cp_size_;
+  const bool reports_waits_;
+  const Clock& clock_;
+  bool first_step_ = true;
   const std::unique_ptr<client::Consumer> consumer_;
   mutable Mutex mutex_;
   ExecutedWork work_ EVENPACK_GUARDED_BY(mutex_);

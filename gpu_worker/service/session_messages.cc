@@ -45,6 +45,8 @@ absl::StatusOr<SessionRequest> FromMessage(const v1::OpenSessionRequest& message
   request.steps.dp_rank = message.dp_rank();
   request.steps.cp_rank = message.cp_rank();
   request.steps.subscriber = kSubscriber;
+  // The trainer's own subscription does.
+  request.steps.reports_waits = false;
   request.steps.from_step = message.from_step();
   absl::StatusOr<std::optional<Digest128>> digest = DigestOf(message.last_digest());
   if (!digest.ok()) return digest.status();

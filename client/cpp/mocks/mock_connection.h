@@ -85,6 +85,7 @@ class MockConsumer : public Consumer {
   MOCK_METHOD(absl::Status, AcknowledgeDurable, (uint64_t), (override));
   MOCK_METHOD(uint64_t, durable_steps, (), (const, override));
   MOCK_METHOD(void, ReportLatency, (const MeasuredLatency&), (override));
+  MOCK_METHOD(void, ReportWait, (double), (override));
   MOCK_METHOD(StepWait, step_wait, (), (const, override));
   MOCK_METHOD(size_t, buffered_steps, (), (const, override));
   MOCK_METHOD(absl::Status, Close, (), (override));

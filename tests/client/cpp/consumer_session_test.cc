@@ -430,5 +430,27 @@ TEST_F(ConsumerSessionTest, ReportsWaitsAndLatenciesAtTheEnd) {
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("closed")));
 }
 
+TEST_F(ConsumerSessionTest, ReportsOfStepsTakenAheadWhatTheTrainerSaysItWaited) {
+  options_.report_interval = milliseconds(3'600'000);
+  options_.reports_waits = false;
+  client_options_.sleeper = Sleeper::Real();
+  v1::ReportLatencyRequest report;
+  EXPECT_CALL(*stub_, ReportLatency)
+      .WillOnce([&report](const v1::ReportLatencyRequest& request, const auto&) {
+        report = request;
+        return v1::ReportLatencyResponse();
+      });
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  call->Send(history_.Step(0));
+  call->Send(history_.Step(1));
+  EXPECT_EQ(NextIndex(*consumer), 0U);
+  EXPECT_EQ(NextIndex(*consumer), 1U);
+  consumer->ReportWait(2.5);
+  EXPECT_THAT(consumer->Close(), IsOk());
+  EXPECT_EQ(report.steps_taken(), 1U);
+  EXPECT_EQ(report.step_wait_seconds(), 2.5);
+}
+
 }  // namespace
 }  // namespace evenpack::client

@@ -3,14 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 #include "client/cpp/mocks/mock_connection.h"
 #include "evenpack/v1/job.pb.h"
 #include "gpu_worker/attention/cpu_attention.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/clock.h"
+#include "tests/client/cpp/test_history.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
@@ -20,13 +27,25 @@ using client::GroupOptions;
 using client::MockConnection;
 using client::MockConsumer;
 using client::MockGroupMember;
+using client::RankStep;
 using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
+using evenpack::testing::TestHistory;
 using ::testing::_;
 using ::testing::AllOf;
 using ::testing::Field;
+using ::testing::InSequence;
 using ::testing::NiceMock;
 using ::testing::Return;
+
+// Five seconds pass from each look to the next.
+class RunningClock final : public Clock {
+ public:
+  TimePoint Now() const override { return now_ += std::chrono::seconds(5); }
+
+ private:
+  mutable TimePoint now_;
+};
 
 class RankWorkerTest : public ::testing::Test {
  protected:
@@ -47,6 +66,33 @@ class RankWorkerTest : public ::testing::Test {
     return RefusedField(status);
   }
 
+  // Of the consumer that is opened next, which hands out so many steps.
+  MockConsumer& ServeSteps(uint64_t count) {
+    auto consumer = std::make_unique<NiceMock<MockConsumer>>();
+    MockConsumer& served = *consumer;
+    const auto spec = std::make_shared<const v1::JobSpec>(history_.spec());
+    client::Subscription subscription;
+    subscription.spec = spec;
+    ON_CALL(served, AwaitSubscription).WillByDefault(Return(subscription));
+    auto& next = EXPECT_CALL(served, Next);
+    for (uint64_t index = 0; index < count; ++index) {
+      next.WillOnce(
+          Return(RankStep::FromMessage(history_.Step(index).step(), spec).value()));
+    }
+    next.WillRepeatedly(Return(std::nullopt));
+    EXPECT_CALL(*connection_,
+                OpenConsumer(Field(&client::ConsumerOptions::reports_waits, false)))
+        .WillOnce(Return(::testing::ByMove(std::move(consumer))));
+    ON_CALL(*connection_, JoinGroup).WillByDefault([](const auto&) {
+      auto member = std::make_unique<NiceMock<MockGroupMember>>();
+      ON_CALL(*member, Next)
+          .WillByDefault(Return(absl::AbortedError("the seat was taken")));
+      return member;
+    });
+    return served;
+  }
+
+  const TestHistory history_{3};
   const std::shared_ptr<NiceMock<MockConnection>> connection_ =
       std::make_shared<NiceMock<MockConnection>>();
   RankWorkerOptions options_;
@@ -82,6 +128,30 @@ TEST_F(RankWorkerTest, JoinsTheGroupOfTheJobsSize) {
   EXPECT_FALSE(step->has_value());
   EXPECT_THAT((*worker)->executor().BeginStep(0),
               StatusIs(absl::StatusCode::kFailedPrecondition, "the seat was taken"));
+}
+
+// What its own thread waits for is ahead of what the trainer does.
+TEST_F(RankWorkerTest, ReportsWhatTheTrainerWaitedForSteps) {
+  const RunningClock clock;
+  options_.executor.clock = &clock;
+  MockConsumer& consumer = ServeSteps(3);
+  {
+    const InSequence in_order;
+    // The first has waited for the connection too.
+    EXPECT_CALL(consumer, ReportWait(0));
+    EXPECT_CALL(consumer, ReportWait(5)).Times(2);
+  }
+  const auto worker = Start();
+  ASSERT_THAT(worker, IsOk());
+  for (int i = 0; i < 4; ++i) ASSERT_THAT((*worker)->NextStep(), IsOk());
+}
+
+TEST_F(RankWorkerTest, LeavesWaitsToATrainerWithAConsumer) {
+  options_.steps.reports_waits = false;
+  EXPECT_CALL(ServeSteps(1), ReportWait).Times(0);
+  const auto worker = Start();
+  ASSERT_THAT(worker, IsOk());
+  ASSERT_THAT((*worker)->NextStep(), IsOk());
 }
 
 // A server that is away would have it wait for ever.

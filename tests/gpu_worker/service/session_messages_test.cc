@@ -40,8 +40,9 @@ TEST(SessionMessagesTest, ARequestIsReadWhole) {
   EXPECT_EQ(request->steps.cp_rank, 1U);
   EXPECT_EQ(request->steps.from_step, 9U);
   EXPECT_EQ(request->steps.last_digest, (Digest128{5, 6}));
-  // The trainer sends the marks.
+  // The trainer sends the marks, and what it waited for.
   EXPECT_FALSE(request->steps.sends_durable);
+  EXPECT_FALSE(request->steps.reports_waits);
   EXPECT_EQ(request->member, "host-1");
   EXPECT_EQ(request->shape, AttentionShape{});
   EXPECT_EQ(request->head_groups, 2U);

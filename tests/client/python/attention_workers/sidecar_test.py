@@ -10,7 +10,7 @@ from typing import Any
 import example_attention
 import pytest
 import torch
-from evenpack import Step
+from evenpack import Client, Step
 from evenpack.attention_workers import AttentionForm, SidecarWorker
 from evenpack.errors import (
     FailedPreconditionError,
@@ -72,13 +72,15 @@ def run_ranks(
 def test_a_job_is_executed_whole(
     served: ServerProcess, sidecars: list[WorkerServiceProcess]
 ) -> None:
-    """In memory for a few passes, which is given back."""
+    """In memory for a few passes, which is given back; steps count once a trainer."""
     executed = run_ranks(
         served,
         sidecars,
         lambda worker, steps: sum(execute(worker, step, "sidecar") for step in steps),
     )
     assert executed[0] == executed[1] > 3
+    taken = served.metric('evenpack_job_steps_taken_total{job="run"}')
+    assert taken == 2 * Client(served.grpc_address).get_job("run").next_step
 
 
 def test_forward_passes_alone_give_their_memory_back(
