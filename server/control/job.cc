@@ -243,6 +243,9 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   if (!event.ok()) return Explained(command, event.status(), state_);
   if (absl::Status status = tokens_.Check(*event); !status.ok()) return status;
   if (const auto* accepted = std::get_if<DocumentsAccepted>(&*event)) {
+    const size_t known = ingest->lengths.size() - accepted->documents.size();
+    absl::Status status = tokens_.CheckResent(*ingest, accepted->stream, known);
+    if (!status.ok()) return Explained(command, status, state_);
     // A re-send of what is known changes nothing, but waits for what made it known.
     if (accepted->documents.empty()) return absl::OkStatus();
     change.accepted = {accepted->stream, accepted->documents.size(),

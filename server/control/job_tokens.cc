@@ -70,6 +70,19 @@ absl::Status JobTokens::Check(const Ingest& ingest) const {
                                    " for each token of the documents"));
 }
 
+absl::Status JobTokens::CheckResent(const Ingest& ingest, uint32_t stream,
+                                    size_t known) const {
+  if (!travel_ || known == 0) return absl::OkStatus();
+  const std::optional<uint64_t> differs =
+      book_.FirstDifference(stream, ingest.first_sequence,
+                            std::span(ingest.lengths).first(known), ingest.token_ids);
+  if (!differs.has_value()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(
+      "sequence ", *differs, " of stream '", ingest.stream,
+      "' was accepted with other token ids than are sent now; accepted: the same "
+      "documents again, or new ones"));
+}
+
 void JobTokens::Accept(const Ingest& ingest, uint32_t stream, size_t documents,
                        const SequenceRanges& skipped, std::vector<StoreWrite>& writes) {
   if (!travel_ || documents == 0) return;

@@ -44,6 +44,9 @@ class JobTokens {
   // INVALID_ARGUMENT naming token_ids: none where they are needed, or as many as the
   // lengths are not, or some where none travel.
   absl::Status Check(const Ingest& ingest) const;
+  // ABORTED, as of a document with another length, where one of the first `known`,
+  // which the stream has already, is held with other tokens.
+  absl::Status CheckResent(const Ingest& ingest, uint32_t stream, size_t known) const;
   // The last `documents` of those were accepted by the stream, all of whose `skipped`
   // ones no step will have.
   void Accept(const Ingest& ingest, uint32_t stream, size_t documents,

@@ -37,6 +37,19 @@ std::shared_ptr<const TokenBatch> TokenBook::Find(uint32_t stream,
   return sequence < batch->end_sequence() ? batch : nullptr;
 }
 
+std::optional<uint64_t> TokenBook::FirstDifference(uint32_t stream, uint64_t sequence,
+                                                   std::span<const uint32_t> lengths,
+                                                   std::string_view tokens) const {
+  for (const uint32_t length : lengths) {
+    const std::string_view given = tokens.substr(0, size_t{length} * kTokenBytes);
+    const auto batch = Find(stream, sequence);
+    if (batch != nullptr && batch->TokensOf(sequence) != given) return sequence;
+    tokens.remove_prefix(given.size());
+    ++sequence;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::shared_ptr<const StepPayload>> TokenBook::Of(
     const Step& step) const {
   std::vector<std::vector<PieceTokens>> micro_batches;

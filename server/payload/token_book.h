@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,6 +27,12 @@ class TokenBook {
   // Drops the batches of a stream that end at `sequence` or before it. Where that is
   // any: the number below which those that were dropped begin.
   std::optional<uint64_t> DropBelow(uint32_t stream, uint64_t sequence);
+
+  // The first of the documents with these lengths from `sequence` on that is held with
+  // other tokens than these, if one is.
+  std::optional<uint64_t> FirstDifference(uint32_t stream, uint64_t sequence,
+                                          std::span<const uint32_t> lengths,
+                                          std::string_view tokens) const;
 
   // DATA_LOSS naming the document that there are no tokens of.
   absl::StatusOr<std::shared_ptr<const StepPayload>> Of(const Step& step) const;

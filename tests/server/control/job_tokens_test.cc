@@ -96,6 +96,26 @@ class JobTokensTest : public ::testing::Test {
   ControlRoom room_;
 };
 
+TEST_F(JobTokensTest, ADocumentSentAgainWithOtherTokensIsRefusedWhileItIsHeld) {
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  ASSERT_THAT(Do(*job, Documents(0, StepsOfDocuments(2))), IsOk());
+  // Cut otherwise, and with new documents behind.
+  ASSERT_THAT(Do(*job, Documents(3, StepsOfDocuments(2))), IsOk());
+  Ingest changed = Documents(0, StepsOfDocuments(3));
+  changed.token_ids[(5 * 50 + 49) * kTokenBytes] ^= 1;
+  const absl::Status status = Do(*job, changed);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted,
+                               HasSubstr("sequence 5 of stream 'a' was accepted with "
+                                         "other token ids")));
+  EXPECT_EQ(DetailOf(status).reason, "CONTENT_DIFFERS");
+  EXPECT_EQ(Describe(*job)->next_step, 2U) << "its new documents came with it";
+  CheckSteps(*job);
+  // Of what no step has any more nothing is known but what the engine remembers.
+  ASSERT_THAT(Acknowledge(*job, 0), IsOk());
+  ASSERT_THAT(Acknowledge(*job, 1), IsOk());
+  EXPECT_THAT(Do(*job, changed), IsOk());
+}
+
 TEST_F(JobTokensTest, StepsHaveTheirDocumentsTokensAndLetThemGo) {
   const auto job = room_.MakeJob(ByValue(SmallJob()));
   ASSERT_THAT(Do(*job, Documents(0, StepsOfDocuments(1))), IsOk());

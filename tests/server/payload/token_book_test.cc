@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,27 @@ TEST(TokenBookTest, ADocumentWithoutTokensIsNamed) {
     EXPECT_FALSE(Has(book, piece.stream, piece.sequence));
   }
   EXPECT_TRUE(Has(book, 1, 6));
+}
+
+TEST(TokenBookTest, NamesTheFirstDocumentThatIsHeldWithOtherTokens) {
+  TokenBook book;
+  Put(book, 0, 4, 2);
+  Put(book, 0, 6, 4);
+  // Those before 4 and behind 9 aren't held.
+  const std::vector<uint32_t> lengths(10, 10);
+  std::string tokens = MadeTokens(0, 2, lengths);
+  const auto difference_with = [&](uint64_t changed) {
+    tokens[((changed - 2) * 10 + 9) * kTokenBytes + 3] ^= 1;
+    return book.FirstDifference(0, 2, lengths, tokens);
+  };
+  EXPECT_EQ(difference_with(11), std::nullopt);
+  EXPECT_EQ(difference_with(3), std::nullopt);
+  EXPECT_EQ(difference_with(9), 9U);
+  EXPECT_EQ(difference_with(4), 4U);
+  // Of another length.
+  EXPECT_EQ(book.FirstDifference(0, 5, std::vector<uint32_t>{9},
+                                 MadeTokens(0, 5, std::vector<uint32_t>{9})),
+            5U);
 }
 
 TEST(TokenBookTest, DropsBatchesThatNobodyNeedsAsAWhole) {
