@@ -70,7 +70,7 @@ class TorchtitanLoader(_BaseDataLoader):
     and are 0 for padding; labels are -100 where nothing is predicted. T is another for
     each micro-batch, unless the job pads to one shape; where torchtitan shards it over
     CP ranks, the job must pad to a multiple of 2 * CP. The last micro-batches of a job
-    may be empty: set training.steps below that, or have the job pad.
+    may be empty, with T 0 also where it pads: set training.steps below that.
 
     Its state is the same on all ranks, so that a run can go on with another number of
     ranks where the job's shape is changed with it. A server keeps a job's steps until

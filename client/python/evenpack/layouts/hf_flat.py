@@ -25,6 +25,8 @@ class HfFlatBatch:
     Its fields are arguments of a model's forward(). There is no attention mask: with
     one, models would take the sequence for a single document. So they would with a
     cache of keys, where their attention reads positions only: use_cache must be False.
+    Models fail on a sequence of no tokens: T is 1 for a micro-batch without documents,
+    of a token of padding.
 
     Attributes:
         input_ids: int64, [1, T].
@@ -70,6 +72,8 @@ def hf_flat_batch(
     if micro_batch.context_parallel != 1:
         raise invalid_argument("context_parallel", micro_batch.context_parallel, "1")
     ids = checked_tokens(micro_batch, tokens)
+    if micro_batch.documents == 0:
+        return _token_of_padding(pad_token)
     labels = np.where(predicted_tokens(micro_batch, counted), ids, IGNORED_LABEL)
     starts = micro_batch.cu_seqlens_padded
     longest = micro_batch.max_seqlen_padded
@@ -81,4 +85,17 @@ def hf_flat_batch(
         cu_seq_lens_k=starts,
         max_length_q=longest,
         max_length_k=longest,
+    )
+
+
+def _token_of_padding(pad_token: int) -> HfFlatBatch:
+    starts = np.array([0, 1], np.int32)
+    return HfFlatBatch(
+        input_ids=np.array([[pad_token]], np.int64),
+        position_ids=np.zeros((1, 1), np.int64),
+        labels=np.full((1, 1), IGNORED_LABEL, np.int64),
+        cu_seq_lens_q=starts,
+        cu_seq_lens_k=starts,
+        max_length_q=1,
+        max_length_k=1,
     )

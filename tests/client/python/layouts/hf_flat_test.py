@@ -25,6 +25,8 @@ def test_a_batch_is_one_flat_sequence(
     layout: str, context: int, variant: dict[str, Any]
 ) -> None:
     for micro_batch in random_steps.micro_batches(layout, context, variant):
+        if micro_batch.documents == 0:
+            continue
         batch = _batch(micro_batch)
         shape = (1, micro_batch.padded_tokens)
         assert batch.input_ids.shape == batch.labels.shape == shape
@@ -34,7 +36,7 @@ def test_a_batch_is_one_flat_sequence(
         assert batch.cu_seq_lens_q[-1] == micro_batch.padded_tokens
         assert batch.cu_seq_lens_q.dtype == batch.cu_seq_lens_k.dtype == np.int32
         assert batch.cu_seq_lens_k.tolist() == batch.cu_seq_lens_q.tolist()
-        longest = np.diff(batch.cu_seq_lens_q).max(initial=0)
+        longest = np.diff(batch.cu_seq_lens_q).max()
         assert batch.max_length_q == batch.max_length_k == longest
         assert (batch.labels[0][restarts] == -100).all()
         known = batch.labels[0] != -100
@@ -115,3 +117,28 @@ def test_a_model_computes_documents_as_if_each_were_alone() -> None:
         for logits, piece in zip(alone, np.split(ids, [9, 10]), strict=True)
     ]
     assert torch.allclose(packed.loss.double(), sum(losses) / (22 - 3), rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_takes_a_micro_batch_without_documents() -> None:
+    """Whose gradients are 0: ranks that exchange theirs have to meet."""
+    pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+    )
+    model = transformers.LlamaForCausalLM(config)
+    of_job = random_steps.micro_batches("hf_flat", 1, random_steps.SPLIT)
+    micro_batch = next(each for each in of_job if each.documents == 0)
+    ids = random_steps.token_ids(micro_batch)
+    batch = torch_tensors(hf_flat_batch(micro_batch, ids, pad_token=7))
+    assert batch["input_ids"].tolist() == [[7]]
+    model(**batch, use_cache=False, num_items_in_batch=3).loss.backward()
+    for weight in model.parameters():
+        assert weight.grad is not None
+        assert not weight.grad.any()
