@@ -16,6 +16,7 @@
 #include "client/cli/report_text.h"
 #include "client/cli/reports.h"
 #include "client/cli/sharding_name.h"
+#include "server/core/document/invalid_field.h"
 #include "server/core/sharding/adaptive.h"
 #include "server/core/sharding/plan_sharding.h"
 #include "server/core/sharding/shard_request.h"
@@ -28,6 +29,8 @@ namespace {
 // first one pays for memory that is touched for the first time.
 constexpr double kShortSeconds = 0.01;
 constexpr size_t kRepetitions = 9;
+// Some 800 bytes each while they are written.
+constexpr uint64_t kMostPrintedSlices = uint64_t{1} << 22;
 constexpr FlagReader::Range kPicoseconds = {0, 100'000'000};
 
 struct ShardFlags {
@@ -93,6 +96,15 @@ absl::StatusOr<TimedPlan> Plan(const ShardFlags& flags,
   return timed;
 }
 
+absl::Status CheckPrinted(std::span<const RankLoad> loads) {
+  uint64_t slices = 0;
+  for (const RankLoad& load : loads) slices += load.slices;
+  if (slices <= kMostPrintedSlices) return absl::OkStatus();
+  return InvalidField("--print-slices", absl::StrCat(slices, " slices"),
+                      absl::StrCat("at most ", kMostPrintedSlices,
+                                   ": fewer documents, or a lower --cp"));
+}
+
 double MaxOverMean(std::span<const int64_t> values) {
   double sum = 0;
   double most = 0;
@@ -122,7 +134,10 @@ absl::StatusOr<CommandOutput> RunShardCommand(const FlagValues& values) {
   report.predicted_ns = PredictRankNs(plan, flags->table);
   report.imbalance = MaxOverMean(report.predicted_ns);
   report.plan_seconds = timed->seconds;
-  if (IsGiven(values, "--print-slices")) report.slices = ExpandAllRanks(plan);
+  if (IsGiven(values, "--print-slices")) {
+    if (absl::Status status = CheckPrinted(report.loads); !status.ok()) return status;
+    report.slices = ExpandAllRanks(plan);
+  }
   return CommandOutput{
       IsGiven(values, "--json") ? ShardJson(report) : ShardText(report),
       documents->note};
