@@ -65,30 +65,32 @@ cases() {
   grep -A 12 -m 3 ': Failure' "$results/log"
 }
 
-# A program whose exit status says whether it passed; its last line is shown.
-command_row() {
-  local title="$1" started=$SECONDS
-  shift
-  if timeout "$most" "$@" >"$results/log" 2>&1; then
-    passed=$((passed + 1))
-    row passed "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
-  else
-    failed=$((failed + 1))
-    row FAILED "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
-  fi
-}
-
-# One whose figures are shown, above its row.
-bench_row() {
-  local title="$1" started=$SECONDS verdict=passed
-  shift
-  echo
-  if timeout "$most" "$@" 2>"$results/log"; then
+# ended TITLE STARTED STATUS: the row of a program whose exit status says whether it
+# passed; its last line is shown.
+ended() {
+  local verdict=passed
+  if (($3 == 0)); then
     passed=$((passed + 1))
   else
     failed=$((failed + 1)) verdict=FAILED
   fi
-  row "$verdict" "$title" "$((SECONDS - started)) s" "$(tail -n 1 "$results/log")"
+  row "$verdict" "$1" "$((SECONDS - $2)) s" "$(tail -n 1 "$results/log")"
+}
+
+command_row() {
+  local title="$1" started=$SECONDS
+  shift
+  timeout "$most" "$@" >"$results/log" 2>&1
+  ended "$title" "$started" $?
+}
+
+# One whose figures are shown, above its row.
+bench_row() {
+  local title="$1" started=$SECONDS
+  shift
+  echo
+  timeout "$most" "$@" 2>"$results/log"
+  ended "$title" "$started" $?
 }
 
 skip_rows() {

@@ -23,7 +23,19 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-using ConsumerSessionTest = ConsumerFixture;
+class ConsumerSessionTest : public ConsumerFixture {
+ protected:
+  // The consumer's one report, at its end.
+  void ReportAtTheEnd(v1::ReportLatencyRequest& report) {
+    options_.report_interval = milliseconds(3'600'000);
+    client_options_.sleeper = Sleeper::Real();
+    EXPECT_CALL(*stub_, ReportLatency)
+        .WillOnce([&report](const v1::ReportLatencyRequest& request, const auto&) {
+          report = request;
+          return v1::ReportLatencyResponse();
+        });
+  }
+};
 
 TEST_F(ConsumerSessionTest, SubscribesAsAsked) {
   options_.dp_rank = 1;
@@ -408,14 +420,8 @@ TEST_F(ConsumerSessionTest, AWaitThatOutlastsACallIsCountedOnce) {
 }
 
 TEST_F(ConsumerSessionTest, ReportsWaitsAndLatenciesAtTheEnd) {
-  options_.report_interval = milliseconds(3'600'000);
-  client_options_.sleeper = Sleeper::Real();
   v1::ReportLatencyRequest report;
-  EXPECT_CALL(*stub_, ReportLatency)
-      .WillOnce([&report](const v1::ReportLatencyRequest& request, const auto&) {
-        report = request;
-        return v1::ReportLatencyResponse();
-      });
+  ReportAtTheEnd(report);
   const auto consumer = Open();
   Accept(0)->Send(history_.Step(0));
   EXPECT_EQ(NextIndex(*consumer), 0U);
@@ -431,15 +437,9 @@ TEST_F(ConsumerSessionTest, ReportsWaitsAndLatenciesAtTheEnd) {
 }
 
 TEST_F(ConsumerSessionTest, ReportsOfStepsTakenAheadWhatTheTrainerSaysItWaited) {
-  options_.report_interval = milliseconds(3'600'000);
   options_.reports_waits = false;
-  client_options_.sleeper = Sleeper::Real();
   v1::ReportLatencyRequest report;
-  EXPECT_CALL(*stub_, ReportLatency)
-      .WillOnce([&report](const v1::ReportLatencyRequest& request, const auto&) {
-        report = request;
-        return v1::ReportLatencyResponse();
-      });
+  ReportAtTheEnd(report);
   const auto consumer = Open();
   const auto call = Accept(0);
   call->Send(history_.Step(0));

@@ -7,9 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <random>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +18,7 @@
 #include "gpu_worker/device/column_sums.h"
 #include "gpu_worker/device/device.h"
 #include "gpu_worker/device/key_gradients.h"
+#include "gpu_worker/selftest/device_tensors.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::testing {
@@ -29,9 +29,10 @@ using worker::AttentionShape;
 using worker::AttentionTask;
 using worker::BackwardResult;
 using worker::BytesOf;
-using worker::DeviceMemory;
+using worker::DeviceTensors;
 using worker::ElementType;
 using worker::FloatRows;
+using worker::RankTensors;
 
 using Bytes = std::vector<char>;
 using Numbers = std::vector<float>;
@@ -39,40 +40,53 @@ using Numbers = std::vector<float>;
 // The first number of each query's heads, so that the first of a key's is the score.
 constexpr float kFirst = 8;
 constexpr float kScale = 1 / kFirst;
+// Of any type's numbers a NaN.
+constexpr char kPoison = '\xff';
 
 class Given {
  public:
   explicit Given(const NegativeScores& of)
-      : shape(of.Shape()), random_(of.length + of.begin) {
-    queries = of.length - of.begin;
-    query = Rows(queries, shape.query_heads, kFirst);
-    first_key_ = shape.FirstKey(of.begin);
-    keys = of.length - first_key_;
-    key = Rows(keys, shape.kv_heads, of.score);
-    value = Rows(keys, shape.kv_heads, 0);
-    output_gradient = Rows(queries, shape.query_heads, 0);
+      : shape(of.Shape()),
+        queries(of.length - of.begin),
+        first_key(shape.FirstKey(of.begin)),
+        keys(of.length - first_key),
+        random_(of.length + of.begin) {
+    tensors.query = Rows(queries, shape.query_heads, kFirst);
+    tensors.key = Rows(keys, shape.kv_heads, of.score);
+    tensors.value = Rows(keys, shape.kv_heads, 0);
+    tensors.output_gradient = Rows(queries, shape.query_heads, 0);
+    for (Bytes* const of_queries : {&tensors.output, &tensors.query_gradient}) {
+      of_queries->assign(tensors.query.size(), kPoison);
+    }
+    for (Bytes* const of_keys : {&tensors.key_gradient, &tensors.value_gradient}) {
+      of_keys->assign(tensors.key.size(), kPoison);
+    }
+    tensors.log_sum_exp.assign(size_t{queries} * shape.query_heads,
+                               std::numeric_limits<float>::quiet_NaN());
     tasks_ = {{0,
                of.begin,
                of.length,
                0,
-               {{first_key_, keys, /*row=*/0, /*received=*/false}}}};
+               {{first_key, keys, /*row=*/0, /*received=*/false}}}};
   }
 
-  AttentionCall Call(const void* q, const void* k, const void* v) const {
+  AttentionCall Call(const worker::AttentionInput& input) const {
     AttentionCall call;
     call.shape = shape;
     call.tasks = tasks_;
-    call.query = {q, shape.query_row()};
-    call.own_key = {k, shape.kv_row()};
-    call.own_value = {v, shape.kv_row()};
+    call.query = {input.query, shape.query_row()};
+    call.own_key = {input.key, shape.kv_row()};
+    call.own_value = {input.value, shape.kv_row()};
     return call;
   }
-  size_t log_sum_exps() const { return size_t{queries} * shape.query_heads; }
 
   const AttentionShape shape;
-  uint32_t queries = 0;
-  uint32_t keys = 0;
-  Bytes query, key, value, output_gradient;
+  const uint32_t queries;
+  // The first one that the window shows, and how many.
+  const uint32_t first_key;
+  const uint32_t keys;
+  // What is computed: no numbers.
+  RankTensors tensors;
 
  private:
   // Normal ones, but for each head's first where that is given.
@@ -89,7 +103,6 @@ class Given {
   }
 
   std::mt19937 random_;
-  uint32_t first_key_ = 0;
   std::vector<AttentionTask> tasks_;
 };
 
@@ -103,108 +116,77 @@ Numbers Loaded(ElementType type, const Bytes& bytes) {
   return numbers;
 }
 
+Results ResultsOf(const AttentionShape& shape, const RankTensors& tensors) {
+  return {Loaded(shape.type, tensors.output), tensors.log_sum_exp,
+          Loaded(shape.type, tensors.query_gradient),
+          Loaded(shape.type, tensors.key_gradient),
+          Loaded(shape.type, tensors.value_gradient)};
+}
+
 Results OnProcessor(const Given& given) {
   const AttentionShape& shape = given.shape;
   worker::CpuAttention engine(1);
-  Bytes output(given.query.size());
-  Bytes query_gradient(given.query.size());
-  Results results;
-  results.log_sum_exp.resize(given.log_sum_exps());
-  results.key_gradient.resize(given.keys * shape.kv_row());
-  results.value_gradient.resize(given.keys * shape.kv_row());
-  const AttentionCall call =
-      given.Call(given.query.data(), given.key.data(), given.value.data());
-  const FloatRows sums = {results.log_sum_exp.data(), shape.query_heads};
-  EXPECT_THAT(engine.Forward(call, {{output.data(), shape.query_row()}, sums}), IsOk());
+  RankTensors tensors = given.tensors;
+  const AttentionCall call = given.Call(tensors.input());
+  const FloatRows sums = {tensors.log_sum_exp.data(), shape.query_heads};
+  EXPECT_THAT(engine.Forward(call, {{tensors.output.data(), shape.query_row()}, sums}),
+              IsOk());
+  Numbers key_gradient(given.keys * shape.kv_row());
+  Numbers value_gradient(key_gradient.size());
   BackwardResult into;
-  into.query_gradient = {query_gradient.data(), shape.query_row()};
-  into.own_key_gradient = {results.key_gradient.data(), shape.kv_row()};
-  into.own_value_gradient = {results.value_gradient.data(), shape.kv_row()};
+  into.query_gradient = {tensors.query_gradient.data(), shape.query_row()};
+  into.own_key_gradient = {key_gradient.data(), shape.kv_row()};
+  into.own_value_gradient = {value_gradient.data(), shape.kv_row()};
   EXPECT_THAT(engine.Backward(call,
-                              {{output.data(), shape.query_row()},
+                              {{tensors.output.data(), shape.query_row()},
                                sums,
-                               {given.output_gradient.data(), shape.query_row()}},
+                               {tensors.output_gradient.data(), shape.query_row()}},
                               into),
               IsOk());
-  results.output = Loaded(shape.type, output);
-  results.query_gradient = Loaded(shape.type, query_gradient);
+  Results results = ResultsOf(shape, tensors);
+  results.key_gradient = std::move(key_gradient);
+  results.value_gradient = std::move(value_gradient);
   return results;
 }
 
-// What a call takes and gives, in a device's memory: results are no numbers at first.
-class OnDevice {
- public:
-  OnDevice(worker::CudaRank& rank, const Given& given) : rank_(rank), given_(given) {}
+void SumKeyGradients(const std::vector<worker::KeyGradients>& left, const Given& given,
+                     const worker::AttentionGradients& into, worker::Device& device) {
+  const size_t row = given.shape.kv_row();
+  std::vector<worker::ColumnTerm> terms;
+  AppendTerms(left, 0, row, terms);
+  EXPECT_THAT(SumColumns(terms,
+                         {given.shape.type,
+                          {into.key, into.value},
+                          row * BytesOf(given.shape.type),
+                          row,
+                          given.keys},
+                         device),
+              IsOk());
+}
 
-  Results Computed() {
-    const AttentionShape& shape = given_.shape;
-    const AttentionCall call =
-        given_.Call(query_->data(), key_->data(), value_->data());
-    const FloatRows sums = {static_cast<float*>(sums_->data()), shape.query_heads};
-    EXPECT_THAT(
-        rank_.engine().Forward(call, {{output_->data(), shape.query_row()}, sums}),
-        IsOk());
-    std::vector<worker::KeyGradients> left;
-    BackwardResult into;
-    into.query_gradient = {query_gradient_->data(), shape.query_row()};
-    into.key_gradients = &left;
-    EXPECT_THAT(rank_.engine().Backward(call,
-                                        {{output_->data(), shape.query_row()},
-                                         sums,
-                                         {output_gradient_->data(), shape.query_row()}},
-                                        into),
-                IsOk());
-    Sum(left);
-    return {Read(*output_, shape.type, given_.query.size()),
-            Read(*sums_, ElementType::kFloat32, given_.log_sum_exps() * sizeof(float)),
-            Read(*query_gradient_, shape.type, given_.query.size()),
-            Read(*key_gradient_, shape.type, given_.key.size()),
-            Read(*value_gradient_, shape.type, given_.key.size())};
-  }
-
- private:
-  using Memory = std::unique_ptr<DeviceMemory>;
-
-  Memory Held(std::span<const char> bytes) {
-    Memory memory = rank_.device().Allocate(bytes.size()).value();
-    EXPECT_THAT(rank_.device().CopyFromHost(bytes.data(), bytes.size(), memory->data()),
-                IsOk());
-    return memory;
-  }
-  Memory Poisoned(size_t bytes) { return Held(Bytes(bytes, '\xff')); }
-
-  void Sum(const std::vector<worker::KeyGradients>& left) {
-    const size_t row = given_.shape.kv_row();
-    std::vector<worker::ColumnTerm> terms;
-    AppendTerms(left, 0, row, terms);
-    EXPECT_THAT(SumColumns(terms,
-                           {given_.shape.type,
-                            {key_gradient_->data(), value_gradient_->data()},
-                            row * BytesOf(given_.shape.type),
-                            row,
-                            given_.keys},
-                           rank_.device()),
-                IsOk());
-  }
-
-  Numbers Read(const DeviceMemory& memory, ElementType type, size_t bytes) {
-    Bytes copy(bytes);
-    EXPECT_THAT(rank_.device().CopyToHost(memory.data(), bytes, copy.data()), IsOk());
-    return Loaded(type, copy);
-  }
-
-  worker::CudaRank& rank_;
-  const Given& given_;
-  const Memory query_ = Held(given_.query);
-  const Memory key_ = Held(given_.key);
-  const Memory value_ = Held(given_.value);
-  const Memory output_gradient_ = Held(given_.output_gradient);
-  const Memory output_ = Poisoned(given_.query.size());
-  const Memory sums_ = Poisoned(given_.log_sum_exps() * sizeof(float));
-  const Memory query_gradient_ = Poisoned(given_.query.size());
-  const Memory key_gradient_ = Poisoned(given_.key.size());
-  const Memory value_gradient_ = Poisoned(given_.key.size());
-};
+Results OnDevice(worker::CudaRank& rank, const Given& given) {
+  const AttentionShape& shape = given.shape;
+  RankTensors tensors = given.tensors;
+  const auto held = DeviceTensors::Copy(tensors, rank.device()).value();
+  const AttentionCall call = given.Call(held->input());
+  const worker::AttentionOutput output = held->result();
+  const FloatRows sums = {output.log_sum_exp, shape.query_heads};
+  EXPECT_THAT(rank.engine().Forward(call, {{output.output, shape.query_row()}, sums}),
+              IsOk());
+  std::vector<worker::KeyGradients> left;
+  BackwardResult into;
+  into.query_gradient = {held->gradients().query, shape.query_row()};
+  into.key_gradients = &left;
+  EXPECT_THAT(rank.engine().Backward(call,
+                                     {{output.output, shape.query_row()},
+                                      sums,
+                                      {held->output_gradient(), shape.query_row()}},
+                                     into),
+              IsOk());
+  SumKeyGradients(left, given, held->gradients(), rank.device());
+  EXPECT_THAT(held->ReadBack(), IsOk());
+  return ResultsOf(shape, tensors);
+}
 
 // `every`: but each number whose index it divides; 0: of all.
 double Error(const Numbers& found, const Numbers& expected, size_t every = 0) {
@@ -238,10 +220,10 @@ std::string NegativeScores::Text() const {
                       sliding_window, ", scores of ", score);
 }
 
-ScoreErrors ErrorsOf(worker::CudaRank& rank, const NegativeScores& of) {
+worker::AttentionErrors ErrorsOf(worker::CudaRank& rank, const NegativeScores& of) {
   const Given given(of);
   const Results expected = OnProcessor(given);
-  const Results found = OnDevice(rank, given).Computed();
+  const Results found = OnDevice(rank, given);
   return {Error(found.output, expected.output),
           Error(found.log_sum_exp, expected.log_sum_exp),
           Error(found.query_gradient, expected.query_gradient, of.head_size),
@@ -249,7 +231,7 @@ ScoreErrors ErrorsOf(worker::CudaRank& rank, const NegativeScores& of) {
           Error(found.value_gradient, expected.value_gradient)};
 }
 
-void ExpectSmall(const ScoreErrors& errors, const NegativeScores& of) {
+void ExpectSmall(const worker::AttentionErrors& errors, const NegativeScores& of) {
   // What rounding makes of them, several times over.
   const double accepted = of.type == ElementType::kBfloat16 ? 2e-2 : 4e-3;
   EXPECT_LT(errors.output, accepted) << of.Text();

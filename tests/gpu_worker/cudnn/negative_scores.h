@@ -9,6 +9,7 @@
 
 #include "gpu_worker/attention/attention_shape.h"
 #include "gpu_worker/cudnn/cuda_rank.h"
+#include "gpu_worker/selftest/made_micro_batch.h"
 
 namespace evenpack::testing {
 
@@ -26,21 +27,13 @@ struct NegativeScores {
   std::string Text() const;
 };
 
-// The largest differences of both, over the largest number that the processor gave, or
-// 0.1 where that is less; infinite where the device gave one that isn't finite.
-struct ScoreErrors {
-  double output = 0;
-  double log_sum_exp = 0;
-  // But for each head's first number, which is a difference of large ones.
-  double query_gradient = 0;
-  double key_gradient = 0;
-  double value_gradient = 0;
-};
-
+// Of the device from the processor, infinite where the device gave what isn't finite;
+// of gradients of queries but for each head's first number, which is a difference of
+// large ones.
 // Adds failures of the calling test where a call fails.
-ScoreErrors ErrorsOf(worker::CudaRank& rank, const NegativeScores& of);
+worker::AttentionErrors ErrorsOf(worker::CudaRank& rank, const NegativeScores& of);
 // As a test expects them.
-void ExpectSmall(const ScoreErrors& errors, const NegativeScores& of);
+void ExpectSmall(const worker::AttentionErrors& errors, const NegativeScores& of);
 
 }  // namespace evenpack::testing
 
