@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cpp/error_details.h"
 #include "client/cpp/retry.h"
+#include "server/runtime/status_detail.h"
 
 namespace evenpack::client {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr char kLedElsewhere[] = "LED_ELSEWHERE";
 constexpr char kNoLeader[] = "NO_LEADER";
 constexpr char kDraining[] = "DRAINING";
-// Of a server that can't reach its store: another may, and lead the job by now.
-constexpr char kStoreFailed[] = "STORE_FAILED";
 // How gRPC begins the message of a call that had no connection to go over. Other words
 // in another version would cost a back-off, no more.
 constexpr char kNeverSent[] = "failed to connect to all addresses";
@@ -55,6 +54,7 @@ bool Route::Follow(const absl::Status& status) {
     leaders_.LedAt(job_, leader);
     return MoveOn();
   }
+  // One that can't reach its store: another may, and lead the job by now.
   if (details.reason == kLedElsewhere || details.reason == kNoLeader ||
       details.reason == kStoreFailed) {
     leaders_.NobodyLeads(job_, address());

@@ -258,10 +258,6 @@ class HistoryWalk {
   Waiting waiting_;
 };
 
-}  // namespace
-
-namespace {
-
 // Of all specs that its steps were packed under.
 absl::Status CheckNotNewer(const JobState& state) {
   absl::Status status = CheckNotNewer(state.spec);
