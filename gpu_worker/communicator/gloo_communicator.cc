@@ -67,9 +67,10 @@ size_t MostBytes(uint32_t ranks) { return kParcelBytes / 2 / std::max(1U, ranks 
 // What goes to a peer in an exchange, and what comes from it. Gloo takes fewer bytes
 // than it waits for as they are, and ends the process for more. So bytes are sent under
 // a name that only those who expect as many wait for, and each tells the other its
-// terms beside: where they differ, both know before a row is used. Rows of more than a
-// parcel travel once both know that they don't: a rank that refuses leaves none unread,
-// for which its system would take back what the peer has not read either, the terms.
+// terms beside: where they differ, both know before a row is used. A connection that is
+// closed with bytes unread takes along what its other end has not read either, the
+// terms too. So rows of more than a parcel travel once both know that their terms
+// agree, and ranks whose terms don't answer each other before they close.
 struct Mail {
   Mail(uint32_t peer, const Exchange& exchange, size_t most_bytes)
       : mine(TermsWith(peer, exchange)),
@@ -77,6 +78,7 @@ struct Mail {
         sent(exchange, (*exchange.send_rows)[peer], most_bytes) {}
 
   static uint64_t TermsName(uint64_t number) { return number | uint64_t{1} << 63; }
+  static uint64_t AnswerName(uint64_t number) { return number | uint64_t{3} << 62; }
   // No two exchanges that are under way at once have the same; addresses have 47 bits.
   static uint64_t BytesName(uint64_t number, uint64_t bytes) {
     return bytes << 16 | (number & 0xffff);
@@ -86,6 +88,11 @@ struct Mail {
   ExchangeTerms theirs;
   BufferPointer told;
   BufferPointer heard;
+  // To terms that are refused. That it comes says all.
+  char answer = 0;
+  char their_answer = 0;
+  BufferPointer answering;
+  BufferPointer answered;
   RowParcel received;
   RowParcel sent;
   BufferPointer receiving;
@@ -153,7 +160,7 @@ class GlooCommunicator final : public Communicator {
       mails.emplace_back(peer, exchange, MostBytes(size()));
     }
     absl::Status status = Post(number, mails);
-    if (status.ok()) status = Hear(mails);
+    if (status.ok()) status = Hear(number, mails);
     if (status.ok()) status = PostLong(number, mails);
     for (bool is_done = false; status.ok() && !is_done;) {
       is_done = true;
@@ -169,16 +176,29 @@ class GlooCommunicator final : public Communicator {
     return status;
   }
 
-  // What the peers' exchanges are.
-  absl::Status Hear(std::vector<Mail>& mails) {
+  // What the peers' exchanges are: of all, so that a rank that differs from several is
+  // refused by each.
+  absl::Status Hear(uint64_t number, std::vector<Mail>& mails) {
+    absl::Status status;
+    std::vector<uint32_t> refused;
+    std::exception_ptr lost;
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
-      if (!mail.heard->waitRecv(timeout_)) return reason();
-      absl::Status status = CheckTerms(rank(), mail.mine, peer, mail.theirs);
-      if (!status.ok()) return Refuse(status, mails);
+      try {
+        if (!mail.heard->waitRecv(timeout_)) return reason();
+      } catch (const std::exception&) {
+        // It may be gone for what this rank has yet to hear from the others.
+        lost = std::current_exception();
+        continue;
+      }
+      const absl::Status of_peer = CheckTerms(rank(), mail.mine, peer, mail.theirs);
+      if (!of_peer.ok()) refused.push_back(peer);
+      status.Update(of_peer);
     }
-    return absl::OkStatus();
+    if (!status.ok()) return Refuse(status, number, refused, mails);
+    if (lost != nullptr) std::rethrow_exception(lost);
+    return status;
   }
 
   // Waits for the parcels from a peer and to it, and posts the next ones: what a rank
@@ -201,18 +221,40 @@ class GlooCommunicator final : public Communicator {
   }
 
   // Peers find out by this rank's terms, which they would not get once the group is
-  // aborted.
-  absl::Status Refuse(const absl::Status& status, std::vector<Mail>& mails) {
-    try {
-      for (Mail& mail : mails) {
-        if (mail.mine.has_rows() && !mail.told->waitSend(timeout_)) break;
-      }
-      // NOLINTNEXTLINE(bugprone-empty-catch): the group is aborted either way
-    } catch (const std::exception&) {
-      // A peer is gone; the others have what they need.
+  // aborted. Those whose terms are refused refuse this rank's, and answer as well.
+  absl::Status Refuse(const absl::Status& status, uint64_t number,
+                      const std::vector<uint32_t>& refused, std::vector<Mail>& mails) {
+    for (Mail& mail : mails) {
+      if (mail.mine.has_rows()) UnlessGone([&] { mail.told->waitSend(timeout_); });
+    }
+    for (const uint32_t peer : refused) {
+      UnlessGone([&] { Answer(number, peer, mails[peer]).IgnoreError(); });
+    }
+    for (const uint32_t peer : refused) {
+      Mail& mail = mails[peer];
+      if (mail.answered == nullptr) break;  // aborted meanwhile
+      UnlessGone([&] { mail.answered->waitRecv(timeout_); });
     }
     Abort(status);
     return reason();
+  }
+
+  // That the peer's terms are here.
+  absl::Status Answer(uint64_t number, uint32_t peer, Mail& mail) {
+    const uint64_t name = Mail::AnswerName(number);
+    absl::Status status = Receive(peer, name, &mail.their_answer, 1, mail.answered);
+    if (!status.ok()) return status;
+    return Send(peer, name, &mail.answer, 1, mail.answering);
+  }
+
+  template <typename WithPeer>
+  static void UnlessGone(WithPeer with_peer) {
+    try {
+      with_peer();
+      // NOLINTNEXTLINE(bugprone-empty-catch): the group is aborted either way
+    } catch (const std::exception&) {
+      // The other peers have what they need.
+    }
   }
 
   absl::Status Post(uint64_t number, std::vector<Mail>& mails) {

@@ -219,6 +219,26 @@ TEST_F(GlooCommunicatorTest, MoreRowsThanArePackedAtOnceAreRefusedAsFewAre) {
   }
 }
 
+// Of several groups, as above.
+TEST_F(GlooCommunicatorTest, ARankThatDiffersFromAllOthersIsRefusedByEach) {
+  constexpr uint32_t kRanks = 4;
+  for (uint32_t group = 0; group < 20; ++group) {
+    OnEachRank(kRanks, absl::StrCat("group", group), [&](Communicator& communicator) {
+      Ranges all(kRanks);
+      for (uint32_t peer = 0; peer < kRanks; ++peer) {
+        if (peer != communicator.rank()) all[peer] = {{0, 1}};
+      }
+      std::vector<int> numbers(1);
+      std::vector<int> to(1);
+      Exchange exchange = OfNumbers(numbers, to, all, all);
+      exchange.form = communicator.rank() == group % kRanks ? 1 : 0;
+      EXPECT_THAT(communicator.Start(exchange)->Wait(),
+                  StatusIs(absl::StatusCode::kFailedPrecondition,
+                           HasSubstr("is in another pass than cp_rank")));
+    });
+  }
+}
+
 TEST_F(GlooCommunicatorTest, RowsOfAnotherFormAreRefusedByBothRanks) {
   OnEachRank(2, "group", [](Communicator& communicator) {
     const uint32_t rank = communicator.rank();
