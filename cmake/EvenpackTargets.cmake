@@ -88,9 +88,10 @@ function(evenpack_compile_as_test TARGET)
 endfunction()
 
 # evenpack_test(NAME name SOURCES ... DEPS ... [PRECOMPILED set] [PROPERTIES ...]): a
-# GoogleTest program; each of its cases is a test of CTest. Files of the repository are
-# found by tests/testing/source_file.h. PRECOMPILED: default: test. PROPERTIES: more of
-# them for each case.
+# GoogleTest program; each of its cases is a test of CTest, or with
+# EVENPACK_TESTS_BY_PROGRAM all of them are one. Files of the repository are found by
+# tests/testing/source_file.h. PRECOMPILED: default: test. PROPERTIES: more of them for
+# each test.
 function(evenpack_test)
   cmake_parse_arguments(ARG "" "NAME;PRECOMPILED" "SOURCES;DEPS;PROPERTIES" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
@@ -108,6 +109,11 @@ function(evenpack_test)
     target_sources(${ARG_NAME} PRIVATE
       "${PROJECT_SOURCE_DIR}/tests/testing/tsan_suppressions.cc")
   endif()
-  gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
-    PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
+  if(EVENPACK_TESTS_BY_PROGRAM)
+    add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} --gtest_brief=1)
+    set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT 1800 ${ARG_PROPERTIES})
+  else()
+    gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
+      PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
+  endif()
 endfunction()

@@ -142,7 +142,7 @@ check_style() {
   if prepare "configure Python module" cmake -S client/python -B "$module" -G Ninja \
     -DPython_EXECUTABLE="$(tests/client/python/install_libraries.sh)/bin/python" \
     -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_EXPORT_COMPILE_COMMANDS=ON &&
-    prepare "generate its sources" cmake --build "$module" --target evenpack_proto; then
+    prepare "generate its sources" cmake --build "$module" --target evenpack_generated; then
     check "clang-tidy of Python module" "$style/check_clang_tidy.sh" "$module" \
       'client/python/bindings/*.cc'
   fi

