@@ -251,6 +251,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   uint64_t records_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_since_snapshot_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t snapshot_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // When it was loaded: Replay's.
+  std::optional<uint64_t> let_go_epoch_ EVENPACK_GUARDED_BY(mutex_);
   std::shared_ptr<const JobSpec> spec_ EVENPACK_GUARDED_BY(mutex_);
   JobTokens tokens_ EVENPACK_GUARDED_BY(mutex_);
   // Why nothing can be decided any more.

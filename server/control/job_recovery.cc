@@ -103,7 +103,7 @@ absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
   const StoredJob none;
   const StoredJob& held = stored.ok() ? *stored : none;
   absl::StatusOr<JobState> state =
-      Replay(held.snapshot, held.snapshot_records, held.records);
+      Replay(held.snapshot, held.snapshot_records, held.records, &let_go_epoch_);
   if (absl::IsFailedPrecondition(state.status()) &&
       environment_.store.Shared() == nullptr) {
     return WithDetail(state.status(), {kStoreOtherVersion, {}});
@@ -123,8 +123,8 @@ absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
 }
 
 absl::Status Job::RestoreShown() {
-  if (absl::Status status =
-          shown_.Restore(state_, spec_, tokens_, environment_.clock.Now());
+  if (absl::Status status = shown_.Restore(state_, spec_, tokens_, let_go_epoch_,
+                                           environment_.clock.Now());
       !status.ok()) {
     return status;
   }

@@ -85,7 +85,9 @@ void ShownJob::ShowReshape(const Reshape& reshape) {
 
 absl::Status ShownJob::Restore(const JobState& state,
                                std::shared_ptr<const JobSpec> spec,
-                               const JobTokens& tokens, Clock::TimePoint now) {
+                               const JobTokens& tokens,
+                               std::optional<uint64_t> let_go_epoch,
+                               Clock::TimePoint now) {
   // Backwards: a reconfiguration's record has the spec of the steps before it.
   std::vector<std::shared_ptr<const PublishedStep>> steps;
   std::shared_ptr<const JobSpec> steps_spec = spec;
@@ -104,9 +106,10 @@ absl::Status ShownJob::Restore(const JobState& state,
     steps.push_back(*std::move(step));
   }
   MutexLock lock(mutex_);
-  window_ = steps.empty()
-                ? StepWindow(state.position.next_step, state.position.digest)
-                : StepWindow(steps.back()->step.index, steps.back()->previous);
+  window_ =
+      steps.empty()
+          ? StepWindow(state.position.next_step, state.position.digest, let_go_epoch)
+          : StepWindow(steps.back()->step.index, steps.back()->previous, let_go_epoch);
   for (; !steps.empty(); steps.pop_back()) window_.Publish(std::move(steps.back()));
   subscriptions_.EndAll(StoreFailure(
       "the job was read anew", absl::UnavailableError(absl::StrCat(

@@ -35,10 +35,12 @@ class ShownJob {
   // A committed change.
   void Show(const JobChange& change);
   // All of a stored job at once, in place of what was shown: subscriptions to that end
-  // with UNAVAILABLE, so that they come again with their last digest. INTERNAL where a
-  // step can't be sharded. DATA_LOSS: its tokens are not there.
+  // with UNAVAILABLE, so that they come again with their last digest. `let_go_epoch`:
+  // as StepWindow has it. INTERNAL where a step can't be sharded. DATA_LOSS: its tokens
+  // are not there.
   absl::Status Restore(const JobState& state, std::shared_ptr<const JobSpec> spec,
-                       const JobTokens& tokens, Clock::TimePoint now);
+                       const JobTokens& tokens, std::optional<uint64_t> let_go_epoch,
+                       Clock::TimePoint now);
   // As SubscriptionTable's.
   void EndThoseThatWait(const absl::Status& status);
   // Whether the job's creation was shown and its removal was not.

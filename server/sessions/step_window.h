@@ -21,9 +21,11 @@ absl::Status StepLetGo(uint64_t step, uint64_t oldest);
 // Not thread-safe: the job's lock guards it.
 class StepWindow {
  public:
-  // Empty, before step `begin`, whose predecessor has `digest`.
-  explicit StepWindow(uint64_t begin = 0, const Digest128& digest = GenesisDigest())
-      : begin_(begin), last_digest_(digest) {}
+  // Empty, before step `begin`, whose predecessor has `digest`, and `let_go_epoch`
+  // where that is known.
+  explicit StepWindow(uint64_t begin = 0, const Digest128& digest = GenesisDigest(),
+                      std::optional<uint64_t> let_go_epoch = std::nullopt)
+      : begin_(begin), last_digest_(digest), let_go_epoch_(let_go_epoch) {}
 
   // Kept steps are begin() to end() - 1.
   uint64_t begin() const { return begin_; }
@@ -44,7 +46,7 @@ class StepWindow {
   absl::StatusOr<std::shared_ptr<const PublishedStep>> Find(uint64_t index) const;
   // Of step index - 1, for begin() <= index <= end().
   std::optional<Digest128> DigestBefore(uint64_t index) const;
-  // Likewise; nothing where that was let go before this window was made.
+  // Likewise; nothing where it was let go and is not known.
   std::optional<uint64_t> EpochBefore(uint64_t index) const;
 
  private:

@@ -1,6 +1,8 @@
 #include "server/core/engine/apply.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -114,7 +116,7 @@ void ApplyDecided(StepDecided event, JobState& state) {
 }
 
 // Lets go of the history before the oldest checkpoint that is kept.
-void LetGo(JobState& state) {
+void LetGo(JobState& state, std::optional<uint64_t>& last_epoch) {
   const uint64_t floor = state.checkpoints.front();
   while (!state.history.empty()) {
     const HistoryRecord& first = state.history.front();
@@ -123,11 +125,13 @@ void LetGo(JobState& state) {
                             ? step->step.index >= floor
                             : std::get<UpdateRecord>(first).from_step >= floor;
     if (needed) return;
+    if (step != nullptr) last_epoch = step->step.epoch;
     state.history.pop_front();
   }
 }
 
-void ApplyMarked(const DurableMarked& event, JobState& state) {
+void ApplyMarked(const DurableMarked& event, JobState& state,
+                 std::optional<uint64_t>& let_go_epoch) {
   uint64_t& mark = state.durable[event.data_parallel_rank];
   mark = std::max(mark, event.steps);
   const uint64_t durable = DurableSteps(state);
@@ -135,11 +139,12 @@ void ApplyMarked(const DurableMarked& event, JobState& state) {
   while (state.checkpoints.size() > state.spec.retain_checkpoints) {
     state.checkpoints.pop_front();
   }
-  LetGo(state);
+  LetGo(state, let_go_epoch);
 }
 
 struct Applier {
   JobState& state;
+  std::optional<uint64_t>& let_go_epoch;
 
   void operator()(JobCreated event) const { ApplyCreated(std::move(event), state); }
   void operator()(JobUpdated event) const { ApplyUpdated(std::move(event), state); }
@@ -148,18 +153,23 @@ struct Applier {
     state.streams[event.stream].ended = true;
   }
   void operator()(StepDecided event) const { ApplyDecided(std::move(event), state); }
-  void operator()(const DurableMarked& event) const { ApplyMarked(event, state); }
+  void operator()(const DurableMarked& event) const {
+    ApplyMarked(event, state, let_go_epoch);
+  }
   void operator()(const JobRestored& event) const {
     // Checked when it was decided, or read.
     absl::StatusOr<JobState> restored = DecodeState(event.state);
     if (restored.ok()) state = *std::move(restored);
+    let_go_epoch.reset();
   }
 };
 
 }  // namespace
 
-void Apply(Event event, JobState& state) {
-  std::visit(Applier{state}, std::move(event));
+void Apply(Event event, JobState& state, std::optional<uint64_t>* let_go_epoch) {
+  std::optional<uint64_t> unwanted;
+  std::visit(Applier{state, let_go_epoch != nullptr ? *let_go_epoch : unwanted},
+             std::move(event));
 }
 
 }  // namespace evenpack

@@ -12,8 +12,10 @@
 namespace evenpack {
 
 absl::StatusOr<JobState> Replay(std::string_view snapshot, uint64_t first_record,
-                                std::span<const std::string> records) {
+                                std::span<const std::string> records,
+                                std::optional<uint64_t>* let_go_epoch) {
   JobState state;
+  if (let_go_epoch != nullptr) let_go_epoch->reset();
   if (!snapshot.empty()) {
     absl::StatusOr<JobState> decoded = DecodeState(snapshot);
     if (!decoded.ok()) return decoded.status();
@@ -26,7 +28,7 @@ absl::StatusOr<JobState> Replay(std::string_view snapshot, uint64_t first_record
           event.status().code(),
           absl::StrCat("record ", first_record + i, ": ", event.status().message()));
     }
-    Apply(*std::move(event), state);
+    Apply(*std::move(event), state, let_go_epoch);
   }
   return state;
 }

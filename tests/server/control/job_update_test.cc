@@ -77,8 +77,12 @@ TEST_F(JobUpdateTest, WhoHadAStepOfAnotherShapeIsToldSoOnceItWasLetGo) {
   ASSERT_THAT(Do(*job_, Acknowledge{0, 3, 1}), IsOk());
   ASSERT_EQ(Describe(*job_)->oldest_step, 4U);
   EXPECT_EQ(DetailOf(Follower(job_, late).status()).reason, "HISTORY_DIFFERS");
+  // Also by a server that reads the job.
+  const auto recovered = room_.RecoverJob();
+  EXPECT_EQ(DetailOf(Follower(recovered, late).status()).reason, "HISTORY_DIFFERS");
   late.last_epoch = 1;
   EXPECT_THAT(Follower(job_, late).status(), IsOk());
+  EXPECT_THAT(Follower(recovered, late).status(), IsOk());
 }
 
 TEST_F(JobUpdateTest, DecidedStepsFromThereAreWithdrawnAndFormedAnew) {

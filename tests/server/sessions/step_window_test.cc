@@ -79,6 +79,12 @@ TEST(StepWindowTest, KnowsTheEpochOfTheLastStepThatItLetGo) {
   EXPECT_EQ(window.EpochBefore(8), steps[2]->step.epoch);
 }
 
+TEST(StepWindowTest, IsToldTheEpochOfAStepThatWasLetGoBefore) {
+  const StepWindow window(5, GenesisDigest(), 3);
+  EXPECT_EQ(window.EpochBefore(5), 3U);
+  EXPECT_EQ(window.EpochBefore(6), std::nullopt);
+}
+
 TEST(StepWindowTest, AStepNotDecidedIsOutOfRangeAndNamesTheNext) {
   const absl::Status early = WindowOf(MakeSteps(0, 2)).Find(2).status();
   EXPECT_THAT(early, StatusIs(absl::StatusCode::kOutOfRange,

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -127,6 +129,33 @@ TEST(ReplayTest, ASnapshotAndTheRecordsBehindItGiveTheStateBack) {
     }
     Apply(job.journal()[i], state);
   }
+}
+
+TEST(ReplayTest, TellsTheEpochOfTheLastStepThatTheRecordsLetGo) {
+  TestJob job(Specs()[0]);
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(34, 5000, 131072)), IsOk());
+  job.FormAll().IgnoreError();
+  ASSERT_THAT(job.Do(UpdateJob{2, Specs()[1]}), IsOk());
+  job.FormAll().IgnoreError();
+  std::vector<size_t> marks;
+  const auto mark = [&](uint64_t step, uint64_t epoch) {
+    marks.push_back(job.journal().size());
+    ASSERT_THAT(job.Do(Acknowledge{0, step, epoch}), IsOk());
+  };
+  mark(0, 0);
+  mark(4, 1);
+  std::vector<std::string> records;
+  for (const Event& event : job.journal()) records.push_back(EncodeEvent(event));
+  const std::span<const std::string> all(records);
+  std::optional<uint64_t> epoch = 7;
+  ASSERT_THAT(Replay("", 0, all.first(marks[0]), &epoch), IsOk());
+  EXPECT_EQ(epoch, std::nullopt);
+  ASSERT_THAT(Replay("", 0, all.first(marks[1]), &epoch), IsOk());
+  EXPECT_EQ(epoch, 0U);
+  ASSERT_THAT(Replay("", 0, all, &epoch), IsOk());
+  EXPECT_EQ(epoch, 1U);
+  ASSERT_THAT(Replay(EncodeState(job.state()), all.size(), {}, &epoch), IsOk());
+  EXPECT_EQ(epoch, std::nullopt);
 }
 
 TEST(ReplayTest, TheRecordThatIsNoneIsNamed) {
