@@ -8,6 +8,7 @@
 #include "server/core/engine/replay.h"
 #include "server/runtime/log.h"
 #include "server/runtime/status_detail.h"
+#include "server/store/shared_store.h"
 
 namespace evenpack {
 namespace {
@@ -104,11 +105,12 @@ absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
   const StoredJob& held = stored.ok() ? *stored : none;
   absl::StatusOr<JobState> state =
       Replay(held.snapshot, held.snapshot_records, held.records, &let_go_epoch_);
-  if (absl::IsFailedPrecondition(state.status()) &&
-      environment_.store.Shared() == nullptr) {
-    return WithDetail(state.status(), {kStoreOtherVersion, {}});
+  if (absl::IsFailedPrecondition(state.status())) {
+    SharedStore* const shared = environment_.store.Shared();
+    if (shared == nullptr) return WithDetail(state.status(), {kStoreOtherVersion, {}});
+    // A newer server may lead the job soon.
+    shared->CannotRead(name_);
   }
-  // Where servers share the store, a newer one of them may lead the job soon.
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
   records_ = held.snapshot_records + held.records.size();

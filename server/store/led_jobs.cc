@@ -1,6 +1,7 @@
 #include "server/store/led_jobs.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace evenpack {
@@ -19,6 +20,7 @@ void LedJobs::Replace(PostgresqlJobs found) {
         (!old.loaded || now->second.records >= old.records)) {
       now->second.told = old.told;
       now->second.loaded = old.loaded;
+      now->second.unreadable = old.unreadable;
     } else {
       if (old.told) lost_.insert(name);
       asked_.erase(name);
@@ -60,6 +62,16 @@ bool LedJobs::SetLoaded(const std::string& name, int64_t id, int64_t epoch) {
   return true;
 }
 
+void LedJobs::SetUnreadable(const std::string& name) {
+  const auto found = jobs_.find(name);
+  if (found != jobs_.end()) found->second.unreadable = true;
+}
+
+int64_t LedJobs::unreadable() const {
+  return std::count_if(jobs_.begin(), jobs_.end(),
+                       [](const auto& job) { return job.second.unreadable; });
+}
+
 LeadNews LedJobs::TakeNews() {
   LeadNews news;
   news.lost.assign(lost_.begin(), lost_.end());
@@ -76,16 +88,17 @@ void LedJobs::Ask(int64_t give, LeadNews& news) {
   const size_t most =
       std::min(static_cast<size_t>(std::max<int64_t>(give, 0)), kMostAsked);
   if (asked_.size() >= most) return;
-  std::vector<std::pair<int64_t, std::string>> jobs;
+  std::vector<std::tuple<bool, int64_t, std::string>> jobs;
   for (const auto& [name, job] : jobs_) {
-    if (!asked_.contains(name)) jobs.emplace_back(job.id, name);
+    if (!asked_.contains(name)) jobs.emplace_back(job.unreadable, job.id, name);
   }
   const size_t count = std::min(most - asked_.size(), jobs.size());
   const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(count);
   std::partial_sort(jobs.begin(), end, jobs.end(), std::greater<>());
   for (auto job = jobs.begin(); job != end; ++job) {
-    asked_.insert(job->second);
-    news.to_give.push_back(job->second);
+    const std::string& name = std::get<std::string>(*job);
+    asked_.insert(name);
+    news.to_give.push_back(name);
   }
 }
 

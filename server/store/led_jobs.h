@@ -27,6 +27,8 @@ struct PostgresqlJob {
   // It was read, or made, in this epoch: what is decided on it from here on is decided
   // on what the last leader left.
   bool loaded = false;
+  // This server can't read it, and another might: to be given before all others.
+  bool unreadable = false;
 };
 using PostgresqlJobs = std::map<std::string, PostgresqlJob>;
 
@@ -60,9 +62,14 @@ class LedJobs {
   // more, or anew.
   bool SetLoaded(const std::string& name, int64_t id, int64_t epoch);
 
+  // In the epoch in which it leads it now.
+  void SetUnreadable(const std::string& name);
+  int64_t unreadable() const;
+
   // All news since the last time.
   LeadNews TakeNews();
-  // Adds names of jobs that are to be given, the newest first, until `give` of them are
+  // Adds names of jobs that are to be given, those that are unreadable first, then the
+  // newest, until `give` of them are
   // asked for, or kMostAsked: each until it is gone, Keep is called, or none is to be
   // given any more.
   void Ask(int64_t give, LeadNews& news);

@@ -36,7 +36,7 @@ absl::Status PostgresqlLead::Rejoin(PostgresqlConnection& connection) {
       PostgresqlValues()
           .Add(server_)
           .Add(++session_)
-          .Add(int64_t{takes_ ? 1 : 0})
+          .Add(int64_t{takes_ && !aside_ ? 1 : 0})
           .Add(milliseconds_));
   QueueCommit(connection);
   const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection.Exchange();
@@ -55,6 +55,19 @@ absl::Status PostgresqlLead::Leave(PostgresqlConnection& connection) {
                    PostgresqlValues().Add(server_));
   QueueCommit(connection);
   return connection.Exchange().status();
+}
+
+absl::Status PostgresqlLead::StandAside(bool aside, PostgresqlConnection& connection) {
+  if (!takes_ || aside == aside_) return absl::OkStatus();
+  const absl::Status status =
+      connection
+          .Ask(
+              "UPDATE evenpack_servers SET takes = $2::bigint = 1 "
+              "WHERE server = $1::text",
+              PostgresqlValues().Add(server_).Add(int64_t{aside ? 0 : 1}))
+          .status();
+  if (status.ok()) aside_ = aside;
+  return status;
 }
 
 absl::Status PostgresqlLead::Release(PostgresqlConnection& connection) {

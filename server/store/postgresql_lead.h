@@ -35,6 +35,9 @@ class PostgresqlLead {
   // next Rejoin on.
   absl::Status Leave(PostgresqlConnection& connection);
   void LeaveLater() { takes_ = false; }
+  // Likewise, but only for as long as `aside`.
+  absl::Status StandAside(bool aside, PostgresqlConnection& connection);
+  bool aside() const { return aside_; }
   // It leads nothing any more, for which others need not wait until its lease expires.
   absl::Status Release(PostgresqlConnection& connection);
 
@@ -65,6 +68,7 @@ class PostgresqlLead {
   const int64_t milliseconds_;
   bool joined_ = false;
   bool takes_ = true;
+  bool aside_ = false;
   // Of connections, each attempt's above those before: one that comes late changes
   // nothing.
   int64_t session_ = 0;

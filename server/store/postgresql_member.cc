@@ -1,8 +1,10 @@
 #include "server/store/postgresql_member.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/runtime/log.h"
 #include "server/store/postgresql_schema.h"
 
@@ -80,18 +82,46 @@ absl::Status PostgresqlMember::Look(LeadNews& news) {
   if (!rows.ok()) return Failed(rows.status());
   if (renews) renewed_ = now;
   const PostgresqlLook look = TakeLook(lead_.server(), rows->back());
-  const LeaseMoves moves = MovesNow(look);
-  if (moves.take > 0 || fingerprint_ != look.fingerprint) {
-    absl::Status status = TakeJobs(moves.take, look);
+  const absl::StatusOr<LeaseMoves> moves = MovesNow(look, now);
+  if (!moves.ok()) return Failed(moves.status());
+  if (moves->take > 0 || fingerprint_ != look.fingerprint) {
+    absl::Status status = TakeJobs(moves->take, look);
     if (!status.ok()) return Failed(std::move(status));
   }
   news = led_.TakeNews();
-  led_.Ask(moves.give, news);
+  led_.Ask(moves->give, news);
   news.profiles = ProfilesAreNews(look.profile_changes);
   return absl::OkStatus();
 }
 
-LeaseMoves PostgresqlMember::MovesNow(const PostgresqlLook& look) {
+bool PostgresqlMember::StandsAside(const PostgresqlLook& look, Clock::TimePoint now) {
+  if (led_.unreadable() > 0 && now >= alone_until_) {
+    aside_until_ = now + timing_.aside;
+  }
+  if (now >= aside_until_) return false;
+  const auto takes = [this](const ServerLoad& server) {
+    return server.server != lead_.server() && server.lives && server.takes;
+  };
+  if (std::any_of(look.servers.begin(), look.servers.end(), takes)) return true;
+  // Somebody has to, and two that can't read it don't leave it to each other all the
+  // time.
+  aside_until_ = now;
+  alone_until_ = now + timing_.alone;
+  return false;
+}
+
+absl::StatusOr<LeaseMoves> PostgresqlMember::MovesNow(const PostgresqlLook& look,
+                                                      Clock::TimePoint now) {
+  const bool aside = StandsAside(look, now);
+  const bool was_aside = lead_.aside();
+  if (absl::Status status = lead_.StandAside(aside, *connection_); !status.ok()) {
+    return status;
+  }
+  if (lead_.aside() != was_aside) {
+    Log(LogLevel::kWarning, aside ? "standing aside" : "standing aside no more",
+        {{"unreadable_jobs", absl::StrCat(led_.unreadable())}});
+  }
+  if (aside) return LeaseMoves{.take = 0, .give = led_.unreadable()};
   bool has_free = false;
   for (const ServerLoad& server : look.servers) {
     has_free = has_free || (!server.lives && server.jobs > 0);

@@ -31,6 +31,10 @@ struct LeaseTiming {
   // How long a commit whose answer was lost waits for the database, and holds up all
   // others.
   std::chrono::milliseconds doubt{20'000};
+  // How long a server that got a job that it can't read leaves jobs to others, and how
+  // long it then tries no more where there were no others.
+  std::chrono::milliseconds aside{600'000};
+  std::chrono::milliseconds alone{10'000};
 };
 
 // Not thread-safe. Errors as PostgresqlConnection's.
@@ -72,8 +76,10 @@ class PostgresqlMember {
   const LedJobs& led() const { return led_; }
 
  private:
+  // Whether this server leaves jobs to others at this moment.
+  bool StandsAside(const PostgresqlLook& look, Clock::TimePoint now);
   // What this server is to take and to give, as it sees the others.
-  LeaseMoves MovesNow(const PostgresqlLook& look);
+  absl::StatusOr<LeaseMoves> MovesNow(const PostgresqlLook& look, Clock::TimePoint now);
   // Takes so many jobs, and reads what this server leads by then.
   absl::Status TakeJobs(int64_t most, PostgresqlLook look);
   bool ProfilesAreNews(int64_t changes);
@@ -87,6 +93,10 @@ class PostgresqlMember {
   Clock::TimePoint renewed_;
   // PostgresqlLook's when led_ was read; none: it is to be read.
   std::optional<int64_t> fingerprint_;
+  // When it takes jobs again, and until when it stays with them, whatever it can't
+  // read.
+  Clock::TimePoint aside_until_;
+  Clock::TimePoint alone_until_;
   // In a row in which nobody led some job.
   int looks_with_free_jobs_ = 0;
   // PostgresqlLook's when it was last told of; and this server's own since.

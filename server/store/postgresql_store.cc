@@ -341,6 +341,12 @@ absl::StatusOr<std::string> PostgresqlStore::HandOver(const std::string& job) {
   return std::string(taker.Bytes(0, 0));
 }
 
+void PostgresqlStore::CannotRead(const std::string& job) {
+  MutexLock lock(mutex_);
+  member_.led().SetUnreadable(job);
+  LookSoon();
+}
+
 absl::StatusOr<std::string> PostgresqlStore::ResolveHandOver(const std::string& name,
                                                              int64_t number,
                                                              absl::Status lost) {

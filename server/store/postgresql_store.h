@@ -50,6 +50,7 @@ class PostgresqlStore final : public SharedStore {
   absl::Status Join(const std::string& address, LeadListener& listener) override;
   absl::Status Leave() override;
   absl::StatusOr<std::string> HandOver(const std::string& job) override;
+  void CannotRead(const std::string& job) override;
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;

@@ -61,6 +61,10 @@ class SharedStore : public StateStore {
   // and nothing has changed. UNAVAILABLE: the database can't be reached; where the job
   // was given all the same, OnLost follows.
   virtual absl::StatusOr<std::string> HandOver(const std::string& job) = 0;
+  // This server leads the job and can't read it, as one of another version may. For as
+  // long as others take jobs, it is asked to give this one, and gets none for a while
+  // (docs/adr/0111).
+  virtual void CannotRead(const std::string& job) = 0;
 
   // As the database has it at this moment, for which they wait. NOT_FOUND: no such job.
   virtual absl::StatusOr<JobPlace> Locate(const std::string& job) = 0;

@@ -217,6 +217,16 @@ absl::StatusOr<std::string> SharedMemoryStore::HandOver(const std::string& job) 
   return address;
 }
 
+void SharedMemoryStore::CannotRead(const std::string& job) {
+  MutexLock lock(memory_.mutex_);
+  unreadable_.push_back(job);
+}
+
+std::vector<std::string> SharedMemoryStore::unreadable() const {
+  MutexLock lock(memory_.mutex_);
+  return unreadable_;
+}
+
 absl::StatusOr<JobPlace> SharedMemoryStore::Locate(const std::string& job) {
   MutexLock lock(memory_.mutex_);
   ++memory_.locations_;

@@ -86,15 +86,20 @@ class SharedMemoryStore final : public SharedStore {
   absl::Status Join(const std::string& address, LeadListener& listener) override;
   absl::Status Leave() override;
   absl::StatusOr<std::string> HandOver(const std::string& job) override;
+  void CannotRead(const std::string& job) override;
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;
+
+  // Jobs of which CannotRead was told.
+  std::vector<std::string> unreadable() const;
 
  private:
   absl::Status CheckFence(std::span<const StoreWrite> writes)
       EVENPACK_REQUIRES(memory_.mutex_);
 
   SharedMemory& memory_;
+  std::vector<std::string> unreadable_ EVENPACK_GUARDED_BY(memory_.mutex_);
 };
 
 }  // namespace evenpack::testing

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/engine/event_codec.h"
 #include "server/runtime/lead_reason.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/small_job.h"
@@ -23,6 +24,7 @@ using testing::Awaited;
 using testing::Describe;
 using testing::Do;
 using testing::DoIngest;
+using ::testing::ElementsAre;
 using testing::Follower;
 using testing::IsOk;
 using testing::SharedMemory;
@@ -106,6 +108,24 @@ TEST_F(JobMovesTest, WhatWasUnderWayWhenAJobWasLostIsNeverCommitted) {
   EXPECT_NE(JobOf(one_), job);
   EXPECT_EQ(AcceptedBy(one_), in_time ? 8U : 0U);
   EXPECT_THAT(Do(*JobOf(one_), StepsFrom(in_time ? 8 : 0, 2)), IsOk());
+}
+
+TEST_F(JobMovesTest, TheStoreIsToldOfAJobOfALaterVersionAndOfNoOther) {
+  JobSpec spec = SmallJob();
+  spec.policy.version = kPolicyVersion + 1;
+  const std::vector<StoreWrite> newer = {
+      AppendRecord{"newer", 0, EncodeEvent(JobCreated{spec})},
+      AppendRecord{"damaged", 0, "x"}};
+  ASSERT_THAT(one_.store().Commit(newer), IsOk());
+  for (const char* const job : {"newer", "damaged", "job"}) {
+    memory_.Move(job, &two_.store());
+  }
+  two_.Settle();
+  EXPECT_THAT(two_.store().unreadable(), ElementsAre("newer"));
+  // It can be given as any other.
+  memory_.AskToGive("newer");
+  two_.Settle();
+  EXPECT_EQ(ReasonOf(two_.WhereIs("newer")), kLedElsewhere);
 }
 
 TEST_F(JobMovesTest, ACommitThatTheFenceRefusesIsOfAJobThatIsNotHere) {

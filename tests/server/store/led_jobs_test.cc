@@ -143,5 +143,21 @@ TEST(LedJobsTest, AsksForTheNewestAndForAFewAtOnce) {
   EXPECT_THAT(news.to_give, IsEmpty());
 }
 
+TEST(LedJobsTest, AsksFirstForWhatCannotBeReadForAsLongAsItLeadsIt) {
+  LedJobs led;
+  led.Replace({{"a", Job(1)}, {"b", Job(2)}, {"c", Job(3)}});
+  led.SetUnreadable("a");
+  led.SetUnreadable("none");
+  EXPECT_EQ(led.unreadable(), 1);
+  led.Replace({{"a", Job(1)}, {"b", Job(2)}, {"c", Job(3)}});
+  EXPECT_EQ(led.unreadable(), 1);
+  LeadNews news;
+  led.Ask(2, news);
+  EXPECT_THAT(news.to_give, ElementsAre("a", "c"));
+  // Another may have made something of it.
+  led.Replace({{"a", Job(1, 2)}});
+  EXPECT_EQ(led.unreadable(), 0);
+}
+
 }  // namespace
 }  // namespace evenpack

@@ -175,6 +175,66 @@ TEST_F(PostgresqlSharingTest, OneThatLeavesHandsItsJobsOverAndGetsNone) {
   EXPECT_EQ(b_->jobs(), 0U);
 }
 
+TEST_F(PostgresqlSharingTest, WhatOneCannotReadGoesToAnotherAndDoesNotComeBack) {
+  StartTwo();
+  const std::string job = a_->store().Jobs()->front();
+  a_->store().CannotRead(job);
+  ASSERT_TRUE(
+      WorkUntil({a_.get(), b_.get()}, [&] { return b_->store().Locate(job)->here; }));
+  ASSERT_TRUE(WorkUntil({b_.get()}, [this] { return b_->jobs() == 6; }));
+  AwaitRenewals();
+  // Though it leads more than its share, and whatever is made.
+  Writes made;
+  for (int i = 10; i < 16; ++i) made.emplace_back(AppendRecord{Name(i), 0, "made"});
+  ASSERT_THAT(b_->Commit(made), IsOk());
+  AwaitRenewals();
+  a_->Work();
+  b_->Work();
+  EXPECT_EQ(a_->jobs(), 4U);
+  EXPECT_EQ(b_->jobs(), 12U);
+}
+
+TEST_F(PostgresqlSharingTest, OneThatStandsAsideTakesAllWhereNobodyElseDoes) {
+  StartTwo();
+  a_->store().CannotRead(a_->store().Jobs()->front());
+  ASSERT_TRUE(WorkUntil({a_.get(), b_.get()}, [this] { return b_->jobs() == 6; }));
+  b_->store().StepDown();
+  ASSERT_TRUE(WorkUntil({a_.get()}, [this] { return a_->jobs() == 10; }));
+  // It keeps what it can't read then.
+  a_->store().CannotRead(a_->store().Jobs()->front());
+  AwaitRenewals();
+  EXPECT_THAT(a_->Work(), IsEmpty());
+}
+
+TEST_F(PostgresqlSharingTest, OneThatStoodAsideTakesItsShareAgainInTime) {
+  LeaseTiming timing;
+  timing.aside = milliseconds(400);
+  a_ = std::make_unique<SharingServer>(schema_.target(), "a:1", timing);
+  Make(*a_, 1);
+  b_ = Start("b:1");
+  a_->store().CannotRead("job0");
+  ASSERT_TRUE(WorkUntil({a_.get(), b_.get()}, [this] { return b_->jobs() == 1; }));
+  ASSERT_THAT(b_->Commit({AppendRecord{"job1", 0, "made"}}), IsOk());
+  EXPECT_TRUE(WorkUntil({a_.get(), b_.get()}, [this] { return LeadEach(1); }));
+}
+
+// As where an older version took the place of a newer one.
+TEST_F(PostgresqlSharingTest, WhatNobodyCanReadDoesNotGoRoundAndRound) {
+  LeaseTiming timing;
+  timing.alone = std::chrono::hours(1);
+  a_ = std::make_unique<SharingServer>(schema_.target(), "a:1", timing);
+  Make(*a_, 2);
+  b_ = std::make_unique<SharingServer>(schema_.target(), "b:1", timing);
+  ASSERT_TRUE(WorkUntil({a_.get(), b_.get()}, [this] { return LeadEach(1); }));
+  const std::string job = a_->store().Jobs()->front();
+  a_->store().CannotRead(job);
+  ASSERT_TRUE(WorkUntil({a_.get(), b_.get()}, [this] { return b_->jobs() == 2; }));
+  b_->store().CannotRead(job);
+  AwaitRenewals();
+  EXPECT_THAT(b_->Work(), IsEmpty());
+  EXPECT_TRUE(b_->store().Locate(job)->here);
+}
+
 TEST_F(PostgresqlSharingTest, AJobThatAnotherLeadsIsRefusedAlone) {
   StartTwo();
   const std::string gone = a_->store().Jobs()->front();
