@@ -92,6 +92,12 @@ void PostgresqlLead::QueueRenewal(PostgresqlConnection& connection) const {
 
 void PostgresqlLead::QueueClaim(int64_t most, PostgresqlConnection& connection) const {
   connection.Queue("BEGIN");
+  // The database's clock may have been set back since: for as long as it was in the
+  // time to come that this server was silent, it would take nothing of the dead.
+  connection.Queue(
+      "UPDATE evenpack_servers SET heard_since = clock_timestamp() "
+      "WHERE server = $1::text AND heard_since > clock_timestamp()",
+      PostgresqlValues().Add(server_));
   connection.Queue(
       "SELECT evenpack_claim($1::text, $2::bigint, $3::bigint, $4::bigint)",
       PostgresqlValues().Add(server_).Add(session_).Add(milliseconds_).Add(most));

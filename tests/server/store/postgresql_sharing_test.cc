@@ -73,6 +73,12 @@ class PostgresqlSharingTest : public ::testing::Test {
       ASSERT_THAT(watching.Run("DROP TABLE seen"), IsOk());
     }
   }
+  // Returns once each server has renewed a lease that was an hour too long.
+  void AwaitRenewalsAfterAStep() const {
+    while (schema_.Number("SELECT count(*) FROM evenpack_servers "
+                          "WHERE expires > now() + interval '1 minute'") > 0) {
+    }
+  }
   void CutConnections() const {
     schema_.Run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -118,6 +124,22 @@ TEST_F(PostgresqlSharingTest, WhatADeadServerLedIsSharedByTheOthers) {
     }));
     EXPECT_THAT(leader.store().Load(job)->records, ElementsAre("made", "next"));
   }
+}
+
+// As where a database starts with a wrong clock, and servers connect to it before that
+// is put right.
+TEST_F(PostgresqlSharingTest, ADeadServerIsFollowedThoughTheDatabasesClockWasSetBack) {
+  a_ = Start("a:1");
+  Make(*a_, 4);
+  std::optional<LossyLink> link(schema_.port());
+  SharingServer b(schema_.TargetAt(link->port()), "b:1");
+  ASSERT_TRUE(WorkUntil({a_.get(), &b}, [&] { return b.jobs() == 2; }));
+  schema_.Run(
+      "UPDATE evenpack_servers SET heard_since = now() + interval '1 hour', "
+      "expires = expires + interval '1 hour'");
+  AwaitRenewalsAfterAStep();
+  link.reset();
+  EXPECT_TRUE(WorkUntil({a_.get()}, [this] { return a_->jobs() == 4; }));
 }
 
 TEST_F(PostgresqlSharingTest, OneThatStepsDownIsFollowedAtOnce) {
