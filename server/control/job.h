@@ -108,6 +108,11 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // After Abandon: calls end, NOT_FOUND.
   void EndCalls();
 
+  // Once the store is cut off from the others (SharedStore::IsCutOff): subscriptions
+  // end behind the last step that is committed here, and producers' calls at once, with
+  // UNAVAILABLE. Those that come are told so in place of waiting.
+  void EndThoseThatWait();
+
   // Answered when everything that it tells is committed. OUT_OF_RANGE as
   // CheckpointAfter.
   void Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done);
@@ -188,10 +193,13 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and its creation is committed.
   absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
-  // CheckShown, but OK for what can't be read back after a failure, and `unread` then
-  // says so: what was committed before still stands. More may have been committed
-  // since, by a server that leads the job meanwhile without this one's knowing.
+  // CheckShown, but OK for what can't be read back after a failure, or is cut off, and
+  // `unread` then says so: what was committed before still stands. More may have been
+  // committed since, by a server that leads the job meanwhile without this one's
+  // knowing.
   absl::Status CheckCommitted(absl::Status& unread) EVENPACK_REQUIRES(mutex_);
+  // UNAVAILABLE where the store is cut off.
+  absl::Status CheckReach() const;
   // CheckAlive, and there is something to remove.
   absl::Status CheckRemovable() EVENPACK_REQUIRES(mutex_);
   // Decides, applies, forms steps, enqueues. Takes `done` and `entry` where it returns

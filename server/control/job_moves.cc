@@ -51,6 +51,12 @@ void JobMoves::OnAskedToGive(const std::string& job) {
   Queue(job, [this, job] { Give(job); });
 }
 
+void JobMoves::OnCutOff() {
+  for (const std::shared_ptr<Job>& job : jobs_.ByAge()) {
+    Queue(job->name(), [job] { job->EndThoseThatWait(); });
+  }
+}
+
 void JobMoves::OnProfilesChanged() {
   directory_.ReadProfiles([](const absl::Status& read) {
     if (read.ok()) return;

@@ -2,6 +2,7 @@
 //
 //   taken: what was enqueued before is committed or refused -> read -> in the registry
 //   lost:  abandoned at once -> out of the registry -> its calls end
+//   cut off: those who wait for what others may decide by now end, to look there
 //   given: paused, who asks for it waits -> what was decided is committed ->
 //          SharedStore::HandOver -> as lost; where that fails, it goes on
 #ifndef EVENPACK_SERVER_CONTROL_JOB_MOVES_H_
@@ -51,6 +52,7 @@ class JobMoves final : public LeadListener {
   void OnTaken(const std::string& job) override;
   void OnLost(const std::string& job) override;
   void OnAskedToGive(const std::string& job) override;
+  void OnCutOff() override;
   void OnProfilesChanged() override;
   void OnLostAll(const absl::Status& why) override;
 

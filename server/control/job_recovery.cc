@@ -52,11 +52,28 @@ void Job::OnCommitFailed(const absl::Status& status) {
 
 absl::Status Job::CheckCommitted(absl::Status& unread) {
   absl::Status status = CheckShown();
+  if (status.ok()) unread = CheckReach();
   if (status.ok() || !stale_ || removing_ || paused_ || abandoned_) return status;
   // What can never be read stops, as it does where a server begins with it.
   if (!IsStoreFailure(status) || !shown_.IsShown()) return status;
   unread = std::move(status);
   return absl::OkStatus();
+}
+
+absl::Status Job::CheckReach() const {
+  SharedStore* const shared = environment_.store.Shared();
+  if (shared == nullptr || !shared->IsCutOff()) return absl::OkStatus();
+  return StoreFailure("another server may lead the job by now",
+                      absl::UnavailableError("store: the database can't be reached"));
+}
+
+void Job::EndThoseThatWait() {
+  const absl::Status why = CheckReach();
+  // It has been reached since.
+  if (why.ok()) return;
+  shown_.EndThoseThatWait(why);
+  Wake(shown_.TakeWoken());
+  EndProducers(why);
 }
 
 absl::Status Job::Recover() { return RecoverFrom(environment_.store.Load(name_)); }

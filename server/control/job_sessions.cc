@@ -114,6 +114,7 @@ void Job::OpenStream(const std::string& stream, const DoneWith<StreamPosition>& 
   {
     MutexLock lock(mutex_);
     status = CheckShown();
+    if (status.ok()) status = CheckReach();
     const auto& streams = state_.spec.streams;
     const auto found =
         std::find_if(streams.begin(), streams.end(),

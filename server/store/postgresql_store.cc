@@ -88,6 +88,8 @@ absl::Status PostgresqlStore::Connect() {
   reader_.Renew();
   ++reconnections_;
   doubt_ = absl::OkStatus();
+  away_since_.reset();
+  cut_off_ = false;
   down_ = false;
   LookSoon();
   return absl::OkStatus();
@@ -141,6 +143,7 @@ void PostgresqlStore::Keep() {
   while (true) {
     LeadNews news;
     absl::Status lost;
+    bool cut_off = false;
     {
       MutexLock lock(mutex_);
       if (!released_ && !look_soon_) changed_.WaitFor(mutex_, pause);
@@ -150,8 +153,10 @@ void PostgresqlStore::Keep() {
       retry = status.ok() ? kFirstRetry : std::min(2 * retry, kLastRetry);
       look_soon_ = false;
       lost = member_.lost();
+      cut_off = IsCutOffByNow();
     }
     Tell(news);
+    if (cut_off) listener_->OnCutOff();
     if (!lost.ok()) {
       Log(LogLevel::kError, "lead lost", {{"because", std::string(lost.message())}});
       listener_->OnLostAll(lost);
@@ -170,6 +175,16 @@ absl::Status PostgresqlStore::KeepOnce(LeadNews& news) {
   }
   absl::Status status = member_.Look(news);
   return status.ok() ? status : Noted(std::move(status));
+}
+
+bool PostgresqlStore::IsCutOffByNow() {
+  if (cut_off_ || !away_since_.has_value() ||
+      Clock::Steady().Now() - *away_since_ < timing_.away) {
+    return false;
+  }
+  cut_off_ = true;
+  Log(LogLevel::kError, "cut off from the database");
+  return true;
 }
 
 void PostgresqlStore::Tell(const LeadNews& news) {
@@ -198,6 +213,9 @@ absl::Status PostgresqlStore::Failed(absl::Status status) {
 
 absl::Status PostgresqlStore::Noted(absl::Status status) {
   if (!member_.connected() || !member_.lost().ok()) down_ = true;
+  if (!member_.connected() && !away_since_.has_value()) {
+    away_since_ = Clock::Steady().Now();
+  }
   if (down_ || absl::IsAborted(status)) LookSoon();
   return status;
 }

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 #include "server/store/led_jobs.h"
 #include "server/store/postgresql_connection.h"
@@ -51,6 +53,7 @@ class PostgresqlStore final : public SharedStore {
   absl::Status Leave() override;
   absl::StatusOr<std::string> HandOver(const std::string& job) override;
   void CannotRead(const std::string& job) override;
+  bool IsCutOff() const override { return cut_off_; }
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;
@@ -97,6 +100,8 @@ class PostgresqlStore final : public SharedStore {
   // The keeper's thread.
   void Keep();
   absl::Status KeepOnce(LeadNews& news) EVENPACK_REQUIRES(mutex_);
+  // Whether it is to be told now that this server is cut off.
+  bool IsCutOffByNow() EVENPACK_REQUIRES(mutex_);
   void Tell(const LeadNews& news);
 
   const LeaseTiming timing_;
@@ -105,6 +110,7 @@ class PostgresqlStore final : public SharedStore {
   // Known without the lock, which a commit may hold for long: the connection is lost,
   // or nothing is led.
   std::atomic<bool> down_ = true;
+  std::atomic<bool> cut_off_ = false;
   std::atomic<uint64_t> size_ = 0;
   PostgresqlReader reader_;
   // From Join on.
@@ -115,6 +121,8 @@ class PostgresqlStore final : public SharedStore {
   PostgresqlMember member_ EVENPACK_GUARDED_BY(mutex_);
   int reconnections_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool released_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // When the connection was lost; none: there is one.
+  std::optional<Clock::TimePoint> away_since_ EVENPACK_GUARDED_BY(mutex_);
   // Why it is not known whether the last commit stands; OK once there is a connection,
   // by which what this server leads was read anew.
   absl::Status doubt_ EVENPACK_GUARDED_BY(mutex_);

@@ -39,6 +39,8 @@ class LeadListener {
   // HandOver is due. At most a few are asked for at once, and no others before these
   // are gone.
   virtual void OnAskedToGive(const std::string& job) = 0;
+  // IsCutOff() from now on, until the database is reached again.
+  virtual void OnCutOff() = 0;
   // Another server wrote or removed a cost profile: Profiles() has it.
   virtual void OnProfilesChanged() = 0;
   // This server can lead nothing any more, for good. Last.
@@ -65,6 +67,10 @@ class SharedStore : public StateStore {
   // long as others take jobs, it is asked to give this one, and gets none for a while
   // (docs/adr/0111).
   virtual void CannotRead(const std::string& job) = 0;
+
+  // The database has not been reached for so long that, where others do, they lead what
+  // this server leads.
+  virtual bool IsCutOff() const = 0;
 
   // As the database has it at this moment, for which they wait. NOT_FOUND: no such job.
   virtual absl::StatusOr<JobPlace> Locate(const std::string& job) = 0;

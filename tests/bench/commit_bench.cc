@@ -150,6 +150,7 @@ class OnlyLead final : public LeadListener {
   void OnTaken(const std::string&) override {}
   void OnLost(const std::string&) override {}
   void OnAskedToGive(const std::string&) override {}
+  void OnCutOff() override {}
   void OnProfilesChanged() override {}
   void OnLostAll(const absl::Status& why) override { Check(why); }
 };

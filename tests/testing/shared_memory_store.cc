@@ -222,6 +222,17 @@ void SharedMemoryStore::CannotRead(const std::string& job) {
   unreadable_.push_back(job);
 }
 
+void SharedMemoryStore::SetCutOff(bool cut_off) {
+  cut_off_ = cut_off;
+  if (!cut_off) return;
+  LeadListener* listener = nullptr;
+  {
+    MutexLock lock(memory_.mutex_);
+    listener = memory_.ListenerOf(this);
+  }
+  listener->OnCutOff();
+}
+
 std::vector<std::string> SharedMemoryStore::unreadable() const {
   MutexLock lock(memory_.mutex_);
   return unreadable_;

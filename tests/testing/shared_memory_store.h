@@ -3,6 +3,7 @@
 #ifndef EVENPACK_TESTS_TESTING_SHARED_MEMORY_STORE_H_
 #define EVENPACK_TESTS_TESTING_SHARED_MEMORY_STORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -87,10 +88,13 @@ class SharedMemoryStore final : public SharedStore {
   absl::Status Leave() override;
   absl::StatusOr<std::string> HandOver(const std::string& job) override;
   void CannotRead(const std::string& job) override;
+  bool IsCutOff() const override { return cut_off_; }
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;
 
+  // It is from here on where it is `cut_off`, of which its listener is told.
+  void SetCutOff(bool cut_off);
   // Jobs of which CannotRead was told.
   std::vector<std::string> unreadable() const;
 
@@ -99,6 +103,7 @@ class SharedMemoryStore final : public SharedStore {
       EVENPACK_REQUIRES(memory_.mutex_);
 
   SharedMemory& memory_;
+  std::atomic<bool> cut_off_ = false;
   std::vector<std::string> unreadable_ EVENPACK_GUARDED_BY(memory_.mutex_);
 };
 

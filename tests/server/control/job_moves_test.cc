@@ -128,6 +128,41 @@ TEST_F(JobMovesTest, TheStoreIsToldOfAJobOfALaterVersionAndOfNoOther) {
   EXPECT_EQ(ReasonOf(two_.WhereIs("newer")), kLedElsewhere);
 }
 
+TEST_F(JobMovesTest, NobodyWaitsAtAServerThatIsCutOff) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  ASSERT_THAT(Do(*job, StepsFrom(0, 2)), IsOk());
+  SubscribeRequest behind;
+  behind.from_step = 1;
+  behind.last_digest = (*job->FindStep(0))->step.digest;
+  SubscribeRequest ahead = behind;
+  ahead.from_step = 2;
+  ahead.last_digest = (*job->FindStep(1))->step.digest;
+  Follower waiting(job);
+  EXPECT_EQ(waiting.TakeStep()->step.index, 0U);
+  absl::Status producer;
+  job->AddProducer([&producer](const absl::Status& end) { producer = end; });
+  one_.store().SetCutOff(true);
+  one_.Settle();
+  // What is committed comes first.
+  EXPECT_EQ(waiting.TakeStep()->step.index, 1U);
+  EXPECT_EQ(ReasonOf(waiting.TakeEnd()), kStoreFailed);
+  EXPECT_EQ(ReasonOf(producer), kStoreFailed);
+  EXPECT_EQ(ReasonOf(testing::Open(*job).status()), kStoreFailed);
+  EXPECT_EQ(ReasonOf(Follower(job, ahead).status()), kStoreFailed);
+  EXPECT_EQ(ReasonOf(job->FindStep(2).status()), kStoreFailed);
+  EXPECT_THAT(job->FindStep(1), IsOk());
+  Follower late(job, behind);
+  ASSERT_THAT(late.status(), IsOk());
+  EXPECT_EQ(late.TakeStep()->step.index, 1U);
+  EXPECT_EQ(ReasonOf(late.TakeEnd()), kStoreFailed);
+  one_.store().SetCutOff(false);
+  Follower back(job, ahead);
+  ASSERT_THAT(back.status(), IsOk());
+  ASSERT_THAT(testing::Open(*job), IsOk());
+  ASSERT_THAT(Do(*job, StepsFrom(16, 1)), IsOk());
+  EXPECT_EQ(back.TakeStep()->step.index, 2U);
+}
+
 TEST_F(JobMovesTest, ACommitThatTheFenceRefusesIsOfAJobThatIsNotHere) {
   const std::shared_ptr<Job> job = JobOf(one_);
   one_.room().store().Block();

@@ -221,5 +221,33 @@ TEST_F(PostgresqlDoubtTest, AHandOverInDoubtIsToldOfOnceTheDatabaseIsBack) {
   EXPECT_TRUE(lead_.Await("lost a"));
 }
 
+TEST_F(PostgresqlDoubtTest, ThatItIsCutOffIsToldOnceItWasForLong) {
+  LossyLink link(schema_.port());
+  LeaseTiming timing;
+  timing.doubt = std::chrono::milliseconds(100);
+  timing.away = std::chrono::milliseconds(300);
+  RecordedLead lead;
+  const auto store =
+      PostgresqlStore::Open(schema_.TargetAt(link.port()), timing).value();
+  ASSERT_THAT(store->Join("there:1", lead), IsOk());
+  ASSERT_THAT(store->Commit(Writes{AppendRecord{"b", 0, "first"}}), IsOk());
+  EXPECT_FALSE(store->IsCutOff());
+  for (const uint64_t record : {1U, 2U}) {
+    link.Lose(Loss::kRequest, kMark, /*cuts=*/true);
+    EXPECT_EQ(store->Commit(Writes{AppendRecord{"b", record, kMark}}).code(),
+              absl::StatusCode::kUnknown);
+    ASSERT_TRUE(lead.Await("cut off"));
+    EXPECT_TRUE(store->IsCutOff());
+    link.Heal();
+    while (!store->Commit(Writes{AppendRecord{"b", record, "next"}}).ok()) {
+      store->Load("b").IgnoreError();
+    }
+    EXPECT_FALSE(store->IsCutOff());
+    lead.Take();
+  }
+  // Of the other one nothing was cut.
+  EXPECT_FALSE(store_->IsCutOff());
+}
+
 }  // namespace
 }  // namespace evenpack::testing

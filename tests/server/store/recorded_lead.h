@@ -16,6 +16,7 @@ class RecordedLead final : public LeadListener {
   void OnTaken(const std::string& job) override { Record("taken " + job); }
   void OnLost(const std::string& job) override { Record("lost " + job); }
   void OnAskedToGive(const std::string& job) override { Record("give " + job); }
+  void OnCutOff() override { Record("cut off"); }
   void OnProfilesChanged() override { Record("profiles"); }
   void OnLostAll(const absl::Status& why) override {
     Record("lost all: " + std::string(why.message()));
