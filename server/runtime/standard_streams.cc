@@ -11,10 +11,21 @@
 #include "absl/strings/str_cat.h"
 
 namespace evenpack {
+namespace {
+
+// What is open under a stream's number and close-on-exec was opened by a library since:
+// gRPC tries an eventfd before main(), and never closes one that is descriptor 0.
+bool WasGiven(int stream) {
+  const int flags = fcntl(stream, F_GETFD);
+  return flags < 0 ? errno != EBADF : (flags & FD_CLOEXEC) == 0;
+}
+
+}  // namespace
 
 void PrepareStandardStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (WasGiven(stream)) continue;
+    static_cast<void>(close(stream));
     // The least that is free is the stream's. For the other way, so that its use fails.
     [[maybe_unused]] const int opened =
         open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);

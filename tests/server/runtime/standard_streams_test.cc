@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -30,6 +33,18 @@ TEST(StandardStreamsTest, WhatIsClosedFailsAndIsNotWhatIsOpenedNext) {
               if (read(0, &byte, 1) >= 0 || write(1, "x", 1) >= 0) return 2;
               std::fputs("lost", stdout);
               return absl::IsUnavailable(FlushStandardOutput()) ? 0 : 3;
+            }),
+            0);
+}
+
+TEST(StandardStreamsTest, WhatALibraryHasOpenedSinceIsNoStream) {
+  EXPECT_EQ(StatusOf([] {
+              close(0);
+              if (eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK) != 0) return 1;
+              PrepareStandardStreams();
+              uint64_t count = 0;
+              if (read(0, &count, sizeof(count)) >= 0 || errno != EBADF) return 2;
+              return dup(2) > 2 ? 0 : 3;
             }),
             0);
 }
