@@ -3,22 +3,31 @@
 #define EVENPACK_CLIENT_CLI_PROGRESS_BAR_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <ostream>
 #include <string>
 
 namespace evenpack {
 
-// Standard error where a person sees it, else null.
+// Standard error where a person sees it on a terminal that can draw a line anew, else
+// null.
 std::ostream* TerminalOrNull();
 
-// Draws nothing in the first interval, so that short work leaves no flicker. Not
-// thread-safe.
+// Of the terminal that standard error is, at the moment; 80 where it doesn't say.
+size_t StandardErrorColumns();
+
+// Draws nothing in the first interval, so that short work leaves no flicker. On
+// standard error, a signal that ends the process removes the line first. Not
+// thread-safe; of those on standard error, one object at a time.
 class ProgressBar {
  public:
-  // A null stream draws nothing. `stream` must outlive the bar.
+  // A null stream draws nothing. `stream` must outlive the bar. No line is as wide as
+  // `columns` says, which is asked each time.
   ProgressBar(std::ostream* stream, std::string label,
-              std::chrono::milliseconds interval = std::chrono::milliseconds(200));
+              std::chrono::milliseconds interval = std::chrono::milliseconds(200),
+              std::function<size_t()> columns = StandardErrorColumns);
   // Removes the line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -33,6 +42,7 @@ class ProgressBar {
   std::ostream* const stream_;
   const std::string label_;
   const std::chrono::milliseconds interval_;
+  const std::function<size_t()> columns_;
   Clock::time_point last_ = Clock::now();
   bool drawn_ = false;
 };
