@@ -10,8 +10,8 @@ namespace evenpack {
 // In single quotes, on one line whatever it holds, and cut where it is long.
 std::string QuotedValue(std::string_view value);
 
-// `text` with control characters and all that is not ASCII escaped: one line, and text
-// in any encoding, whatever bytes a file held.
+// `text` on one line, whatever bytes a file held: control characters, those that can't
+// be seen, and bytes that aren't UTF-8 are escaped.
 std::string OnOneLine(std::string_view text);
 
 }  // namespace evenpack

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/utf8_text.h"
 
 namespace evenpack {
 
@@ -43,14 +44,14 @@ std::string TextTable::ToString() const {
   std::vector<size_t> widths(columns_.size(), 0);
   for (const std::vector<std::string>& row : rows_) {
     for (size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
+      widths[i] = std::max(widths[i], ColumnsOf(row[i]));
     }
   }
   std::string text;
   for (const std::vector<std::string>& row : rows_) {
     std::string line;
     for (size_t i = 0; i < widths.size(); ++i) {
-      const std::string blanks(widths[i] - row[i].size(), ' ');
+      const std::string blanks(widths[i] - ColumnsOf(row[i]), ' ');
       if (i > 0) line += "  ";
       line += columns_[i].align == Align::kLeft ? row[i] + blanks : blanks + row[i];
     }

@@ -238,7 +238,7 @@ absl::Status CheckGiven(const JobSpec& spec) {
     if (std::ranges::any_of(name,
                             [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
       return InvalidField(absl::StrCat("streams[", i, "].name"),
-                          absl::StrCat("'", absl::CHexEscape(name), "'"),
+                          absl::StrCat("'", absl::Utf8SafeCHexEscape(name), "'"),
                           "text without control characters");
     }
   }

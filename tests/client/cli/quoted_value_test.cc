@@ -13,12 +13,26 @@ TEST(QuotedValueTest, ShowsAValueOnOneLine) {
 }
 
 TEST(QuotedValueTest, EscapesWhatMayNotBeText) {
-  EXPECT_EQ(QuotedValue("\xff\xc3\xa9"), "'\\xff\\xc3\\xa9'");
+  EXPECT_EQ(QuotedValue("\xff\xc3\xa9"), "'\\xff\xc3\xa9'");
+  EXPECT_EQ(QuotedValue("\xc3"), "'\\xc3'");
+}
+
+TEST(QuotedValueTest, ShowsTextOfAnyLanguage) {
+  EXPECT_EQ(QuotedValue("ströme 文書 😀"), "'ströme 文書 😀'");
+}
+
+TEST(QuotedValueTest, EscapesWhatCannotBeSeen) {
+  EXPECT_EQ(QuotedValue("\ufeff5"), "'\\xef\\xbb\\xbf5'");
+  EXPECT_EQ(QuotedValue("a\u202eb"), "'a\\xe2\\x80\\xaeb'");
+  EXPECT_EQ(QuotedValue("\u009b1m"), "'\\xc2\\x9b1m'");
+  EXPECT_EQ(QuotedValue("a\u2028b"), "'a\\xe2\\x80\\xa8b'");
 }
 
 TEST(QuotedValueTest, CutsALongValue) {
   EXPECT_EQ(QuotedValue(std::string(60, '1')), "'" + std::string(60, '1') + "'");
   EXPECT_EQ(QuotedValue(std::string(61, '1')), "'" + std::string(60, '1') + "...'");
+  EXPECT_EQ(QuotedValue(std::string(59, '1') + "ä"),
+            "'" + std::string(59, '1') + "...'");
 }
 
 TEST(OnOneLineTest, EscapesLineEnds) { EXPECT_EQ(OnOneLine("a\r\nb"), "a\\x0d\\nb"); }

@@ -17,6 +17,16 @@ TEST(TextTableTest, AlignsColumns) {
             "longer    1\n");
 }
 
+TEST(TextTableTest, AlignsNamesOfAnyLanguage) {
+  TextTable table({{"stream", TextTable::Align::kLeft}, {"n"}});
+  table.AddRow({"ströme", "1"});
+  table.AddRow({"b", "2"});
+  EXPECT_EQ(table.ToString(),
+            "stream  n\n"
+            "ströme  1\n"
+            "b       2\n");
+}
+
 TEST(BarTest, IsInProportion) {
   EXPECT_EQ(Bar(5, 10, 4), "##");
   EXPECT_EQ(Bar(10, 10, 4), "####");
