@@ -21,7 +21,7 @@ constexpr absl::string_view kName =
 constexpr absl::string_view kPlaintext = "; the server speaks no TLS at this port";
 constexpr absl::string_view kClosed =
     "; the server closed the new connection: it may want TLS, a client certificate, or "
-    "another one than it was given";
+    "another one than it was given, or take no more connections, which its log says";
 // What begins every message about a connection that could not be made.
 constexpr absl::string_view kNotConnected = "failed to connect to all addresses";
 
