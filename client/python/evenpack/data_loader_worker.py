@@ -44,7 +44,7 @@ def check_worker(*, broadcasts: bool, left_early: bool) -> bool:
     if left_early:
         raise FailedPreconditionError(
             "persistent_workers: True is not accepted behind a loop that was left "
-            "early: steps that the worker has fetched ahead would be lost; accepted: "
-            "False, or a StatefulDataLoader that has loaded its state"
+            "early or failed: steps that the worker has fetched ahead would be lost; "
+            "accepted: False, or a StatefulDataLoader that has loaded its state"
         )
     return True

@@ -74,9 +74,9 @@ class PackedDataset(IterableDataset[Step]):
 
     In a DataLoader use `batch_size=None`; 0 or 1 workers. A worker iterates over a
     copy: this one stays where it is, and iterating over the loader again begins there.
-    A persistent worker refuses to go on behind a loop that was left early, whose steps
-    it has fetched ahead would be lost. It opens its connection when the first step is
-    asked for, in the process that asks. One thread at a time.
+    A persistent worker refuses to go on behind a loop that was left early or failed,
+    whose steps it has fetched ahead would be lost. It opens its connection when the
+    first step is asked for, in the process that asks. One thread at a time.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class PackedDataset(IterableDataset[Step]):
             InvalidArgumentError: in a DataLoader of several workers, or, with a
                 broadcast_group, in a worker.
             FailedPreconditionError: in a persistent worker, behind a loop that was left
-                early.
+                early or failed.
         """
         in_worker = check_worker(
             broadcasts=self._shared is not None,
@@ -254,7 +254,6 @@ class PackedDataset(IterableDataset[Step]):
                 position = None if step is None else Position.behind(step)
             except BaseException:
                 self._leave_off()
-                self._unfinished_in = None
                 raise
             if step is None:
                 self._unfinished_in = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 import subprocess
 import sys
@@ -166,6 +167,39 @@ def test_a_persistent_worker_does_not_lose_what_it_has_fetched_ahead(
         assert _digests(islice(loader, 6)) == EXPECTED[:6]
         with pytest.raises(FailedPreconditionError, match="persistent_workers: True"):
             next(iter(loader))
+
+
+class _FailsOnce:
+    """A corpus of which the first process that comes to a document can't read it."""
+
+    def __init__(self, document: int) -> None:
+        self._document = document
+        self.failed = multiprocessing.get_context("spawn").Event()
+
+    def __iter__(self) -> Iterator[int]:
+        for number, length in enumerate(DOCUMENTS.tolist()):
+            if number == self._document and not self.failed.is_set():
+                self.failed.set()
+                raise OSError("disk")
+            yield length
+
+
+def test_a_persistent_worker_that_failed_ahead_does_not_lose_what_it_had_fetched() -> (
+    None
+):
+    """Of a loop that was left before the error came to the trainer."""
+    corpus = _FailsOnce(1499)
+    failing = PackedDataset(spec=example_jobs.spec(), lengths=corpus, dp_rank=1)
+    with pytest.raises(OSError, match="disk"):
+        list(failing)
+    given = failing.state_dict()["next_step"]
+    corpus.failed.clear()
+    dataset = PackedDataset(spec=example_jobs.spec(), lengths=corpus, dp_rank=1)
+    loader = _loader(data.DataLoader, dataset, 1, persistent_workers=True)
+    assert _digests(islice(loader, given - 1)) == EXPECTED[: given - 1]
+    assert corpus.failed.wait(timeout=60)
+    with pytest.raises(FailedPreconditionError, match="left early or failed"):
+        next(iter(loader))
 
 
 def test_a_persistent_worker_serves_loops_that_run_to_the_end() -> None:
