@@ -17,6 +17,7 @@ from evenpack.errors import (
     DataLossError,
     FailedPreconditionError,
 )
+from evenpack.failing_iterator import FailingIterator
 from evenpack.invalid_argument import (
     checked_integer,
     checked_uint32,
@@ -231,14 +232,18 @@ class PackedDataset(IterableDataset[Step]):
         )
 
     def __iter__(self) -> Iterator[Step]:
-        """Steps from where the dataset is.
+        """Steps from where the dataset is; behind an error begin anew.
 
         Raises:
             InvalidArgumentError: in a DataLoader of several workers, or, with a
                 broadcast_group, in a worker.
             FailedPreconditionError: in a persistent worker, behind a loop that was left
                 early or failed.
+            CancelledError: there was an error before, or the dataset goes on elsewhere.
         """
+        return FailingIterator(self._iterate())
+
+    def _iterate(self) -> Iterator[Step]:
         in_worker = check_worker(
             broadcasts=self._shared is not None,
             left_early=self._unfinished_in == os.getpid(),

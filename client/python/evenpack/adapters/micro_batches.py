@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpack._native import MicroBatch, Step
+from evenpack.failing_iterator import FailingIterator
 from evenpack.invalid_argument import invalid_argument
 from evenpack.layouts.hf_flat import HfFlatBatch, hf_flat_batch
 from evenpack.layouts.megatron_thd import MegatronThdBatch, megatron_thd_batch
@@ -268,6 +269,7 @@ def micro_batches(
     Raises:
         InvalidArgumentError: no such layout, at once; as `layout_batch` and
             `token_weight`, at the micro-batch.
+        CancelledError: there was an error before.
         ImportError: PyTorch is not installed.
     """
     _checked(layout, cp_rank)
@@ -287,7 +289,7 @@ def micro_batches(
             for i in range(len(step)):
                 yield TrainingMicroBatch(step, step[i], tensors(step[i]), weight)
 
-    return each()
+    return FailingIterator(each())
 
 
 def _moved(tensors: dict[str, Any], device: torch.device | str) -> dict[str, Any]:

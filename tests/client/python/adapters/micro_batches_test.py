@@ -17,7 +17,7 @@ from evenpack.adapters.micro_batches import (
     micro_batches,
 )
 from evenpack.document_columns import Documents
-from evenpack.errors import InvalidArgumentError
+from evenpack.errors import CancelledError, InvalidArgumentError
 from evenpack.layouts import (
     hf_flat_batch,
     megatron_thd_batch,
@@ -208,6 +208,19 @@ def test_empty_micro_batches_come_too() -> None:
         loop = list(micro_batches(dataset, random_steps.token_ids, layout=layout))
         sizes = sorted(now.tensors["labels"].numel() for now in loop)
         assert sizes == ([1, 1, 5] if layout == "hf_flat" else [0, 0, 5])
+
+
+def test_a_loop_that_failed_does_not_say_that_the_job_has_ended() -> None:
+    """Where tokens can't be read, say."""
+
+    def tokens_of(_: MicroBatch) -> Any:  # noqa: ANN401 - what a trainer has
+        raise OSError("disk")
+
+    loop = micro_batches(_dataset(), tokens_of, layout="segment_ids")
+    with pytest.raises(OSError, match="disk"):
+        next(loop)
+    with pytest.raises(CancelledError, match="disk"):
+        next(loop)
 
 
 def _no_steps() -> list[Step]:
