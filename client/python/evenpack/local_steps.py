@@ -13,7 +13,7 @@ from evenpack.document_columns import (
     documents_from,
 )
 from evenpack.errors import InternalError, OutOfRangeError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import invalid_argument, quoted
 from evenpack.spec import SpecSource, job_spec
 from evenpack.steps import Position, StepWait
 from evenpack.v1.job_pb2 import JobSpec
@@ -68,6 +68,10 @@ class LocalSteps:
             lengths: the documents, all of them from the first on.
             dp_rank: whose micro-batches are wanted.
             cp_rank: whose slices come along.
+
+        Raises:
+            InvalidArgumentError: a spec or a checkpoint that can't be; documents behind
+                the last one of a stream that has ended at the checkpoint.
         """
         given = None if spec is None else job_spec(spec).SerializeToString()
         if checkpoint is not None:
@@ -84,6 +88,8 @@ class LocalSteps:
         self._sources = list(_by_stream(spec_now, lengths))
         self._most_weight = max(weight for _, weight, _ in self._sources)
         self._readers: dict[str, Iterator[Columns]] = {}
+        if checkpoint is not None:
+            self._check_ends()
         # The step that was decided and is not taken, if there is one; the same, read.
         self._decided: list[bytes] = []
         self._read: _native.Step | None = None
@@ -92,6 +98,17 @@ class LocalSteps:
     def _differs(self, spec: bytes) -> bool:
         """Whether a spec, with its defaults, is not the job's."""
         return _native.LocalJob.create(spec).spec != self._job.spec
+
+    def _check_ends(self) -> None:
+        """Nothing would be read behind the end of a stream, nor anybody be told."""
+        for name, _, source in self._sources:
+            first = self._job.next_sequence(name)
+            if self._job.ended(name) and any(documents_from(source, first, 1)):
+                raise invalid_argument(
+                    "lengths",
+                    f"more than {first} documents of stream {quoted(name)}",
+                    f"{first}, with which the checkpoint has it ended",
+                )
 
     @property
     def wait(self) -> StepWait:

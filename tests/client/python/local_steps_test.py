@@ -121,3 +121,21 @@ def test_a_cost_profile_by_name_is_refused() -> None:
     spec = example_jobs.spec(streams=BLEND, cost={"profile": "h100"})
     with pytest.raises(LookupError, match="h100"):
         _steps(spec=spec)
+
+
+@pytest.mark.parametrize("more", [SOURCES, CORPORA])
+def test_documents_behind_the_end_of_a_stream_are_refused(
+    more: dict[str, Any],
+) -> None:
+    """The checkpoint's job takes none, and would be drained without them."""
+    fewer = {name: lengths[:-1] for name, lengths in SOURCES.items()}
+    steps = _steps(lengths=fewer)
+    last = list(_taken(steps))[-1]
+    checkpoint = steps.checkpoint(Position.behind(last))
+    assert _all(_steps(spec=None, checkpoint=checkpoint, lengths=fewer)) == []
+    with pytest.raises(InvalidArgumentError) as refused:
+        _steps(spec=None, checkpoint=checkpoint, lengths=more)
+    assert refused.value.message == (
+        "lengths: more than 2999 documents of stream 'text' is not accepted; "
+        "accepted: 2999, with which the checkpoint has it ended"
+    )
