@@ -20,6 +20,7 @@ needs no weight.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -99,9 +100,11 @@ class GradientReduction:
 
 
 def _checked(field: str, value: float) -> float:
-    if value < 0:
-        raise invalid_argument(field, value, "at least 0")
-    return value
+    """As Python's own number: one over it is little to a tensor of half precision."""
+    number = float(value)
+    if not 0 <= number < math.inf:
+        raise invalid_argument(field, value, "at least 0, and finite")
+    return number
 
 
 def token_weight(loss_tokens: float, reduction: GradientReduction) -> float:
@@ -112,18 +115,18 @@ def token_weight(loss_tokens: float, reduction: GradientReduction) -> float:
             producers count every token of a document, this is more than the tokens that
             are predicted (nothing predicts a document's first), and the loss smaller by
             that ratio; for the exact mean have them count one less, or give the sum of
-            all loss masks of the step, reduced over all ranks.
+            all loss masks of the step, reduced over all ranks; as integers or float32,
+            since float16 has no sum above 65,504.
         reduction: what becomes of the gradients.
 
     Returns:
         The weight; 0.0 where no token counts.
 
     Raises:
-        InvalidArgumentError: loss_tokens is negative.
+        InvalidArgumentError: loss_tokens is negative, infinite or no number.
     """
-    if _checked("loss_tokens", loss_tokens) == 0:
-        return 0.0
-    return reduction.divisor / loss_tokens
+    number = _checked("loss_tokens", loss_tokens)
+    return reduction.divisor / number if number > 0 else 0.0
 
 
 def mean_loss_weight(
@@ -144,6 +147,6 @@ def mean_loss_weight(
         The weight, another for each micro-batch and rank; 0.0 where no token counts.
 
     Raises:
-        InvalidArgumentError: a number is negative.
+        InvalidArgumentError: a number is negative, infinite or none.
     """
     return token_weight(loss_tokens, reduction) * _checked("counted", counted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -247,3 +248,20 @@ def test_negative_numbers_of_tokens_are_refused() -> None:
         token_weight(-1, GradientReduction())
     with pytest.raises(InvalidArgumentError, match=r"^counted: -2 is not accepted"):
         mean_loss_weight(-2, 1, GradientReduction())
+
+
+@pytest.mark.parametrize("sum_of_masks", [math.inf, -math.inf, math.nan])
+def test_sums_that_are_no_number_of_tokens_are_refused(sum_of_masks: float) -> None:
+    """Infinite is what float16 makes of many: their weight would be nought."""
+    accepted = f"{sum_of_masks} is not accepted; accepted: at least 0, and finite"
+    with pytest.raises(InvalidArgumentError, match=f"^loss_tokens: {accepted}"):
+        token_weight(sum_of_masks, GradientReduction())
+    with pytest.raises(InvalidArgumentError, match=f"^counted: {accepted}"):
+        mean_loss_weight(sum_of_masks, 1, GradientReduction())
+
+
+def test_a_weight_has_all_digits_whatever_the_masks_are_of() -> None:
+    """A quotient in half precision has few."""
+    torch = pytest.importorskip("torch")
+    tokens = torch.ones(60_000, dtype=torch.float16).sum()
+    assert float(token_weight(tokens, GradientReduction())) == 1 / 60_000
