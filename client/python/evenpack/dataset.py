@@ -11,6 +11,7 @@ from evenpack._native import MicroBatch, Step
 from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
 from evenpack.data_loader_worker import check_worker
+from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
     CancelledError,
@@ -89,6 +90,7 @@ class PackedDataset(IterableDataset[Step]):
         lengths: DocumentSource | None = None,
         checkpoint: bytes | None = None,
         dp_rank: int = 0,
+        dp_size: int | None = None,
         cp_rank: int | None = None,
         security: Security | None = None,
         options: ServerOptions | None = None,
@@ -109,6 +111,8 @@ class PackedDataset(IterableDataset[Step]):
             checkpoint: without an address: goes on from this one of a job, as
                 `Client.checkpoint_job` or `state_dict()["checkpoint"]` has it.
             dp_rank: whose micro-batches are wanted, 0 to DP - 1.
+            dp_size: the trainer's DP. Iterating refuses (InvalidArgumentError) a job of
+                another; None: not compared.
             cp_rank: whose slices come along, 0 to CP - 1; any rank's can be computed.
             security: with an address: TLS, and who this client is; what the environment
                 says where None.
@@ -150,6 +154,7 @@ class PackedDataset(IterableDataset[Step]):
             checked_uint32("dp_rank", dp_rank),
             None if cp_rank is None else checked_uint32("cp_rank", cp_rank),
         )
+        self._sizes = DataParallelRanks("dp_size", dp_size)
         self._security = security
         self._options = options or ServerOptions()
         self._shared = (
@@ -277,6 +282,7 @@ class PackedDataset(IterableDataset[Step]):
         step = steps.next()
         if step is not None:
             self._check_next(step.index)
+            self._sizes.check(step)
         return step
 
     def _check_next(self, index: int) -> None:

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any
 from evenpack import PackedDataset
 from evenpack._native import Step
 from evenpack.adapters.micro_batches import TokensOf, micro_batches
+from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import invalid_argument
-from evenpack.v1.job_pb2 import JobSpec
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -127,6 +127,7 @@ class TorchtitanLoader(_BaseDataLoader):
         self._tokens_of = config.tokens_of
         self._pad_token = config.pad_token
         self._ranks = dp_world_size
+        self._sizes = DataParallelRanks("dp_world_size", dp_world_size)
         self._longest = seq_len
         self._dataset = config.dataset_of(dp_rank)
         # Micro-batches of the last step that were not given yet, and of how many.
@@ -163,20 +164,10 @@ class TorchtitanLoader(_BaseDataLoader):
             yield {"input": row["tokens"], "positions": positions}, row["labels"]
 
     def _checked_steps(self) -> Iterator[Step]:
-        spec = b""
         for step in self._dataset:
-            if step.spec != spec:
-                spec = step.spec
-                self._check_ranks(JobSpec.FromString(spec))
+            self._sizes.check(step)
             self._left = (len(step), len(step))
             yield step
-
-    def _check_ranks(self, spec: JobSpec) -> None:
-        # 0 in a spec stands for 1.
-        ranks = max(spec.parallelism.data, 1)
-        if ranks != self._ranks:
-            accepted = f"{ranks}, the job's data-parallel ranks"
-            raise invalid_argument("dp_world_size", self._ranks, accepted)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is: behind the last step.
