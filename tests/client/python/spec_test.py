@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import example_jobs
+import numpy as np
 import pytest
 from evenpack import job_spec
 from evenpack.errors import InvalidArgumentError
@@ -37,6 +39,7 @@ def test_yaml_is_read_where_it_can_be(tmp_path: Path) -> None:
         ("spec.json", '{"windo": 1}', "windo"),
         ("spec.json", "[1]", "list"),
         ("spec.json", "{", "Expecting"),
+        ("spec.yaml", "window: [", "line 1"),
         ("missing.json", None, "No such file"),
     ],
 )
@@ -49,3 +52,24 @@ def test_what_is_no_spec_is_refused_by_name(
         file.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidArgumentError, match=named):
         job_spec(file)
+
+
+@pytest.mark.parametrize("source", [None, 3, [1], b"spec.json", np.zeros(2)])
+def test_what_has_no_fields_is_refused(source: Any) -> None:  # noqa: ANN401
+    """And no file's name either."""
+    with pytest.raises(InvalidArgumentError) as refused:
+        job_spec(source)
+    assert refused.value.message == (
+        f"spec: {source!r} is not accepted; accepted: a JobSpec, a mapping of its "
+        "fields, or the path of a file"
+    )
+
+
+def test_a_file_that_is_no_text_is_refused_by_name(tmp_path: Path) -> None:
+    """As is a path that no file has."""
+    file = tmp_path / "spec.json"
+    file.write_bytes(b"\xff")
+    with pytest.raises(InvalidArgumentError, match=f"^spec: {file} .*utf-8"):
+        job_spec(file)
+    with pytest.raises(InvalidArgumentError, match=r"^spec: .*embedded null"):
+        job_spec("spec\0.json")
