@@ -384,7 +384,7 @@ class PackedDataset(IterableDataset[Step]):
         Raises:
             FailedPreconditionError: there was no step yet, or an index of a step that
                 this process hasn't seen.
-            InvalidArgumentError: what is no index.
+            InvalidArgumentError: what is no index, or a step of another DP rank.
         """
         position = self._position_behind(step)
         if self._address is None:
@@ -400,6 +400,10 @@ class PackedDataset(IterableDataset[Step]):
 
     def _position_behind(self, step: Step | int | None) -> Position:
         if isinstance(step, Step):
+            own = self._ranks[0]
+            if step.dp_rank != own:
+                given = f"one of dp_rank {step.dp_rank}"
+                raise invalid_argument("step", given, f"one of dp_rank {own}")
             return Position.behind(step)
         last = self._position
         if last is None:

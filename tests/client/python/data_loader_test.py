@@ -13,7 +13,7 @@ from typing import TypeVar
 import example_jobs
 import pytest
 from evenpack import Client, MicroBatch, PackedDataset, Slices, Step
-from evenpack.errors import FailedPreconditionError
+from evenpack.errors import FailedPreconditionError, InvalidArgumentError
 from server_process import ServerProcess
 
 data = pytest.importorskip("torch.utils.data")
@@ -266,6 +266,19 @@ def test_a_step_from_a_worker_is_marked_by_the_trainer(served: PackedDataset) ->
     assert served._address is not None
     job = Client(served._address).get_job("run")
     assert job.durable_steps_per_rank[1] == 2
+
+
+def test_a_step_of_another_rank_is_not_marked_by_this_one(
+    served: PackedDataset,
+) -> None:
+    """Who then begins anew would not be given the steps up to it."""
+    other = next(iter(PackedDataset(served._address, job="run", dp_rank=0)))
+    with pytest.raises(InvalidArgumentError) as refused:
+        served.ack_durable(other)
+    assert refused.value.message == (
+        "step: one of dp_rank 0 is not accepted; accepted: one of dp_rank 1"
+    )
+    assert next(iter(served)).index == 0
 
 
 def test_a_step_from_a_worker_is_where_to_go_on(served: PackedDataset) -> None:
