@@ -1,5 +1,6 @@
 #include "server/core/engine/decide.h"
 
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -25,10 +26,11 @@ absl::StatusOr<DurableMarked> DecideAcknowledge(const JobState& state,
         "data_parallel_rank: ", command.data_parallel_rank,
         " is not accepted; accepted: 0 to ", state.spec.data_parallel - 1));
   }
-  if (command.step >= state.position.next_step) {
-    return absl::OutOfRangeError(absl::StrCat("step: ", command.step,
-                                              " is not decided; accepted: below ",
-                                              state.position.next_step));
+  const uint64_t next = state.position.next_step;
+  if (command.step >= next) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "step: ", command.step, " is not decided; accepted: ",
+        next == 0 ? "none, since no step is" : absl::StrCat("below ", next)));
   }
   // A step that was let go is durable already: the mark changes nothing.
   const Step* step = FindStep(state, command.step);

@@ -39,6 +39,9 @@ TEST(DecideTest, AcknowledgementsNameARankAndADecidedStep) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
   spec.data_parallel = 2;
   TestJob job(spec);
+  EXPECT_THAT(Decide(job.state(), Acknowledge{0, 0}),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       "step: 0 is not decided; accepted: none, since no step is"));
   ASSERT_THAT(job.Ingest({100, 100}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_THAT(Decide(job.state(), Acknowledge{2, 0}),
