@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/flag_table.h"
 #include "client/cli/quoted_value.h"
+#include "client/cli/utf8_text.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack {
@@ -95,14 +95,6 @@ bool IsPath(const FlagDefinition& flag) {
   const absl::string_view placeholder = flag.placeholder;
   return absl::StrContains(flag.name, "FILE") ||
          absl::StrContains(placeholder, "FILE") || placeholder == "PREFIX";
-}
-
-bool IsUtf8(const std::string& text) {
-  try {
-    return !nlohmann::json(text).dump().empty();
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
 }
 
 absl::StatusOr<CommandLine> Collect(const BoundCommand& command) {

@@ -45,6 +45,15 @@ Utf8Character FirstCharacter(std::string_view text) {
   return {};
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t bytes = FirstCharacter(text).bytes;
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 std::string_view BeginningOf(std::string_view text, size_t most) {
   if (text.size() <= most) return text;
   for (size_t part = 1; part < kForms.size() && part <= most; ++part) {

@@ -17,6 +17,9 @@ struct Utf8Character {
 // bytes are no character.
 Utf8Character FirstCharacter(std::string_view text);
 
+// Whether the text is characters throughout.
+bool IsUtf8(std::string_view text);
+
 // Up to `most` bytes of `text`, without part of a character at the end.
 std::string_view BeginningOf(std::string_view text, size_t most);
 

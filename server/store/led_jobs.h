@@ -69,9 +69,8 @@ class LedJobs {
   // All news since the last time.
   LeadNews TakeNews();
   // Adds names of jobs that are to be given, those that are unreadable first, then the
-  // newest, until `give` of them are
-  // asked for, or kMostAsked: each until it is gone, Keep is called, or none is to be
-  // given any more.
+  // newest, until `give` of them are asked for, or kMostAsked: each until it is gone,
+  // Keep is called, or none is to be given any more.
   void Ask(int64_t give, LeadNews& news);
   void Keep(const std::string& name) { asked_.erase(name); }
   size_t asked() const { return asked_.size(); }

@@ -49,6 +49,13 @@ TEST(FirstCharacterTest, IsNoneOfBytesThatAreNoUtf8) {
   }
 }
 
+TEST(IsUtf8Test, LooksAtEachCharacter) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("aä😀"));
+  EXPECT_FALSE(IsUtf8("ä\xff"));
+  EXPECT_FALSE(IsUtf8("aä\xf0\x9f\x98"));
+}
+
 TEST(BeginningOfTest, EndsBetweenCharacters) {
   EXPECT_EQ(BeginningOf("aäb", 4), "aäb");
   EXPECT_EQ(BeginningOf("aäb", 3), "aä");
