@@ -8,9 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from evenpack._native import MicroBatch, Step
-from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
-from evenpack.client import Client
-from evenpack.data_loader_worker import check_worker
+from evenpack.broadcast_steps import BroadcastRanks
+from evenpack.data_loader_worker import check_worker, is_worker
 from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
@@ -27,9 +26,11 @@ from evenpack.invalid_argument import (
 )
 from evenpack.local_steps import LocalSteps
 from evenpack.security import Security
-from evenpack.server_steps import ServerOptions, ServerSteps
+from evenpack.served_job import ServedJob
+from evenpack.server_steps import ServerOptions
 from evenpack.spec import SpecSource
 from evenpack.steps import Position, Steps, StepWait, micro_batch_index
+from evenpack.worker_loop import WorkerLoop
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -76,9 +77,10 @@ class PackedDataset(IterableDataset[Step]):
 
     In a DataLoader use `batch_size=None`; 0 or 1 workers. A worker iterates over a
     copy: this one stays where it is, and iterating over the loader again begins there.
-    A persistent worker refuses to go on behind a loop that was left early or failed,
-    whose steps it has fetched ahead would be lost. It opens its connection when the
-    first step is asked for, in the process that asks. One thread at a time.
+    Behind a loop in a worker that was left early or failed that is refused until a
+    state is loaded: steps would come again, or be lost in a persistent worker. It opens
+    its connection when the first step is asked for, in the process that asks. One
+    thread at a time.
     """
 
     def __init__(
@@ -145,23 +147,21 @@ class PackedDataset(IterableDataset[Step]):
         if value is None:
             form = "without" if address is None else "with"
             raise invalid_argument(needed, None, f"one, {form} address")
-        self._address = address
-        self._job = job
-        self._spec = spec
-        self._lengths = lengths
-        self._checkpoint = self._first_checkpoint = checkpoint
-        self._ranks = (
+        ranks = (
             checked_uint32("dp_rank", dp_rank),
             None if cp_rank is None else checked_uint32("cp_rank", cp_rank),
         )
+        self._served: ServedJob | None = None
+        if address is not None and job is not None:
+            group = broadcast_group
+            shared = None if group is None else BroadcastRanks(group, *ranks)
+            options = options or ServerOptions()
+            self._served = ServedJob(address, job, *ranks, security, options, shared)
+        self._spec = spec
+        self._lengths = lengths
+        self._checkpoint = self._first_checkpoint = checkpoint
+        self._ranks = ranks
         self._sizes = DataParallelRanks("dp_size", dp_size)
-        self._security = security
-        self._options = options or ServerOptions()
-        self._shared = (
-            None
-            if broadcast_group is None
-            else BroadcastRanks(broadcast_group, *self._ranks)
-        )
         self._position: Position | None = None
         # Where the engine in this process begins without a position.
         self._first_step: int | None = None
@@ -169,12 +169,11 @@ class PackedDataset(IterableDataset[Step]):
         # For steps that are open no more.
         self._waited = StepWait()
         self._pid = os.getpid()
-        # The DataLoader's worker that has begun to iterate and not ended.
-        self._unfinished_in: int | None = None
+        self._worker_loop = WorkerLoop()
 
     def _opened(self) -> Steps | None:
         """The steps, where they are open: a fork has a connection, not its threads."""
-        forked = self._address is not None and self._pid != os.getpid()
+        forked = self._served is not None and self._pid != os.getpid()
         if forked and self._steps is not None:
             _left_behind.append(self._steps)
             self._steps = None
@@ -186,7 +185,10 @@ class PackedDataset(IterableDataset[Step]):
         steps = self._opened()
         if steps is None:
             self._pid = os.getpid()
-            steps = self._open_local() if self._address is None else self._follow()
+            if self._served is None:
+                steps = self._open_local()
+            else:
+                steps = self._served.follow(self._position)
             self._steps = steps
         return steps
 
@@ -211,48 +213,23 @@ class PackedDataset(IterableDataset[Step]):
             )
         return steps
 
-    def _follow(self) -> Steps:
-        if self._shared is not None:
-            return BroadcastSteps(self._subscribe, self._shared)
-        return self._subscribe(self._ranks[1])
-
-    def _subscribe(self, cp_rank: int | None) -> Steps:
-        assert self._job is not None
-        return ServerSteps(
-            self._client(),
-            job=self._job,
-            dp_rank=self._ranks[0],
-            cp_rank=cp_rank,
-            position=self._position,
-            options=self._options,
-        )
-
-    def _client(self) -> Client:
-        assert self._address is not None
-        return Client(
-            self._address,
-            security=self._security,
-            options=self._options.transport,
-            patience_seconds=self._options.patience_seconds,
-        )
-
     def __iter__(self) -> Iterator[Step]:
         """Steps from where the dataset is; behind an error begin anew.
 
         Raises:
             InvalidArgumentError: in a DataLoader of several workers, or, with a
                 broadcast_group, in a worker.
-            FailedPreconditionError: in a persistent worker, behind a loop that was left
-                early or failed.
+            FailedPreconditionError: behind a loop in a worker that was left early or
+                failed, or in a persistent worker that doesn't know of a loaded state.
             CancelledError: there was an error before, or the dataset goes on elsewhere.
         """
         return FailingIterator(self._iterate())
 
     def _iterate(self) -> Iterator[Step]:
-        in_worker = check_worker(
-            broadcasts=self._shared is not None,
-            left_early=self._unfinished_in == os.getpid(),
-        )
+        served = self._served
+        check_worker(broadcasts=served is not None and served.shared is not None)
+        self._worker_loop.check()
+        in_worker = is_worker()
         steps = self._open()
         while True:
             if self._opened() is not steps:
@@ -266,10 +243,10 @@ class PackedDataset(IterableDataset[Step]):
                 self._leave_off()
                 raise
             if step is None:
-                self._unfinished_in = None
+                self._worker_loop.end()
                 return
             if in_worker:
-                self._unfinished_in = os.getpid()
+                self._worker_loop.begin()
             # No call is between this and who iterates, so that no signal's handler can
             # raise here: a step that is noted is given, and what is not comes again.
             self._position = position
@@ -293,7 +270,7 @@ class PackedDataset(IterableDataset[Step]):
 
     def _leave_off(self) -> None:
         """Has the next iteration open at the position; the engine here stays."""
-        if self._address is not None and self._steps is not None:
+        if self._served is not None and self._steps is not None:
             self._waited += self._steps.wait
             self._steps.cancel()
             self._steps = None
@@ -305,7 +282,8 @@ class PackedDataset(IterableDataset[Step]):
         StatefulDataLoader, or say which step was the last.
 
         Args:
-            step: behind this one, whichever process it came from.
+            step: behind this one, whichever process it came from; needed behind a
+                worker's.
 
         Returns:
             `version`; `next_step`, None where it has not begun; `digest` and `epoch` of
@@ -314,23 +292,31 @@ class PackedDataset(IterableDataset[Step]):
 
         Raises:
             FailedPreconditionError: a step without address, of which this process has
-                no checkpoint.
+                no checkpoint; none, where a worker gave steps.
         """
-        position = self._position if step is None else Position.behind(step)
+        position = self._last() if step is None else Position.behind(step)
         return {
             "version": _STATE_VERSION,
             "next_step": None if position is None else position.next_step,
             "digest": None if position is None else position.digest,
             "epoch": 0 if position is None else position.epoch,
-            "job": self._job,
+            "job": None if self._served is None else self._served.name,
             "checkpoint": self._checkpoint_at(position),
         }
+
+    def _last(self) -> Position | None:
+        if self._worker_loop.is_elsewhere():
+            raise FailedPreconditionError(
+                "step: None is not accepted where a DataLoader's worker gave them; "
+                "accepted: the last one, or the state of a StatefulDataLoader"
+            )
+        return self._position
 
     def _checkpoint_at(self, position: Position | None) -> bytes | None:
         steps = self._opened()
         if steps is not None and position is not None:
             return steps.checkpoint(position)
-        if self._address is None and position != self._position:
+        if self._served is None and position != self._position:
             raise FailedPreconditionError(
                 "step: its checkpoint is in the process that packed it; accepted: "
                 "none, or a step that this dataset gave"
@@ -358,16 +344,16 @@ class PackedDataset(IterableDataset[Step]):
         checkpoint = state.get("checkpoint")
         if checkpoint is not None and not isinstance(checkpoint, bytes):
             raise invalid_argument("checkpoint", quoted(checkpoint), "bytes, or None")
-        if self._address is None and position is not None and checkpoint is None:
+        if self._served is None and position is not None and checkpoint is None:
             step = position.next_step - 1
             call = f"Client.checkpoint_job('{state.get('job')}', {step})"
             raise invalid_argument(
                 "checkpoint", None, f"that of {call}, without address"
             )
         self.cancel()
-        self._unfinished_in = None
+        self._worker_loop.forget()
         self._position = position
-        if self._address is None:
+        if self._served is None:
             given = self._first_checkpoint if checkpoint is None else checkpoint
             self._checkpoint = given
 
@@ -383,20 +369,17 @@ class PackedDataset(IterableDataset[Step]):
 
         Raises:
             FailedPreconditionError: there was no step yet, or an index of a step that
-                this process hasn't seen.
+                this process hasn't seen, or none, where a worker gave steps.
             InvalidArgumentError: what is no index, or a step of another DP rank.
         """
         position = self._position_behind(step)
-        if self._address is None:
+        if self._served is None:
             return
         steps = self._opened()
         if steps is not None:
             steps.acknowledge_durable(position)
             return
-        assert self._job is not None
-        self._client().acknowledge(
-            self._job, self._ranks[0], position.next_step - 1, position.epoch
-        )
+        self._served.mark_durable(position)
 
     def _position_behind(self, step: Step | int | None) -> Position:
         if isinstance(step, Step):
@@ -405,7 +388,7 @@ class PackedDataset(IterableDataset[Step]):
                 given = f"one of dp_rank {step.dp_rank}"
                 raise invalid_argument("step", given, f"one of dp_rank {own}")
             return Position.behind(step)
-        last = self._position
+        last = self._last() if step is None else self._position
         if last is None:
             raise FailedPreconditionError("step: none was given by this dataset yet")
         index = None if step is None else checked_integer("step", step)

@@ -46,9 +46,9 @@ EXPECTED = _digests(_local())
 def _loader(
     kind: Callable[..., Loader], dataset: Iterable[object], workers: int, **more: object
 ) -> Loader:
-    """Whose worker is spawned, as gRPC asks for."""
+    """Whose worker is spawned, as gRPC asks for, unless it is to be forked."""
     if workers:
-        more["multiprocessing_context"] = "spawn"
+        more.setdefault("multiprocessing_context", "spawn")
     return kind(dataset, batch_size=None, num_workers=workers, **more)
 
 
@@ -202,6 +202,23 @@ def test_a_persistent_worker_that_failed_ahead_does_not_lose_what_it_had_fetched
         next(iter(loader))
 
 
+def test_a_persistent_worker_does_not_pass_over_a_state_that_was_loaded() -> None:
+    """By the trainer's dataset, which went back."""
+    dataset = _local()
+    before = dataset.state_dict()
+    loader = _loader(
+        data.DataLoader,
+        dataset,
+        1,
+        persistent_workers=True,
+        multiprocessing_context="fork",
+    )
+    assert _digests(loader) == EXPECTED
+    dataset.load_state_dict(before)
+    with pytest.raises(FailedPreconditionError, match="of which the worker does not"):
+        next(iter(loader))
+
+
 def test_a_persistent_worker_serves_loops_that_run_to_the_end() -> None:
     """The second has nothing to come."""
     loader = _loader(data.DataLoader, _local(), 1, persistent_workers=True)
@@ -235,6 +252,50 @@ def test_a_loaders_state_is_for_as_many_workers() -> None:
             next(iter(other))
 
 
+def test_a_loop_that_was_left_early_does_not_come_again(served: PackedDataset) -> None:
+    """Without a word: the next worker's copy of the dataset is of before it."""
+    loader = _loader(data.DataLoader, served, 1)
+    steps = list(islice(loader, 3))
+    for again in (loader, served):
+        with pytest.raises(FailedPreconditionError, match="would come again"):
+            next(iter(again))
+    served.load_state_dict(served.state_dict(steps[-1]))
+    assert _digests(loader) == EXPECTED[3:]
+
+
+@pytest.mark.parametrize("kind", [data.DataLoader, stateful.StatefulDataLoader])
+def test_a_state_of_before_a_loop_has_it_come_again(
+    kind: Callable[..., Iterable[Step]],
+) -> None:
+    """One that was left early, say to look at a step."""
+    dataset = _local()
+    before = dataset.state_dict()
+    loader = _loader(kind, dataset, 1, multiprocessing_context="fork")
+    assert _digests(islice(loader, 3)) == EXPECTED[:3]
+    with pytest.raises(FailedPreconditionError, match="would come again"):
+        next(iter(loader))
+    dataset.load_state_dict(before)
+    assert _digests(loader) == EXPECTED
+
+
+def test_a_loop_that_failed_does_not_come_again() -> None:
+    """Its error was raised once."""
+    corpus = _FailsOnce(1499)
+    dataset = PackedDataset(spec=example_jobs.spec(), lengths=corpus, dp_rank=1)
+    loader = _loader(data.DataLoader, dataset, 1, multiprocessing_context="fork")
+    with pytest.raises(OSError, match="disk"):
+        list(loader)
+    with pytest.raises(FailedPreconditionError, match="would come again"):
+        next(iter(loader))
+
+
+def test_a_loop_that_ended_comes_again() -> None:
+    """From where the dataset is, as an epoch of the same documents."""
+    loader = _loader(data.DataLoader, _local(), 1, multiprocessing_context="fork")
+    assert _digests(loader) == EXPECTED
+    assert _digests(loader) == EXPECTED
+
+
 def test_a_worker_goes_on_where_the_trainer_was(served: PackedDataset) -> None:
     """With a connection of its own."""
     for dataset in (_local(), served):
@@ -263,8 +324,8 @@ def test_a_step_from_a_worker_is_marked_by_the_trainer(served: PackedDataset) ->
     loader = _loader(data.DataLoader, served, 1)
     steps: list[Step] = list(islice(loader, 3))
     served.ack_durable(steps[1])
-    assert served._address is not None
-    job = Client(served._address).get_job("run")
+    assert served._served is not None
+    job = Client(served._served.address).get_job("run")
     assert job.durable_steps_per_rank[1] == 2
 
 
@@ -272,7 +333,9 @@ def test_a_step_of_another_rank_is_not_marked_by_this_one(
     served: PackedDataset,
 ) -> None:
     """Who then begins anew would not be given the steps up to it."""
-    other = next(iter(PackedDataset(served._address, job="run", dp_rank=0)))
+    assert served._served is not None
+    address = served._served.address
+    other = next(iter(PackedDataset(address, job="run", dp_rank=0)))
     with pytest.raises(InvalidArgumentError) as refused:
         served.ack_durable(other)
     assert refused.value.message == (
@@ -284,7 +347,9 @@ def test_a_step_of_another_rank_is_not_marked_by_this_one(
 def test_a_step_from_a_worker_is_where_to_go_on(served: PackedDataset) -> None:
     """Of a server's job; an engine's checkpoint is in the worker."""
     steps = list(islice(_loader(data.DataLoader, served, 1), 3))
-    assert served.state_dict()["next_step"] is None
+    for call in (served.state_dict, served.ack_durable):
+        with pytest.raises(FailedPreconditionError, match="step: None is not accepted"):
+            call()
     served.load_state_dict(served.state_dict(steps[1]))
     assert _digests(served) == EXPECTED[2:]
     local = _local()
@@ -292,6 +357,7 @@ def test_a_step_from_a_worker_is_where_to_go_on(served: PackedDataset) -> None:
     with pytest.raises(FailedPreconditionError, match="step: its checkpoint is in"):
         local.state_dict(steps[1])
     # Where the engine is, any of its steps is.
+    local = _local()
     steps = list(islice(local, 3))
     local.load_state_dict(local.state_dict(steps[1]))
     assert _digests(local) == EXPECTED[2:]

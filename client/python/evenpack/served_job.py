@@ -1,0 +1,66 @@
+"""A server's job, as a dataset follows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
+from evenpack.client import Client
+from evenpack.security import Security
+from evenpack.server_steps import ServerOptions, ServerSteps
+from evenpack.steps import Position, Steps
+
+
+@dataclass(frozen=True)
+class ServedJob:
+    """Which job, for whom. It opens nothing until it is asked to, and can be pickled.
+
+    Attributes:
+        address: the server's, or several, as `Client` takes them.
+        name: the job's.
+        dp_rank: whose micro-batches are wanted.
+        cp_rank: whose slices come along.
+        security: TLS, and who this client is; what the environment says where None.
+        options: how it is followed.
+        shared: the process group over which one rank sends the others each step.
+    """
+
+    address: str
+    name: str
+    dp_rank: int
+    cp_rank: int | None
+    security: Security | None
+    options: ServerOptions
+    shared: BroadcastRanks | None
+
+    def follow(self, position: Position | None) -> Steps:
+        """Its steps from there on; from the first that isn't durable where None."""
+        if self.shared is None:
+            return self._subscribe(position, self.cp_rank)
+        return BroadcastSteps(
+            lambda cp_rank: self._subscribe(position, cp_rank), self.shared
+        )
+
+    def mark_durable(self, position: Position) -> None:
+        """Marks the DP rank's steps before a position, without a subscription."""
+        self._client().acknowledge(
+            self.name, self.dp_rank, position.next_step - 1, position.epoch
+        )
+
+    def _subscribe(self, position: Position | None, cp_rank: int | None) -> Steps:
+        return ServerSteps(
+            self._client(),
+            job=self.name,
+            dp_rank=self.dp_rank,
+            cp_rank=cp_rank,
+            position=position,
+            options=self.options,
+        )
+
+    def _client(self) -> Client:
+        return Client(
+            self.address,
+            security=self.security,
+            options=self.options.transport,
+            patience_seconds=self.options.patience_seconds,
+        )

@@ -1,0 +1,122 @@
+"""WorkerLoop: what a trainer's process and its DataLoader's workers share."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import evenpack.worker_loop
+import pytest
+from evenpack.errors import FailedPreconditionError
+from evenpack.worker_loop import WorkerLoop
+
+data = pytest.importorskip("torch.utils.data")
+
+
+def _as_worker(do: Callable[[WorkerLoop], None], loop: WorkerLoop) -> None:
+    data._utils.worker._worker_info = object()
+    do(loop)
+
+
+def _in_process(
+    target: Callable[..., None], *arguments: object, method: str = "fork"
+) -> None:
+    context: Any = multiprocessing.get_context(method)
+    process = context.Process(target=target, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def _give_one(loop: WorkerLoop) -> None:
+    loop.check()
+    assert not loop.is_elsewhere()
+    loop.begin()
+    assert not loop.is_elsewhere()
+
+
+def _give_all(loop: WorkerLoop) -> None:
+    _give_one(loop)
+    loop.end()
+    loop.check()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_that_did_not_end_is_noticed(method: str) -> None:
+    """By the trainer's process and by the next worker, until a state is loaded."""
+    loop = WorkerLoop()
+    loop.check()
+    assert not loop.is_elsewhere()
+    _in_process(_as_worker, _give_one, loop, method=method)
+    assert loop.is_elsewhere()
+    with pytest.raises(FailedPreconditionError, match="would come again"):
+        loop.check()
+    _in_process(_as_worker, _is_refused, loop, method=method)
+    loop.forget()
+    assert not loop.is_elsewhere()
+    loop.check()
+    _in_process(_as_worker, _give_all, loop, method=method)
+    assert loop.is_elsewhere()
+    loop.check()
+
+
+def _is_refused(loop: WorkerLoop) -> None:
+    with pytest.raises(FailedPreconditionError, match="would come again"):
+        loop.check()
+
+
+def _loads_first(loop: WorkerLoop) -> None:
+    loop.forget()
+    _give_one(loop)
+    with pytest.raises(FailedPreconditionError, match="fetched ahead would be lost"):
+        loop.check()
+    loop.forget()
+    loop.check()
+
+
+def test_a_worker_may_load_a_state_itself() -> None:
+    """As a StatefulDataLoader has it do."""
+    loop = WorkerLoop()
+    _in_process(_as_worker, _give_one, loop)
+    _in_process(_as_worker, _loads_first, loop)
+    loop.check()
+
+
+def _has_its_own(loop: WorkerLoop) -> None:
+    assert not loop.is_elsewhere()
+    loop.check()
+    loop.forget()
+
+
+def test_a_process_that_is_no_worker_has_its_own() -> None:
+    """A rank that was given a dataset, say: others' workers are not its."""
+    loop = WorkerLoop()
+    _in_process(_as_worker, _give_one, loop)
+    _in_process(_has_its_own, loop)
+    assert loop.is_elsewhere()
+
+
+def test_a_copy_has_had_no_loop() -> None:
+    """It is of another dataset, as is one from a file."""
+    loop = WorkerLoop()
+    _in_process(_as_worker, _give_one, loop)
+    for other in (copy.deepcopy(loop), pickle.loads(pickle.dumps(loop))):
+        assert not other.is_elsewhere()
+        other.check()
+
+
+def test_without_shared_memory_a_process_has_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where no folder is writable."""
+
+    def no_folder(*_: object) -> None:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(evenpack.worker_loop, "RawArray", no_folder)
+    loop = WorkerLoop()
+    _in_process(_as_worker, _give_one, loop)
+    loop.check()
