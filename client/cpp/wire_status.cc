@@ -7,11 +7,22 @@
 #include "client/cpp/connection_cause.h"
 
 namespace evenpack::client {
+namespace {
+
+// gRPC's C++ answers a call that its server doesn't have without a word.
+constexpr absl::string_view kNoSuchCall =
+    "the server has no such call; accepted: the address where an evenpack-server of "
+    "this version or a newer one listens (--listen)";
+
+}  // namespace
 
 absl::Status StatusFromWire(int code, absl::string_view message,
                             const std::string& details) {
-  absl::Status result(static_cast<absl::StatusCode>(code),
-                      absl::StrCat(message, ConnectionCause(message)));
+  const auto converted = static_cast<absl::StatusCode>(code);
+  if (converted == absl::StatusCode::kUnimplemented && message.empty()) {
+    message = kNoSuchCall;
+  }
+  absl::Status result(converted, absl::StrCat(message, ConnectionCause(message)));
   google::rpc::Status status;
   if (!result.ok() && status.ParseFromString(details)) {
     for (const google::protobuf::Any& detail : status.details()) {

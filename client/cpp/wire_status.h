@@ -12,7 +12,8 @@ namespace evenpack::client {
 // gRPC's codes are absl's. `details`: the bytes of a google.rpc.Status, each of whose
 // details becomes a payload under its type URL, which is where error_details.h looks
 // for them; anything else has none. Behind the message of a connection that could not
-// be made stands what may be the cause (connection_cause.h).
+// be made stands what may be the cause (connection_cause.h); that of a call which the
+// server doesn't have says so.
 absl::Status StatusFromWire(int code, absl::string_view message,
                             const std::string& details);
 

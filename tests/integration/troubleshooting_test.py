@@ -57,7 +57,9 @@ class TroubleshootingTest(unittest.TestCase):
         return ended.stdout
 
     def assert_on_page(self, message: str) -> None:
-        self.assertIn(" ".join(message.split()), PAGE)
+        words = " ".join(message.split())
+        self.assertTrue(words)
+        self.assertIn(words, PAGE)
 
     def refused(self, *arguments: str) -> None:
         """A command whose refusal stands on the page."""
@@ -104,6 +106,13 @@ class TroubleshootingTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 4)
         said = re.sub(r"after \d+ attempts", "after 6 attempts", ended.stderr)
         self.assert_on_page(said.removeprefix("evenpackctl: "))
+
+    def test_a_port_that_has_no_such_call(self) -> None:
+        flags = ("--health-listen", ANY_PORT)
+        with ServerProcess(*flags) as server:
+            line = server.next_line() or ""
+            address = line.removeprefix("health listening on ")
+            self.refused("jobs", "list", "--server", address)
 
     def test_a_producer_that_is_refused(self) -> None:
         self.create(*WIDE)

@@ -170,6 +170,12 @@ TEST_F(GrpcStubTest, AnErrorHasItsCodeMessageAndDetails) {
   EXPECT_EQ(DetailsOf(status).domain, "evenpack");
 }
 
+TEST_F(GrpcStubTest, ACallThatTheServerDoesNotHaveSaysSo) {
+  Start();
+  EXPECT_THAT(stub_->ForkJob({}, kUnhurried), StatusIs(absl::StatusCode::kUnimplemented,
+                                                       HasSubstr("has no such call")));
+}
+
 TEST_F(GrpcStubTest, ACallEndsAtItsDeadline) {
   service_.get_job = [this](const auto&, auto&) {
     released_.Await();

@@ -35,6 +35,16 @@ TEST(WireStatus, DetailsThatAreNoneAreLeftOut) {
   }
 }
 
+TEST(WireStatus, SaysOfAnAnswerWithoutAWordThatTheServerHasNoSuchCall) {
+  EXPECT_EQ(StatusFromWire(12, "", ""),
+            absl::UnimplementedError(
+                "the server has no such call; accepted: the address where an "
+                "evenpack-server of this version or a newer one listens (--listen)"));
+  EXPECT_EQ(StatusFromWire(12, "Method not found!", ""),
+            absl::UnimplementedError("Method not found!"));
+  EXPECT_EQ(StatusFromWire(13, "", ""), absl::InternalError(""));
+}
+
 TEST(WireStatus, SuccessCarriesNothing) {
   EXPECT_EQ(StatusFromWire(0, "fine", DetailsWithReason("ODD")), absl::OkStatus());
 }
