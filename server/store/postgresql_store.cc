@@ -443,7 +443,8 @@ absl::StatusOr<StoredJob> PostgresqlStore::Load(const std::string& job) {
   }
   if (!loaded->job.ok()) return loaded->job.status();
   const uint64_t records = loaded->job->snapshot_records + loaded->job->records.size();
-  if (records >= least) return std::move(loaded->job);
+  // A job has a first record from the commit on that made it.
+  if (records > 0 && records >= least) return std::move(loaded->job);
   return DamagedRow(
       absl::StrCat("the records of job '", job, "' from ", records, " on are missing"));
 }

@@ -381,7 +381,8 @@ absl::StatusOr<StoredJob> SqliteStore::Load(const std::string& job) {
   if (status.ok()) status = LoadTokens(found->second.id, stored);
   if (!status.ok()) return Of(absl::StrCat("job '", job, "'"), status);
   const uint64_t records = stored.snapshot_records + stored.records.size();
-  if (records == found->second.records) return stored;
+  // A job has a first record from the commit on that made it.
+  if (records > 0 && records == found->second.records) return stored;
   return DamagedRow(
       absl::StrCat("the records of job '", job, "' from ", records, " on are missing"));
 }

@@ -116,6 +116,15 @@ TEST_F(VerifyCommandTest, NamesTheJobAndWhatIsDamaged) {
   EXPECT_THAT(text->note, HasSubstr("is damaged\n"));
 }
 
+TEST_F(VerifyCommandTest, AJobOfWhichNothingIsLeftIsDamaged) {
+  Change("DELETE FROM snapshots");
+  const nlohmann::json json = VerifyJson();
+  EXPECT_EQ(json["jobs"][0]["name"], "bad");
+  EXPECT_THAT(json["jobs"][0]["error"].get<std::string>(),
+              HasSubstr("the records of job 'bad' from 0 on are missing"));
+  EXPECT_EQ(json["jobs"][1]["ok"], true);
+}
+
 TEST_F(VerifyCommandTest, AJobOfALaterVersionIsNotDamaged) {
   JobSpec spec = job_.state().spec;
   spec.policy.version = kPolicyVersion + 1;

@@ -122,6 +122,8 @@ TEST_F(PostgresqlStoreTest, ARowThatChangedStopsItsJobAlone) {
                 "record 1 is damaged"},
            Case{"UPDATE evenpack_records SET place = place + 7 WHERE place & 1023 = 2",
                 "record 2 is damaged"},
+           Case{"DELETE FROM evenpack_records",
+                "the records of job 'a' from 0 on are missing"},
            Case{"UPDATE evenpack_snapshots SET bytes = ''", "a snapshot is damaged"},
            Case{"UPDATE evenpack_snapshots SET records = 1", "a snapshot is damaged"},
            Case{"UPDATE evenpack_tokens SET bytes = ''",

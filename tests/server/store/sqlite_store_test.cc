@@ -145,6 +145,8 @@ TEST_F(SqliteStoreTest, ARowThatChangedStopsItsJobAlone) {
                 "record 1 is damaged"},
            Case{"UPDATE records SET place = place + 7 WHERE place = (1 << 40) + 2",
                 "record 2 is damaged"},
+           Case{"DELETE FROM records WHERE place < 2 << 40",
+                "the records of job 'a' from 0 on are missing"},
            Case{"UPDATE snapshots SET bytes = x'00' WHERE job = 1",
                 "a snapshot is damaged"},
            Case{"UPDATE snapshots SET records = 1 WHERE job = 1",
