@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import example_jobs
 import pytest
@@ -155,6 +155,38 @@ def test_a_stateful_loader_resumes_behind_the_last_step(
         resumed = _loader(stateful.StatefulDataLoader, again, workers)
         resumed.load_state_dict(state)
         assert _digests(resumed) == EXPECTED[6:]
+
+
+class _ResumedMicroBatches(_MicroBatches):
+    """One that hands on the state of the steps."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._steps.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._steps.load_state_dict(state)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stateful_loader_of_a_trainers_own_dataset_resumes_behind_a_step(
+    served: PackedDataset, workers: int
+) -> None:
+    """Of marked steps too, which a job doesn't give again: nothing is passed over."""
+    expected = [micro_batch.digest for step in _local() for micro_batch in step]
+    assert served._address is not None
+    again = PackedDataset(served._address, job="run", dp_rank=1)
+    for dataset, other in ((_local(), _local()), (served, again)):
+        first = _ResumedMicroBatches(dataset)
+        loader = _loader(stateful.StatefulDataLoader, first, workers)
+        assert [one.digest for one, _ in islice(loader, 12)] == expected[:12]
+        state = pickle.loads(pickle.dumps(loader.state_dict()))
+        del loader
+        if dataset is served:
+            Client(served._address).acknowledge("run", 1, 5, 0)
+        second = _ResumedMicroBatches(other)
+        resumed = _loader(stateful.StatefulDataLoader, second, workers)
+        resumed.load_state_dict(state)
+        assert [one.digest for one, _ in resumed] == expected[12:]
 
 
 @pytest.mark.parametrize("kind", [data.DataLoader, stateful.StatefulDataLoader])
