@@ -360,6 +360,9 @@ class PackedDataset(IterableDataset[Step]):
     def ack_durable(self, step: Step | int | None = None) -> None:
         """Says that the trainer's checkpoint after a step is committed.
 
+        All of it: behind a barrier, where one rank writes for others. A rank that
+        begins without a state begins behind the steps that it has marked.
+
         The server then may let go of the steps up to it, once all DP ranks said so.
         Where this process has no subscription (the steps come from a DataLoader's
         worker), the mark is sent at once.
