@@ -9,12 +9,22 @@ In a configuration of torchtitan's:
             ),
             tokens_of=partial(gather, corpora=[corpus]),
         ),
-        training=TrainingConfig(local_batch_size=1, global_batch_size=DP * M, ...),
+        training=TrainingConfig(
+            local_batch_size=1,
+            global_batch_size=DP * M,
+            disable_cuda_graphs=True,
+            ...
+        ),
         ...
     )
 
 where M is the job's micro_batches_per_rank. torchtitan divides the sum of losses by the
 labels of a step that count, on all ranks, so unequal micro-batches need no weights.
+
+ChunkedLossWrapper, which is the loss of torchtitan's configurations, refuses rows whose
+tokens are no multiple of its num_chunks, 8: the job pads to a multiple of 8 * CP
+(`"consumer_layout": {"pad_tokens_to": 8 * CP}`). CUDA graphs, which are on unless they
+are disabled, refuse a second shape: they need a job that pads to its max_length.
 
 Written for torchtitan 0.3.0, whose BaseDataLoader this is one of. Where torchtitan is
 not installed, it has what is documented of that: a Config with `dataset` and
