@@ -49,9 +49,10 @@ class GradientReduction:
         micro_batches: that a DP rank has in a step, at least 1.
         accumulation: "sum" where gradients of successive backward passes add up, as
             PyTorch has it; "mean" where the trainer divides each loss by the number of
-            micro-batches, as Megatron does with the loss of a loss function that
-            returns two values (which it also multiplies by CP: so give context="sum"
-            there).
+            micro-batches, as `accelerator.backward` of Hugging Face's Accelerate does
+            by its gradient_accumulation_steps, and Megatron with the loss of a loss
+            function that returns two values (which it also multiplies by CP: so give
+            context="sum" there).
     """
 
     data_parallel: int = 1
