@@ -361,11 +361,10 @@ class PackedDataset(IterableDataset[Step]):
         """Says that the trainer's checkpoint after a step is committed.
 
         All of it: behind a barrier, where one rank writes for others. A rank that
-        begins without a state begins behind the steps that it has marked.
-
-        The server then may let go of the steps up to it, once all DP ranks said so.
-        Where this process has no subscription (the steps come from a DataLoader's
-        worker), the mark is sent at once.
+        begins without a state begins behind the steps that it has marked. The server
+        then may let go of the steps up to it, once all DP ranks said so. Where this
+        process has no subscription (the steps come from a DataLoader's worker), the
+        mark is sent at once.
 
         Args:
             step: the step, or its index; the last one that this dataset gave if None.
@@ -393,7 +392,10 @@ class PackedDataset(IterableDataset[Step]):
             return Position.behind(step)
         last = self._last() if step is None else self._position
         if last is None:
-            raise FailedPreconditionError("step: none was given by this dataset yet")
+            raise FailedPreconditionError(
+                f"step: {step} is not accepted, since none came from this dataset in "
+                "this process; accepted: a Step, such as a DataLoader's worker gave"
+            )
         index = None if step is None else checked_integer("step", step)
         if index is None or index == last.next_step - 1:
             return last
