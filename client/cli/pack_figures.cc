@@ -102,11 +102,11 @@ PackFigures PackTally::Figures() const {
                             document_delay_.Percentile(99),
                             document_delay_.Percentile(100)};
   figures.predicted_forward_seconds = forward_ns_ / 1e9;
+  if (mean_ns_ > 0) figures.imbalance_weighted_all = max_ns_ / mean_ns_;
   if (even_ns_ > 0) figures.imbalance_weighted_run = forward_ns_ / even_ns_;
   if (!full_steps_.empty()) {
     const Steps measured = WithoutWarmUp(full_steps_);
     figures.imbalance = ImbalanceOf(measured);
-    if (mean_ns_ > 0) figures.imbalance->weighted_all = max_ns_ / mean_ns_;
     figures.lower_bound_mean = LowerBoundMean(measured);
     figures.long_share = LongShareOf(measured);
     figures.tokens_per_step = TokensOf(full_steps_);

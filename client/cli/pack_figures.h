@@ -25,8 +25,6 @@ struct PackFigures {
     double mean, p50, p99, max;
     // Sum of max / sum of mean.
     double weighted;
-    // The same over all steps but those of the drain, and no warm-up left out.
-    double weighted_all = 1;
   };
   struct TokensPerStep {
     double mean;
@@ -72,8 +70,10 @@ struct PackFigures {
   std::string digest;
   // Sum of each step's heaviest micro-batch, over all steps.
   double predicted_forward_seconds = 0;
-  // That over the sum of the steps' means: what the whole run waits, its drain
-  // included.
+  // Sum of max / sum of mean over all steps but those of the drain, no warm-up left
+  // out; nothing where there are no others.
+  std::optional<double> imbalance_weighted_all;
+  // The same over all steps: what the whole run waits, its drain included.
   double imbalance_weighted_run = 1;
   // Of a step, the mean over all steps: that time, and the least that the step's
   // documents allow, which is the mean of its micro-batches or, where that is longer,

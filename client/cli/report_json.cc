@@ -90,8 +90,7 @@ void AddPackReport(const PackReport& report, Json& json) {
   json["window"] = report.window;
   json["max_length"] = report.max_length;
   json["predicted_forward_seconds"] = figures.predicted_forward_seconds;
-  json["imbalance_weighted_all"] =
-      Member(figures.imbalance, &PackFigures::Imbalance::weighted_all);
+  json["imbalance_weighted_all"] = OrNull(figures.imbalance_weighted_all);
   json["imbalance_weighted_run"] = figures.imbalance_weighted_run;
   json["predicted_step_seconds"] = figures.predicted_step_seconds;
   json["step_lower_bound_seconds"] = figures.step_lower_bound_seconds;

@@ -156,7 +156,7 @@ absl::Status Compare(const Arguments& arguments) {
       "\"offline_seconds\": %.6f, \"undrained_excess\": %.6f, \"balanced_delay\": "
       "%.4f, \"offline_delay\": %.4f}\n",
       run->admitted.size(), even / 1e9, balanced / 1e9, offline / 1e9,
-      run->figures.imbalance.has_value() ? run->figures.imbalance->weighted_all - 1 : 0,
+      run->figures.imbalance_weighted_all.value_or(1) - 1,
       TokenDelay(*run, run->documents, n), TokenDelay(*run, search.documents(), n));
   return absl::OkStatus();
 }

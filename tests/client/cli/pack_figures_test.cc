@@ -49,6 +49,7 @@ TEST(PackFiguresTest, CountsOtherStepsApart) {
   tally.AddStep(StepKind::kBacklog, Balance(50, 50, 400), 0.1);
   tally.AddStep(StepKind::kBacklog, Balance(50, 50, 400), 0.1);
   const PackFigures figures = tally.Figures();
+  EXPECT_DOUBLE_EQ(figures.imbalance_weighted_all.value(), 2);
   EXPECT_DOUBLE_EQ(figures.imbalance_weighted_run, 2);
   EXPECT_EQ(figures.steps, 0U);
   EXPECT_EQ(figures.drain_steps, 1U);
@@ -64,10 +65,11 @@ TEST(PackFiguresTest, CountsOtherStepsApart) {
 TEST(PackFiguresTest, WeighsAllStepsAndAllButTheDrain) {
   PackTally tally;
   EXPECT_DOUBLE_EQ(tally.Figures().imbalance_weighted_run, 1);
+  EXPECT_FALSE(tally.Figures().imbalance_weighted_all.has_value());
   tally.AddStep(StepKind::kFullBatch, Balance(60, 100, 100), 0.1);
   tally.AddStep(StepKind::kBacklog, Balance(90, 100, 100), 0.1);
   tally.AddStep(StepKind::kDrain, Balance(100, 100, 100), 0.1);
-  EXPECT_DOUBLE_EQ(tally.Figures().imbalance->weighted_all, 150.0 / 100.0);
+  EXPECT_DOUBLE_EQ(tally.Figures().imbalance_weighted_all.value(), 150.0 / 100.0);
   EXPECT_DOUBLE_EQ(tally.Figures().imbalance_weighted_run, 250.0 / 150.0);
 }
 
