@@ -65,7 +65,7 @@ class GradientReduction:
     def __post_init__(self) -> None:
         """Raises InvalidArgumentError: a number below 1, or another way of reducing."""
         for field in ("data_parallel", "context_parallel", "micro_batches"):
-            if getattr(self, field) < 1:
+            if not getattr(self, field) >= 1:
                 raise invalid_argument(field, getattr(self, field), "at least 1")
         for field in ("data", "context", "accumulation"):
             if getattr(self, field) not in ("sum", "mean"):

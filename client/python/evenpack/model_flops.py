@@ -44,9 +44,9 @@ class ModelSize:
     attention_width: int
 
     def __post_init__(self) -> None:
-        """Raises InvalidArgumentError: a number is negative."""
+        """Raises InvalidArgumentError: a number is negative, or none."""
         for field in ("matrix_parameters", "attention_layers", "attention_width"):
-            if getattr(self, field) < 0:
+            if not getattr(self, field) >= 0:
                 raise invalid_argument(field, getattr(self, field), "at least 0")
 
 
@@ -70,7 +70,7 @@ def training_flops(
         InvalidArgumentError: a number is negative, or a sum of squares that these many
             tokens can't have.
     """
-    if tokens < 0:
+    if not tokens >= 0:
         raise invalid_argument("tokens", tokens, "at least 0")
     if not tokens <= sum_squared_lengths <= tokens * tokens:
         accepted = f"{tokens} to {tokens * tokens}, for {tokens} tokens"
@@ -108,6 +108,6 @@ def utilization(
         ("devices", devices),
         ("peak_flops_per_second", peak_flops_per_second),
     ):
-        if value <= 0:
+        if not value > 0:
             raise invalid_argument(field, value, "above 0")
     return flops / (seconds * devices * peak_flops_per_second)

@@ -230,6 +230,7 @@ def test_a_step_without_loss_tokens_has_weight_nought() -> None:
         ),
         ({"context_parallel": -1}, "context_parallel: -1 is not accepted"),
         ({"micro_batches": 0}, "micro_batches: 0 is not accepted"),
+        ({"data_parallel": math.nan}, "data_parallel: nan is not accepted"),
         ({"data": "max"}, "data: max is not accepted; accepted: sum or mean"),
         ({"context": ""}, "context:  is not accepted"),
         ({"accumulation": None}, "accumulation: None is not accepted"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -110,26 +111,29 @@ def test_utilization_is_the_part_of_all_devices_peak() -> None:
     ("arguments", "message"),
     [
         ((-1, 0), "tokens: -1 is not accepted; accepted: at least 0"),
+        ((math.nan, 4), "tokens: nan is not accepted; accepted: at least 0"),
+        ((5, math.nan), "sum_squared_lengths: nan is not accepted"),
         ((5, 4), "sum_squared_lengths: 4 is not accepted; accepted: 5 to 25"),
         ((5, 26), "sum_squared_lengths: 26 is not accepted; accepted: 5 to 25"),
     ],
 )
-def test_impossible_steps_are_refused(arguments: tuple[int, int], message: str) -> None:
+def test_impossible_steps_are_refused(arguments: tuple[Any, Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError) as error:
         training_flops(SIZE, *arguments)
     assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("sizes", "field"),
-    [
-        ((-1, 0, 0), "matrix_parameters"),
-        ((0, -1, 0), "attention_layers"),
-        ((0, 0, -1), "attention_width"),
-    ],
+    ("at", "field"),
+    [(0, "matrix_parameters"), (1, "attention_layers"), (2, "attention_width")],
 )
-def test_negative_sizes_are_refused(sizes: tuple[int, int, int], field: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"^{field}: -1 is not accepted"):
+@pytest.mark.parametrize("size", [-1, math.nan])
+def test_sizes_that_are_no_number_or_negative_are_refused(
+    at: int, field: str, size: float
+) -> None:
+    sizes: list[Any] = [0, 0, 0]
+    sizes[at] = size
+    with pytest.raises(InvalidArgumentError, match=f"^{field}: {size} is not accepted"):
         ModelSize(*sizes)
 
 
@@ -139,10 +143,12 @@ def test_negative_sizes_are_refused(sizes: tuple[int, int, int], field: str) -> 
         ((0.0, 1, 1.0), "seconds"),
         ((1.0, 0, 1.0), "devices"),
         ((1.0, 1, 0.0), "peak_flops_per_second"),
+        ((math.nan, 1, 1.0), "seconds"),
+        ((1.0, 1, math.nan), "peak_flops_per_second"),
     ],
 )
 def test_a_share_of_nothing_is_refused(
     arguments: tuple[float, int, float], field: str
 ) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"^{field}: 0"):
+    with pytest.raises(InvalidArgumentError, match=f"^{field}: (0|nan)"):
         utilization(1, *arguments)
