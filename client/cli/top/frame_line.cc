@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "client/cli/top/shown_text.h"
+
 namespace evenpack {
 namespace {
 
@@ -53,10 +55,8 @@ void FrameLine::Put(std::string_view bytes, size_t columns, Tone tone) {
 }
 
 FrameLine& FrameLine::Add(std::string_view text, Tone tone) {
-  std::string shown(text.substr(0, room()));
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  Put(shown, shown.size(), tone);
+  const ShownText shown = TextInFrame(text, style_.unicode, room());
+  Put(shown.text, shown.columns, tone);
   return *this;
 }
 

@@ -26,7 +26,7 @@ class FrameLine {
  public:
   explicit FrameLine(const FrameStyle& style) : style_(style) {}
 
-  // What isn't printable ASCII, as a name may have, becomes '?'.
+  // As TextInFrame has it.
   FrameLine& Add(std::string_view text, Tone tone = Tone::kPlain);
   // Blanks up to this column, and at least one.
   FrameLine& Tab(size_t column);

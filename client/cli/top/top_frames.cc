@@ -53,10 +53,15 @@ std::string ImbalanceLine(const v1::ObservedTotals& totals, const FrameStyle& st
 std::string TokensLine(const v1::ObservedTotals& totals, const FrameStyle& style) {
   FrameLine line(style);
   line.Add("tokens").Tab(kBar);
-  line.Add(absl::StrFormat(
-      "%s a step, CV %.3f; %s in %s documents",
-      Grouped(static_cast<uint64_t>(std::llround(totals.mean_step_tokens()))),
-      totals.step_tokens_cv(), Grouped(totals.tokens()), Grouped(totals.documents())));
+  // Of full steps.
+  if (totals.full_steps() > 0) {
+    line.Add(absl::StrFormat(
+        "%s a step, CV %.3f; ",
+        Grouped(static_cast<uint64_t>(std::llround(totals.mean_step_tokens()))),
+        totals.step_tokens_cv()));
+  }
+  line.Add(absl::StrFormat("%s in %s documents", Grouped(totals.tokens()),
+                           Grouped(totals.documents())));
   return line.Take();
 }
 

@@ -29,6 +29,12 @@ TEST(FrameLineTest, NamesCannotSpeakToTheTerminal) {
   EXPECT_EQ(FrameLine(kAscii).Add("a\x1b[2J\n\x7f\xff").Take(), "a?[2J???");
 }
 
+TEST(FrameLineTest, NamesHaveTheirLettersAndTheirColumns) {
+  EXPECT_EQ(FrameLine(kUnicode).Add("größe 東京都").Add("x").Take(), "größe 東京");
+  EXPECT_EQ(FrameLine(kUnicode).Add("größe").Tab(6).Add("x").Take(), "größe x");
+  EXPECT_EQ(FrameLine(kAscii).Add("größe").Tab(6).Add("x").Take(), "gr??e x");
+}
+
 TEST(FrameLineTest, BarsAreBlocksOrAscii) {
   const auto bar = [](const FrameStyle& style) {
     return FrameLine(style)

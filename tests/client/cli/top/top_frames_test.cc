@@ -158,7 +158,7 @@ TEST(TopFramesTest, AJobWithoutStepsSaysSo) {
   EXPECT_THAT(JobFrame(observed, {80, 24, false, false}),
               ElementsAre("new  epoch 0, 0 steps decided, 0 durable, 0 kept",
                           "imbalance       no full step since the server started",
-                          "tokens          0 a step, CV 0.000; 0 in 0 documents",
+                          "tokens          0 in 0 documents",
                           "trainers        0 producers, 0 subscribers"));
 }
 
