@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -143,7 +145,12 @@ void BindStep(nb::module_& module) {
       .def(
           "of_cp_rank",
           [](const RankStep& s, int64_t rank) {
-            const int64_t ranks = MicroBatchAt(s, 0).context_parallel();
+            const auto own = s.micro_batches();
+            // Where there are none, of a rank that the step was not decided for,
+            // nothing tells how many ranks a group has.
+            const int64_t ranks = own.empty()
+                                      ? int64_t{std::numeric_limits<uint32_t>::max()}
+                                      : int64_t{own[0].context_parallel()};
             ThrowIfError(CheckRange("cp_rank", rank, 0, ranks - 1));
             return ValueOrThrow(s.OfCpRank(static_cast<uint32_t>(rank)));
           },

@@ -92,7 +92,8 @@ class BroadcastSteps:
                 self._ranks.cp_rank if len(cp_ranks) == 1 else None
             )
         step = self._steps.next()
-        if step is not None:
+        # A step that was decided before the job had this DP rank has nothing for it.
+        if step is not None and len(step) > 0:
             ranks = step[0].context_parallel
             for cp_rank in cp_ranks:
                 if cp_rank is not None and cp_rank >= ranks:

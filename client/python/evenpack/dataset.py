@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenpack._native import MicroBatch, Step
 from evenpack.broadcast_steps import BroadcastRanks
-from evenpack.data_loader_worker import check_worker, is_worker
+from evenpack.data_loader_worker import check_worker
 from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
@@ -229,7 +229,6 @@ class PackedDataset(IterableDataset[Step]):
         served = self._served
         check_worker(broadcasts=served is not None and served.shared is not None)
         self._worker_loop.check()
-        in_worker = is_worker()
         steps = self._open()
         while True:
             if self._opened() is not steps:
@@ -245,8 +244,7 @@ class PackedDataset(IterableDataset[Step]):
             if step is None:
                 self._worker_loop.end()
                 return
-            if in_worker:
-                self._worker_loop.begin()
+            self._worker_loop.give()
             # No call is between this and who iterates, so that no signal's handler can
             # raise here: a step that is noted is given, and what is not comes again.
             self._position = position
@@ -378,10 +376,11 @@ class PackedDataset(IterableDataset[Step]):
         if self._served is None:
             return
         steps = self._opened()
-        if steps is not None:
+        # A worker's subscription has taken the claim of one that is open here.
+        if steps is None or self._worker_loop.is_elsewhere():
+            self._served.mark_durable(position)
+        else:
             steps.acknowledge_durable(position)
-            return
-        self._served.mark_durable(position)
 
     def _position_behind(self, step: Step | int | None) -> Position:
         if isinstance(step, Step):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 from collections.abc import MutableSequence
 from multiprocessing import RawArray
 from multiprocessing.context import get_spawning_popen
@@ -38,6 +39,7 @@ class WorkerLoop:
     def __init__(self) -> None:
         """There was none."""
         self._renew()
+        _all.add(self)
 
     def _renew(self) -> None:
         self._owner = os.getpid()
@@ -82,16 +84,22 @@ class WorkerLoop:
                 "loop"
             )
 
-    def begin(self) -> None:
-        """A step is given; by a worker."""
-        self._unfinished_here = True
-        self._own()[_LOOP] = _UNFINISHED
+    def give(self) -> None:
+        """A step is given by this process."""
+        self._unfinished_here = is_worker()
+        self._note(_UNFINISHED if self._unfinished_here else _NONE)
 
     def end(self) -> None:
         """All were."""
         if self._unfinished_here:
             self._unfinished_here = False
-            self._own()[_LOOP] = _ENDED
+            self._note(_ENDED)
+
+    def _note(self, loop: int) -> None:
+        """Unless who goes on elsewhere by now was told to."""
+        shared = self._own()
+        if self._heard == shared[_SAID]:
+            shared[_LOOP] = loop
 
     def forget(self) -> None:
         """It was said where to go on."""
@@ -108,9 +116,10 @@ class WorkerLoop:
 
     def __getstate__(self) -> dict[str, Any]:
         """The same memory for a process that is being spawned."""
-        state = self.__dict__ | {"_unfinished_here": False}
+        shared = self._own()
+        state = self.__dict__ | {"_unfinished_here": False, "_shared": shared}
         if get_spawning_popen() is None:
-            state |= {"_owner": None, "_shared": None}
+            state["_shared"] = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -118,3 +127,16 @@ class WorkerLoop:
         self.__dict__.update(state)
         if state["_shared"] is None:
             self._renew()
+        _all.add(self)
+
+
+_all: weakref.WeakSet[WorkerLoop] = weakref.WeakSet()
+
+
+def _own_all() -> None:
+    """What is forked next may be a worker of this process."""
+    for loop in list(_all):
+        loop._own()
+
+
+os.register_at_fork(before=_own_all)

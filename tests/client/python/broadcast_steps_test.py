@@ -95,6 +95,33 @@ def test_each_rank_has_the_slices_and_tokens_of_its_cp_rank(
     run_ranks(3, _follow_own, server.grpc_address, expected)
 
 
+def _has_nothing(address: str) -> None:
+    import torch.distributed as dist
+
+    dataset = PackedDataset(
+        address,
+        job="run",
+        dp_rank=1,
+        cp_rank=dist.get_rank(),
+        broadcast_group=dist.group.WORLD,
+    )
+    step = next(iter(dataset))
+    assert (step.index, len(step)) == (0, 0)
+    dataset.cancel()
+
+
+def test_a_rank_that_came_later_has_nothing_of_the_steps_before(
+    server: ServerProcess,
+) -> None:
+    """They keep the shape that they were decided in, of one DP rank."""
+    client = Client(server.grpc_address)
+    shape = {"data": 1, "micro_batches_per_rank": 4, "context": 2}
+    client.create_job("run", example_jobs.spec(parallelism=shape))
+    example_jobs.feed(client, "run", DOCUMENTS)
+    client.update_job("run", example_jobs.spec())
+    run_ranks(2, _has_nothing, server.grpc_address)
+
+
 def _open_anew(address: str, first: int) -> None:
     import torch.distributed as dist
 

@@ -173,8 +173,9 @@ def test_a_stateful_loader_of_a_trainers_own_dataset_resumes_behind_a_step(
 ) -> None:
     """Of marked steps too, which a job doesn't give again: nothing is passed over."""
     expected = [micro_batch.digest for step in _local() for micro_batch in step]
-    assert served._address is not None
-    again = PackedDataset(served._address, job="run", dp_rank=1)
+    assert served._served is not None
+    address = served._served.address
+    again = PackedDataset(address, job="run", dp_rank=1)
     for dataset, other in ((_local(), _local()), (served, again)):
         first = _ResumedMicroBatches(dataset)
         loader = _loader(stateful.StatefulDataLoader, first, workers)
@@ -182,7 +183,7 @@ def test_a_stateful_loader_of_a_trainers_own_dataset_resumes_behind_a_step(
         state = pickle.loads(pickle.dumps(loader.state_dict()))
         del loader
         if dataset is served:
-            Client(served._address).acknowledge("run", 1, 5, 0)
+            Client(address).acknowledge("run", 1, 5, 0)
         second = _ResumedMicroBatches(other)
         resumed = _loader(stateful.StatefulDataLoader, second, workers)
         resumed.load_state_dict(state)
@@ -321,6 +322,15 @@ def test_a_loop_that_failed_does_not_come_again() -> None:
         next(iter(loader))
 
 
+def test_a_trainer_that_goes_on_itself_knows_where_it_is() -> None:
+    """Behind a worker's loop that ended."""
+    dataset = _local()
+    loader = _loader(data.DataLoader, dataset, 1, multiprocessing_context="fork")
+    assert _digests(loader) == EXPECTED
+    assert next(iter(dataset)).digest == EXPECTED[0]
+    assert dataset.state_dict()["next_step"] == 1
+
+
 def test_a_loop_that_ended_comes_again() -> None:
     """From where the dataset is, as an epoch of the same documents."""
     loader = _loader(data.DataLoader, _local(), 1, multiprocessing_context="fork")
@@ -359,6 +369,18 @@ def test_a_step_from_a_worker_is_marked_by_the_trainer(served: PackedDataset) ->
     assert served._served is not None
     job = Client(served._served.address).get_job("run")
     assert job.durable_steps_per_rank[1] == 2
+
+
+def test_a_workers_step_is_marked_beside_a_subscription_whose_claim_it_took(
+    served: PackedDataset,
+) -> None:
+    """The trainer had looked at a step itself."""
+    assert next(iter(served)).index == 0
+    steps: list[Step] = list(islice(_loader(data.DataLoader, served, 1), 2))
+    served.ack_durable(steps[1])
+    assert served._served is not None
+    job = Client(served._served.address).get_job("run")
+    assert job.durable_steps_per_rank[1] == 3
 
 
 def test_a_step_of_another_rank_is_not_marked_by_this_one(

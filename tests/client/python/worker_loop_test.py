@@ -6,6 +6,7 @@ import copy
 import multiprocessing
 import pickle
 from collections.abc import Callable
+from multiprocessing.synchronize import Event
 from typing import Any
 
 import evenpack.worker_loop
@@ -34,7 +35,7 @@ def _in_process(
 def _give_one(loop: WorkerLoop) -> None:
     loop.check()
     assert not loop.is_elsewhere()
-    loop.begin()
+    loop.give()
     assert not loop.is_elsewhere()
 
 
@@ -97,6 +98,54 @@ def test_a_process_that_is_no_worker_has_its_own() -> None:
     _in_process(_as_worker, _give_one, loop)
     _in_process(_has_its_own, loop)
     assert loop.is_elsewhere()
+
+
+def _has_a_worker(method: str, loop: WorkerLoop) -> None:
+    _in_process(_as_worker, _give_one, loop, method=method)
+    assert loop.is_elsewhere()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_such_a_process_shares_its_own_with_its_workers(method: str) -> None:
+    """Though it does nothing with the loop before they begin."""
+    loop = WorkerLoop()
+    _in_process(_has_a_worker, method, loop)
+    assert not loop.is_elsewhere()
+    loop.check()
+
+
+def _goes_on_late(last: str, given: Event, loaded: Event, loop: WorkerLoop) -> None:
+    data._utils.worker._worker_info = object()
+    loop.give()
+    given.set()
+    assert loaded.wait(60)
+    getattr(loop, last)()
+
+
+@pytest.mark.parametrize("last", ["give", "end"])
+def test_a_worker_of_before_a_state_was_loaded_changes_nothing(last: str) -> None:
+    """It is still fetching ahead."""
+    loop, context = WorkerLoop(), multiprocessing.get_context("fork")
+    given, loaded = context.Event(), context.Event()
+    arguments = (last, given, loaded, loop)
+    worker = context.Process(target=_goes_on_late, args=arguments)
+    worker.start()
+    assert given.wait(60)
+    loop.forget()
+    loaded.set()
+    worker.join()
+    assert worker.exitcode == 0
+    loop.check()
+    assert not loop.is_elsewhere()
+
+
+def test_a_process_that_gives_steps_itself_knows_of_them() -> None:
+    """Behind a worker that gave all of its own."""
+    loop = WorkerLoop()
+    _in_process(_as_worker, _give_all, loop)
+    assert loop.is_elsewhere()
+    loop.give()
+    assert not loop.is_elsewhere()
 
 
 def test_a_copy_has_had_no_loop() -> None:
