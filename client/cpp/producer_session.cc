@@ -17,6 +17,10 @@ namespace {
 // aren't held back by its answers, so this is what holds them back.
 constexpr size_t kMaxUnsentMessages = 64;
 
+// Documents that the server compares, the last ones that it has
+// (server/core/engine/resend_window.h).
+constexpr size_t kComparedDocuments = 4096;
+
 // Where `used` of `limit` is taken.
 size_t Left(size_t used, size_t limit) { return limit - std::min(used, limit); }
 
@@ -91,6 +95,9 @@ bool ProducerSession::GoesOn(const absl::Status& status, Backoff& backoff,
     const bool in_order = half_closed_ && status.ok();
     half_closed_ = false;
     unanswered_ = false;
+    if (!in_order) TakeBackUnanswered();
+    unanswered_batches_.clear();
+    unanswered_documents_ = 0;
     changed_.SignalAll();
     if (!HasWork()) backoff.Reset();
     if (in_order || !HasWork()) return true;
@@ -144,10 +151,34 @@ absl::Status ProducerSession::TakeAnswer(const v1::IngestResponse& answer,
 void ProducerSession::DropAccepted() {
   while (!batches_.empty() && batches_.front().sent &&
          batches_.front().end() <= accepted_) {
-    kept_documents_ -= batches_.front().documents;
-    kept_token_bytes_ -= batches_.front().token_bytes;
-    batches_.pop_front();
-    if (sent_ > 0) --sent_;
+    DropFirst();
+  }
+}
+
+void ProducerSession::DropFirst() {
+  Batch batch = std::move(batches_.front());
+  batches_.pop_front();
+  kept_documents_ -= batch.documents;
+  kept_token_bytes_ -= batch.token_bytes;
+  if (sent_ > 0) --sent_;
+  if (!batch.unanswered) return;
+  unanswered_documents_ += batch.documents;
+  unanswered_batches_.push_back(std::move(batch));
+  while (unanswered_documents_ - unanswered_batches_.front().documents >=
+         kComparedDocuments) {
+    unanswered_documents_ -= unanswered_batches_.front().documents;
+    unanswered_batches_.pop_front();
+  }
+}
+
+void ProducerSession::TakeBackUnanswered() {
+  while (!unanswered_batches_.empty()) {
+    Batch batch = std::move(unanswered_batches_.back());
+    unanswered_batches_.pop_back();
+    batch.sent = false;
+    kept_documents_ += batch.documents;
+    kept_token_bytes_ += batch.token_bytes;
+    batches_.push_front(std::move(batch));
   }
 }
 
@@ -172,7 +203,8 @@ void ProducerSession::SendReady() {
     stream_->Write(*batch.message);
     batch.sent = true;
     ++sent_;
-    if (batch.end() <= accepted_) unanswered_ = true;
+    batch.unanswered = batch.end() <= accepted_;
+    unanswered_ = unanswered_ || batch.unanswered;
     DropAccepted();
   }
   if (end_requested_ && !end_sent_) {

@@ -31,7 +31,8 @@ namespace evenpack::client {
 //
 // Documents below what the server has already (options.from_sequence) are answered by
 // nothing unless their content differs. Flush() then ends the call's writing side, and
-// takes the call's end with OK for the answer.
+// takes the call's end with OK for the answer. Until then the last of them are kept,
+// as many as the server compares: a call that is lost may not have come to them.
 class ProducerSession final : public Producer {
  public:
   // Both options are valid.
@@ -60,8 +61,10 @@ class ProducerSession final : public Producer {
     size_t token_bytes = 0;
     // In the file that the server reads.
     uint64_t tokens_to_read = 0;
-    // At least once, on this call or an earlier one.
+    // On this call.
     bool sent = false;
+    // The server had its documents before, so that nothing but the call's end answers.
+    bool unanswered = false;
 
     uint64_t end() const { return first + documents; }
   };
@@ -102,6 +105,9 @@ class ProducerSession final : public Producer {
   // Hands to the call what it may have now.
   void SendReady() EVENPACK_REQUIRES(mutex_);
   void DropAccepted() EVENPACK_REQUIRES(mutex_);
+  void DropFirst() EVENPACK_REQUIRES(mutex_);
+  // Has what a lost call may not have compared sent again.
+  void TakeBackUnanswered() EVENPACK_REQUIRES(mutex_);
   // Notes that the stream has ended as was asked, if so.
   void NoteEnd() EVENPACK_REQUIRES(mutex_);
 
@@ -116,6 +122,9 @@ class ProducerSession final : public Producer {
   // Ascending; the first sent_ of them were handed to stream_.
   std::deque<Batch> batches_ EVENPACK_GUARDED_BY(mutex_);
   size_t sent_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // The last that were dropped unanswered; they are not among those that are kept.
+  std::deque<Batch> unanswered_batches_ EVENPACK_GUARDED_BY(mutex_);
+  size_t unanswered_documents_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t kept_documents_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t kept_token_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;

@@ -294,6 +294,43 @@ TEST_F(ProducerSessionTest, OtherContentUnderTheSameNumbersIsFoundByFlushing) {
   flushing.join();
 }
 
+TEST_F(ProducerSessionTest, WhatALostCallMayNotHaveComparedIsSentAgain) {
+  options_.from_sequence = 0;
+  const auto producer = Open(20);
+  EXPECT_THAT(producer->Add(Documents(8)), IsOk());
+  ExpectBatch(*call_, 0, 4);
+  ExpectBatch(*call_, 4, 4);
+  std::thread flushing([&producer] {
+    EXPECT_THAT(producer->Flush(),
+                StatusIs(absl::StatusCode::kAborted, "document 3 differs"));
+  });
+  call_->AwaitWritesDone();
+  call_->End(kGone);
+  call_ = Accept(20);
+  ExpectBatch(*call_, 0, 4);
+  ExpectBatch(*call_, 4, 4);
+  call_->AwaitWritesDone();
+  call_->End(
+      ServerError(absl::StatusCode::kAborted, "document 3 differs", "CONTENT_DIFFERS"));
+  flushing.join();
+}
+
+TEST_F(ProducerSessionTest, OnlyTheLastDocumentsThatAreComparedAreSentAgain) {
+  options_.from_sequence = 0;
+  const auto producer = Open(10000);
+  EXPECT_THAT(producer->Add(Documents(8000)), IsOk());
+  for (uint64_t first = 0; first < 8000; first += 4) ExpectBatch(*call_, first, 4);
+  call_->End(kGone);
+  call_ = Accept(10000);
+  for (uint64_t first = 3904; first < 8000; first += 4) ExpectBatch(*call_, first, 4);
+  EXPECT_THAT(producer->Add(Documents(4)), IsOk());
+  ExpectBatch(*call_, 8000, 4);
+  std::thread flushing([&producer] { EXPECT_THAT(producer->Flush(), IsOk()); });
+  call_->AwaitWritesDone();
+  call_->End(absl::OkStatus());
+  flushing.join();
+}
+
 TEST_F(ProducerSessionTest, BacksOffLongerWithEachFailureAndGivesUp) {
   client_options_.backoff.total = milliseconds(300);
   const auto producer = Start();
