@@ -101,6 +101,7 @@ absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
     }
     return DecideRewind(state, rewind);
   }
+  if (absl::Status status = CheckSkipped(*checkpoint); !status.ok()) return status;
   const auto skipped = ReadRanges(*checkpoint, command.skip);
   if (!skipped.ok()) return skipped.status();
   AddSkipped(*skipped, *checkpoint);

@@ -14,19 +14,22 @@
 namespace evenpack {
 namespace {
 
-absl::Status CheckCount(const JobState& state, std::span<const SkippedRange> added) {
+absl::Status CheckCount(const StreamSpec& stream, const SequenceRanges& skipped) {
+  if (skipped.size() <= kMaxSkippedRanges) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "skip: stream '", stream.name, "' would have more than ", kMaxSkippedRanges,
+      " skipped ranges; accepted: fewer, or ranges that touch"));
+}
+
+absl::Status CheckCounts(const JobState& state, std::span<const SkippedRange> added) {
   std::vector<SequenceRanges> ranges;
   ranges.reserve(state.streams.size());
   for (const StreamState& stream : state.streams) ranges.push_back(stream.skipped);
   for (const SkippedRange& range : added) {
     SequenceRanges& of_stream = ranges[range.stream];
     AddRange(range.sequences, of_stream);
-    if (of_stream.size() > kMaxSkippedRanges) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("skip: stream '", state.spec.streams[range.stream].name,
-                       "' would have more than ", kMaxSkippedRanges,
-                       " skipped ranges; accepted: fewer, or ranges that touch"));
-    }
+    absl::Status status = CheckCount(state.spec.streams[range.stream], of_stream);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -58,8 +61,16 @@ absl::StatusOr<std::vector<SkippedRange>> ReadRanges(
     skipped.push_back(
         {*stream, {range.first_sequence, range.first_sequence + range.documents}});
   }
-  if (absl::Status status = CheckCount(state, skipped); !status.ok()) return status;
+  if (absl::Status status = CheckCounts(state, skipped); !status.ok()) return status;
   return skipped;
+}
+
+absl::Status CheckSkipped(const JobState& state) {
+  for (size_t s = 0; s < state.streams.size(); ++s) {
+    absl::Status status = CheckCount(state.spec.streams[s], state.streams[s].skipped);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 void AddSkipped(std::span<const SkippedRange> skipped, JobState& state) {

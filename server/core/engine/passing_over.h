@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/engine/command.h"
 #include "server/core/engine/event.h"
@@ -19,6 +20,9 @@ inline constexpr size_t kMaxSkippedRanges = 10'000;
 // job doesn't have. RESOURCE_EXHAUSTED: a stream would have too many.
 absl::StatusOr<std::vector<SkippedRange>> ReadRanges(
     const JobState& state, std::span<const DocumentRange> ranges);
+
+// RESOURCE_EXHAUSTED: a stream has too many, as where those of two jobs come together.
+absl::Status CheckSkipped(const JobState& state);
 
 void AddSkipped(std::span<const SkippedRange> skipped, JobState& state);
 

@@ -35,7 +35,10 @@ uint32_t LengthSketch::MiddleOf(size_t bucket) {
 }
 
 bool LengthSketch::AreWeights(const std::vector<uint64_t>& weights) {
-  return weights.size() <= kBuckets && (weights.empty() || weights.back() != 0) &&
+  // A document has a token at least, so that the first bucket has none.
+  const bool ends_well =
+      weights.empty() || (weights.front() == 0 && weights.back() != 0);
+  return weights.size() <= kBuckets && ends_well &&
          std::all_of(weights.begin(), weights.end(),
                      [](uint64_t weight) { return weight <= kMaxWeight; });
 }

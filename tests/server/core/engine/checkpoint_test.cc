@@ -251,6 +251,28 @@ TEST(CheckpointTest, RangesThatTheJobSkipsAlreadyDoNotCount) {
   EXPECT_THAT(job.Do(RewindToCheckpoint{checkpoint, {{"a", 10'000, 1}}}), IsOk());
 }
 
+TEST(CheckpointTest, RangesOfTwoJobsTogetherAreNotMoreThanAStreamCanHave) {
+  const auto skip_every_other = [](TestJob& job, uint64_t first) {
+    ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kWindow)), IsOk());
+    job.FormAll().IgnoreError();
+    SkipDocuments most = {job.state().position.next_step, {}};
+    for (size_t i = 0; i < kMaxSkippedRanges; ++i) {
+      most.skip.push_back({"a", first + 4 * i, 1});
+    }
+    ASSERT_THAT(job.Do(most), IsOk());
+  };
+  TestJob job(Wlb(1, 2));
+  skip_every_other(job, 10'000);
+  TestJob other(Wlb(1, 2));
+  ASSERT_THAT(other.Ingest(testing::SkewedLengths(55, 20, kWindow)), IsOk());
+  skip_every_other(other, 10'002);
+  const std::string checkpoint =
+      RestoreOf(other.state(), other.state().position.next_step - 1).checkpoint;
+  EXPECT_THAT(job.Do(RewindToCheckpoint{checkpoint, {}}),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("stream 'a' would have more than 10000")));
+}
+
 TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {
   TestJob job(Wlb(1, 2));
   JobSpec spec = Wlb(1, 2);

@@ -96,9 +96,15 @@ TEST(LengthSketchTest, WeightsThatNoSketchHasAreTold) {
   EXPECT_TRUE(LengthSketch::AreWeights({}));
   EXPECT_TRUE(LengthSketch::AreWeights({0, 5}));
   EXPECT_FALSE(LengthSketch::AreWeights({5, 0}));
-  EXPECT_FALSE(LengthSketch::AreWeights({LengthSketch::kMaxWeight + 1}));
-  EXPECT_FALSE(
-      LengthSketch::AreWeights(std::vector<uint64_t>(LengthSketch::kBuckets + 1, 1)));
+  EXPECT_FALSE(LengthSketch::AreWeights({0, LengthSketch::kMaxWeight + 1}));
+  std::vector<uint64_t> all(LengthSketch::kBuckets, 1);
+  all.front() = 0;
+  EXPECT_TRUE(LengthSketch::AreWeights(all));
+  all.push_back(1);
+  EXPECT_FALSE(LengthSketch::AreWeights(all));
+  // Tokens of which there are none would be divided by.
+  EXPECT_FALSE(LengthSketch::AreWeights({5}));
+  EXPECT_FALSE(LengthSketch::AreWeights({5, 1}));
 }
 
 TEST(LengthSketchTest, RatesTimesLengthsAreAWhole) {
