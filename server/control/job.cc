@@ -120,6 +120,7 @@ void Job::Submit(const Command& command, const Done& done) {
 
 absl::Status Job::Enqueue(const Command& command, Done done,
                           std::shared_ptr<CommitListener> listener) {
+  std::optional<Command> read;
   if (const auto* const ingest = std::get_if<Ingest>(&command);
       ingest != nullptr && ingest->token_file.has_value() &&
       ingest->token_ids.empty()) {
@@ -127,14 +128,14 @@ absl::Status Job::Enqueue(const Command& command, Done done,
     absl::StatusOr<std::string> tokens =
         environment_.payload_root.Read(*ingest->token_file, ingest->lengths);
     if (!tokens.ok()) return tokens.status();
-    Ingest read = *ingest;
-    read.token_ids = *std::move(tokens);
-    return Enqueue(read, std::move(done), std::move(listener));
+    Ingest with_tokens = *ingest;
+    with_tokens.token_ids = *std::move(tokens);
+    read = std::move(with_tokens);
   }
   MutexLock lock(mutex_);
   CommitEntry entry = NewEntry();
   entry.listener = std::move(listener);
-  return Take(command, entry, done);
+  return Take(read.has_value() ? *read : command, entry, done);
 }
 
 void Job::Flush() { environment_.committer.Flush(); }

@@ -246,6 +246,25 @@ TEST_F(JobTokensTest, TokensOfAFileAreReadAndTheirPlaceIsStored) {
   EXPECT_EQ(Describe(*job)->streams[0].next_sequence, 16U);
 }
 
+TEST_F(JobTokensTest, DocumentsWithoutATokenInAFileAreRefused) {
+  const testing::ScratchDirectory directory;
+  room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
+  const std::string path = directory.File("tokens.bin");
+  std::ofstream(path, std::ios::binary) << "head";
+  const std::shared_ptr<Job> jobs[] = {room_.MakeJob(ByValue(SmallJob())),
+                                       room_.MakeJob(SmallJob(), "by reference")};
+  for (const std::shared_ptr<Job>& job : jobs) {
+    for (const size_t documents : {1U, 2U}) {
+      Ingest ingest = Documents(0, std::vector<uint32_t>(documents, 0));
+      ingest.token_ids.clear();
+      ingest.token_file = TokenFile{path, 4, std::vector<uint64_t>(documents, 4)};
+      EXPECT_THAT(Do(*job, ingest), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("lengths[0]: 0")));
+    }
+    EXPECT_EQ(Describe(*job)->streams[0].next_sequence, 0U);
+  }
+}
+
 TEST_F(JobTokensTest, TokensThatAreMissingBreakTheJobRatherThanItsSteps) {
   {
     const auto job = room_.MakeJob(ByValue(SmallJob()));
