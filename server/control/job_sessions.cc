@@ -177,6 +177,8 @@ absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
   absl::StatusOr<Subscribed> subscribed =
       shown_.Subscribe(request, std::move(subscriber), unread, woken);
   Wake(std::move(woken));
+  // Who came while the server was cut off is told as those who were there.
+  if (subscribed.ok() && unread.ok()) EndThoseThatWait();
   return subscribed;
 }
 

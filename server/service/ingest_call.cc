@@ -70,9 +70,11 @@ class IngestCall final : public IngestReactor,
     if (!status.ok()) return End(std::move(status));
     if (is_first) return;
     RequestTaken();
+    // Of this batch: from ReadOn() on it may be the next one's.
+    const bool sent_ahead = sent_ahead_;
     // The next batch may be decided while this one is committed.
     ReadOn();
-    if (sent_ahead_) {
+    if (sent_ahead) {
       job_->FlushSoon();
     } else {
       job_->Flush();

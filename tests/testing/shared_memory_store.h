@@ -88,13 +88,18 @@ class SharedMemoryStore final : public SharedStore {
   absl::Status Leave() override;
   absl::StatusOr<std::string> HandOver(const std::string& job) override;
   void CannotRead(const std::string& job) override;
-  bool IsCutOff() const override { return cut_off_; }
+  bool IsCutOff() const override {
+    if (!cut_off_next_.exchange(false)) return cut_off_;
+    return cut_off_.exchange(true);
+  }
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;
 
   // It is from here on where it is `cut_off`, of which its listener is told.
   void SetCutOff(bool cut_off);
+  // It is once that was asked, and nobody is told.
+  void CutOffBehindNextLook() { cut_off_next_ = true; }
   // Jobs of which CannotRead was told.
   std::vector<std::string> unreadable() const;
 
@@ -103,7 +108,8 @@ class SharedMemoryStore final : public SharedStore {
       EVENPACK_REQUIRES(memory_.mutex_);
 
   SharedMemory& memory_;
-  std::atomic<bool> cut_off_ = false;
+  mutable std::atomic<bool> cut_off_ = false;
+  mutable std::atomic<bool> cut_off_next_ = false;
   std::vector<std::string> unreadable_ EVENPACK_GUARDED_BY(memory_.mutex_);
 };
 

@@ -163,6 +163,19 @@ TEST_F(JobMovesTest, NobodyWaitsAtAServerThatIsCutOff) {
   EXPECT_EQ(back.TakeStep()->step.index, 2U);
 }
 
+TEST_F(JobMovesTest, NorDoesWhoComesWhileItIsCutOff) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  ASSERT_THAT(Do(*job, StepsFrom(0, 1)), IsOk());
+  SubscribeRequest ahead;
+  ahead.from_step = 1;
+  ahead.last_digest = (*job->FindStep(0))->step.digest;
+  // Those who wait were told before this one did.
+  one_.store().CutOffBehindNextLook();
+  Follower late(job, ahead);
+  ASSERT_THAT(late.status(), IsOk());
+  EXPECT_EQ(ReasonOf(late.TakeEnd()), kStoreFailed);
+}
+
 TEST_F(JobMovesTest, ACommitThatTheFenceRefusesIsOfAJobThatIsNotHere) {
   const std::shared_ptr<Job> job = JobOf(one_);
   one_.room().store().Block();
