@@ -52,6 +52,7 @@ inline constexpr int kGranularityMinimum = 0;
 inline constexpr int kAccessReadWrite = 3;
 inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kWaitAtLeast = 0;
+inline constexpr int kCaptureGlobal = 0;
 inline constexpr int kCaptureRelaxed = 2;
 inline constexpr int kNotCapturing = 0;
 inline constexpr int kKernelNode = 0;
@@ -139,6 +140,7 @@ struct PoolProperties {
   X(cuEventQuery, (Event event))                                                       \
   X(cuEventSynchronize, (Event event))                                                 \
   X(cuEventElapsedTime, (float* milliseconds, Event earlier, Event later))             \
+  X(cuThreadExchangeStreamCaptureMode, (int* mode))                                    \
   X(cuStreamBeginCapture_v2, (Stream stream, int mode))                                \
   X(cuStreamEndCapture, (Stream stream, Graph * graph))                                \
   X(cuStreamIsCapturing, (Stream stream, int* status))                                 \

@@ -39,6 +39,7 @@ static_assert(kGranularityMinimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 static_assert(kAccessReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(kWaitAtLeast == CU_STREAM_WAIT_VALUE_GEQ);
+static_assert(kCaptureGlobal == CU_STREAM_CAPTURE_MODE_GLOBAL);
 static_assert(kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(kNotCapturing == CU_STREAM_CAPTURE_STATUS_NONE);
 static_assert(kKernelNode == CU_GRAPH_NODE_TYPE_KERNEL);

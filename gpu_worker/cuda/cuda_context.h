@@ -65,6 +65,24 @@ class CurrentContext {
   const CudaContext& context_;
 };
 
+// While it lives, the calling thread may ask the driver what a graph that another one
+// captures needs nothing of, such as whether an event of before is reached. Else the
+// driver refuses that, and the capture, which is of PyTorch's default mode, is lost.
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const CudaContext& context) : context_(context) {
+    context_.functions().cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  ~BesideCaptures() { context_.functions().cuThreadExchangeStreamCaptureMode(&mode_); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  const CudaContext& context_;
+  // Then what the thread's was.
+  int mode_ = cuda::kCaptureRelaxed;
+};
+
 }  // namespace evenpack::worker
 
 #endif  // EVENPACK_GPU_WORKER_CUDA_CUDA_CONTEXT_H_

@@ -53,6 +53,7 @@ absl::Status CudaEvent::Precede(cuda::Stream stream) const {
 
 absl::StatusOr<bool> CudaEvent::IsReached() const {
   const CurrentContext current(*context_);
+  const BesideCaptures beside(*context_);
   const cuda::Result result = context_->functions().cuEventQuery(handle_);
   if (result == cuda::kNotReady) return false;
   if (absl::Status status = context_->Check(result, "while it worked"); !status.ok()) {

@@ -63,6 +63,7 @@ class NcclEndpoint final : public Endpoint {
     if (!id.ok()) return id.status();
     // NCCL uses the device that is current.
     const CurrentContext current(*options_.device.context);
+    const BesideCaptures beside(*options_.device.context);
     absl::StatusOr<std::unique_ptr<NcclConnection>> connection =
         NcclConnection::Connect(library_, *id, options_.seat, options_.timing,
                                 stop_.get_token());

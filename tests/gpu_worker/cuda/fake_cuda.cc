@@ -9,6 +9,7 @@
 
 #include "gpu_worker/cuda/cuda_abi.h"
 #include "tests/gpu_worker/cuda/fake_calls.h"
+#include "tests/gpu_worker/cuda/fake_captures.h"
 #include "tests/gpu_worker/cuda/fake_kernels.h"
 
 namespace cuda = evenpack::worker::cuda;
@@ -202,6 +203,9 @@ Result cuEventRecord(cuda::Event event, cuda::Stream stream) {
 Result cuEventQuery(cuda::Event event) {
   const Need need = NeedEvent(event, "cuEventQuery");
   if (!need.IsMet()) return need.result;
+  if (!evenpack::testing::FakeCaptures::Get().MayBeUnsafe()) {
+    return evenpack::testing::kCaptureUnsupported;
+  }
   return event->IsReached() ? cuda::kSuccess : cuda::kNotReady;
 }
 

@@ -10,6 +10,7 @@
 
 #include "gpu_worker/cuda/cuda_abi.h"
 #include "tests/gpu_worker/cuda/fake_calls.h"
+#include "tests/gpu_worker/cuda/fake_captures.h"
 
 namespace cuda = evenpack::worker::cuda;
 
@@ -38,7 +39,9 @@ struct ExecutableGraphObject {
 }  // namespace evenpack::worker::cuda
 
 using cuda::Result;
+using evenpack::testing::FakeCaptures;
 using evenpack::testing::FakeWork;
+using evenpack::testing::kCaptureInvalidated;
 using evenpack::testing::Need;
 using evenpack::testing::NeedHandle;
 using evenpack::testing::NeedStream;
@@ -98,8 +101,16 @@ extern "C" {
 Result cuStreamBeginCapture_v2(cuda::Stream stream, int mode) {
   const Need need = NeedStream(stream, "cuStreamBeginCapture");
   if (!need.IsMet()) return need.result;
-  return mode == cuda::kCaptureRelaxed && stream->BeginCapture() ? cuda::kSuccess
-                                                                 : cuda::kInvalidValue;
+  const bool is_global = mode == cuda::kCaptureGlobal;
+  if (!is_global && mode != cuda::kCaptureRelaxed) return cuda::kInvalidValue;
+  if (!stream->BeginCapture()) return cuda::kInvalidValue;
+  if (is_global) FakeCaptures::Get().Begin();
+  return cuda::kSuccess;
+}
+
+Result cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, FakeCaptures::ThreadsMode());
+  return cuda::kSuccess;
 }
 
 Result cuStreamEndCapture(cuda::Stream stream, cuda::Graph* graph) {
@@ -107,6 +118,7 @@ Result cuStreamEndCapture(cuda::Stream stream, cuda::Graph* graph) {
   if (!need.IsMet()) return need.result;
   auto work = stream->EndCapture();
   if (!work.has_value()) return cuda::kInvalidValue;
+  if (FakeCaptures::Get().EndIsInvalid()) return kCaptureInvalidated;
   *graph = GraphOf(*std::move(work));
   State().Add("graph", *graph);
   return cuda::kSuccess;

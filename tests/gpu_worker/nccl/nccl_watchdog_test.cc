@@ -72,6 +72,29 @@ TEST_F(NcclWatchdogTest, ATransferHasItsTimeFromWhenItBegan) {
   device_.Synchronize();
 }
 
+TEST_F(NcclWatchdogTest, ItLooksBesideAGraphThatATrainerCaptures) {
+  const auto trainer =
+      CudaStream::Create(device_.context(), CudaStream::Priority::kLeast).value();
+  const cuda::Functions& call = device_.context()->functions();
+  const CurrentContext current(*device_.context());
+  ASSERT_EQ(call.cuStreamBeginCapture_v2(trainer->handle(), cuda::kCaptureGlobal),
+            cuda::kSuccess);
+  std::weak_ptr<const UnderWay> watched;
+  NcclWatchdog watchdog(*connection_, Timing());
+  {
+    const auto transfer = std::make_shared<UnderWay>();
+    transfer->begun = Recorded();
+    transfer->done = Recorded();
+    watched = transfer;
+    watchdog.Watch(transfer);
+  }
+  while (!watched.expired() && connection_->Check().ok()) std::this_thread::yield();
+  cuda::Graph graph = nullptr;
+  EXPECT_EQ(call.cuStreamEndCapture(trainer->handle(), &graph), cuda::kSuccess);
+  EXPECT_THAT(connection_->Check(), IsOk());
+  if (graph != nullptr) call.cuGraphDestroy(graph);
+}
+
 TEST_F(NcclWatchdogTest, WhatIsDoneIsLetGo) {
   std::weak_ptr<const UnderWay> watched;
   NcclWatchdog watchdog(*connection_, Timing());
