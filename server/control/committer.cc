@@ -209,8 +209,9 @@ void Committer::Commit(std::span<CommitEntry> entries) {
   for (CommitEntry& entry : entries) {
     std::move(entry.writes.begin(), entry.writes.end(), std::back_inserter(writes));
   }
-  if (Store(writes).ok()) {
-    for (CommitEntry& entry : entries) Finish(entry, absl::OkStatus());
+  const absl::Status status = Store(writes);
+  if (status.ok()) {
+    for (CommitEntry& entry : entries) Finish(entry, status);
     return;
   }
   // One job's writes must not fail those of others.
@@ -225,17 +226,22 @@ void Committer::Commit(std::span<CommitEntry> entries) {
     const auto others = std::stable_partition(
         rest, entries.end(),
         [job](const CommitEntry& entry) { return entry.participant.get() == job; });
-    CommitOneJob(std::span(rest, others));
+    const std::span of_job(rest, others);
+    // What may stand is not written again: it would be refused because of itself.
+    Conclude(of_job, absl::IsUnknown(status) ? status : CommitOneJob(of_job));
     rest = others;
   }
 }
 
-void Committer::CommitOneJob(std::span<CommitEntry> entries) {
+absl::Status Committer::CommitOneJob(std::span<CommitEntry> entries) {
   std::vector<StoreWrite> writes;
   for (CommitEntry& entry : entries) {
     std::move(entry.writes.begin(), entry.writes.end(), std::back_inserter(writes));
   }
-  absl::Status status = Store(writes);
+  return Store(writes);
+}
+
+void Committer::Conclude(std::span<CommitEntry> entries, absl::Status status) {
   if (!status.ok()) {
     entries.front().participant->OnCommitFailed(status);
     status = NotStored(status);

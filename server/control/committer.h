@@ -111,7 +111,9 @@ class Committer {
   void CommitQueued() EVENPACK_EXCLUDES(mutex_);
   // All of the entries in one commit, or else those of each job in one of their own.
   void Commit(std::span<CommitEntry> entries);
-  void CommitOneJob(std::span<CommitEntry> entries);
+  absl::Status CommitOneJob(std::span<CommitEntry> entries);
+  // Tells the job and those who wait what became of it.
+  static void Conclude(std::span<CommitEntry> entries, absl::Status status);
   absl::Status Store(std::span<const StoreWrite> writes);
   // Counts a commit that succeeded or failed, and says in the log what is new.
   void Note(const absl::Status& status, size_t records, uint64_t bytes)

@@ -16,7 +16,9 @@ absl::Status FaultStore::Commit(std::span<const StoreWrite> writes) {
   if (away_) return absl::UnknownError("the store is away");
   absl::Status status = store_.Commit(writes);
   if (std::exchange(leaves_, false)) away_ = true;
-  if (away_) return absl::UnknownError("the answer is lost");
+  if (away_ || std::exchange(loses_answer_, false)) {
+    return absl::UnknownError("the answer is lost");
+  }
   if (status.ok()) commits_.push_back(writes.size());
   return status;
 }
@@ -58,6 +60,11 @@ void FaultStore::GoAway(bool after_a_commit) {
 void FaultStore::ComeBack() {
   MutexLock lock(mutex_);
   away_ = false;
+}
+
+void FaultStore::LoseAnswer() {
+  MutexLock lock(mutex_);
+  loses_answer_ = true;
 }
 
 void FaultStore::Block() {

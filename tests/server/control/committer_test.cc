@@ -145,6 +145,21 @@ TEST_F(CommitterTest, AWriteThatTheStoreRefusesFailsItsJobAlone) {
   EXPECT_THAT(good.Get(), IsOk());
 }
 
+TEST_F(CommitterTest, ACommitThatMayStandIsNotMadeAgain) {
+  const auto first = Block(a_);
+  store_.LoseAnswer();
+  const auto second = Append(b_, 0);
+  store_.Release();
+  EXPECT_THAT(first.Get(), StatusIs(absl::StatusCode::kUnavailable,
+                                    "store: whether the change is stored is not "
+                                    "known: the answer is lost"));
+  EXPECT_EQ(DetailOf(first.Get()).reason, "STORE_FAILED");
+  EXPECT_THAT(second.Get(), IsOk());
+  committer_.Stop();
+  EXPECT_THAT(a_->failures(), ElementsAre("the answer is lost"));
+  EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0"));
+}
+
 TEST_F(CommitterTest, WhatWasDecidedOnAStateThatFailedIsDropped) {
   const auto first = Block(a_);
   // Both attempts: with others, and alone.
