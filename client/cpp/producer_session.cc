@@ -94,10 +94,8 @@ bool ProducerSession::GoesOn(const absl::Status& status, Backoff& backoff,
     if (final_.has_value() || ended_) return false;
     const bool in_order = half_closed_ && status.ok();
     half_closed_ = false;
-    unanswered_ = false;
     if (!in_order) TakeBackUnanswered();
-    unanswered_batches_.clear();
-    unanswered_documents_ = 0;
+    unanswered_.clear();
     changed_.SignalAll();
     if (!HasWork()) backoff.Reset();
     if (in_order || !HasWork()) return true;
@@ -162,19 +160,16 @@ void ProducerSession::DropFirst() {
   kept_token_bytes_ -= batch.token_bytes;
   if (sent_ > 0) --sent_;
   if (!batch.unanswered) return;
-  unanswered_documents_ += batch.documents;
-  unanswered_batches_.push_back(std::move(batch));
-  while (unanswered_documents_ - unanswered_batches_.front().documents >=
-         kComparedDocuments) {
-    unanswered_documents_ -= unanswered_batches_.front().documents;
-    unanswered_batches_.pop_front();
+  unanswered_.push_back(std::move(batch));
+  while (unanswered_.back().end() - unanswered_.front().end() >= kComparedDocuments) {
+    unanswered_.pop_front();
   }
 }
 
 void ProducerSession::TakeBackUnanswered() {
-  while (!unanswered_batches_.empty()) {
-    Batch batch = std::move(unanswered_batches_.back());
-    unanswered_batches_.pop_back();
+  while (!unanswered_.empty()) {
+    Batch batch = std::move(unanswered_.back());
+    unanswered_.pop_back();
     batch.sent = false;
     kept_documents_ += batch.documents;
     kept_token_bytes_ += batch.token_bytes;
@@ -185,7 +180,7 @@ void ProducerSession::TakeBackUnanswered() {
 void ProducerSession::NoteEnd() {
   if (ended_ || !end_requested_ || !stream_ended_ || accepted_ != next_) return;
   ended_ = true;
-  unanswered_ = false;
+  unanswered_.clear();
   if (stream_ != nullptr && !half_closed_) {
     half_closed_ = true;
     stream_->WritesDone();
@@ -204,7 +199,6 @@ void ProducerSession::SendReady() {
     batch.sent = true;
     ++sent_;
     batch.unanswered = batch.end() <= accepted_;
-    unanswered_ = unanswered_ || batch.unanswered;
     DropAccepted();
   }
   if (end_requested_ && !end_sent_) {
@@ -369,7 +363,7 @@ absl::Status ProducerSession::Flush() {
   for (;;) {
     if (final_.has_value()) return *final_;
     const bool accepted = batches_.empty() || batches_.front().first >= target;
-    if (accepted && !unanswered_) return absl::OkStatus();
+    if (accepted && unanswered_.empty()) return absl::OkStatus();
     if (accepted && stream_ != nullptr && !half_closed_) {
       half_closed_ = true;
       stream_->WritesDone();

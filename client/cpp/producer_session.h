@@ -122,17 +122,15 @@ class ProducerSession final : public Producer {
   // Ascending; the first sent_ of them were handed to stream_.
   std::deque<Batch> batches_ EVENPACK_GUARDED_BY(mutex_);
   size_t sent_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  // The last that were dropped unanswered; they are not among those that are kept.
-  std::deque<Batch> unanswered_batches_ EVENPACK_GUARDED_BY(mutex_);
-  size_t unanswered_documents_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // The last that stream_ was given and nothing but its end answers; they are not among
+  // those that are kept.
+  std::deque<Batch> unanswered_ EVENPACK_GUARDED_BY(mutex_);
   size_t kept_documents_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t kept_token_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t accepted_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Batches that begin below are sent however small they are.
   uint64_t flush_below_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  // stream_ was given documents that nothing but its end answers.
-  bool unanswered_ EVENPACK_GUARDED_BY(mutex_) = false;
   // The writing side of the call was ended.
   bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool opened_ EVENPACK_GUARDED_BY(mutex_) = false;
