@@ -35,6 +35,14 @@ class NcclWatchdogTest : public evenpack::testing::FakeNcclTest {
     EXPECT_THAT(event->Record(device_.compute()), IsOk());
     return event;
   }
+  // A transfer that is done soon, which the watchdog alone keeps.
+  std::weak_ptr<const UnderWay> WatchOne(NcclWatchdog& watchdog) {
+    const auto transfer = std::make_shared<UnderWay>();
+    transfer->begun = Recorded();
+    transfer->done = Recorded();
+    watchdog.Watch(transfer);
+    return transfer;
+  }
   absl::Status AwaitAbort() {
     absl::Status status;
     while (status.ok()) {
@@ -79,15 +87,8 @@ TEST_F(NcclWatchdogTest, ItLooksBesideAGraphThatATrainerCaptures) {
   const CurrentContext current(*device_.context());
   ASSERT_EQ(call.cuStreamBeginCapture_v2(trainer->handle(), cuda::kCaptureGlobal),
             cuda::kSuccess);
-  std::weak_ptr<const UnderWay> watched;
   NcclWatchdog watchdog(*connection_, Timing());
-  {
-    const auto transfer = std::make_shared<UnderWay>();
-    transfer->begun = Recorded();
-    transfer->done = Recorded();
-    watched = transfer;
-    watchdog.Watch(transfer);
-  }
+  const std::weak_ptr<const UnderWay> watched = WatchOne(watchdog);
   while (!watched.expired() && connection_->Check().ok()) std::this_thread::yield();
   cuda::Graph graph = nullptr;
   EXPECT_EQ(call.cuStreamEndCapture(trainer->handle(), &graph), cuda::kSuccess);
@@ -96,15 +97,8 @@ TEST_F(NcclWatchdogTest, ItLooksBesideAGraphThatATrainerCaptures) {
 }
 
 TEST_F(NcclWatchdogTest, WhatIsDoneIsLetGo) {
-  std::weak_ptr<const UnderWay> watched;
   NcclWatchdog watchdog(*connection_, Timing());
-  {
-    const auto transfer = std::make_shared<UnderWay>();
-    transfer->begun = Recorded();
-    transfer->done = Recorded();
-    watched = transfer;
-    watchdog.Watch(transfer);
-  }
+  const std::weak_ptr<const UnderWay> watched = WatchOne(watchdog);
   while (!watched.expired()) std::this_thread::yield();
   const PassingTime time(clock_);
   const Clock::TimePoint begun = clock_.Now();
