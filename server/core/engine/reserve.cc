@@ -36,10 +36,11 @@ Reserve ReserveOf(const JobSpec& spec, const LengthSketch& sketch,
   if (!MayKeepOne(spec)) return reserve;
   const uint64_t batch = GlobalBatchTokens(spec);
   std::vector<Document> typical = TypicalBatch(sketch, batch, ShortestOf(spec));
+  const uint32_t longest = LongestDocument(spec);
   for (Document& document : typical) {
     document.batch = terms.price.batch;
     // A bucket's middle may be longer than any document.
-    document.length = std::min(document.length, spec.max_length);
+    document.length = std::min(document.length, longest);
   }
   const WorkList documents = PointTo(typical);
   ReleaseTerms alone = terms;

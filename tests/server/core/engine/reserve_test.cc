@@ -62,6 +62,17 @@ TEST(ReserveTest, IsKeptWhereTheLongestFillAMicroBatch) {
   EXPECT_GT(ReserveTokens(spec, SketchOf(lengths)), 0U);
 }
 
+// What the ladder rounds to does not fit below max_length, so the window is the longest
+// that is accepted.
+TEST(ReserveTest, IsKeptWhereTheLongestAcceptedFillAMicroBatch) {
+  JobSpec spec = BalancedJob();
+  spec.layout.shape_ladder = {kWindow / 2, kWindow};
+  ASSERT_GT(spec.max_length, LongestDocument(spec));
+  std::vector<uint32_t> lengths(20'000, 3);
+  lengths.push_back(kWindow);
+  EXPECT_GT(ReserveTokens(spec, SketchOf(lengths)), 0U);
+}
+
 TEST(ReserveTest, IsNotKeptWhereTheJobHasOtherRules) {
   const LengthSketch sketch = SketchOf(UniformLengths(5000));
   const std::function<void(JobSpec&)> rules[] = {
