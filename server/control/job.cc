@@ -14,7 +14,6 @@
 #include "server/core/engine/decide.h"
 #include "server/core/engine/event_codec.h"
 #include "server/core/engine/state_codec.h"
-#include "server/core/engine/step_formation.h"
 #include "server/core/engine/stream_index.h"
 #include "server/runtime/status_detail.h"
 
@@ -301,12 +300,15 @@ void Job::ReleaseProducers() {
 
 bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
   const Clock::TimePoint start = environment_.clock.Now();
-  absl::StatusOr<std::optional<StepDecided>> next = NextStep(state_);
+  absl::StatusOr<std::optional<StepDecided>> next = NextStep(state_, of_waiting_);
   if (!next.ok()) {
     if (absl::IsInternal(next.status())) broken_ = next.status();
     return false;
   }
-  if (!next->has_value()) return false;
+  if (!next->has_value()) {
+    of_waiting_ = KnownOfWaiting::kMakeNoStep;
+    return false;
+  }
   const Clock::TimePoint decided = environment_.clock.Now();
   StepDecided& decision = **next;
   auto tokens = tokens_.Of(decision.step);
@@ -340,6 +342,7 @@ void Job::Record(Event event, CommitEntry& entry) {
     bytes_since_snapshot_ += record.bytes.size();
     entry.writes.emplace_back(std::move(record));
   }
+  if (!LeavesWaiting(event)) of_waiting_ = KnownOfWaiting::kNothing;
   Apply(std::move(event), state_);
 }
 

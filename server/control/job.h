@@ -33,6 +33,7 @@
 #include "server/core/engine/command.h"
 #include "server/core/engine/event.h"
 #include "server/core/engine/job_state.h"
+#include "server/core/engine/step_formation.h"
 #include "server/metrics/job_figures.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
@@ -256,6 +257,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   mutable Mutex mutex_;
   // What was decided, committed or about to be.
   JobState state_ EVENPACK_GUARDED_BY(mutex_);
+  KnownOfWaiting of_waiting_ EVENPACK_GUARDED_BY(mutex_) = KnownOfWaiting::kNothing;
   uint64_t records_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_since_snapshot_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t snapshot_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;

@@ -130,6 +130,7 @@ absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
   }
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
+  of_waiting_ = KnownOfWaiting::kNothing;
   records_ = held.snapshot_records + held.records.size();
   snapshot_bytes_ = held.snapshot.size();
   bytes_since_snapshot_ = 0;

@@ -13,6 +13,7 @@
 #include "server/core/cost/cost_spec.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
+#include "server/core/engine/step_formation.h"
 #include "tests/testing/given_lengths.h"
 
 namespace evenpack {
@@ -20,27 +21,51 @@ namespace {
 
 constexpr uint32_t kWindow = 131072;
 constexpr uint32_t kMaxLength = kWindow + kWindow / 2;
+constexpr size_t kMessageDocuments = 64;
 
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since)
       .count();
 }
 
-// A wlb job with two queues that is fed `lengths` over and over.
+// A job, wlb's with two queues, that is fed `lengths` over and over.
 class FedJob {
  public:
-  FedJob(uint32_t micro_batches, std::vector<uint32_t> lengths)
+  FedJob(uint32_t micro_batches, std::vector<uint32_t> lengths,
+         PolicyKind policy = PolicyKind::kWlb)
       : lengths_(std::move(lengths)) {
     JobSpec spec;
+    spec.policy.kind = policy;
     spec.streams = {{.name = "a"}};
     spec.micro_batches = micro_batches;
     spec.window = kWindow;
     spec.max_length = kMaxLength;
-    spec.policy.queue_thresholds = {49152, 98304};
+    if (policy == PolicyKind::kWlb) spec.policy.queue_thresholds = {49152, 98304};
     spec.workload = ResolveWorkload(QuadraticCost{.crossover_tokens = 47000},
                                     spec.max_length, micro_batches)
                         .value();
     Do(CreateJob{spec});
+  }
+
+  void IngestDocuments(size_t documents) {
+    Ingest command;
+    command.stream = "a";
+    command.first_sequence = state_.streams[0].next_sequence;
+    for (size_t i = 0; i < documents; ++i) {
+      command.lengths.push_back(lengths_[next_++ % lengths_.size()]);
+    }
+    Do(command);
+  }
+
+  // All that can be.
+  void FormSteps() {
+    auto next = NextStep(state_, of_waiting_);
+    for (; next.ok() && next->has_value(); next = NextStep(state_)) {
+      Apply(Event(**std::move(next)), state_);
+      Acknowledge();
+    }
+    if (!next.ok()) Fail(next.status());
+    of_waiting_ = KnownOfWaiting::kMakeNoStep;
   }
 
   // One global batch more in the buffer.
@@ -87,6 +112,7 @@ class FedJob {
 
   const std::vector<uint32_t> lengths_;
   JobState state_;
+  KnownOfWaiting of_waiting_ = KnownOfWaiting::kNothing;
   size_t next_ = 0;
 };
 
@@ -151,6 +177,29 @@ BENCHMARK(BM_DecideStepByDocuments)
     ->RangeMultiplier(10)
     ->Range(100, 1'000'000)
     ->UseManualTime();
+
+// A message of a few documents, and the steps that can be formed then, as a server
+// does.
+void BM_IngestMessage(benchmark::State& state, PolicyKind policy) {
+  FedJob job(static_cast<uint32_t>(state.range(0)), testing::GivenLengths(), policy);
+  for (int i = 0; i < kWarmUp; ++i) {
+    job.Feed();
+    job.FormSteps();
+  }
+  for (auto _ : state) {
+    job.IngestDocuments(kMessageDocuments);
+    job.FormSteps();
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kMessageDocuments);
+}
+BENCHMARK_CAPTURE(BM_IngestMessage, wlb, PolicyKind::kWlb)
+    ->ArgName("N")
+    ->Arg(4)
+    ->Arg(64);
+BENCHMARK_CAPTURE(BM_IngestMessage, balanced, PolicyKind::kBalanced)
+    ->ArgName("N")
+    ->Arg(4)
+    ->Arg(64);
 
 }  // namespace
 }  // namespace evenpack

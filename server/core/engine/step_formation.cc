@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -249,8 +250,10 @@ class StepFormer {
 };
 
 // None where there are too few documents.
-absl::StatusOr<std::optional<StepDecided>> FormFromDocuments(const JobState& state) {
-  if (AdmitsNothing(state) || WaitingMakesAStep(state)) {
+absl::StatusOr<std::optional<StepDecided>> FormFromDocuments(const JobState& state,
+                                                             KnownOfWaiting known) {
+  if (known != KnownOfWaiting::kMakeNoStep &&
+      (AdmitsNothing(state) || WaitingMakesAStep(state))) {
     return StepFormer(state, StepKind::kBacklog, NoAdmission(state)).Form();
   }
   const uint64_t target = AdmissionTarget(state);
@@ -287,14 +290,22 @@ void AddDigests(const Digest128& before, StepDecided& decided) {
   decided.step.digest = StepDigest(before, decided.step);
 }
 
-absl::StatusOr<std::optional<StepDecided>> NextStep(const JobState& state) {
+bool LeavesWaiting(const Event& event) {
+  return std::holds_alternative<DocumentsAccepted>(event) ||
+         std::holds_alternative<StreamEnded>(event) ||
+         std::holds_alternative<DurableMarked>(event);
+}
+
+absl::StatusOr<std::optional<StepDecided>> NextStep(const JobState& state,
+                                                    KnownOfWaiting known) {
   if (state.position.next_step - DurableSteps(state) >= state.spec.max_steps_ahead) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "max_steps_ahead: ", state.spec.max_steps_ahead,
         " decided steps wait to be made durable; acknowledge steps to go on"));
   }
   absl::StatusOr<std::optional<StepDecided>> next =
-      state.waiting.planned.empty() ? FormFromDocuments(state) : NextPlanned(state);
+      state.waiting.planned.empty() ? FormFromDocuments(state, known)
+                                    : NextPlanned(state);
   if (!next.ok() || !next->has_value()) return next;
   StepDecided& decided = **next;
   decided.step.index = state.position.next_step;

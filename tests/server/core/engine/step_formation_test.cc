@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
+#include <utility>
 
 #include "server/core/cost/named_models.h"
 #include "server/core/engine/plan_micro_batch.h"
@@ -56,36 +58,91 @@ TEST(StepFormationTest, TooFewDocumentsIsAPrecondition) {
                        "streams"));
 }
 
-TEST(StepFormationTest, WhereThereIsNoNextStepACommandForItIsRefused) {
+// A job whose steps are formed as a server does, knowing what waits, and as a command
+// does.
+class KnowingJob {
+ public:
+  explicit KnowingJob(JobSpec spec) : job_(std::move(spec)) {}
+
+  TestJob& job() { return job_; }
+  int known() const { return known_; }
+  int refused() const { return refused_; }
+
+  // All that there are.
+  void FormAll() {
+    while (FormsOne()) {
+    }
+  }
+
+ private:
+  bool FormsOne() {
+    for (; read_ < job_.journal().size(); ++read_) {
+      if (!LeavesWaiting(job_.journal()[read_])) knows_ = KnownOfWaiting::kNothing;
+    }
+    known_ += knows_ == KnownOfWaiting::kMakeNoStep ? 1 : 0;
+    const auto next = NextStep(job_.state(), knows_);
+    const absl::Status status = job_.Do(FormStep{});
+    if (next.ok() && next->has_value()) {
+      EXPECT_THAT(status, IsOk());
+      EXPECT_EQ((*next)->step.digest, job_.state().position.digest);
+    } else if (next.ok()) {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                   HasSubstr("ingest more documents")));
+      knows_ = KnownOfWaiting::kMakeNoStep;
+      ++refused_;
+    } else {
+      EXPECT_EQ(status, next.status());
+    }
+    return status.ok();
+  }
+
+  TestJob job_;
+  size_t read_ = 0;
+  KnownOfWaiting knows_ = KnownOfWaiting::kNothing;
+  int known_ = 0;
+  int refused_ = 0;
+};
+
+// Or takes what isn't durable back.
+void Change(uint32_t turn, TestJob& job) {
+  const uint64_t next = job.state().position.next_step;
+  const uint64_t durable = DurableSteps(job.state());
+  if (turn < 10 && next > durable) {
+    const Step& last = job.emitted().back().step;
+    ASSERT_THAT(job.Do(Acknowledge{0, last.index, last.epoch}), IsOk());
+  } else if (turn == 10) {
+    UpdateJob update = {next, job.state().spec};
+    update.spec.backlog_limit = 4.5 - update.spec.backlog_limit;
+    ASSERT_THAT(job.Do(update), IsOk());
+  } else if (turn == 11) {
+    ASSERT_THAT(job.Do(RewindJob{durable, {}, {}}), IsOk());
+  }
+}
+
+TEST(StepFormationTest, ACommandFormsWhatOneWhoKnowsWhatWaitsFinds) {
   for (const PolicyKind policy : {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
                                   PolicyKind::kWlb, PolicyKind::kBalanced}) {
     SCOPED_TRACE(static_cast<int>(policy));
-    JobSpec spec = MakeSpec(policy, 2, 100);
+    JobSpec spec = MakeSpec(policy, 4, 1000);
     spec.policy.window_batches = 2;
-    spec.policy.queue_thresholds = {60};
-    spec.max_delay = 3;
-    TestJob job(spec);
-    int needed = 0;
-    int formed = 0;
-    for (const uint32_t length : testing::SkewedLengths(17, 1000, spec.max_length)) {
-      ASSERT_THAT(job.Ingest({length}), IsOk());
-      for (bool more = true; more;) {
-        const auto next = NextStep(job.state());
-        const bool needs = next.ok() && !next->has_value();
-        const absl::Status status = job.Do(FormStep{});
-        if (needs) {
-          ASSERT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                       HasSubstr("ingest more documents")));
-        } else {
-          ASSERT_EQ(status, next.status());
-        }
-        more = status.ok();
-        needed += needs ? 1 : 0;
-        formed += more ? 1 : 0;
-      }
+    spec.policy.queue_thresholds = {600};
+    spec.max_delay = 6;
+    spec.max_steps_ahead = 8;
+    KnowingJob knowing(spec);
+    std::mt19937_64 random(3);
+    const std::vector<uint32_t> lengths =
+        testing::SkewedLengths(19, 2000, spec.max_length);
+    for (const uint32_t length : lengths) {
+      ASSERT_THAT(knowing.job().Ingest({length}), IsOk());
+      knowing.FormAll();
+      Change(testing::Draw(random, 0, 50), knowing.job());
+      knowing.FormAll();
     }
-    EXPECT_GT(needed, 50);
-    EXPECT_GT(formed, 10);
+    EXPECT_GT(knowing.known(), 1000);
+    EXPECT_GT(knowing.refused(), 1000);
+    ASSERT_THAT(knowing.job().End(), IsOk());
+    knowing.FormAll();
+    EXPECT_GT(knowing.job().state().position.next_step, 10U);
   }
 }
 
@@ -163,6 +220,10 @@ TEST(StepFormationTest, WlbBacklogStepsAdmitNothingAndEmptyShortQueues) {
   ASSERT_THAT(job.Ingest({90, 60, 50, 70, 70, 70}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_EQ(LastBins(job), (Bins{{60}, {50}}));
+  const auto knowing = NextStep(job.state(), KnownOfWaiting::kMakeNoStep);
+  ASSERT_THAT(knowing, IsOk());
+  ASSERT_TRUE(knowing->has_value());
+  EXPECT_EQ((*knowing)->step.kind, StepKind::kFullBatch);
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_EQ(LastKind(job), StepKind::kBacklog);
   EXPECT_EQ(LastBins(job), (Bins{{90}, {}}));
