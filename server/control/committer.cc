@@ -21,10 +21,8 @@ constexpr int kBusyLooks = 3;
 absl::Status NotStored(const absl::Status& cause) {
   // Another server made a job of the name: trying again won't help.
   if (absl::IsAlreadyExists(cause)) return cause;
-  return StoreFailure(absl::IsUnknown(cause)
-                          ? "whether the change is stored is not known"
-                          : "the change was not stored",
-                      cause);
+  return absl::IsUnknown(cause) ? CommitInDoubt(cause)
+                                : StoreFailure("the change was not stored", cause);
 }
 
 uint64_t BytesOf(const StoreWrite& write) {

@@ -386,7 +386,8 @@ void Job::EnqueueBarrier(Done done) {
 
 absl::Status Job::Outcome(const absl::Status& committed, bool makes_job) const {
   const bool stands = committed.ok() || (makes_job && absl::IsAlreadyExists(committed));
-  return stands || !abandoned_ ? committed : JobNotFound(name_);
+  const bool holds = stands || IsCommitInDoubt(committed) || !abandoned_;
+  return holds ? committed : JobNotFound(name_);
 }
 
 void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {

@@ -219,8 +219,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   CommitEntry NewEntry() EVENPACK_REQUIRES(mutex_);
   void Enqueue(CommitEntry entry, JobChange change, Done done)
       EVENPACK_REQUIRES(mutex_);
-  // What an entry's caller is told: where the job is abandoned, that it isn't here, and
-  // that its name is taken to who would have made it alone.
+  // What an entry's caller is told: where the job is abandoned, that it isn't here,
+  // unless the entry may stand, and that its name is taken to who would have made it
+  // alone.
   absl::Status Outcome(const absl::Status& committed, bool makes_job = false) const;
   // After what was to be enqueued, where the status is OK.
   void AnswerOrFlush(const absl::Status& status, const Done& done);

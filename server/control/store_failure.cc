@@ -7,6 +7,11 @@
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
+namespace {
+
+StatusDetail InDoubt() { return {kStoreFailed, {{"outcome", "unknown"}}}; }
+
+}  // namespace
 
 absl::Status StoreFailure(absl::string_view what, const absl::Status& cause) {
   const std::string message = absl::StrCat(
@@ -21,6 +26,15 @@ absl::Status StoreFailure(absl::string_view what, const absl::Status& cause) {
     return WithDetail(absl::FailedPreconditionError(message), {kStoreOtherVersion, {}});
   }
   return WithDetail(absl::UnavailableError(message), {kStoreFailed, {}});
+}
+
+absl::Status CommitInDoubt(const absl::Status& cause) {
+  return WithDetail(StoreFailure("whether the change is stored is not known", cause),
+                    InDoubt());
+}
+
+bool IsCommitInDoubt(const absl::Status& status) {
+  return DetailOf(status) == InDoubt();
 }
 
 bool IsStoreFailure(const absl::Status& status) {

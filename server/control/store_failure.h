@@ -13,6 +13,11 @@ namespace evenpack {
 // message is "store: WHAT:" and the cause's.
 absl::Status StoreFailure(absl::string_view what, const absl::Status& cause);
 
+// That of a commit of which it is not known whether it stands: UNAVAILABLE, with the
+// value `outcome`, "unknown", beside the reason kStoreFailed.
+absl::Status CommitInDoubt(const absl::Status& cause);
+bool IsCommitInDoubt(const absl::Status& status);
+
 // Whether it is one of those for which trying again may help.
 bool IsStoreFailure(const absl::Status& status);
 

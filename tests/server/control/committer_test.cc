@@ -153,7 +153,8 @@ TEST_F(CommitterTest, ACommitThatMayStandIsNotMadeAgain) {
   EXPECT_THAT(first.Get(), StatusIs(absl::StatusCode::kUnavailable,
                                     "store: whether the change is stored is not "
                                     "known: the answer is lost"));
-  EXPECT_EQ(DetailOf(first.Get()).reason, "STORE_FAILED");
+  EXPECT_EQ(DetailOf(first.Get()),
+            (StatusDetail{kStoreFailed, {{"outcome", "unknown"}}}));
   EXPECT_THAT(second.Get(), IsOk());
   committer_.Stop();
   EXPECT_THAT(a_->failures(), ElementsAre("the answer is lost"));

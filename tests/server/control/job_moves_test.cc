@@ -190,6 +190,20 @@ TEST_F(JobMovesTest, ACommitThatTheFenceRefusesIsOfAJobThatIsNotHere) {
   EXPECT_EQ(AcceptedBy(two_), 0U);
 }
 
+// It may stand, and who is sent on to the new leader makes it again there.
+TEST_F(JobMovesTest, ACommitInDoubtIsToldSoThoughTheJobHasMoved) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  one_.room().store().Block();
+  const Awaited<absl::Status> done;
+  job->Submit(StepsFrom(0, 1), done);
+  one_.room().store().WaitUntilBlocked();
+  one_.room().store().LoseAnswer();
+  job->Abandon();
+  one_.room().store().Release();
+  EXPECT_EQ(DetailOf(done.Get()),
+            (StatusDetail{kStoreFailed, {{"outcome", "unknown"}}}));
+}
+
 TEST_F(JobMovesTest, AHandOverLosesNothing) {
   const std::shared_ptr<Job> job = JobOf(one_);
   one_.room().store().Block();

@@ -40,6 +40,17 @@ TEST(StoreFailureTest, TellsAFullDiskAndDamageFromWhatMayPass) {
   }
 }
 
+TEST(StoreFailureTest, OfACommitInDoubtTheOutcomeIsUnknown) {
+  const absl::Status told = CommitInDoubt(absl::UnknownError("store: away"));
+  EXPECT_THAT(told, StatusIs(absl::StatusCode::kUnavailable,
+                             "store: whether the change is stored is not known: away"));
+  EXPECT_EQ(DetailOf(told), (StatusDetail{"STORE_FAILED", {{"outcome", "unknown"}}}));
+  EXPECT_TRUE(IsCommitInDoubt(told));
+  EXPECT_TRUE(IsStoreFailure(told));
+  EXPECT_FALSE(
+      IsCommitInDoubt(StoreFailure("not stored", absl::InternalError("full"))));
+}
+
 TEST(StoreFailureTest, OtherStatusesAreNone) {
   EXPECT_FALSE(IsStoreFailure(absl::OkStatus()));
   EXPECT_FALSE(IsStoreFailure(absl::UnavailableError("the server shuts down")));
