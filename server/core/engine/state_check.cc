@@ -16,6 +16,10 @@ namespace {
 // Far beyond what turns of at most 1,024 streams of weights up to 10^6 leave owed.
 constexpr int64_t kMostCredit = int64_t{1} << 40;
 
+// Of steps, documents and the like: a job that makes a billion a second comes there in
+// 70 years, and may go on.
+constexpr uint64_t kMostCounted = uint64_t{1} << 61;
+
 absl::Status Contradiction(absl::string_view part) {
   return absl::DataLossError(absl::StrCat("state: ", part, " contradicts the rest"));
 }
@@ -118,6 +122,18 @@ absl::Status CheckStreams(const JobState& state) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckCounters(const JobState& state) {
+  const Position& position = state.position;
+  std::vector<uint64_t> counters = {state.epoch, position.next_step,
+                                    position.batches_admitted,
+                                    position.documents_admitted};
+  for (const StreamState& stream : state.streams) {
+    counters.push_back(stream.next_sequence);
+  }
+  const uint64_t most = *std::max_element(counters.begin(), counters.end());
+  return most <= kMostCounted ? absl::OkStatus() : Contradiction("a counter");
 }
 
 absl::Status CheckMarks(const JobState& state) {
@@ -279,7 +295,7 @@ absl::Status CheckState(const JobState& state) {
   if (absl::Status status = Validate(state.spec); !status.ok()) {
     return absl::DataLossError(absl::StrCat("state: ", status.message()));
   }
-  for (const auto check : {CheckStreams, CheckMarks}) {
+  for (const auto check : {CheckCounters, CheckStreams, CheckMarks}) {
     if (absl::Status status = check(state); !status.ok()) return status;
   }
   if (!IsCursor(state.position.merge, state.streams.size())) {
