@@ -38,8 +38,9 @@ struct ProducerOptions {
   // don't count. 4 to 2^30.
   size_t batch_token_bytes = 1 << 20;
   // Bytes of token ids that were added and that the server has not accepted yet, at
-  // most; while nothing is unaccepted, one document fits whatever its length. At least
-  // batch_token_bytes.
+  // most; while nothing is unaccepted, one document fits whatever its length. As many
+  // again, and a message, are kept of documents that the server had before, until it
+  // has compared them. At least batch_token_bytes.
   size_t max_unaccepted_token_bytes = 64 << 20;
 };
 

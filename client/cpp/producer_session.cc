@@ -95,8 +95,10 @@ bool ProducerSession::GoesOn(const absl::Status& status, Backoff& backoff,
     const bool in_order = half_closed_ && status.ok();
     half_closed_ = false;
     if (!in_order) TakeBackUnanswered();
-    unanswered_.clear();
+    ForgetUnanswered();
+    NoteEnd();
     changed_.SignalAll();
+    if (ended_) return false;
     if (!HasWork()) backoff.Reset();
     if (in_order || !HasWork()) return true;
   }
@@ -140,8 +142,8 @@ absl::Status ProducerSession::TakeAnswer(const v1::IngestResponse& answer,
   stream_ended_ = answer.ended();
   stream_ = stream;
   DropAccepted();
-  NoteEnd();
   SendReady();
+  NoteEnd();
   changed_.SignalAll();
   return absl::OkStatus();
 }
@@ -159,11 +161,26 @@ void ProducerSession::DropFirst() {
   kept_documents_ -= batch.documents;
   kept_token_bytes_ -= batch.token_bytes;
   if (sent_ > 0) --sent_;
-  if (!batch.unanswered) return;
+  // An answer to what the server got behind them.
+  if (!batch.unanswered) return ForgetUnanswered();
+  unanswered_token_bytes_ += batch.token_bytes;
   unanswered_.push_back(std::move(batch));
   while (unanswered_.back().end() - unanswered_.front().end() >= kComparedDocuments) {
+    unanswered_token_bytes_ -= unanswered_.front().token_bytes;
     unanswered_.pop_front();
   }
+  if (unanswered_token_bytes_ >= options_.max_unaccepted_token_bytes) EndWriting();
+}
+
+void ProducerSession::EndWriting() {
+  if (stream_ == nullptr || half_closed_) return;
+  half_closed_ = true;
+  stream_->WritesDone();
+}
+
+void ProducerSession::ForgetUnanswered() {
+  unanswered_.clear();
+  unanswered_token_bytes_ = 0;
 }
 
 void ProducerSession::TakeBackUnanswered() {
@@ -177,19 +194,17 @@ void ProducerSession::TakeBackUnanswered() {
   }
 }
 
+bool ProducerSession::HasEnded() const { return stream_ended_ && accepted_ == next_; }
+
 void ProducerSession::NoteEnd() {
-  if (ended_ || !end_requested_ || !stream_ended_ || accepted_ != next_) return;
-  ended_ = true;
-  unanswered_.clear();
-  if (stream_ != nullptr && !half_closed_) {
-    half_closed_ = true;
-    stream_->WritesDone();
-  }
+  if (!end_requested_ || !HasEnded() || !batches_.empty()) return;
+  ended_ = unanswered_.empty();
+  EndWriting();
 }
 
 void ProducerSession::SendReady() {
-  if (stream_ == nullptr || half_closed_) return;
-  while (sent_ < batches_.size()) {
+  if (stream_ == nullptr) return;
+  while (sent_ < batches_.size() && !half_closed_) {
     Batch& batch = batches_[sent_];
     const bool is_last = sent_ + 1 == batches_.size();
     const bool now =
@@ -201,7 +216,7 @@ void ProducerSession::SendReady() {
     batch.unanswered = batch.end() <= accepted_;
     DropAccepted();
   }
-  if (end_requested_ && !end_sent_) {
+  if (end_requested_ && !end_sent_ && !half_closed_ && !HasEnded()) {
     v1::IngestRequest end;
     end.mutable_end_of_stream()->set_documents(next_);
     stream_->Write(end);
@@ -364,10 +379,7 @@ absl::Status ProducerSession::Flush() {
     if (final_.has_value()) return *final_;
     const bool accepted = batches_.empty() || batches_.front().first >= target;
     if (accepted && unanswered_.empty()) return absl::OkStatus();
-    if (accepted && stream_ != nullptr && !half_closed_) {
-      half_closed_ = true;
-      stream_->WritesDone();
-    }
+    if (accepted) EndWriting();
     changed_.Wait(mutex_);
   }
 }
@@ -377,8 +389,8 @@ absl::Status ProducerSession::EndOfStream() {
   if (final_.has_value()) return *final_;
   end_requested_ = true;
   flush_below_ = next_;
-  NoteEnd();
   SendReady();
+  NoteEnd();
   changed_.SignalAll();
   while (!ended_ && !final_.has_value()) changed_.Wait(mutex_);
   return ended_ ? absl::OkStatus() : *final_;

@@ -30,9 +30,10 @@ namespace evenpack::client {
 // trims what it has, so the numbers make it exactly once.
 //
 // Documents below what the server has already (options.from_sequence) are answered by
-// nothing unless their content differs. Flush() then ends the call's writing side, and
-// takes the call's end with OK for the answer. Until then the last of them are kept,
-// as many as the server compares: a call that is lost may not have come to them.
+// nothing unless their content differs. Flush() and EndOfStream() then end the call's
+// writing side, and take the call's end with OK for the answer. Until then, or until
+// documents behind them are answered, the last of them are kept, as many as the server
+// compares: a call that is lost may not have come to them.
 class ProducerSession final : public Producer {
  public:
   // Both options are valid.
@@ -106,9 +107,15 @@ class ProducerSession final : public Producer {
   void SendReady() EVENPACK_REQUIRES(mutex_);
   void DropAccepted() EVENPACK_REQUIRES(mutex_);
   void DropFirst() EVENPACK_REQUIRES(mutex_);
+  // So that the call's end answers.
+  void EndWriting() EVENPACK_REQUIRES(mutex_);
   // Has what a lost call may not have compared sent again.
   void TakeBackUnanswered() EVENPACK_REQUIRES(mutex_);
-  // Notes that the stream has ended as was asked, if so.
+  void ForgetUnanswered() EVENPACK_REQUIRES(mutex_);
+  // Whether the server said that the stream has as many documents as were added, and
+  // ended.
+  bool HasEnded() const EVENPACK_REQUIRES(mutex_);
+  // Notes that the stream has ended as was asked, if so, or has the call tell it.
   void NoteEnd() EVENPACK_REQUIRES(mutex_);
 
   const std::shared_ptr<Stub> stub_;
@@ -123,8 +130,9 @@ class ProducerSession final : public Producer {
   std::deque<Batch> batches_ EVENPACK_GUARDED_BY(mutex_);
   size_t sent_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // The last that stream_ was given and nothing but its end answers; they are not among
-  // those that are kept.
+  // those that are kept. Their token ids take no more than those may, and one message.
   std::deque<Batch> unanswered_ EVENPACK_GUARDED_BY(mutex_);
+  size_t unanswered_token_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t kept_documents_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t kept_token_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;

@@ -227,7 +227,11 @@ TEST_F(ProducerSessionTest, TheEndIsSentAgainAfterALostCall) {
   ExpectBatch(*call_, 0, 2);
   EXPECT_EQ(call_->AwaitMessage().end_of_stream().documents(), 2U);
   call_->End(kGone);
+  // It ended so, but with these two documents?
   call_ = Accept(2, true);
+  ExpectBatch(*call_, 0, 2);
+  call_->AwaitWritesDone();
+  call_->End(absl::OkStatus());
   ending.join();
 }
 
@@ -236,6 +240,27 @@ TEST_F(ProducerSessionTest, AStreamThatHadEndedSoIsAtItsEnd) {
   Accept(5, true);
   EXPECT_THAT(producer->AwaitOpen(), IsOk());
   EXPECT_THAT(producer->EndOfStream(), IsOk());
+}
+
+TEST_F(ProducerSessionTest, OtherContentOfAStreamThatHadEndedIsFoundByEndingIt) {
+  options_.from_sequence = 0;
+  const auto producer = Start();
+  call_ = Accept(4, true);
+  EXPECT_THAT(producer->AwaitOpen(), IsOk());
+  EXPECT_THAT(producer->Add(Documents(4)), IsOk());
+  ExpectBatch(*call_, 0, 4);
+  std::thread ending([&producer] {
+    EXPECT_THAT(producer->EndOfStream(),
+                StatusIs(absl::StatusCode::kAborted, "document 3 differs"));
+  });
+  call_->AwaitWritesDone();
+  call_->End(kGone);
+  call_ = Accept(4, true);
+  ExpectBatch(*call_, 0, 4);
+  call_->AwaitWritesDone();
+  call_->End(
+      ServerError(absl::StatusCode::kAborted, "document 3 differs", "CONTENT_DIFFERS"));
+  ending.join();
 }
 
 TEST_F(ProducerSessionTest, ARefusalEndsCallsUnderWay) {
@@ -329,6 +354,20 @@ TEST_F(ProducerSessionTest, OnlyTheLastDocumentsThatAreComparedAreSentAgain) {
   call_->AwaitWritesDone();
   call_->End(absl::OkStatus());
   flushing.join();
+}
+
+// The server has compared all before it accepts what follows.
+TEST_F(ProducerSessionTest, WhatWasComparedIsNotSentAgain) {
+  options_.from_sequence = 0;
+  const auto producer = Open(8);
+  EXPECT_THAT(producer->Add(Documents(12)), IsOk());
+  for (uint64_t first = 0; first < 12; first += 4) ExpectBatch(*call_, first, 4);
+  call_->Send(Accepted(12));
+  EXPECT_THAT(producer->Flush(), IsOk());
+  call_->End(kGone);
+  EXPECT_THAT(producer->Add(Documents(1)), IsOk());
+  call_ = Accept(12);
+  ExpectBatch(*call_, 12, 1);
 }
 
 TEST_F(ProducerSessionTest, BacksOffLongerWithEachFailureAndGivesUp) {

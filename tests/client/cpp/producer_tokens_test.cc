@@ -106,6 +106,23 @@ TEST_F(ProducerTokensTest, AMessageThatIsFullOfTokensIsSentAtOnce) {
   ExpectTokens(*call_, 1, 1, {3, 7});
 }
 
+// Of those that nothing answers but the call's end no more than that are kept either.
+TEST_F(ProducerTokensTest, WhatTheServerHadIsAnsweredBeforeTooManyTokensAreKept) {
+  options_.from_sequence = 0;
+  const auto producer = Open(20);
+  EXPECT_THAT(producer->Add(Numbered({8, 8, 8, 8})), IsOk());
+  for (const uint32_t i : {0U, 1U, 2U}) ExpectTokens(*call_, i, 8 * i, {8});
+  call_->AwaitWritesDone();
+  EXPECT_EQ(call_->messages(), 0U);
+  call_->End(kGone);
+  call_ = Accept(20);
+  for (const uint32_t i : {0U, 1U, 2U}) ExpectTokens(*call_, i, 8 * i, {8});
+  call_->AwaitWritesDone();
+  call_->End(absl::OkStatus());
+  call_ = Accept(20);
+  ExpectTokens(*call_, 3, 24, {8});
+}
+
 TEST_F(ProducerTokensTest, DocumentsWithAndWithoutTokensAreTheServersToRefuse) {
   const auto producer = Open();
   EXPECT_THAT(producer->Add(Numbered({1})), IsOk());
