@@ -225,8 +225,11 @@ void Committer::Commit(std::span<CommitEntry> entries) {
         rest, entries.end(),
         [job](const CommitEntry& entry) { return entry.participant.get() == job; });
     const std::span of_job(rest, others);
+    const bool wrote = std::ranges::any_of(
+        of_job, [](const auto& entry) { return !entry.writes.empty(); });
     // What may stand is not written again: it would be refused because of itself.
-    Conclude(of_job, absl::IsUnknown(status) ? status : CommitOneJob(of_job));
+    const bool may_stand = wrote && absl::IsUnknown(status);
+    Conclude(of_job, may_stand ? status : CommitOneJob(of_job));
     rest = others;
   }
 }

@@ -16,7 +16,7 @@ absl::Status FaultStore::Commit(std::span<const StoreWrite> writes) {
   if (away_) return absl::UnknownError("the store is away");
   absl::Status status = store_.Commit(writes);
   if (std::exchange(leaves_, false)) away_ = true;
-  if (away_ || std::exchange(loses_answer_, false)) {
+  if (away_ || (lost_answer_ > 0 && --lost_answer_ == 0)) {
     return absl::UnknownError("the answer is lost");
   }
   if (status.ok()) commits_.push_back(writes.size());
@@ -62,9 +62,9 @@ void FaultStore::ComeBack() {
   away_ = false;
 }
 
-void FaultStore::LoseAnswer() {
+void FaultStore::LoseAnswer(int skip) {
   MutexLock lock(mutex_);
-  loses_answer_ = true;
+  lost_answer_ = skip + 1;
 }
 
 void FaultStore::Block() {

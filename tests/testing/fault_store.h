@@ -39,8 +39,9 @@ class FaultStore final : public StateStore {
   // until ComeBack; the next commit stands all the same where it is `after_a_commit`.
   void GoAway(bool after_a_commit);
   void ComeBack();
-  // The next commit stands, but whether it does is not told (UNKNOWN).
-  void LoseAnswer();
+  // The next commit, or after so many others, stands, but whether it does is not told
+  // (UNKNOWN).
+  void LoseAnswer(int skip = 0);
 
   // Commits wait from now on, until Release.
   void Block();
@@ -60,7 +61,7 @@ class FaultStore final : public StateStore {
   CondVar changed_;
   bool blocked_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool leaves_ EVENPACK_GUARDED_BY(mutex_) = false;
-  bool loses_answer_ EVENPACK_GUARDED_BY(mutex_) = false;
+  int lost_answer_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool away_ EVENPACK_GUARDED_BY(mutex_) = false;
   int waiting_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int skipped_commits_ EVENPACK_GUARDED_BY(mutex_) = 0;

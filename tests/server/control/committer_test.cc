@@ -161,6 +161,20 @@ TEST_F(CommitterTest, ACommitThatMayStandIsNotMadeAgain) {
   EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0"));
 }
 
+// As where a job was asked how it stands beside another one's commit.
+TEST_F(CommitterTest, AJobThatWroteNothingIsInNoDoubt) {
+  const auto first = Block(a_);
+  const auto second = Append(a_, 1);
+  const auto barrier = Enqueue(b_, {});
+  store_.LoseAnswer(/*skip=*/1);
+  store_.Release();
+  EXPECT_THAT(first.Get(), IsOk());
+  EXPECT_THAT(second.Get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not known")));
+  EXPECT_THAT(barrier.Get(), IsOk());
+  EXPECT_THAT(b_->failures(), IsEmpty());
+}
+
 TEST_F(CommitterTest, WhatWasDecidedOnAStateThatFailedIsDropped) {
   const auto first = Block(a_);
   // Both attempts: with others, and alone.
