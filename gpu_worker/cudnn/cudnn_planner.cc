@@ -4,6 +4,7 @@
 #include <cudnn_frontend.h>
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -16,6 +17,7 @@
 #include "gpu_worker/cuda/shared_library.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/mutex.h"
 
 namespace cudnn_frontend {
 // What the frontend calls cuDNN through.
@@ -395,18 +397,26 @@ class CudnnPlanner final : public AttentionPlanner {
   std::map<std::pair<ElementType, uint32_t>, absl::Status> judged_;
 };
 
+// The frontend calls whatever its handle names, and keeps some of the functions that it
+// found first: it gets none but that of a cuDNN that is accepted.
 absl::Status LoadCudnn(const std::string& path) {
+  static auto& mutex = *new Mutex;
+  const MutexLock lock(mutex);
   if (fe::cudnn_dlhandle != nullptr) return absl::OkStatus();
   const LibraryName name = {"cuDNN", "libcudnn.so.9", "EVENPACK_CUDNN"};
   const absl::StatusOr<SharedLibrary> library = SharedLibrary::Open(name, path);
   if (!library.ok()) return library.status();
+  size_t (*version_of)() = nullptr;
+  absl::Status status = library->Find("cudnnGetVersion", version_of);
+  if (!status.ok()) return status;
+  const auto version = static_cast<int64_t>(version_of());
+  if (version < kOldestCudnn) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cuDNN, '", library->path(), "', is of version ", version,
+                     "; accepted: ", kOldestCudnn, " and later"));
+  }
   fe::cudnn_dlhandle = dlopen(library->path().c_str(), RTLD_NOW);
-  const auto version = static_cast<int64_t>(fe::detail::get_backend_version());
-  if (version >= kOldestCudnn) return absl::OkStatus();
-  fe::cudnn_dlhandle = nullptr;
-  return absl::FailedPreconditionError(
-      absl::StrCat("cuDNN, '", library->path(), "', is of version ", version,
-                   "; accepted: ", kOldestCudnn, " and later"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> DeviceFrom(
