@@ -121,8 +121,9 @@ class AttentionPlanner {
  public:
   virtual ~AttentionPlanner() = default;
 
-  // INVALID_ARGUMENT naming the field: there is no kernel for one of its passes, as is
-  // found out the first time that it is asked. OK doesn't promise a plan.
+  // INVALID_ARGUMENT naming the field: there is no kernel for one of its passes, which
+  // may take as long as Build to find out. OK doesn't promise a plan. Errors of Build
+  // that say nothing of the shape.
   virtual absl::Status CheckShape(const AttentionShape& /*shape*/) {
     return absl::OkStatus();
   }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -383,18 +382,11 @@ class CudnnPlanner final : public AttentionPlanner {
     if (handle_->generation() == kHopper || shape.head_size <= kAnywhere) {
       return absl::OkStatus();
     }
-    const auto [found, is_new] =
-        judged_.try_emplace(std::pair(shape.type, shape.head_size));
-    if (is_new) {
-      found->second =
-          Judge(shape, handle_->generation(), Build(BackwardOf(shape)).status());
-    }
-    return found->second;
+    return Judge(shape, handle_->generation(), Build(BackwardOf(shape)).status());
   }
 
  private:
   const std::shared_ptr<const Handle> handle_;
-  std::map<std::pair<ElementType, uint32_t>, absl::Status> judged_;
 };
 
 // The frontend calls whatever its handle names, and keeps some of the functions that it

@@ -12,4 +12,15 @@ absl::StatusOr<AttentionPlan*> PlanCache::For(const PlanShape& shape) {
   return plans_.emplace(shape, *std::move(plan)).first->second.get();
 }
 
+absl::Status PlanCache::CheckShape(const AttentionShape& shape) const {
+  for (const auto& [checked, found] : checked_) {
+    if (checked == shape) return found;
+  }
+  absl::Status found = planner_->CheckShape(shape);
+  if (found.ok() || absl::IsInvalidArgument(found)) {
+    checked_.emplace_back(shape, found);
+  }
+  return found;
+}
+
 }  // namespace evenpack::worker

@@ -1,10 +1,11 @@
-// Plans that were built, by their shapes.
+// Plans that were built, and what was found out of shapes.
 #ifndef EVENPACK_GPU_WORKER_CUDNN_PLAN_CACHE_H_
 #define EVENPACK_GPU_WORKER_CUDNN_PLAN_CACHE_H_
 
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -22,10 +23,9 @@ class PlanCache {
   // The one for the shape, which is built where it isn't there. Lives as long as the
   // cache. Errors of AttentionPlanner::Build.
   absl::StatusOr<AttentionPlan*> For(const PlanShape& shape);
-  // As AttentionPlanner::CheckShape.
-  absl::Status CheckShape(const AttentionShape& shape) const {
-    return planner_->CheckShape(shape);
-  }
+  // As AttentionPlanner::CheckShape, which is asked once for what depends on the shape;
+  // after an error that says nothing of it, again the next time.
+  absl::Status CheckShape(const AttentionShape& shape) const;
 
   // How many were built.
   size_t size() const { return plans_.size(); }
@@ -33,6 +33,8 @@ class PlanCache {
  private:
   const std::unique_ptr<AttentionPlanner> planner_;
   absl::flat_hash_map<PlanShape, std::unique_ptr<AttentionPlan>> plans_;
+  // Some two of them: all heads, and a group of heads.
+  mutable std::vector<std::pair<AttentionShape, absl::Status>> checked_;
 };
 
 }  // namespace evenpack::worker

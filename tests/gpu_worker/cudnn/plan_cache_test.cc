@@ -31,6 +31,7 @@ class IdlePlan final : public AttentionPlan {
 // What a planner was asked for, and what it is to answer.
 struct PlannerLog {
   std::vector<PlanShape> asked;
+  std::vector<AttentionShape> checked;
   absl::Status error;
 };
 
@@ -38,6 +39,10 @@ class LoggedPlanner final : public AttentionPlanner {
  public:
   explicit LoggedPlanner(PlannerLog& log) : log_(log) {}
 
+  absl::Status CheckShape(const AttentionShape& shape) override {
+    log_.checked.push_back(shape);
+    return log_.error;
+  }
   absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(
       const PlanShape& shape) override {
     log_.asked.push_back(shape);
@@ -127,6 +132,36 @@ TEST_F(PlanCacheTest, AnErrorOfOneShapeLeavesTheOthers) {
   const auto after = cache_.For(PlanShape());
   ASSERT_THAT(after, IsOk());
   EXPECT_EQ(*after, *before);
+}
+
+AttentionShape OfHeads(uint32_t head_size) {
+  AttentionShape shape;
+  shape.head_size = head_size;
+  return shape;
+}
+
+TEST_F(PlanCacheTest, WhatAShapeIsFoundToBeIsKept) {
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, "no kernel");
+  EXPECT_THAT(cache_.CheckShape(OfHeads(128)), IsOk());
+  log_.error = absl::InvalidArgumentError("no kernel");
+  EXPECT_THAT(cache_.CheckShape(OfHeads(256)), refused);
+  log_.error = absl::InternalError("it was asked again");
+  EXPECT_THAT(cache_.CheckShape(OfHeads(128)), IsOk());
+  EXPECT_THAT(cache_.CheckShape(OfHeads(256)), refused);
+  EXPECT_THAT(log_.checked, ElementsAre(OfHeads(128), OfHeads(256)));
+}
+
+// As where the device has no memory left for a moment.
+TEST_F(PlanCacheTest, WhatIsNoFaultOfTheShapeIsNotKept) {
+  for (const absl::Status& error :
+       {absl::InternalError("cuDNN failed"), absl::ResourceExhaustedError("no memory"),
+        absl::UnavailableError("not now")}) {
+    log_.error = error;
+    EXPECT_THAT(cache_.CheckShape(OfHeads(256)),
+                StatusIs(error.code(), error.message()));
+  }
+  log_.error = absl::OkStatus();
+  EXPECT_THAT(cache_.CheckShape(OfHeads(256)), IsOk());
 }
 
 }  // namespace
