@@ -1,6 +1,7 @@
 # The CUDA toolkit, where there is one: its headers are compared with what gpu_worker
 # declares of them, and nvcc compiles its kernels. Nothing is linked with it, and all but
 # the kernels is the same without.
+include(CudnnFrontendVersion)
 if(NOT EVENPACK_CUDA_TOOLKIT)
   # As where there is none; not what another configuration of this tree found.
   foreach(found CUDA_INCLUDE NCCL_INCLUDE NVCC)
@@ -29,11 +30,13 @@ find_path(EVENPACK_CUDNN_INCLUDE cudnn.h
 find_path(EVENPACK_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
           PATHS "${EVENPACK_CUDNN_FRONTEND}")
 if(EVENPACK_CUDA_INCLUDE AND EVENPACK_CUDNN_INCLUDE AND EVENPACK_CUDNN_FRONTEND_INCLUDE)
-  set(EVENPACK_CUDNN ON)
-  message(STATUS "cuDNN frontend: ${EVENPACK_CUDNN_FRONTEND_INCLUDE}")
+  evenpack_check_cudnn_frontend("${EVENPACK_CUDNN_FRONTEND_INCLUDE}" EVENPACK_CUDNN version)
+  message(STATUS "cuDNN frontend: ${EVENPACK_CUDNN_FRONTEND_INCLUDE}, version ${version}")
 else()
   set(EVENPACK_CUDNN OFF)
-  message(STATUS "cuDNN or its frontend: not found; no attention on a CUDA device")
+endif()
+if(NOT EVENPACK_CUDNN)
+  message(STATUS "cuDNN or its frontend: none that is accepted; no attention on a CUDA device")
 endif()
 find_program(EVENPACK_NVCC nvcc PATHS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin)
 mark_as_advanced(EVENPACK_CUDA_INCLUDE EVENPACK_NCCL_INCLUDE EVENPACK_NVCC)
