@@ -85,7 +85,8 @@ struct PlanTensors {
   const void* query = nullptr;
   const void* key = nullptr;
   const void* value = nullptr;
-  // Written by a forward run, read by a backward one.
+  // Written by a forward run, read by a backward one. What that reads of the sums are
+  // rows of its heads alone: cuDNN's own part of the workspace begins behind as many.
   void* output = nullptr;
   float* log_sum_exp = nullptr;
   // Backward. Sequences may share keys; their gradients are written apart. Gradients of
@@ -109,7 +110,7 @@ class AttentionPlan {
  public:
   virtual ~AttentionPlan() = default;
 
-  // Of the memory that a run needs beside its tensors.
+  // Of the memory that a run needs beside its tensors, aligned as the driver aligns.
   virtual size_t workspace_bytes() const = 0;
   // In the order of the stream; `workspace` is free again after it in that order.
   virtual absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,

@@ -22,8 +22,8 @@ BackwardCall SomeHeads(const BackwardCall& of, uint32_t begin, uint32_t count);
 
 // Bytes that a backward run of the plan takes beside its tensors, but for some rows and
 // what the kernel itself asks for, some 500 bytes a sequence. As cuDNN's frontend 1.32
-// counts, of numbers in single precision: gradients of queries, and a sum for each
-// head, in rows as wide as those of the queries' tensors; where several query heads
+// counts, of numbers in single precision: gradients of queries in rows as wide as those
+// of their tensor, and a sum for each of the run's heads; where several query heads
 // attend to a KV head, also their shares of the gradients of keys and of values, in
 // rows as many times as wide as these have.
 uint64_t BackwardWorkspace(const PlanShape& shape);

@@ -6,17 +6,11 @@
 #include "gpu_worker/attention/bytes_after.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
+#include "gpu_worker/cudnn/plan_memory.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
 namespace {
-
-// Of what lies one after another in a run's memory.
-size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
-
-std::byte* After(const CudaBuffer& buffer, size_t bytes) {
-  return static_cast<std::byte*>(buffer.data()) + bytes;
-}
 
 absl::Status CheckType(ElementType type) {
   if (type != ElementType::kFloat32) return absl::OkStatus();
@@ -86,15 +80,21 @@ PlanShape LikeOf(const BackwardCall& of) {
   return shape;
 }
 
+// One past the last of the call's rows of queries.
+size_t QueryRows(const BackwardCall& of) {
+  size_t rows = 0;
+  for (const AttentionTask& task : of.call.tasks) {
+    rows = std::max(rows, size_t{task.query_row} + (task.end - task.begin));
+  }
+  return rows;
+}
+
 // Of as many rows as any of the call's runs has.
 PlanShape LargestRun(const BackwardSequences& sequences, const BackwardCall& of) {
   PlanShape shape = LikeOf(of);
   shape.all_keys = sequences.key_gradient_rows;
-  for (const AttentionTask& task : of.call.tasks) {
-    shape.all_queries =
-        std::max(shape.all_queries,
-                 static_cast<int64_t>(task.query_row + (task.end - task.begin)));
-  }
+  shape.all_queries = static_cast<int64_t>(QueryRows(of));
+  shape.log_sum_exp_stride = of.call.shape.query_heads;
   return OnLadder(shape);
 }
 
@@ -181,27 +181,76 @@ absl::Status CudnnAttention::Backward(const AttentionCall& call,
 absl::StatusOr<CudnnAttention::BackwardMemory> CudnnAttention::Take(
     const BackwardSequences& sequences, const BackwardCall& of) {
   const AttentionShape& shape = of.call.shape;
-  const size_t element = BytesOf(shape.type);
-  const size_t of_head =
-      static_cast<size_t>(sequences.key_gradient_rows) * shape.head_size * element;
-  const size_t bytes = Aligned(shape.kv_heads * of_head);
   BackwardMemory memory;
-  absl::StatusOr<CudaBuffer> taken = where_.memory->Take(2 * bytes, where_.compute);
-  if (!taken.ok()) return taken.status();
-  memory.of_keys = *std::move(taken);
   const uint32_t at_once =
       HeadsAtOnce(LargestRun(sequences, of), options_.most_workspace);
   for (uint32_t begin = 0; begin < shape.kv_heads; begin += at_once) {
-    memory.parts.push_back({begin, std::min(at_once, shape.kv_heads - begin),
-                            After(memory.of_keys, begin * of_head),
-                            After(memory.of_keys, bytes + begin * of_head)});
+    memory.parts.push_back({begin, std::min(at_once, shape.kv_heads - begin)});
   }
-  taken = where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
-                                  of.result.query_gradient.stride * element,
-                              where_.compute);
+  absl::Status status = TakeKeyGradients(sequences, shape, memory);
+  if (status.ok()) status = TakeSums(of, memory);
+  if (!status.ok()) return status;
+  absl::StatusOr<CudaBuffer> taken =
+      where_.memory->Take(static_cast<size_t>(sequences.query_gradient_rows) *
+                              of.result.query_gradient.stride * BytesOf(shape.type),
+                          where_.compute);
   if (!taken.ok()) return taken.status();
   memory.of_queries = *std::move(taken);
   return memory;
+}
+
+absl::Status CudnnAttention::TakeKeyGradients(const BackwardSequences& sequences,
+                                              const AttentionShape& shape,
+                                              BackwardMemory& memory) {
+  const auto bytes_of = [&](const Part& part) {
+    return AlignedForPlans(static_cast<size_t>(sequences.key_gradient_rows) *
+                           part.heads * shape.head_size * BytesOf(shape.type));
+  };
+  size_t bytes = 0;
+  for (const Part& part : memory.parts) bytes += 2 * bytes_of(part);
+  absl::StatusOr<CudaBuffer> taken = where_.memory->Take(bytes, where_.compute);
+  if (!taken.ok()) return taken.status();
+  memory.of_keys = *std::move(taken);
+  auto* next = static_cast<std::byte*>(memory.of_keys.data());
+  for (Part& part : memory.parts) {
+    part.key = next;
+    part.value = next + bytes_of(part);
+    next += 2 * bytes_of(part);
+  }
+  return absl::OkStatus();
+}
+
+// cuDNN's frontend counts of the last row of sums what the run's heads have, and gives
+// cuDNN what lies behind: not aligned, where the rows have others too. A trainer's sums
+// may lie at any number.
+absl::Status CudnnAttention::TakeSums(const BackwardCall& of, BackwardMemory& memory) {
+  const uint32_t group = of.call.shape.group_size();
+  const FloatRows& all = of.input.log_sum_exp;
+  if (size_t{memory.parts.front().heads} * group == all.stride &&
+      IsAlignedTensor(all.data)) {
+    memory.parts.front().log_sum_exp = all;
+    return absl::OkStatus();
+  }
+  const size_t rows = QueryRows(of);
+  const auto bytes_of = [&](const Part& part) {
+    return AlignedForPlans(rows * part.heads * group * sizeof(float));
+  };
+  size_t bytes = 0;
+  for (const Part& part : memory.parts) bytes += bytes_of(part);
+  absl::StatusOr<CudaBuffer> taken = where_.memory->Take(bytes, where_.compute);
+  if (!taken.ok()) return taken.status();
+  memory.of_sums = *std::move(taken);
+  void* next = memory.of_sums.data();
+  std::vector<RowCopy> copies;
+  for (Part& part : memory.parts) {
+    const size_t heads = size_t{part.heads} * group;
+    part.log_sum_exp = {static_cast<float*>(next), heads};
+    const size_t row = heads * sizeof(float);
+    copies.push_back({all.data + size_t{part.begin} * group, all.stride * sizeof(float),
+                      next, row, row, rows});
+    next = BytesAfter(next, bytes_of(part));
+  }
+  return kernels_->CopyRows(copies, where_.compute);
 }
 
 absl::Status CudnnAttention::Run(const BackwardSequences& sequences,
@@ -210,7 +259,8 @@ absl::Status CudnnAttention::Run(const BackwardSequences& sequences,
   const size_t of_head = shape.head_size * BytesOf(shape.type);
   std::vector<PlannedRun> runs;
   for (const Part& part : memory.parts) {
-    const BackwardCall some = SomeHeads(of, part.begin, part.heads);
+    BackwardCall some = SomeHeads(of, part.begin, part.heads);
+    some.input.log_sum_exp = part.log_sum_exp;
     PlanTensors tensors = TensorsOf(some);
     tensors.key_gradient = part.key;
     tensors.value_gradient = part.value;

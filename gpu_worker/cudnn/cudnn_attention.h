@@ -78,17 +78,24 @@ class CudnnAttention final : public AttentionEngine {
     uint32_t heads = 0;
     std::byte* key = nullptr;
     std::byte* value = nullptr;
+    // Forward's, of these heads.
+    FloatRows log_sum_exp = {};
   };
-  // Of a backward call: gradients of keys and of values, of the call's heads, and those
-  // of queries that are added to the ones in place, which lie as these do.
+  // Of a backward call: gradients of keys and of values, of the call's heads, those of
+  // queries that are added to the ones in place, which lie as these do, and the parts'
+  // sums, where they don't lie aligned in rows of theirs alone.
   struct BackwardMemory {
     CudaBuffer of_keys;
     std::vector<Part> parts;
     CudaBuffer of_queries;
+    CudaBuffer of_sums;
   };
 
   absl::StatusOr<BackwardMemory> Take(const BackwardSequences& sequences,
                                       const BackwardCall& of);
+  absl::Status TakeKeyGradients(const BackwardSequences& sequences,
+                                const AttentionShape& shape, BackwardMemory& memory);
+  absl::Status TakeSums(const BackwardCall& of, BackwardMemory& memory);
   absl::Status Run(const BackwardSequences& sequences, const BackwardCall& of,
                    const BackwardMemory& memory);
   // What the runs leave of keys and values.

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/attention/bytes_after.h"
 #include "gpu_worker/cuda/shared_library.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
+#include "gpu_worker/cudnn/plan_memory.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
 
@@ -91,6 +93,12 @@ absl::Status About(const PlanShape& shape, const absl::Status& status) {
   return {status.code(), absl::StrCat(status.message(), " (", Text(shape), ")")};
 }
 
+class SizedGraph final : public Graph {
+ public:
+  // Of the workspace, before what is cuDNN's own.
+  int64_t frontend_bytes() const { return get_fe_workspace_size_subtree(); }
+};
+
 // The tensors of a graph, and what it does with them.
 class GraphOf {
  public:
@@ -117,7 +125,7 @@ class GraphOf {
     }
   }
 
-  Graph& graph() { return graph_; }
+  SizedGraph& graph() { return graph_; }
 
  private:
   const AttentionShape& of() const { return shape_.attention; }
@@ -209,7 +217,7 @@ class GraphOf {
   }
 
   const PlanShape shape_;
-  Graph graph_;
+  SizedGraph graph_;
   Tensor query_offsets_;
   Tensor key_offsets_;
   Tensor log_sum_exp_offsets_;
@@ -292,16 +300,22 @@ class Handle {
   cudnnHandle_t handle_ = nullptr;
 };
 
-// `workspace`: bytes that it then takes.
-absl::Status BuildGraph(GraphOf& of, cudnnHandle_t handle, int64_t& workspace) {
-  Graph& graph = of.graph();
+absl::Status BuildGraph(GraphOf& of, cudnnHandle_t handle, CudnnMemory& memory) {
+  SizedGraph& graph = of.graph();
   fe::error_t error = graph.validate();
   if (error.is_good()) error = graph.build_operation_graph(handle);
   if (error.is_good()) error = graph.create_execution_plans({fe::HeurMode_t::A});
   if (error.is_good()) error = graph.check_support();
   if (error.is_good()) error = graph.build_plans();
   if (error.is_bad()) return StatusOf(error, "to build a plan");
-  return StatusOf(graph.get_workspace_size(workspace), "to tell a plan's memory");
+  int64_t bytes = 0;
+  absl::Status status =
+      StatusOf(graph.get_workspace_size(bytes), "to tell a plan's memory");
+  if (!status.ok()) return status;
+  memory.frontend = static_cast<size_t>(graph.frontend_bytes());
+  memory.own = static_cast<size_t>(bytes) - memory.frontend;
+  memory.free = AlignedForPlans(memory.frontend) - memory.frontend;
+  return status;
 }
 
 class CudnnPlan final : public AttentionPlan {
@@ -312,13 +326,10 @@ class CudnnPlan final : public AttentionPlan {
         graph_(shape, handle_->generation()) {}
 
   absl::Status Build() {
-    return Caught(
-        [this] { return BuildGraph(graph_, handle_->get(), workspace_bytes_); });
+    return Caught([this] { return BuildGraph(graph_, handle_->get(), memory_); });
   }
 
-  size_t workspace_bytes() const override {
-    return static_cast<size_t>(workspace_bytes_);
-  }
+  size_t workspace_bytes() const override { return memory_.bytes(); }
 
   absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,
                    void* workspace, cuda::Stream stream) override {
@@ -329,7 +340,8 @@ class CudnnPlan final : public AttentionPlan {
                                                      stream)) != CUDNN_STATUS_SUCCESS) {
         return absl::InternalError("cuDNN can't use the stream");
       }
-      return StatusOf(graph_.graph().execute(handle_->get(), pointers_, workspace),
+      return StatusOf(graph_.graph().execute(handle_->get(), pointers_,
+                                             BytesAfter(workspace, memory_.free)),
                       "to run a plan");
     });
   }
@@ -360,7 +372,7 @@ class CudnnPlan final : public AttentionPlan {
   const std::shared_ptr<const Handle> handle_;
   const bool backward_;
   GraphOf graph_;
-  int64_t workspace_bytes_ = 0;
+  CudnnMemory memory_;
   std::unordered_map<int64_t, void*> pointers_;
 };
 
@@ -441,21 +453,21 @@ absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& propertie
   return CudnnWorkspace(shape, properties, path).status();
 }
 
-absl::StatusOr<size_t> CudnnWorkspace(const PlanShape& shape,
-                                      const std::string& properties,
-                                      const std::string& path) {
+absl::StatusOr<CudnnMemory> CudnnWorkspace(const PlanShape& shape,
+                                           const std::string& properties,
+                                           const std::string& path) {
   if (absl::Status status = LoadCudnn(path); !status.ok()) return status;
   const absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> device =
       DeviceFrom(properties);
   if (!device.ok()) return device.status();
-  int64_t bytes = 0;
+  CudnnMemory memory;
   const absl::Status status = Caught([&] {
     GraphOf graph(shape, GenerationOf(properties));
     graph.graph().set_device_properties(*device);
-    return BuildGraph(graph, nullptr, bytes);
+    return BuildGraph(graph, nullptr, memory);
   });
   if (!status.ok()) return About(shape, status);
-  return static_cast<size_t>(bytes);
+  return memory;
 }
 
 absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,

@@ -25,10 +25,19 @@ absl::StatusOr<std::unique_ptr<AttentionPlanner>> OpenCudnn(
 absl::Status CheckCudnnPlan(const PlanShape& shape, const std::string& properties,
                             const std::string& path = "");
 
-// Bytes that such a plan's run takes beside its tensors. Errors as CheckCudnnPlan.
-absl::StatusOr<size_t> CudnnWorkspace(const PlanShape& shape,
-                                      const std::string& properties,
-                                      const std::string& path = "");
+// What a run takes beside its tensors, in bytes, one behind the other.
+struct CudnnMemory {
+  // Are left free, so that cuDNN's own begin aligned.
+  size_t free = 0;
+  size_t frontend = 0;
+  size_t own = 0;
+
+  size_t bytes() const { return free + frontend + own; }
+};
+// Of such a plan. Errors as CheckCudnnPlan.
+absl::StatusOr<CudnnMemory> CudnnWorkspace(const PlanShape& shape,
+                                           const std::string& properties,
+                                           const std::string& path = "");
 
 // Of such a device, what its planner's CheckShape says. Errors as CheckCudnnPlan.
 absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,

@@ -23,9 +23,9 @@ absl::Status CheckCudnnPlan(const PlanShape& /*shape*/,
   return None();
 }
 
-absl::StatusOr<size_t> CudnnWorkspace(const PlanShape& /*shape*/,
-                                      const std::string& /*properties*/,
-                                      const std::string& /*path*/) {
+absl::StatusOr<CudnnMemory> CudnnWorkspace(const PlanShape& /*shape*/,
+                                           const std::string& /*properties*/,
+                                           const std::string& /*path*/) {
   return None();
 }
 

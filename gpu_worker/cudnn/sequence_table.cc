@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "gpu_worker/attention/bytes_after.h"
+#include "gpu_worker/cudnn/plan_memory.h"
+
 namespace evenpack::worker {
 namespace {
 
@@ -10,6 +13,14 @@ constexpr size_t kTablesOfOffsets = 4;
 constexpr size_t kTablesOfLengths = 2;
 
 size_t Count(const PlanShape& shape) { return static_cast<size_t>(shape.sequences); }
+
+size_t BytesOfOffsets(const PlanShape& shape) {
+  return AlignedForPlans((Count(shape) + 1) * sizeof(int64_t));
+}
+
+size_t BytesOfLengths(const PlanShape& shape) {
+  return AlignedForPlans(Count(shape) * sizeof(int32_t));
+}
 
 }  // namespace
 
@@ -29,8 +40,8 @@ PlanShape NeededFor(const std::vector<Sequence>& sequences, PlanShape like) {
 
 TableImage::TableImage(const std::vector<Sequence>& sequences, const PlanShape& shape)
     // Sequences that there are not are of length 0, wherever they begin.
-    : bytes_(kTablesOfOffsets * (Count(shape) + 1) * sizeof(int64_t) +
-             kTablesOfLengths * Count(shape) * sizeof(int32_t)) {
+    : bytes_(kTablesOfOffsets * BytesOfOffsets(shape) +
+             kTablesOfLengths * BytesOfLengths(shape)) {
   const PlanTables tables = TablesAt(bytes_.data(), shape);
   const auto set = [](const auto* table, size_t i, int64_t number) {
     using Number = std::remove_cvref_t<decltype(*table)>;
@@ -50,16 +61,17 @@ TableImage::TableImage(const std::vector<Sequence>& sequences, const PlanShape& 
 
 PlanTables TablesAt(const void* at, const PlanShape& shape) {
   PlanTables tables;
-  const auto* offsets = static_cast<const int64_t*>(at);
+  const void* next = at;
   for (const int64_t** table :
        {&tables.query_offsets, &tables.key_offsets, &tables.log_sum_exp_offsets,
         &tables.key_gradient_offsets}) {
-    *table = offsets;
-    offsets += Count(shape) + 1;
+    *table = static_cast<const int64_t*>(next);
+    next = BytesAfter(next, BytesOfOffsets(shape));
   }
-  const void* const lengths = offsets;
-  tables.query_lengths = static_cast<const int32_t*>(lengths);
-  tables.key_lengths = tables.query_lengths + Count(shape);
+  for (const int32_t** table : {&tables.query_lengths, &tables.key_lengths}) {
+    *table = static_cast<const int32_t*>(next);
+    next = BytesAfter(next, BytesOfLengths(shape));
+  }
   return tables;
 }
 

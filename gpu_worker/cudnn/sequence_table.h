@@ -38,7 +38,7 @@ class TableImage {
 };
 
 // Those of an image for the shape, or of a copy of it, at `at`, which is aligned for
-// 64-bit numbers.
+// 64-bit numbers: for a plan's run as the driver aligns, and so are they then.
 PlanTables TablesAt(const void* at, const PlanShape& shape);
 
 }  // namespace evenpack::worker

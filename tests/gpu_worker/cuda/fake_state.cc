@@ -9,6 +9,8 @@ namespace {
 
 // A NaN in every type of element.
 constexpr int kPoison = 0xff;
+// What the driver promises.
+constexpr size_t kAlignment = 256;
 
 }  // namespace
 
@@ -20,10 +22,11 @@ void FakeMemory::SetCapacity(size_t bytes) {
 char* FakeMemory::Take(size_t bytes) {
   MutexLock lock(mutex_);
   if (bytes > capacity_ - taken_) return nullptr;
+  void* data = nullptr;
+  if (posix_memalign(&data, kAlignment, bytes) != 0) return nullptr;
   taken_ += bytes;
-  char* const data = static_cast<char*>(std::malloc(bytes));
-  pieces_[data] = {bytes, false};
-  return data;
+  pieces_[static_cast<char*>(data)] = {bytes, false};
+  return static_cast<char*>(data);
 }
 
 void FakeMemory::Begin(char* data) {

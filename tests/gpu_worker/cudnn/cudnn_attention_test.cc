@@ -166,7 +166,8 @@ TEST_F(CudnnAttentionTest, WhatARunTakesIsKeptOrGivenBack) {
 }
 
 // Two of five KV heads are within the bound, then two more, and the last. Of a rank's
-// own keys, and of received ones in two groups of heads.
+// own keys, and of received ones in two groups of heads. The double of a plan finds
+// pointers that aren't aligned: of the sums of 3 or 6 among 15 heads, say.
 TEST_F(CudnnAttentionTest, HeadsAreComputedInPartsThatTakeNoMoreThanTheBound) {
   SelftestCase of;
   of.shape.type = ElementType::kBfloat16;
@@ -185,12 +186,42 @@ TEST_F(CudnnAttentionTest, HeadsAreComputedInPartsThatTakeNoMoreThanTheBound) {
     std::set<uint32_t> heads;
     for (const PlanShape& plan : ranks_[0]->plans()) {
       if (plan.pass == Pass::kForward) continue;
+      EXPECT_EQ(plan.log_sum_exp_stride, plan.attention.query_heads);
       EXPECT_LE(FakePlan::WorkspaceBytes(plan), options_.most_workspace);
       heads.insert(plan.attention.kv_heads);
     }
     EXPECT_THAT(heads, ElementsAre(1, 2));
   }
   ranks_.clear();
+}
+
+// A trainer's lie where a number may; the double of a plan finds what isn't aligned.
+TEST_F(CudnnAttentionTest, SumsThatDoNotLieAsATensorsRowsAreCopied) {
+  Rank rank(options_);
+  LocalGroup alone(1);
+  Executor executor(alone.OfRank(0), rank.engine(), {.device = &rank.device()});
+  AttentionShape shape;
+  shape.type = ElementType::kBfloat16;
+  const std::vector<uint32_t> lengths = {40, 9};
+  const ShardPlan plan = Planned(Sharding::kContiguous, lengths, 1);
+  const PreparedMicroBatch prepared = executor.Prepare(plan, shape).value();
+  const MadeMicroBatch made(shape, lengths, 1);
+  RankTensors tensors = made.OfRank(plan, 0);
+  const auto on_device = DeviceTensors::Copy(tensors, rank.device()).value();
+  const auto memory =
+      rank.device().Allocate((49 * shape.query_heads + 1) * sizeof(float)).value();
+  AttentionOutput result = on_device->result();
+  result.log_sum_exp = static_cast<float*>(memory->data()) + 1;
+  EXPECT_THAT(executor.Forward(prepared, on_device->input(), result), IsOk());
+  EXPECT_THAT(executor.Backward(prepared, on_device->input(), result,
+                                on_device->output_gradient(), on_device->gradients()),
+              IsOk());
+  EXPECT_THAT(on_device->ReadBack(), IsOk());
+  const AttentionErrors errors = made.Compare(plan, 0, tensors);
+  for (const double error :
+       {errors.query_gradient, errors.key_gradient, errors.value_gradient}) {
+    EXPECT_LT(error, AcceptedError(shape.type));
+  }
 }
 
 // What a run takes is of the queries' rows, which are as wide for one head.

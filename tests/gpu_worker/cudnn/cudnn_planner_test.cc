@@ -135,7 +135,8 @@ TEST_F(CudnnPlannerTest, WhatTheEngineAsksForHasAKernel) {
 struct RunHeads {
   uint32_t query;
   uint32_t kv;
-  // That the rows of queries have, and those of gradients of keys.
+  // That the rows of queries have, and those of gradients of keys; those of sums have
+  // the run's.
   int64_t of_queries;
   int64_t of_key_gradients;
   int64_t sequences = 1;
@@ -156,15 +157,36 @@ TEST_F(CudnnPlannerTest, ABackwardRunTakesWhatIsCountedForIt) {
     shape.sequences = heads.sequences;
     shape.queries = shape.keys = shape.all_queries = shape.all_keys = 1 << 17;
     shape.query_stride = 128 * heads.of_queries;
-    shape.log_sum_exp_stride = heads.of_queries;
+    shape.log_sum_exp_stride = heads.query;
     shape.key_gradient_stride = 128 * heads.of_key_gradients;
     shape = OnLadder(shape);
-    const absl::StatusOr<size_t> taken = CudnnWorkspace(shape, kH200);
+    const absl::StatusOr<CudnnMemory> taken = CudnnWorkspace(shape, kH200);
     ASSERT_TRUE(taken.ok()) << taken.status();
-    EXPECT_NEAR(
-        static_cast<double>(*taken) / static_cast<double>(BackwardWorkspace(shape)), 1,
-        1e-3)
+    EXPECT_NEAR(static_cast<double>(taken->bytes()) /
+                    static_cast<double>(BackwardWorkspace(shape)),
+                1, 1e-3)
         << heads.query << ":" << heads.kv << " heads among " << heads.of_queries;
+  }
+}
+
+// Rows that are as wide as a trainer likes, in steps of 16 bytes.
+TEST_F(CudnnPlannerTest, CudnnsOwnPartOfAWorkspaceBeginsAligned) {
+  struct Rows {
+    uint32_t query_heads;
+    int64_t query_stride;
+  };
+  for (const Rows& rows : {Rows{32, 32 * 128}, Rows{7 * 4, 28 * 128},
+                           Rows{7 * 4, 56 * 128}, Rows{28, 28 * 128 + 8}}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      PlanShape shape = ShapeOf(pass, 128);
+      shape.attention.query_heads = rows.query_heads;
+      shape.attention.kv_heads = 4;
+      shape.query_stride = rows.query_stride;
+      shape.log_sum_exp_stride = rows.query_heads;
+      const absl::StatusOr<CudnnMemory> memory = CudnnWorkspace(OnLadder(shape), kH200);
+      ASSERT_TRUE(memory.ok()) << memory.status();
+      EXPECT_EQ((memory->free + memory->frontend) % 256, 0U) << rows.query_stride;
+    }
   }
 }
 

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -28,24 +30,15 @@ class FakePlan final : public worker::AttentionPlan {
            const worker::PlanShape& shape)
       : context_(std::move(context)), shape_(shape) {}
 
-  // As cuDNN's frontend 1.32 counts: backward a float for each element of gradients of
-  // queries, and of sums, in their rows; with several query heads to a KV head also for
-  // each of gradients of keys and of values, in rows as much wider than theirs.
   static size_t WorkspaceBytes(const worker::PlanShape& shape) {
     constexpr size_t kOwn = 64;
-    if (shape.pass == Pass::kForward) return kOwn;
-    const worker::AttentionShape& of = shape.attention;
-    int64_t floats =
-        shape.all_queries * (shape.query_stride + shape.log_sum_exp_stride);
-    if (of.query_heads != of.kv_heads) {
-      floats += 2 * shape.all_keys * shape.key_gradient_stride * of.group_size();
-    }
-    return kOwn + static_cast<size_t>(floats) * sizeof(float);
+    return FrontendBytes(shape) + kOwn;
   }
 
   size_t workspace_bytes() const override { return WorkspaceBytes(shape_); }
   absl::Status Run(const worker::PlanTables& tables, const worker::PlanTensors& tensors,
-                   void* /*workspace*/, worker::cuda::Stream stream) override {
+                   void* workspace, worker::cuda::Stream stream) override {
+    CheckAlignment(tables, tensors, static_cast<char*>(workspace));
     const worker::CurrentContext current(*context_);
     const Launch launch = {shape_, tables, tensors};
     return context_->Check(
@@ -60,6 +53,56 @@ class FakePlan final : public worker::AttentionPlan {
     worker::PlanTensors tensors;
   };
   static_assert(std::is_trivially_copyable_v<Launch>);
+
+  // As cuDNN's frontend 1.32 counts: backward a float for each element of gradients of
+  // queries, and of sums, in their rows; with several query heads to a KV head also for
+  // each of gradients of keys and of values, in rows as much wider than theirs. Of the
+  // last row what the run's heads have. What a plan itself takes begins there.
+  static size_t FrontendBytes(const worker::PlanShape& shape) {
+    if (shape.pass == Pass::kForward) return 0;
+    const worker::AttentionShape& of = shape.attention;
+    const int64_t row = static_cast<int64_t>(of.query_row());
+    int64_t floats = (shape.all_queries - 1) * shape.query_stride + row +
+                     (shape.all_queries - 1) * shape.log_sum_exp_stride +
+                     of.query_heads;
+    if (of.query_heads != of.kv_heads) {
+      floats +=
+          2 *
+          ((shape.all_keys - 1) * shape.key_gradient_stride * of.group_size() + row);
+    }
+    return static_cast<size_t>(floats) * sizeof(float);
+  }
+
+  // Tensors as the frontend declares them, what the engine hands out as a driver does.
+  void CheckAlignment(const worker::PlanTables& tables,
+                      const worker::PlanTensors& tensors, const char* workspace) const {
+    Check(16, {{"query", tensors.query},
+               {"key", tensors.key},
+               {"value", tensors.value},
+               {"output", tensors.output},
+               {"output_gradient", tensors.output_gradient},
+               {"query_gradient", tensors.query_gradient}});
+    if (shape_.pass == Pass::kBackward)
+      Check(16, {{"log_sum_exp", tensors.log_sum_exp}});
+    Check(256, {{"query_lengths", tables.query_lengths},
+                {"key_lengths", tables.key_lengths},
+                {"query_offsets", tables.query_offsets},
+                {"key_offsets", tables.key_offsets},
+                {"log_sum_exp_offsets", tables.log_sum_exp_offsets},
+                {"key_gradient_offsets", tables.key_gradient_offsets},
+                {"key_gradient", tensors.key_gradient},
+                {"value_gradient", tensors.value_gradient},
+                {"workspace", workspace},
+                {"own workspace", workspace + FrontendBytes(shape_)}});
+  }
+  static void Check(
+      uintptr_t alignment,
+      std::initializer_list<std::pair<const char*, const void*>> pointers) {
+    for (const auto& [name, pointer] : pointers) {
+      if (reinterpret_cast<uintptr_t>(pointer) % alignment == 0) continue;
+      fakeCudaNote((std::string("a plan's run: not aligned: ") + name).c_str());
+    }
+  }
 
   static void Launched(const void* argument) {
     Launch launch;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,26 @@ TEST(TableImageTest, SequencesThatThereAreNotAreOfLengthZero) {
   EXPECT_THAT(Entries(tables.key_lengths, 6), ElementsAre(20, 300, 9, 0, 0, 0));
   EXPECT_THAT(Entries(tables.query_offsets, 7),
               ElementsAre(40000, 0, 20000, _, _, _, _));
+}
+
+TEST(TableImageTest, EachTableIsAlignedAsTheirMemoryIs) {
+  alignas(256) static const std::byte memory[1 << 14] = {};
+  for (const int64_t sequences : {1, 4, 16, 64}) {
+    const PlanShape shape = ShapeWithStrides(Pass::kBackward, sequences);
+    const PlanTables tables = TablesAt(memory, shape);
+    for (const void* table : {static_cast<const void*>(tables.query_lengths),
+                              static_cast<const void*>(tables.key_lengths),
+                              static_cast<const void*>(tables.query_offsets),
+                              static_cast<const void*>(tables.key_offsets),
+                              static_cast<const void*>(tables.log_sum_exp_offsets),
+                              static_cast<const void*>(tables.key_gradient_offsets)}) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(table) % 256, 0U) << sequences;
+    }
+    const auto* const end =
+        reinterpret_cast<const std::byte*>(tables.key_lengths + sequences);
+    EXPECT_GE(TableImage({}, shape).bytes().size(),
+              static_cast<size_t>(end - std::begin(memory)));
+  }
 }
 
 TEST(TableImageTest, OffsetsMayBeBeyond32Bits) {
