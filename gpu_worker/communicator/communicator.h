@@ -97,6 +97,9 @@ class Communicator {
   virtual absl::Status Settle() { return absl::OkStatus(); }
   // Ends all exchanges of the group, those to come too. From any thread.
   virtual void Abort(const absl::Status& reason) = 0;
+  // None is under way, and those to come fail: what peers were sent may still be on its
+  // way, and its destruction waits for that. Else as Abort. From any thread.
+  virtual void Leave(const absl::Status& reason) { Abort(reason); }
 };
 
 }  // namespace evenpack::worker

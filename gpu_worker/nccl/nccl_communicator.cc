@@ -6,6 +6,7 @@
 #include "gpu_worker/cuda/cuda_stream.h"
 #include "gpu_worker/nccl/exchange_plan.h"
 #include "gpu_worker/nccl/nccl_watchdog.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
 namespace {
@@ -92,12 +93,20 @@ class NcclCommunicator final : public Communicator {
   }
 
   void Abort(const absl::Status& reason) override { connection_->Abort(reason); }
+  void Leave(const absl::Status& reason) override {
+    MutexLock lock(mutex_);
+    left_ = reason;
+  }
 
  private:
+  absl::Status CheckThere() {
+    MutexLock lock(mutex_);
+    return left_.ok() ? connection_->Check() : left_;
+  }
   // Sets `under_way` where memory of the exchange may be in use.
   absl::Status Issue(const Exchange& exchange, std::shared_ptr<UnderWay>& under_way) {
     const uint64_t number = next_++;
-    absl::Status status = connection_->Check();
+    absl::Status status = CheckThere();
     if (!status.ok()) return status;
     const CurrentContext current(*device_.context);
     absl::StatusOr<CudaBuffer> staging =
@@ -143,6 +152,9 @@ class NcclCommunicator final : public Communicator {
   const std::unique_ptr<RowKernels> kernels_;
   StreamOrder order_;
   uint64_t next_ = 0;
+  Mutex mutex_;
+  // OK until then.
+  absl::Status left_ EVENPACK_GUARDED_BY(mutex_);
   NcclWatchdog watchdog_;  // last, since it uses the connection
 };
 

@@ -25,8 +25,8 @@ namespace evenpack::worker {
 // rank's. Peers learn of it by their own NCCL, by their own time-out, or through the
 // server. States: nccl_connection.h.
 //
-// Its destruction waits for what is under way, and until peers have what they were
-// sent, unless the group is aborted. Transfers must be gone.
+// Its destruction waits for what is under way, and for at most close_timeout until
+// peers have what they were sent, unless the group is aborted. Transfers must be gone.
 //
 // INTERNAL or RESOURCE_EXHAUSTED: the device has no stream for it. Errors as
 // RowKernels::Load.

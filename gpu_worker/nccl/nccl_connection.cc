@@ -177,7 +177,7 @@ void NcclConnection::Close() {
     if (!reason_.ok()) return;
     status = Judge(library_->functions().ncclCommFinalize(handle_), "to end");
   }
-  if (status.ok()) status = AwaitProgress(timing_.connect_timeout, "to end");
+  if (status.ok()) status = AwaitProgress(timing_.close_timeout, "to end");
   if (!status.ok()) return Abort(status);
   nccl::Communicator handle = nullptr;
   {

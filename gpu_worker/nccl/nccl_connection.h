@@ -24,6 +24,9 @@ namespace evenpack::worker {
 struct NcclTiming {
   std::chrono::nanoseconds connect_timeout = std::chrono::minutes(1);
   std::chrono::nanoseconds exchange_timeout = std::chrono::minutes(10);
+  // Until peers have what they were sent by a rank that ends. They have it within
+  // milliseconds; NCCL waits until they end too, which is when it gives up nothing.
+  std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
   std::chrono::nanoseconds poll_interval = std::chrono::milliseconds(5);
   // Of the time-outs. Lives as long as what is timed.
   const Clock* clock = &Clock::Steady();
@@ -71,7 +74,7 @@ class NcclConnection {
   // The first reason counts. Returns once NCCL has ended what is under way, so that
   // memory that it used is free.
   void Abort(const absl::Status& reason);
-  // For a group that is done: waits, for at most connect_timeout, until peers have what
+  // For a group that is done: waits, for at most close_timeout, until peers have what
   // they were sent. Aborts where that fails.
   void Close();
 

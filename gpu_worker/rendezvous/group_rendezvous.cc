@@ -35,18 +35,30 @@ void GroupRendezvous::EndConnecting() {
 }
 
 void GroupRendezvous::Cancel() {
-  SetFinal(absl::CancelledError("the group was left"));
+  SetFinal(absl::CancelledError("the group was left"), End::kAsItStands);
   member_->Cancel();
 }
 
-void GroupRendezvous::SetFinal(const absl::Status& status) {
+void GroupRendezvous::SetIdle(bool idle) {
+  MutexLock lock(mutex_);
+  idle_ = idle;
+}
+
+void GroupRendezvous::SetFinal(const absl::Status& status, End end) {
+  // Goes under no lock, since it may wait for peers.
+  std::shared_ptr<Communicator> left;
   MutexLock lock(mutex_);
   if (!final_.has_value()) final_ = status;
   if (communicator_ != nullptr) {
-    communicator_->Abort(
-        absl::AbortedError(absl::StrCat("a rank has left: ", final_->message())));
+    const absl::Status reason =
+        absl::AbortedError(absl::StrCat("a rank has left: ", final_->message()));
+    if (end == End::kAsItStands && idle_) {
+      communicator_->Leave(reason);
+    } else {
+      communicator_->Abort(reason);
+    }
   }
-  communicator_ = nullptr;
+  left = std::move(communicator_);
   stands_ = false;
   changed_.SignalAll();
 }
@@ -58,7 +70,7 @@ void GroupRendezvous::Run() {
   }
   for (;;) {
     const absl::StatusOr<GroupNews> news = member_->Next();
-    if (!news.ok()) return SetFinal(news.status());
+    if (!news.ok()) return SetFinal(news.status(), End::kAbort);
     if (!Carry(*news)) return;
   }
 }
@@ -124,6 +136,7 @@ void GroupRendezvous::ReportLost(const absl::Status& why) {
   communicator_ = nullptr;
   if (stands_) ++losses_;
   stands_ = false;
+  idle_ = false;
   absl::StatusOr<std::unique_ptr<Endpoint>> endpoint = open_();
   if (!endpoint.ok()) {
     final_ = endpoint.status();

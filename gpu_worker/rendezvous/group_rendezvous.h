@@ -51,7 +51,7 @@ class GroupRendezvous {
   GroupRendezvous(std::unique_ptr<client::GroupMember> member, OpenEndpoint open,
                   std::chrono::nanoseconds patience = kDefaultPatience,
                   std::chrono::nanoseconds farewell = kDefaultFarewell);
-  // Leaves the group, and aborts its exchanges. Nobody may be in Await.
+  // Leaves the group as Cancel does. Nobody may be in Await.
   ~GroupRendezvous();
   GroupRendezvous(const GroupRendezvous&) = delete;
   GroupRendezvous& operator=(const GroupRendezvous&) = delete;
@@ -64,7 +64,12 @@ class GroupRendezvous {
   // An exchange of that epoch failed: the group forms anew. Without effect where it has
   // ended already.
   void Lose(uint64_t epoch, const absl::Status& why);
-  // Ends the membership and aborts the exchanges: all that block return.
+  // Whoever exchanges says when nothing of this epoch is under way, nor due before it
+  // says otherwise: who leaves then leaves peers what they were sent
+  // (Communicator::Leave).
+  void SetIdle(bool idle);
+  // Ends the membership, and aborts the exchanges unless it is idle: all that block
+  // return.
   void Cancel();
 
   GroupStanding standing() const;
@@ -78,7 +83,8 @@ class GroupRendezvous {
   void NoteFailure(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
   // Ends what there is of an epoch, and tells peers that nothing stands.
   void ReportLost(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
-  void SetFinal(const absl::Status& status);
+  enum class End { kAbort, kAsItStands };
+  void SetFinal(const absl::Status& status, End end);
   // Connects no longer, after the farewell.
   void EndConnecting();
 
@@ -100,6 +106,7 @@ class GroupRendezvous {
   // All ranks are connected.
   bool stands_ EVENPACK_GUARDED_BY(mutex_) = false;
   uint64_t losses_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool idle_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Why this rank last failed to connect; OK once all ranks are connected.
   absl::Status connect_failure_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);

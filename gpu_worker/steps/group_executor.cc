@@ -67,6 +67,7 @@ absl::Status GroupExecutor::Lost(const absl::Status& why) {
 }
 
 absl::Status GroupExecutor::BeginStep(uint64_t step) {
+  rendezvous_.SetIdle(false);
   progress_ = {step, false};
   within_step_ = false;
   passes_.clear();
@@ -142,6 +143,7 @@ absl::Status GroupExecutor::EndStep() {
     apart_ = true;
   }
   if (!verdict.ok()) return verdict.status();
+  rendezvous_.SetIdle(true);
   if (*verdict == StepVerdict::kLeave) {
     if (executed_) executed_(progress_.step, Times());
     return absl::OkStatus();

@@ -148,13 +148,15 @@ class SteppingRank {
   SteppingRank(GroupTable& table, const std::shared_ptr<const NcclLibrary>& library,
                const NcclTiming& timing, const NcclSeat& seat)
       : seat_(seat),
-        rendezvous_(std::make_unique<TableMember>(
-                        table, GroupSeat{0, seat.ranks, seat.rank,
-                                         absl::StrCat("process", seat.rank)}),
-                    [library, options = NcclOptions{seat, timing, DeviceOf(device_),
-                                                    kFakeImage}] {
-                      return OpenNcclEndpoint(library, options);
-                    }),
+        rendezvous_(
+            std::make_unique<TableMember>(
+                table, GroupSeat{0, seat.ranks, seat.rank,
+                                 absl::StrCat("process", seat.rank)}),
+            [library,
+             options = NcclOptions{seat, timing, DeviceOf(device_), kFakeImage}] {
+              return OpenNcclEndpoint(library, options);
+            },
+            kPatience),
         executor_(rendezvous_, own_.engine(), {2, &own_.cuda()}) {}
 
   // All of a step, as often as it takes; how often.
@@ -179,6 +181,8 @@ class SteppingRank {
       if (!absl::IsAborted(status)) return attempt;
     }
   }
+  absl::Status BeginStep(uint64_t step) { return executor_.BeginStep(step); }
+  absl::Status EndStep() { return executor_.EndStep(); }
   // Until the peers have heard that this rank has executed all steps.
   void End(uint64_t step) {
     absl::Status status;
@@ -197,12 +201,52 @@ class SteppingRank {
     return status.ok() ? executor_.EndStep() : status;
   }
 
+  // For peers that are gone.
+  static constexpr std::chrono::seconds kPatience{20};
+
   const NcclSeat seat_;
   FakeDevice device_;
   DeviceRank own_{device_};
   GroupRendezvous rendezvous_;
   GroupExecutor executor_;
 };
+
+// Its last message is under way in its NCCL alone: that all have executed the step.
+TEST_F(DeviceExecutorTest, PeersHaveWhatARankSentThatHasLeft) {
+  constexpr uint32_t kRanks = 3;
+  const auto library = Library();
+  GroupTable table;
+  std::vector<std::unique_ptr<SteppingRank>> all;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    all.push_back(std::make_unique<SteppingRank>(table, library, Timing(),
+                                                 NcclSeat{rank, kRanks}));
+  }
+  fakeNcclTellPeers(true);
+  const size_t aborts = fakeNcclAborts();
+  InThreads(kRanks,
+            [&](uint32_t rank) { EXPECT_THAT(all[rank]->BeginStep(1), IsOk()); });
+  fakeNcclBuffer(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    EXPECT_THAT(all[rank]->EndStep(), IsOk());
+    all[rank] = nullptr;
+  });
+  EXPECT_EQ(fakeNcclAborts(), aborts);
+}
+
+// Peers are told at once, and don't wait for what it would send.
+TEST_F(DeviceExecutorTest, WhoLeavesWithinAStepAbortsIt) {
+  const auto library = Library();
+  GroupTable table;
+  std::vector<std::unique_ptr<SteppingRank>> all;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    all.push_back(
+        std::make_unique<SteppingRank>(table, library, Timing(), NcclSeat{rank, 2}));
+  }
+  const size_t aborts = fakeNcclAborts();
+  InThreads(2, [&](uint32_t rank) { EXPECT_THAT(all[rank]->BeginStep(1), IsOk()); });
+  all[0] = nullptr;
+  EXPECT_EQ(fakeNcclAborts(), aborts + 1);
+}
 
 // NCCL finds errors at any time, of any rank; every step is executed rightly by all.
 TEST_F(DeviceExecutorTest, WhateverFailsEachStepIsExecutedByAll) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "tests/gpu_worker/cuda/fake_cuda.h"
 
@@ -30,6 +31,10 @@ void FakeClique::Carry(int rank, const std::vector<FakeMessage>& messages) {
   std::vector<std::unique_ptr<Post>> posts;
   for (const FakeMessage& message : messages) {
     if (!message.sends || IsAborted(rank)) continue;
+    if (buffering_.contains(rank)) {
+      Keep(rank, message);
+      continue;
+    }
     posts.push_back(std::make_unique<Post>());
     posts.back()->message = &message;
     posts_[{rank, message.peer}].push_back(posts.back().get());
@@ -42,12 +47,53 @@ void FakeClique::Carry(int rank, const std::vector<FakeMessage>& messages) {
     while (!post->is_taken && (post->is_read || !IsAborted(rank))) {
       changed_.Wait(mutex_);
     }
-    if (post->is_taken) continue;
-    std::deque<Post*>& waiting = posts_[{rank, post->message->peer}];
-    waiting.erase(std::find(waiting.begin(), waiting.end(), post.get()));
+    if (!post->is_taken) Withdraw(rank, *post);
   }
   --carrying_[rank];
   changed_.SignalAll();
+}
+
+void FakeClique::Withdraw(int rank, const Post& post) {
+  std::deque<Post*>& waiting = posts_[{rank, post.message->peer}];
+  waiting.erase(std::find(waiting.begin(), waiting.end(), &post));
+}
+
+void FakeClique::Keep(int rank, const FakeMessage& message) {
+  if (!fakeCudaOwns(message.data, message.bytes)) {
+    fakeCudaNote("ncclSend: memory that is not in use on the device");
+    return;
+  }
+  auto kept = std::make_unique<Kept>();
+  const char* const data = static_cast<const char*>(message.data);
+  kept->data.assign(data, data + message.bytes);
+  kept->message = message;
+  kept->message.data = kept->data.data();
+  kept->post.message = &kept->message;
+  kept_[rank].push_back(std::move(kept));
+}
+
+void FakeClique::Buffer(int rank) {
+  MutexLock lock(mutex_);
+  buffering_.insert(rank);
+}
+
+bool FakeClique::Flush(int rank) {
+  MutexLock lock(mutex_);
+  for (const std::unique_ptr<Kept>& kept : kept_[rank]) {
+    if (std::exchange(kept->is_posted, true)) continue;
+    posts_[{rank, kept->message.peer}].push_back(&kept->post);
+  }
+  changed_.SignalAll();
+  return std::all_of(kept_[rank].begin(), kept_[rank].end(),
+                     [](const auto& kept) { return kept->post.is_taken; });
+}
+
+void FakeClique::Drop(int rank) {
+  for (const std::unique_ptr<Kept>& kept : kept_[rank]) {
+    while (kept->post.is_read && !kept->post.is_taken) changed_.Wait(mutex_);
+    if (kept->is_posted && !kept->post.is_taken) Withdraw(rank, kept->post);
+  }
+  kept_.erase(rank);
 }
 
 void FakeClique::Receive(int rank, const FakeMessage& message) {
@@ -64,8 +110,9 @@ void FakeClique::Receive(int rank, const FakeMessage& message) {
   }
   waiting.pop_front();
   post.is_read = true;
+  const bool is_kept = buffering_.contains(message.peer);
   mutex_.Unlock();
-  if (fakeCudaOwns(post.message->data, message.bytes) &&
+  if ((is_kept || fakeCudaOwns(post.message->data, message.bytes)) &&
       fakeCudaOwns(message.data, message.bytes)) {
     std::memcpy(message.data, post.message->data, message.bytes);
   } else {
@@ -96,6 +143,7 @@ void FakeClique::Abort(int rank, bool tell_peers) {
   }
   changed_.SignalAll();
   while (carrying_[rank] > 0) changed_.Wait(mutex_);
+  Drop(rank);
 }
 
 void FakeClique::Raise(int rank, nccl::Result error) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -38,6 +39,10 @@ class FakeClique {
   // aborted.
   void Carry(int rank, const std::vector<FakeMessage>& messages);
   void Stall(int rank, bool stalls);
+  // What the rank sends is kept; its Carry doesn't wait for peers that receive it.
+  void Buffer(int rank);
+  // Gives peers what was kept of the rank's; whether they have all of it.
+  bool Flush(int rank);
   // Returns when Carry has.
   void Abort(int rank, bool tell_peers);
   void Raise(int rank, worker::nccl::Result error);
@@ -49,8 +54,18 @@ class FakeClique {
     bool is_read = false;
     bool is_taken = false;
   };
+  // A send whose data are the double's own.
+  struct Kept {
+    std::vector<char> data;
+    FakeMessage message;
+    Post post;
+    bool is_posted = false;
+  };
 
   void Receive(int rank, const FakeMessage& message) EVENPACK_REQUIRES(mutex_);
+  void Keep(int rank, const FakeMessage& message) EVENPACK_REQUIRES(mutex_);
+  void Drop(int rank) EVENPACK_REQUIRES(mutex_);
+  void Withdraw(int rank, const Post& post) EVENPACK_REQUIRES(mutex_);
   bool IsAborted(int rank) const EVENPACK_REQUIRES(mutex_) {
     return aborted_.contains(rank);
   }
@@ -61,6 +76,8 @@ class FakeClique {
   std::set<int> joined_ EVENPACK_GUARDED_BY(mutex_);
   std::set<int> aborted_ EVENPACK_GUARDED_BY(mutex_);
   std::set<int> stalled_ EVENPACK_GUARDED_BY(mutex_);
+  std::set<int> buffering_ EVENPACK_GUARDED_BY(mutex_);
+  std::map<int, std::deque<std::unique_ptr<Kept>>> kept_ EVENPACK_GUARDED_BY(mutex_);
   // How many groups a rank is carrying.
   std::map<int, int> carrying_ EVENPACK_GUARDED_BY(mutex_);
   std::map<int, worker::nccl::Result> errors_ EVENPACK_GUARDED_BY(mutex_);

@@ -327,6 +327,11 @@ void fakeNcclStall(int rank, bool stalls) {
       rank, [&](nccl::CommunicatorObject& each) { each.clique->Stall(rank, stalls); });
 }
 
+void fakeNcclBuffer(int rank) {
+  ForEachAlive(rank,
+               [&](nccl::CommunicatorObject& each) { each.clique->Buffer(rank); });
+}
+
 void fakeNcclTellPeers(bool tell) {
   MutexLock lock(TheWorld().mutex);
   TheWorld().tell_peers = tell;
@@ -381,7 +386,8 @@ Result ncclCommFinalize(nccl::Communicator handle) {
     }
   }
   return Begin(*handle, [handle] {
-    return handle->in_streams == 0 ? nccl::kSuccess : nccl::kInProgress;
+    const bool is_done = handle->in_streams == 0 && handle->clique->Flush(handle->rank);
+    return is_done ? nccl::kSuccess : nccl::kInProgress;
   });
 }
 

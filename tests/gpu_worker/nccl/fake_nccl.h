@@ -30,6 +30,10 @@ void fakeNcclRaise(int rank, int error);
 void fakeNcclFailInit(int rank, int error);
 // The rank's exchanges stand still until it is called with false, or they are aborted.
 void fakeNcclStall(int rank, bool stalls);
+// What the rank's connections send from now on stays with them, as with a thread of
+// NCCL's for a network, though the rank's stream is done with it: until they are
+// finalized, or aborted, which loses it.
+void fakeNcclBuffer(int rank);
 // Whether peers of a rank that aborts have ncclRemoteError, as over a network, or hear
 // nothing, as over shared memory; at first nothing.
 void fakeNcclTellPeers(bool tell);

@@ -230,6 +230,24 @@ TEST_F(GpuCheck, TwoDevicesExchangeRows) {
   });
 }
 
+// Rather than aborted, which they would be 5 s later.
+TEST_F(GpuCheck, TwoDevicesThatEndAreClosed) {
+  if (!HasDevices(2) || !Connect(std::chrono::minutes(1))) GTEST_SKIP() << why_;
+  OnEachRank([&](uint32_t rank) {
+    const auto rows = ranks_[rank].Holding(std::vector<int>(8 * 2));
+    std::vector<std::vector<RowRange>> send(2);
+    std::vector<std::vector<RowRange>> receive(2);
+    send[1 - rank] = {{0, 2}};
+    receive[1 - rank] = {{4, 2}};
+    EXPECT_THAT(Swap(rank, *rows, 2 * sizeof(int), send, receive)->WaitForArrival(),
+                IsOk());
+    const auto start = std::chrono::steady_clock::now();
+    communicators_[rank]->Leave(absl::AbortedError("the job is drained"));
+    communicators_[rank] = nullptr;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+  });
+}
+
 TEST_F(GpuCheck, APeerThatDoesNotTakePartIsGivenUp) {
   if (!HasDevices(2) || !Connect(std::chrono::seconds(5))) GTEST_SKIP() << why_;
   const auto rows = ranks_[0].Holding(std::vector<int>(8));

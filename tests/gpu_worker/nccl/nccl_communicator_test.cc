@@ -362,6 +362,44 @@ TEST_F(NcclPairTest, AnAbortOfAnotherThreadEndsWhatIsUnderWayAndWhatComes) {
   group_.communicator(1).Abort(absl::AbortedError("here, too"));
 }
 
+TEST_F(NcclPairTest, WhoHasLeftExchangesNothingMoreAndIsClosed) {
+  const size_t aborts = fakeNcclAborts();
+  InThreads(2, [&](uint32_t rank) {
+    Write(rank, static_cast<int>(rank) + 7);
+    EXPECT_THAT(Start(rank)->WaitForArrival(), IsOk());
+    group_.communicator(rank).Leave(absl::AbortedError("the job is drained"));
+    group_.Leave(rank);
+  });
+  EXPECT_EQ(fakeNcclAborts(), aborts);
+}
+
+TEST_F(NcclPairTest, AnExchangeThatBeginsAfterARankHasLeftAbortsItsGroup) {
+  const size_t aborts = fakeNcclAborts();
+  group_.communicator(0).Leave(absl::AbortedError("the job is drained"));
+  EXPECT_THAT(Start(0)->WaitForArrival(),
+              StatusIs(absl::StatusCode::kAborted, "the job is drained"));
+  EXPECT_EQ(fakeNcclAborts(), aborts + 1);
+}
+
+// As where a peer's process doesn't end: NCCL waits for it.
+TEST_F(NcclPairTest, APeerThatDoesNotTakeWhatItWasSentIsWaitedForInBounds) {
+  fakeNcclBuffer(0);
+  Write(0, 1);
+  const Ranges sends[] = {{{}, {{0, 1}}}};
+  const Ranges receives[] = {{{}, {}}};
+  Exchange exchange;
+  exchange.tensors = {{buffers_[0].data(), sizeof(int), nullptr, sizeof(int)}};
+  exchange.row_bytes = sizeof(int);
+  exchange.send_rows = &sends[0];
+  exchange.receive_rows = &receives[0];
+  EXPECT_THAT(group_.communicator(0).Start(exchange)->WaitForArrival(), IsOk());
+  const size_t aborts = fakeNcclAborts();
+  group_.communicator(0).Leave(absl::AbortedError("the job is drained"));
+  const PassingTime time(clock_);
+  group_.Leave(0);
+  EXPECT_EQ(fakeNcclAborts(), aborts + 1);
+}
+
 TEST_F(NcclPairTest, TransfersMayBeDroppedAndTheirMemoryGivenBack) {
   InThreads(2, [&](uint32_t rank) {
     Write(rank, 1);
