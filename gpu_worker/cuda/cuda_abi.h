@@ -117,7 +117,7 @@ struct PoolProperties {
 };
 
 // X(symbol, parameters): all return a Result. Streams take what is put into them in
-// order; a context must be current, but for the first eight.
+// order; a context must be current, but for the first nine.
 #define EVENPACK_CUDA_FUNCTIONS(X)                                                     \
   X(cuInit, (unsigned flags))                                                          \
   X(cuDriverGetVersion, (int* version))                                                \
@@ -125,6 +125,7 @@ struct PoolProperties {
   X(cuDeviceGet, (DeviceNumber * device, int number))                                  \
   X(cuDeviceGetCount, (int* count))                                                    \
   X(cuDeviceGetUuid_v2, (Uuid * uuid, DeviceNumber device))                            \
+  X(cuDeviceCanAccessPeer, (int* can_access, DeviceNumber device, DeviceNumber peer))  \
   X(cuDevicePrimaryCtxRetain, (Context * context, DeviceNumber device))                \
   X(cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                               \
   X(cuCtxPushCurrent_v2, (Context context))                                            \
@@ -157,6 +158,8 @@ struct PoolProperties {
   X(cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))            \
   X(cuMemPoolDestroy, (MemoryPool pool))                                               \
   X(cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))              \
+  X(cuMemPoolSetAccess,                                                                \
+    (MemoryPool pool, const AccessDescription* access, size_t count))                  \
   X(cuMemAllocFromPoolAsync,                                                           \
     (DevicePointer * pointer, size_t bytes, MemoryPool pool, Stream stream))           \
   X(cuMemFreeAsync, (DevicePointer pointer, Stream stream))                            \

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/cuda/peer_pools.h"
 
 namespace evenpack::worker {
 
@@ -36,6 +37,7 @@ CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context,
     : context_(std::move(context)), pool_(pool), budget_(budget) {}
 
 CudaMemory::~CudaMemory() {
+  PeerPools::All().Remove(pool_);
   const CurrentContext current(*context_);
   context_->functions().cuMemPoolDestroy(pool_);
 }
@@ -56,6 +58,7 @@ absl::StatusOr<std::shared_ptr<CudaMemory>> CudaMemory::Create(
       "to keep memory in a pool");
   // Gives the pool back where that failed.
   std::shared_ptr<CudaMemory> memory(new CudaMemory(std::move(context), pool, budget));
+  if (status.ok()) status = PeerPools::All().Add(*memory->context_, pool);
   if (!status.ok()) return status;
   return memory;
 }

@@ -39,7 +39,8 @@ class CudaBuffer {
 };
 
 // A pool of its own, which keeps what is given back until it goes: taking memory costs
-// a microsecond and no synchronisation. Thread-safe.
+// a microsecond and no synchronisation. Devices of the process's other pools may read
+// and write it (peer_pools.h). Thread-safe.
 class CudaMemory : public std::enable_shared_from_this<CudaMemory> {
  public:
   // `budget`: bytes that may be in use at once.

@@ -64,6 +64,7 @@ void fakeCudaReset() { State().Reset(); }
 void fakeCudaSetVersion(int version) { State().SetVersion(version); }
 void fakeCudaFail(Result result) { State().Fail(result); }
 void fakeCudaPassTime(uint64_t nanoseconds) { State().PassTime(nanoseconds); }
+void fakeCudaConnectDevices(bool connected) { State().ConnectDevices(connected); }
 void fakeCudaSetMemory(size_t bytes) { State().memory().SetCapacity(bytes); }
 
 Result cuInit(unsigned flags) {
@@ -105,6 +106,12 @@ Result cuDeviceGetCount(int* count) {
 
 Result cuDeviceGetUuid_v2(cuda::Uuid* uuid, cuda::DeviceNumber device) {
   std::memset(uuid->bytes, device + 1, sizeof(uuid->bytes));
+  return cuda::kSuccess;
+}
+
+Result cuDeviceCanAccessPeer(int* can_access, cuda::DeviceNumber device,
+                             cuda::DeviceNumber peer) {
+  *can_access = device != peer && State().devices_are_connected() ? 1 : 0;
   return cuda::kSuccess;
 }
 

@@ -46,6 +46,11 @@ void fakeCudaSetVersion(int version);
 void fakeCudaFail(evenpack::worker::cuda::Result result);
 // On the device, whose clock stands still otherwise: by what a stream is given.
 void fakeCudaPassTime(uint64_t nanoseconds);
+// Whether the device may read and write the memory: its own, or of a pool that was
+// opened to it.
+bool fakeCudaMayAccess(const void* data, int device);
+// Whether devices can reach each other's memory; at first they can.
+void fakeCudaConnectDevices(bool connected);
 // The device's memory; at first 1 GiB.
 void fakeCudaSetMemory(size_t bytes);
 }

@@ -42,9 +42,10 @@ class FakeDeviceTest : public ::testing::Test {
 // What a rank has of the device. Not thread-safe.
 class FakeDevice {
  public:
-  explicit FakeDevice(size_t budget = size_t{1} << 28)
+  // `number`: of two that there are.
+  explicit FakeDevice(size_t budget = size_t{1} << 28, int number = 0)
       : context_(worker::CudaContext::Open(
-                     worker::CudaDriver::Load(EVENPACK_FAKE_CUDA).value(), 0)
+                     worker::CudaDriver::Load(EVENPACK_FAKE_CUDA).value(), number)
                      .value()),
         memory_(worker::CudaMemory::Create(context_, budget).value()),
         compute_(

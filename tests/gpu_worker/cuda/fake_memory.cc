@@ -1,8 +1,11 @@
 // The double's memory: pools, and what streams copy and set.
 #include <cstring>
+#include <map>
+#include <set>
 #include <string>
 
 #include "gpu_worker/cuda/cuda_abi.h"
+#include "server/runtime/mutex.h"
 #include "tests/gpu_worker/cuda/fake_calls.h"
 
 namespace cuda = evenpack::worker::cuda;
@@ -28,6 +31,49 @@ bool Owned(const void* data, size_t bytes, const std::string& call) {
   return false;
 }
 
+// Which devices may read and write what a pool has given.
+class Pools {
+ public:
+  void Add(cuda::MemoryPool pool, int device) {
+    const evenpack::MutexLock lock(mutex_);
+    pools_[pool].devices.insert(device);
+  }
+  void Remove(cuda::MemoryPool pool) {
+    const evenpack::MutexLock lock(mutex_);
+    pools_.erase(pool);
+  }
+  void Open(cuda::MemoryPool pool, int device) { Add(pool, device); }
+  void Give(cuda::MemoryPool pool, const void* data) {
+    const evenpack::MutexLock lock(mutex_);
+    pools_[pool].given.insert(data);
+  }
+  void TakeBack(const void* data) {
+    const evenpack::MutexLock lock(mutex_);
+    for (auto& [pool, of] : pools_) of.given.erase(data);
+  }
+  bool MayAccess(const void* data, int device) {
+    const evenpack::MutexLock lock(mutex_);
+    for (const auto& [pool, of] : pools_) {
+      if (of.given.contains(data)) return of.devices.contains(device);
+    }
+    return false;
+  }
+
+ private:
+  struct Of {
+    std::set<int> devices;
+    std::set<const void*> given;
+  };
+
+  evenpack::Mutex mutex_;
+  std::map<cuda::MemoryPool, Of> pools_ EVENPACK_GUARDED_BY(mutex_);
+};
+
+Pools& ThePools() {
+  static auto& pools = *new Pools;
+  return pools;
+}
+
 size_t Span(size_t pitch, size_t width, size_t height) {
   return height == 0 ? 0 : (height - 1) * pitch + width;
 }
@@ -35,6 +81,10 @@ size_t Span(size_t pitch, size_t width, size_t height) {
 }  // namespace
 
 extern "C" {
+
+bool fakeCudaMayAccess(const void* data, int device) {
+  return ThePools().MayAccess(data, device);
+}
 
 Result cuMemPoolCreate(cuda::MemoryPool* pool, const cuda::PoolProperties* properties) {
   const Need need = NeedContext("cuMemPoolCreate");
@@ -45,11 +95,13 @@ Result cuMemPoolCreate(cuda::MemoryPool* pool, const cuda::PoolProperties* prope
   }
   *pool = new cuda::MemoryPoolObject;
   State().Add("pool", *pool);
+  ThePools().Add(*pool, properties->location_id);
   return cuda::kSuccess;
 }
 
 Result cuMemPoolDestroy(cuda::MemoryPool pool) {
   if (!State().Remove("pool", pool, "cuMemPoolDestroy")) return cuda::kInvalidHandle;
+  ThePools().Remove(pool);
   delete pool;
   return cuda::kSuccess;
 }
@@ -57,6 +109,22 @@ Result cuMemPoolDestroy(cuda::MemoryPool pool) {
 Result cuMemPoolSetAttribute(cuda::MemoryPool pool, int, void*) {
   return State().Check("pool", pool, "cuMemPoolSetAttribute") ? cuda::kSuccess
                                                               : cuda::kInvalidHandle;
+}
+
+Result cuMemPoolSetAccess(cuda::MemoryPool pool, const cuda::AccessDescription* access,
+                          size_t count) {
+  const Need need = NeedContext("cuMemPoolSetAccess");
+  if (!need.IsMet()) return need.result;
+  if (!State().Check("pool", pool, "cuMemPoolSetAccess")) return cuda::kInvalidHandle;
+  for (size_t i = 0; i < count; ++i) {
+    if (access[i].location_type != cuda::kLocationDevice ||
+        access[i].flags != cuda::kAccessReadWrite || !State().devices_are_connected()) {
+      State().Note("cuMemPoolSetAccess: a device that can't reach it");
+      return cuda::kInvalidValue;
+    }
+    ThePools().Open(pool, access[i].location_id);
+  }
+  return cuda::kSuccess;
 }
 
 Result cuMemAllocFromPoolAsync(cuda::DevicePointer* pointer, size_t bytes,
@@ -69,6 +137,7 @@ Result cuMemAllocFromPoolAsync(cuda::DevicePointer* pointer, size_t bytes,
   char* const data = State().memory().Take(bytes);
   if (data == nullptr) return cuda::kOutOfMemory;
   *pointer = reinterpret_cast<cuda::DevicePointer>(data);
+  ThePools().Give(pool, data);
   stream->Put([data] { State().memory().Begin(data); });
   return cuda::kSuccess;
 }
@@ -81,6 +150,7 @@ Result cuMemFreeAsync(cuda::DevicePointer pointer, cuda::Stream stream) {
     State().Note("cuMemFreeAsync: memory that was not taken");
     return cuda::kInvalidValue;
   }
+  ThePools().TakeBack(data);
   stream->Put([data] {
     if (Owned(data, 1, "cuMemFreeAsync")) State().memory().End(data);
   });

@@ -100,7 +100,18 @@ void FakeState::Reset() {
   MutexLock lock(mutex_);
   misuse_.clear();
   version_ = 13000;
+  devices_are_connected_ = true;
   failure_ = worker::cuda::kSuccess;
+}
+
+bool FakeState::devices_are_connected() {
+  MutexLock lock(mutex_);
+  return devices_are_connected_;
+}
+
+void FakeState::ConnectDevices(bool connected) {
+  MutexLock lock(mutex_);
+  devices_are_connected_ = connected;
 }
 
 int FakeState::version() {

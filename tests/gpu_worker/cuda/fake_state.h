@@ -60,6 +60,8 @@ class FakeState {
 
   int version();
   void SetVersion(int version);
+  bool devices_are_connected();
+  void ConnectDevices(bool connected);
   worker::cuda::Result failure();
   void Fail(worker::cuda::Result failure);
 
@@ -75,6 +77,7 @@ class FakeState {
   Mutex mutex_;
   uint64_t time_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int version_ EVENPACK_GUARDED_BY(mutex_) = 13000;
+  bool devices_are_connected_ EVENPACK_GUARDED_BY(mutex_) = true;
   worker::cuda::Result failure_ EVENPACK_GUARDED_BY(mutex_) = worker::cuda::kSuccess;
   std::string misuse_ EVENPACK_GUARDED_BY(mutex_);
   std::multiset<std::pair<std::string, const void*>> handles_
