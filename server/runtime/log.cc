@@ -1,17 +1,25 @@
 #include "server/runtime/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/log_output.h"
 
 namespace evenpack {
 namespace {
+
+// Far below a lease of a job, which is renewed by a thread that logs; a reader that
+// lives takes what a pipe holds within it.
+constexpr std::chrono::milliseconds kPatience{200};
 
 std::atomic<LogFormat> log_format = LogFormat::kText;
 
@@ -41,6 +49,30 @@ bool IsPlain(std::string_view text) {
   });
 }
 
+class StandardErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (output_.left_out() > 0) {
+      const std::string notice =
+          FormatLogLine(log_format, "log lines left out",
+                        {{"because", "standard error took none"},
+                         {"lines", absl::StrCat(output_.left_out())}});
+      if (Put({message.logger_name, spdlog::level::warn, notice})) output_.Forget();
+    }
+    Put(message);
+  }
+  void flush_() override {}
+
+ private:
+  bool Put(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    return output_.Write({line.data(), line.size()});
+  }
+
+  LogOutput output_{STDERR_FILENO, kPatience};
+};
+
 }  // namespace
 
 const std::map<std::string, LogLevel>& LogLevels() {
@@ -60,13 +92,12 @@ const std::map<std::string, LogFormat>& LogFormats() {
 
 void StartLog(LogLevel least, LogFormat format) {
   log_format = format;
-  auto logger = std::make_shared<spdlog::logger>(
-      "evenpack", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("evenpack",
+                                                 std::make_shared<StandardErrorSink>());
   logger->set_level(LevelOf(least));
   logger->set_pattern(format == LogFormat::kJson
                           ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
                           : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
 }
 

@@ -28,7 +28,10 @@ using LogFields = std::vector<std::pair<std::string, std::string>>;
 // Lines below `least` are dropped. Before the threads that log.
 void StartLog(LogLevel least, LogFormat format);
 
-// Thread-safe. Values may hold anything: they are quoted where that is needed.
+// Thread-safe. Values may hold anything: they are quoted where that is needed. A line
+// that standard error doesn't take within 200 ms, as a pipe that nobody reads, is left
+// out, and so are the next ones at once until one is taken; then a line says how many
+// were.
 void Log(LogLevel level, std::string_view event, const LogFields& fields = {});
 
 // What Log writes after the time and level.

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <string>
 
 namespace evenpack {
@@ -71,6 +73,31 @@ TEST(LogTest, LinesBelowTheLeastLevelAreDropped) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
   EXPECT_THAT(lines, HasSubstr(" warning c\n"));
   EXPECT_THAT(lines, HasSubstr(" error d\n"));
+}
+
+TEST(LogTest, LinesThatNobodyReadsHoldNobodyUpAndAreCounted) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const int standard_error = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  StartLog(LogLevel::kInfo, LogFormat::kText);
+  const std::string filler(10'000, 'x');
+  for (int i = 0; i < 20; ++i) Log(LogLevel::kInfo, filler);
+  std::string lines(1 << 18, 0);
+  const ssize_t before = read(ends[0], lines.data(), lines.size());
+  Log(LogLevel::kInfo, "after");
+  dup2(standard_error, STDERR_FILENO);
+  close(standard_error);
+  close(ends[1]);
+  const ssize_t count = read(ends[0], lines.data(), lines.size());
+  close(ends[0]);
+  EXPECT_GT(before, 0);
+  EXPECT_LT(before, 200'000);
+  ASSERT_GT(count, 0);
+  EXPECT_THAT(
+      lines.substr(0, static_cast<size_t>(count)),
+      MatchesRegex("\n[^\n]* warning log lines left out because=\"standard error "
+                   "took none\" lines=[0-9]+\n[^\n]* info after\n"));
 }
 
 }  // namespace
