@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/runtime/fault_point.h"
-#include "server/runtime/log.h"
 #include "server/store/file_system_check.h"
 #include "server/store/sqlite_schema.h"
 #include "server/store/stored_row.h"
@@ -77,6 +76,8 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   status = store->PrepareStatements();
   if (status.ok()) status = store->FindJobs();
   if (!status.ok()) return status;
+  // SQLite makes it when it first reads the file, and keeps it while it has that open.
+  store->places_.NoteLog();
   return store;
 }
 
@@ -212,7 +213,7 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
   if (!status.ok()) return status;
   WrittenJobs written;
   status = WriteAll(writes, written);
-  if (status.ok()) status = CheckInPlace();
+  if (status.ok()) status = places_.Check(database_.HasMoved());
   if (status.ok()) {
     FaultPoint("commit.before");
     status = statements_.commit.Run();
@@ -221,6 +222,10 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
   if (!status.ok()) {
     // Of some errors SQLite has made a rollback already.
     statements_.rollback.Run().IgnoreError();
+    // What is in a log that was removed would go with this process.
+    if (places_.log_is_gone()) {
+      database_.Run("PRAGMA wal_checkpoint(FULL)").IgnoreError();
+    }
     return status;
   }
   for (auto& [name, job] : written) {
@@ -231,20 +236,6 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
     }
   }
   return absl::OkStatus();
-}
-
-// What is committed to a file that was removed is acknowledged and gone.
-absl::Status SqliteStore::CheckInPlace() {
-  const bool moved = database_.HasMoved();
-  if (moved != std::exchange(moved_, moved)) {
-    Log(moved ? LogLevel::kError : LogLevel::kInfo,
-        moved ? "store's file is gone" : "store's file is back", {{"file", path_}});
-  }
-  if (!moved) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("store: '", path_,
-                   "' was removed or replaced while it is served from; accepted: the "
-                   "file that was there"));
 }
 
 absl::Status SqliteStore::WriteAll(std::span<const StoreWrite> writes,

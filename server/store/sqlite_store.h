@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/runtime/mutex.h"
+#include "server/store/file_places.h"
 #include "server/store/reading_lock.h"
 #include "server/store/sqlite_database.h"
 #include "server/store/state_store.h"
@@ -86,7 +87,8 @@ class SqliteStore final : public StateStore {
               SqliteDatabase database)
       : path_(std::move(path)),
         reading_(std::move(reading)),
-        database_(std::move(database)) {}
+        database_(std::move(database)),
+        places_(path_) {}
 
   using StatementTexts =
       std::initializer_list<std::pair<SqliteStatement*, std::string_view>>;
@@ -96,8 +98,6 @@ class SqliteStore final : public StateStore {
   absl::StatusOr<bool> HasTable(std::string_view name) EVENPACK_REQUIRES(mutex_);
   absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<uint64_t> CountRecords(int64_t job) EVENPACK_REQUIRES(mutex_);
-  // UNAVAILABLE where the file is not at its path any more.
-  absl::Status CheckInPlace() EVENPACK_REQUIRES(mutex_);
   absl::Status WriteAll(std::span<const StoreWrite> writes, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const AppendRecord& write, WrittenJobs& written)
@@ -128,7 +128,7 @@ class SqliteStore final : public StateStore {
 
   Mutex mutex_;
   SqliteDatabase database_ EVENPACK_GUARDED_BY(mutex_);
-  bool moved_ EVENPACK_GUARDED_BY(mutex_) = false;
+  FilePlaces places_ EVENPACK_GUARDED_BY(mutex_);
   // Ends before its database.
   Statements statements_ EVENPACK_GUARDED_BY(mutex_);
   KnownJobs jobs_ EVENPACK_GUARDED_BY(mutex_);

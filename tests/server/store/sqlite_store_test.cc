@@ -316,23 +316,6 @@ TEST_F(SqliteStoreTest, AFileThatCanNotBeWrittenIsRefused) {
   EXPECT_EQ(Open()->Load("a")->records.size(), 1U);
 }
 
-TEST_F(SqliteStoreTest, NothingIsCommittedToAFileThatIsNotAtItsPathAnyMore) {
-  const auto store = Open();
-  ASSERT_THAT(store->Commit(Records("a", 1)), IsOk());
-  const std::string elsewhere = directory_.File("elsewhere");
-  std::filesystem::rename(path_, elsewhere);
-  const auto refused =
-      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was removed or replaced"));
-  const std::vector<StoreWrite> more = {AppendRecord{"a", 1, "more"}};
-  EXPECT_THAT(store->Commit(more), refused);
-  WriteFile(path_, "another");
-  EXPECT_THAT(store->Commit(more), refused);
-  EXPECT_EQ(store->Load("a")->records.size(), 1U);
-  std::filesystem::rename(elsewhere, path_);
-  EXPECT_THAT(store->Commit(more), IsOk());
-  EXPECT_EQ(store->Load("a")->records.size(), 2U);
-}
-
 TEST_F(SqliteStoreTest, ADiskThatTurnsReadOnlyLosesNothing) {
   FaultDisk disk;
   const auto store = Open();
