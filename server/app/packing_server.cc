@@ -59,6 +59,8 @@ constexpr int kTransportThreads = 8;
 constexpr int kTlsFrameBytes = 8448;
 // That write what observers are told over HTTP.
 constexpr int kJsonThreads = 2;
+// As many reads may hang before other producers' files are waited for.
+constexpr int kFileThreads = 16;
 // For calls that end by themselves, once the streams are gone.
 constexpr milliseconds kLastCalls{500};
 // For connections that close, once their calls are gone.
@@ -125,6 +127,9 @@ class PackingServer::Rooms {
         store_(std::move(store)),
         shared_(store_->Shared()),
         pool_(WakeThreads(options)),
+        file_readers_(options.payload_root.empty()
+                          ? nullptr
+                          : std::make_unique<WorkerPool>(kFileThreads)),
         committer_(*store_, Committer::kGather),
         profiles_(std::make_shared<CostProfileRegistry>(committer_, *store_,
                                                         Clock::Steady())),
@@ -206,6 +211,8 @@ class PackingServer::Rooms {
     if (moves_ != nullptr) moves_->Stop();
     if (directory_ != nullptr) directory_->Close();
     const bool closed = CloseGrpc();
+    // What is left of calls that were cancelled. A read that hangs holds its call open.
+    if (closed) file_readers_.reset();
     // Its last answers may wait for a commit.
     if (http_ != nullptr) http_->Stop();
     committer_.Stop();
@@ -214,8 +221,16 @@ class PackingServer::Rooms {
   }
 
   ServiceEnvironment Environment() {
-    return {jobs_,      calls_,  messages_,           connects_,       errors_,
-            *profiles_, quotas_, security_->access(), directory_.get()};
+    return {jobs_,
+            calls_,
+            messages_,
+            connects_,
+            errors_,
+            *profiles_,
+            quotas_,
+            security_->access(),
+            directory_.get(),
+            file_readers_.get()};
   }
 
   std::unique_ptr<Directory> MakeDirectory() {
@@ -363,6 +378,8 @@ class PackingServer::Rooms {
   WorkerPool pool_;
   // Apart, so that a large answer to an observer delays no step.
   WorkerPool json_pool_{kJsonThreads};
+  // Null where no file is read.
+  std::unique_ptr<WorkerPool> file_readers_;
   Committer committer_;
   const std::shared_ptr<CostProfileRegistry> profiles_;
   // Null without shared_, as moves_ is.

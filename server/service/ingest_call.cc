@@ -14,6 +14,7 @@
 #include "server/control/job.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
+#include "server/runtime/worker_pool.h"
 #include "server/service/admission.h"
 #include "server/service/batch_conversion.h"
 #include "server/service/message_bytes.h"
@@ -69,16 +70,8 @@ class IngestCall final : public IngestReactor,
     absl::Status status = TakeMessage();
     if (!status.ok()) return End(std::move(status));
     if (is_first) return;
-    RequestTaken();
-    // Of this batch: from ReadOn() on it may be the next one's.
-    const bool sent_ahead = sent_ahead_;
-    // The next batch may be decided while this one is committed.
-    ReadOn();
-    if (sent_ahead) {
-      job_->FlushSoon();
-    } else {
-      job_->Flush();
-    }
+    if (!from_file_.has_value()) return Decided();
+    environment_.file_readers->Run([self] { self->TakeFromFile(); });
   }
 
   void AfterCommit() override {
@@ -123,7 +116,27 @@ class IngestCall final : public IngestReactor,
  private:
   enum class Reading { kYes, kHeldBack, kNoMore };
 
-  // That of bytes_.
+  // The last message is done with, but for its commit.
+  void Decided() {
+    RequestTaken();
+    // Of this batch: from ReadOn() on it may be the next one's.
+    const bool sent_ahead = sent_ahead_;
+    // The next batch may be decided while this one is committed.
+    ReadOn();
+    if (sent_ahead) {
+      job_->FlushSoon();
+    } else {
+      job_->Flush();
+    }
+  }
+
+  void TakeFromFile() {
+    absl::Status status = Take(*std::exchange(from_file_, std::nullopt));
+    if (!status.ok()) return End(std::move(status));
+    Decided();
+  }
+
+  // That of bytes_; what names a file is in from_file_ then, and yet to be taken.
   absl::Status TakeMessage() {
     // Enough for most batches, whose columns would be allocated one by one.
     std::array<char, 4 << 10> block;
@@ -191,8 +204,11 @@ class IngestCall final : public IngestReactor,
       case v1::IngestRequest::kBatch: {
         absl::StatusOr<Ingest> ingest = FromProto(stream_, request.batch());
         if (!ingest.ok()) return ingest.status();
-        const uint64_t next = ingest->first_sequence + ingest->lengths.size();
-        return Enqueue(*std::move(ingest), next, false);
+        if (!ingest->token_file.has_value() || environment_.file_readers == nullptr) {
+          return Take(*ingest);
+        }
+        from_file_ = *std::move(ingest);
+        return absl::OkStatus();
       }
       case v1::IngestRequest::kEndOfStream: {
         const uint64_t documents = request.end_of_stream().documents();
@@ -202,6 +218,10 @@ class IngestCall final : public IngestReactor,
         return InvalidField("message", request.has_open() ? "a second open" : "nothing",
                             "batch or end_of_stream");
     }
+  }
+
+  absl::Status Take(const Ingest& ingest) {
+    return Enqueue(ingest, ingest.first_sequence + ingest.lengths.size(), false);
   }
 
   absl::Status Enqueue(const Command& command, uint64_t next, bool ends) {
@@ -321,6 +341,8 @@ class IngestCall final : public IngestReactor,
   std::shared_ptr<IngestCall> self_;
   // Of the reads, which come one at a time.
   grpc::ByteBuffer bytes_;
+  // A batch until its file is read; no other is read meanwhile.
+  std::optional<Ingest> from_file_;
   // The last batch came before the producer knew of the one before.
   bool sent_ahead_ = false;
   // Set by the first read, constant from then on.

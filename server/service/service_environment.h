@@ -37,6 +37,7 @@ class ErrorCounts {
 };
 
 class AccessControl;
+class WorkerPool;
 
 // All of it outlives the service's calls.
 struct ServiceEnvironment {
@@ -51,6 +52,9 @@ struct ServiceEnvironment {
   AccessControl* access = nullptr;
   // Null where no other server has the store.
   Directory* directory = nullptr;
+  // Threads that read files of token ids, whose disk may hang: those that call here are
+  // the transport's. Null: no file is read.
+  WorkerPool* file_readers = nullptr;
 };
 
 // Looks in the server's profiles, which must outlive it.

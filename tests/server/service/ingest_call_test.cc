@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -91,6 +92,42 @@ TEST_F(IngestCallTest, ColumnsReachTheSteps) {
   EXPECT_EQ(last.id, 107U);
   EXPECT_EQ(last.loss_tokens, 47U);
   EXPECT_EQ(last.source, 7U);
+}
+
+// A file that hangs would else hold a thread of the transport, and so all calls.
+TEST_F(IngestCallTest, FilesAreReadByThreadsOfTheirOwn) {
+  std::promise<void> release;
+  server_.file_readers().Run([&release] { release.get_future().wait(); });
+  IngestClient client(server_, "job");
+  v1::IngestRequest request;
+  request.mutable_batch()->add_length(50);
+  request.mutable_batch()->mutable_token_file()->set_path("/tokens");
+  ASSERT_TRUE(client.Write(request));
+  std::atomic<bool> released = false;
+  std::thread finisher([&] {
+    EXPECT_EQ(client.Finish().error_code(), StatusCode::FAILED_PRECONDITION);
+    EXPECT_TRUE(released);
+  });
+  for (int i = 0; i < 50; ++i) server_.Get("job");
+  released = true;
+  release.set_value();
+  finisher.join();
+}
+
+TEST_F(IngestCallTest, ABatchWhoseFileIsReadEndsWithItsCall) {
+  std::promise<void> release;
+  server_.file_readers().Run([&release] { release.get_future().wait(); });
+  {
+    IngestClient client(server_, "job");
+    v1::IngestRequest request;
+    request.mutable_batch()->add_length(50);
+    request.mutable_batch()->mutable_token_file()->set_path("/tokens");
+    ASSERT_TRUE(client.Write(request));
+    client.Cancel();
+  }
+  release.set_value();
+  server_.WaitUntilNoCalls();
+  EXPECT_EQ(server_.Get("job").streams(0).next_sequence(), 0U);
 }
 
 TEST_F(IngestCallTest, MessagesOutOfOrderAreRefused) {

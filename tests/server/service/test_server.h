@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "server/runtime/worker_pool.h"
 #include "server/service/calibration_conversion.h"
 #include "server/service/service_environment.h"
 #include "tests/testing/control_room.h"
@@ -38,6 +39,8 @@ class TestServer {
   ControlRoom& room() { return shared_ == nullptr ? room_ : shared_->room(); }
   JobRegistry& jobs() { return shared_ == nullptr ? jobs_ : shared_->jobs(); }
   StreamCalls& calls() { return calls_; }
+  // One thread.
+  WorkerPool& file_readers() { return file_readers_; }
   CostProfileRegistry& profiles() {
     return shared_ == nullptr ? *profiles_ : shared_->profiles();
   }
@@ -46,7 +49,7 @@ class TestServer {
   ServiceEnvironment environment() {
     Directory* const directory = shared_ == nullptr ? nullptr : &shared_->directory();
     return {jobs(),     calls_,  messages_, connects_, errors_,
-            profiles(), quotas_, nullptr,   directory};
+            profiles(), quotas_, nullptr,   directory, &file_readers_};
   }
 
   // The unary calls; `response` may be left out.
@@ -82,6 +85,7 @@ class TestServer {
   ConnectMessages connects_;
   ErrorCounts errors_;
   CallQuotas quotas_;
+  WorkerPool file_readers_{1};
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Service> profile_service_;
   std::unique_ptr<grpc::Server> server_;
