@@ -30,7 +30,9 @@ void PrepareStandardStreams() {
     [[maybe_unused]] const int opened =
         open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
-  [[maybe_unused]] const auto before = std::signal(SIGPIPE, SIG_IGN);
+  for (const int ending : {SIGPIPE, SIGXFSZ}) {
+    [[maybe_unused]] const auto before = std::signal(ending, SIG_IGN);
+  }
 }
 
 absl::Status StandardOutputStatus(int error) {

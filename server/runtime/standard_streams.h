@@ -6,9 +6,9 @@
 
 namespace evenpack {
 
-// First of all: a reader that is gone makes a write fail, and doesn't end the process;
-// and streams that the process was started without fail likewise, rather than be what
-// is opened next.
+// First of all: a reader that is gone makes a write fail, and doesn't end the process,
+// nor does a limit of files' size (`ulimit -f`); and streams that the process was
+// started without fail likewise, rather than be what is opened next.
 void PrepareStandardStreams();
 
 // What the errno of a write to standard output, or 0, comes to. UNAVAILABLE naming it

@@ -81,6 +81,7 @@ struct ProgramStart {
   sigaction(SIGINT, &action, nullptr);
   action.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &action, nullptr);
+  sigaction(SIGXFSZ, &action, nullptr);
   dup2(start.input, STDIN_FILENO);
   dup2(start.output, STDOUT_FILENO);
   dup2(start.errors, STDERR_FILENO);

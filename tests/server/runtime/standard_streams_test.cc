@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,18 @@ TEST(StandardStreamsTest, WhatALibraryHasOpenedSinceIsNoStream) {
               uint64_t count = 0;
               if (read(0, &count, sizeof(count)) >= 0 || errno != EBADF) return 2;
               return dup(2) > 2 ? 0 : 3;
+            }),
+            0);
+}
+
+TEST(StandardStreamsTest, ALimitOfFilesSizeIsAnErrorToo) {
+  EXPECT_EQ(StatusOf([] {
+              PrepareStandardStreams();
+              std::FILE* const file = std::tmpfile();
+              const rlimit none = {0, 0};
+              if (file == nullptr || setrlimit(RLIMIT_FSIZE, &none) != 0) return 1;
+              if (write(fileno(file), "x", 1) >= 0) return 2;
+              return errno == EFBIG ? 0 : 3;
             }),
             0);
 }
