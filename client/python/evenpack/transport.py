@@ -233,8 +233,10 @@ class Transport:
             # The native client waits between its attempts itself; gRPC's own wait on
             # top would grow to two minutes.
             ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 1000),
+            # What an attempt may take; a server that thousands connect to takes its
+            # time.
+            ("grpc.min_reconnect_backoff_ms", 5000),
             # Or a client would share a connection with another of its address.
             ("grpc.use_local_subchannel_pool", 1),
             *given.channel_options,

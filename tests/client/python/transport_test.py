@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent import futures
 from typing import Any
@@ -98,6 +101,45 @@ def test_nothing_is_begun_in_a_fork(
         transport.open("Ingest")
     with pytest.raises(FailedPreconditionError, match="'spawn'"):
         Transport("127.0.0.1:1")
+
+
+def _let_in(listener: socket.socket, address: str, busy: float) -> None:
+    """Hands one connection on to a server, which is busy for so many seconds first."""
+    near, _ = listener.accept()
+    time.sleep(busy)
+    host, _, port = address.rpartition(":")
+    far = socket.create_connection((host, int(port)))
+
+    def pass_on(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    back = threading.Thread(target=pass_on, args=(far, near))
+    back.start()
+    pass_on(near, far)
+    back.join()
+    near.close()
+    far.close()
+
+
+def test_a_server_that_takes_its_time_to_let_clients_in_is_reached(
+    server: ServerProcess,
+) -> None:
+    """As one does that thousands connect to at once: gRPC's attempt goes on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        door = threading.Thread(
+            target=_let_in, args=(listener, server.grpc_address, 1.5)
+        )
+        door.start()
+        transport = Transport(f"127.0.0.1:{listener.getsockname()[1]}")
+        call = transport.call(LIST_JOBS, ListJobsRequest().SerializeToString(), 10)
+        status, _ = call.finish()
+        transport.close()
+        door.join()
+    assert status == (0, "", b"")
 
 
 def test_an_address_that_nobody_listens_on_is_unavailable() -> None:
