@@ -45,6 +45,9 @@ grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
   // After which another server is asked, where there is one.
   constexpr int kConnectTimeoutMs = 5000;
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
+  // A pod that was started again has another address under its name.
+  constexpr int kNameLookupsApartMs = 5000;
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kNameLookupsApartMs);
   return arguments;
 }
 

@@ -237,6 +237,8 @@ class Transport:
             # What an attempt may take; a server that thousands connect to takes its
             # time.
             ("grpc.min_reconnect_backoff_ms", 5000),
+            # A pod that was started again has another address under its name.
+            ("grpc.dns_min_time_between_resolutions_ms", 5000),
             # Or a client would share a connection with another of its address.
             ("grpc.use_local_subchannel_pool", 1),
             *given.channel_options,
