@@ -138,6 +138,7 @@ std::string AssessmentJson(const Assessment& assessment) {
         {"name", row.name},
         {"policy", PolicyName(row.method.policy)},
         {"sharding", ShardingName(row.method.sharding)},
+        {"placement", PlacingName(row.method.placing)},
         {"speedup", assessment.Speedup(row.figures)},
         {"gpu_hours_per_trillion_tokens", assessment.GpuHoursPerTrillion(row.figures)}};
     if (row.method.sharding == Sharding::kHybrid) {

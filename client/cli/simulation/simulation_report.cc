@@ -17,10 +17,6 @@ std::string Line(std::string_view name, const std::string& value) {
   return absl::StrFormat("%-24s %s\n", std::string(name), value);
 }
 
-std::string_view PlacingName(const SimulationMethod& method) {
-  return kPlacingNames[static_cast<size_t>(method.placing)];
-}
-
 std::string HybridText(const SimulationReport& report) {
   if (report.input.method.sharding != Sharding::kHybrid) return "";
   const HybridRule& rule = report.hybrid;
@@ -48,7 +44,7 @@ std::string SetupText(const SimulationReport& report) {
       Line("attention = the rest at",
            absl::StrFormat("%.0f tokens", report.crossover_tokens)),
       Line("packing, sharding", MethodName(report.input.method)), HybridText(report),
-      Line("placement", std::string(PlacingName(report.input.method))));
+      Line("placement", std::string(PlacingName(report.input.method.placing))));
 }
 
 std::string ExcessText(const SimulationFigures& figures) {
@@ -71,7 +67,7 @@ std::string SimulationJson(const SimulationReport& report) {
   if (report.input.method.sharding == Sharding::kHybrid) {
     json["hybrid"] = HybridJson(report.hybrid);
   }
-  json["placement"] = PlacingName(report.input.method);
+  json["placement"] = PlacingName(report.input.method.placing);
   json["crossover_tokens"] = report.crossover_tokens;
   json["crossover_error"] = report.crossover_error;
   json["corpus"] = CorpusJson(report.corpus);

@@ -4,6 +4,7 @@
 #define EVENPACK_CLIENT_CLI_SIMULATION_SIMULATION_SETUP_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ enum class MicroBatchPlacing : uint8_t {
   kLeast,  // so that the predicted step is shortest (placement.h)
 };
 inline constexpr std::array<std::string_view, 2> kPlacingNames = {"given", "least"};
+inline std::string_view PlacingName(MicroBatchPlacing placing) {
+  return kPlacingNames[static_cast<size_t>(placing)];
+}
 
 // How documents become micro-batches, and these ranks' slices.
 struct SimulationMethod {

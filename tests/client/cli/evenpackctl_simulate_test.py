@@ -242,6 +242,16 @@ class AssessTest(unittest.TestCase):
         self.assertEqual(assessed["speedup"], best["speedup"])
         self.assertEqual(len(assessed["wrong_costs"]), 4)
 
+    def test_says_how_each_methods_micro_batches_are_placed(self) -> None:
+        unplaced = "{balanced: {place: false}}\n  sharding: SHARDING_HYBRID"
+        Path(self.config).write_text(CONFIG.replace("{wlb: {}}", unplaced))
+        assessed = report("assess", "--config", self.config, "--steps", "5")
+        placed = {row["name"]: row["placement"] for row in assessed["methods"]}
+        self.assertEqual(placed["wlb, hybrid"], "given")
+        self.assertEqual(placed["balanced, hybrid"], "least")
+        # That is all in which it differs from the one above.
+        self.assertEqual(placed["balanced, hybrid, as configured"], "given")
+
     def test_fits_on_a_page(self) -> None:
         finished = run(
             *("assess", "--config", self.config, "--lengths", LENGTHS),
