@@ -222,6 +222,16 @@ TEST_F(SecuredChannelTest, ClientsThatTheServerRefusesAreToldWhatItMayWant) {
   }
 }
 
+// Of a server that is back: a busy machine may take longer than a call's own tries.
+absl::Status AwaitJob(Client& client) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  absl::Status status = client.GetJob("run").status();
+  while (!status.ok() && std::chrono::steady_clock::now() < deadline) {
+    status = client.GetJob("run").status();
+  }
+  return status;
+}
+
 TEST_F(SecuredChannelTest, AServerThatAnsweredOnceMayRenewItsCertificate) {
   Serve(TlsAs("server"));
   auto client = Connect(Trusting("ca"));
@@ -234,7 +244,7 @@ TEST_F(SecuredChannelTest, AServerThatAnsweredOnceMayRenewItsCertificate) {
                        AllOf(HasSubstr("out of date"), HasSubstr("gave up after"))));
   Stop();
   Serve(TlsAs("server"));
-  EXPECT_THAT(client->GetJob("run"), IsOk());
+  EXPECT_THAT(AwaitJob(*client), IsOk());
 }
 
 // What renews certificates puts the old ones' place in one step.
@@ -257,13 +267,8 @@ TEST_F(SecuredChannelTest, FilesThatChangeAreUsedByNewConnections) {
   Replace(KeyFile("client"), security.key_file);
   Replace(CertificateFile("client"), security.certificate_file);
   Replace(CertificateFile("ca"), security.ca_file);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  auto job = client->GetJob("run");
-  while (!job.ok() && std::chrono::steady_clock::now() < deadline) {
-    job = client->GetJob("run");
-  }
-  ASSERT_THAT(job, IsOk());
-  EXPECT_EQ(job->name(), "client");
+  ASSERT_THAT(AwaitJob(*client), IsOk());
+  EXPECT_EQ(client->GetJob("run")->name(), "client");
 }
 
 TEST_F(SecuredChannelTest, EveryCallHasTheTokenThatTheFileHasThen) {

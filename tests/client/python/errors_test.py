@@ -78,10 +78,15 @@ def _interrupted_then_told(
     call: Callable[[], object], kind: type[errors.EvenpackError]
 ) -> None:
     """The handler's exception comes out of the call, and of the next one its error."""
-    with pytest.MonkeyPatch.context() as patched:
-        _signalled_within_from_status(patched)
-        with pytest.raises(KeyboardInterrupt):
-            call()
+    # A shell's background has it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.MonkeyPatch.context() as patched:
+            _signalled_within_from_status(patched)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+    finally:
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(kind):
         call()
 
