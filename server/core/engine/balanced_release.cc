@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -182,9 +181,13 @@ void HoldLongShare(const JobSpec& spec, const LengthSketch& sketch, BalancedPool
     forced.push_back(document);
   }
   pool.due.insert(pool.due.end(), forced.begin(), forced.end());
-  const std::unordered_set<const Document*> goes(forced.begin(), forced.end());
-  std::erase_if(pool.others,
-                [&goes](const Document* document) { return goes.contains(document); });
+  SortOldestFirst(forced);
+  std::erase_if(pool.others, [&](const Document* document) {
+    return document->length >= terms.long_from &&
+           std::binary_search(
+               forced.begin(), forced.end(), document,
+               [](const Document* a, const Document* b) { return IsOlder(*a, *b); });
+  });
 }
 
 // A reserve is what batches bring beyond N x L, which is the less the better documents
