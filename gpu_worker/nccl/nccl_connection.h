@@ -24,8 +24,8 @@ namespace evenpack::worker {
 struct NcclTiming {
   std::chrono::nanoseconds connect_timeout = std::chrono::minutes(1);
   std::chrono::nanoseconds exchange_timeout = std::chrono::minutes(10);
-  // Until peers have what they were sent by a rank that ends. They have it within
-  // milliseconds; NCCL waits until they end too, which is when it gives up nothing.
+  // Until peers have what they were sent by a rank that ends: they have it within
+  // milliseconds, but NCCL also waits for those of the host to end.
   std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
   std::chrono::nanoseconds poll_interval = std::chrono::milliseconds(5);
   // Of the time-outs. Lives as long as what is timed.
