@@ -47,38 +47,24 @@ class FedJob {
     Do(CreateJob{spec});
   }
 
-  void IngestDocuments(size_t documents) {
-    Ingest command;
-    command.stream = "a";
-    command.first_sequence = state_.streams[0].next_sequence;
-    for (size_t i = 0; i < documents; ++i) {
-      command.lengths.push_back(lengths_[next_++ % lengths_.size()]);
-    }
-    Do(command);
+  void FeedDocuments(size_t documents) {
+    FeedUntil([documents](size_t fed, uint64_t) { return fed == documents; });
   }
 
-  // All that can be.
+  // One global batch more in the buffer.
+  void Feed() {
+    const uint64_t batch = GlobalBatchTokens(state_.spec);
+    FeedUntil([batch](size_t, uint64_t tokens) { return tokens >= batch; });
+  }
+
+  // All that can be: what waits makes none by itself before, as after the last time.
   void FormSteps() {
-    auto next = NextStep(state_, of_waiting_);
+    auto next = NextStep(state_, KnownOfWaiting::kMakeNoStep);
     for (; next.ok() && next->has_value(); next = NextStep(state_)) {
       Apply(Event(**std::move(next)), state_);
       Acknowledge();
     }
     if (!next.ok()) Fail(next.status());
-    of_waiting_ = KnownOfWaiting::kMakeNoStep;
-  }
-
-  // One global batch more in the buffer.
-  void Feed() {
-    Ingest command;
-    command.stream = "a";
-    command.first_sequence = state_.streams[0].next_sequence;
-    uint64_t tokens = 0;
-    while (tokens < GlobalBatchTokens(state_.spec)) {
-      command.lengths.push_back(lengths_[next_++ % lengths_.size()]);
-      tokens += command.lengths.back();
-    }
-    Do(command);
   }
 
   // Seconds of Decide and of Apply.
@@ -99,6 +85,19 @@ class FedJob {
   }
 
  private:
+  // `enough`: of so many documents and tokens.
+  template <typename Enough>
+  void FeedUntil(Enough enough) {
+    Ingest command;
+    command.stream = "a";
+    command.first_sequence = state_.streams[0].next_sequence;
+    for (uint64_t tokens = 0; !enough(command.lengths.size(), tokens);) {
+      command.lengths.push_back(lengths_[next_++ % lengths_.size()]);
+      tokens += command.lengths.back();
+    }
+    Do(command);
+  }
+
   void Do(const Command& command) {
     absl::StatusOr<Event> event = Decide(state_, command);
     if (!event.ok()) Fail(event.status());
@@ -112,7 +111,6 @@ class FedJob {
 
   const std::vector<uint32_t> lengths_;
   JobState state_;
-  KnownOfWaiting of_waiting_ = KnownOfWaiting::kNothing;
   size_t next_ = 0;
 };
 
@@ -187,7 +185,7 @@ void BM_IngestMessage(benchmark::State& state, PolicyKind policy) {
     job.FormSteps();
   }
   for (auto _ : state) {
-    job.IngestDocuments(kMessageDocuments);
+    job.FeedDocuments(kMessageDocuments);
     job.FormSteps();
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kMessageDocuments);

@@ -22,6 +22,9 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+const absl::Status kDiffers =
+    ServerError(absl::StatusCode::kAborted, "document 3 differs", "CONTENT_DIFFERS");
+
 class ProducerSessionTest : public ProducerFixture {};
 
 TEST_F(ProducerSessionTest, BeginsWhereTheServerSays) {
@@ -258,8 +261,7 @@ TEST_F(ProducerSessionTest, OtherContentOfAStreamThatHadEndedIsFoundByEndingIt) 
   call_ = Accept(4, true);
   ExpectBatch(*call_, 0, 4);
   call_->AwaitWritesDone();
-  call_->End(
-      ServerError(absl::StatusCode::kAborted, "document 3 differs", "CONTENT_DIFFERS"));
+  call_->End(kDiffers);
   ending.join();
 }
 
@@ -314,8 +316,7 @@ TEST_F(ProducerSessionTest, OtherContentUnderTheSameNumbersIsFoundByFlushing) {
                 StatusIs(absl::StatusCode::kAborted, "document 3 differs"));
   });
   call_->AwaitWritesDone();
-  call_->End(
-      ServerError(absl::StatusCode::kAborted, "document 3 differs", "CONTENT_DIFFERS"));
+  call_->End(kDiffers);
   flushing.join();
 }
 
@@ -335,8 +336,7 @@ TEST_F(ProducerSessionTest, WhatALostCallMayNotHaveComparedIsSentAgain) {
   ExpectBatch(*call_, 0, 4);
   ExpectBatch(*call_, 4, 4);
   call_->AwaitWritesDone();
-  call_->End(
-      ServerError(absl::StatusCode::kAborted, "document 3 differs", "CONTENT_DIFFERS"));
+  call_->End(kDiffers);
   flushing.join();
 }
 
