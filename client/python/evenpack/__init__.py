@@ -9,12 +9,12 @@ executes what a micro-batch's plan says.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from evenpack._native import MicroBatch, Slices, Step
 from evenpack.client import Client
 from evenpack.compare_digests import compare_digests
-from evenpack.dataset import PackedDataset
 from evenpack.document_columns import Documents
 from evenpack.errors import EvenpackError
 from evenpack.producer import Producer, TokenFile
@@ -25,19 +25,27 @@ from evenpack.steps import StepWait
 from evenpack.transport import TransportOptions
 
 if TYPE_CHECKING:
+    from evenpack.dataset import PackedDataset
     from evenpack.sharded_attention import attention as attention
+
+# What imports PyTorch: who feeds a job or counts lengths needn't wait for that.
+_IMPORTED_WHEN_ASKED_FOR = {
+    "PackedDataset": "evenpack.dataset",
+    "attention": "evenpack.sharded_attention",
+}
 
 
 def __getattr__(name: str) -> object:
-    """`attention`, which imports PyTorch, when it is asked for."""
-    if name == "attention":
-        from evenpack.sharded_attention import attention
+    """`PackedDataset` and `attention`, imported when they are asked for."""
+    module = _IMPORTED_WHEN_ASKED_FOR.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
 
-        return attention
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-
-# Without `attention`: a star import would take it, and with it PyTorch.
+# Without `attention`, which can't be had where there is no PyTorch.
 __all__ = [
     "Client",
     "Documents",
