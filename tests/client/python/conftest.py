@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
 
 import pytest
 from certificates import Certificates
 from server_process import ServerProcess
+
+# Ranks and loaders' workers are forked off a process that has imported PyTorch and done
+# nothing else: some three seconds once, and not for each.
+multiprocessing.set_forkserver_preload(["evenpack.sharded_attention"])
 
 
 @pytest.fixture

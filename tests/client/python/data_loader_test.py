@@ -46,17 +46,23 @@ EXPECTED = _digests(_local())
 def _loader(
     kind: Callable[..., Loader], dataset: Iterable[object], workers: int, **more: object
 ) -> Loader:
-    """Whose worker is spawned, as gRPC asks for, unless it is to be forked."""
+    """Whose worker is no fork of this process, as gRPC asks for, unless it is to be."""
     if workers:
-        more.setdefault("multiprocessing_context", "spawn")
+        more.setdefault("multiprocessing_context", "forkserver")
     return kind(dataset, batch_size=None, num_workers=workers, **more)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_loader_gives_the_same_steps(served: PackedDataset, workers: int) -> None:
+@pytest.mark.parametrize("start", [None, "spawn", "forkserver"])
+def test_a_loader_gives_the_same_steps(
+    served: PackedDataset, start: str | None
+) -> None:
     """In the trainer's process or in one worker."""
+    workers = 0 if start is None else 1
     for dataset in (_local(), served):
-        assert _digests(_loader(data.DataLoader, dataset, workers)) == EXPECTED
+        loader = _loader(
+            data.DataLoader, dataset, workers, multiprocessing_context=start
+        )
+        assert _digests(loader) == EXPECTED
 
 
 class _MicroBatches(data.IterableDataset):  # type: ignore[misc, name-defined]
@@ -207,7 +213,7 @@ class _FailsOnce:
 
     def __init__(self, document: int) -> None:
         self._document = document
-        self.failed = multiprocessing.get_context("spawn").Event()
+        self.failed = multiprocessing.get_context("forkserver").Event()
 
     def __iter__(self) -> Iterator[int]:
         for number, length in enumerate(DOCUMENTS.tolist()):

@@ -40,6 +40,6 @@ def run_ranks(ranks: int, body: Callable[..., None], *given: object) -> None:
     # In a file, since a port that is free now may be another's when it is needed.
     with tempfile.TemporaryDirectory() as folder:
         meeting = str(Path(folder) / "meeting")
-        torch.multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
-            _rank, (ranks, meeting, body, given), nprocs=ranks
+        torch.multiprocessing.start_processes(  # type: ignore[attr-defined,no-untyped-call]
+            _rank, (ranks, meeting, body, given), ranks, start_method="forkserver"
         )
