@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from array import array
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -34,8 +37,8 @@ class IndexedDatasetWriter:
     """Documents of one sequence each, into PREFIX.bin and PREFIX.idx.
 
     Both appear when all is written, the index last; until then the names end in
-    `.partial`. As a context manager it closes at the end, and after an error it removes
-    what it wrote. One thread at a time.
+    `.partial`, and nobody else can write the same. As a context manager it closes at
+    the end, and after an error it removes what it wrote. One thread at a time.
     """
 
     def __init__(self, prefix: str | Path, token_type: DTypeLike) -> None:
@@ -46,7 +49,8 @@ class IndexedDatasetWriter:
             token_type: uint8, int8, int16, int32, int64 or uint16.
 
         Raises:
-            InvalidArgumentError: another type, or the folder can't be written.
+            InvalidArgumentError: another type, the folder can't be written, or another
+                writer, perhaps of another process, has the prefix.
         """
         wanted = np.dtype(token_type).newbyteorder("<")
         codes = [code for code, known in TOKEN_TYPES.items() if known == wanted]
@@ -58,14 +62,16 @@ class IndexedDatasetWriter:
         self._index_path = index_path(prefix)
         self._bin_path = self._index_path.with_suffix(".bin")
         self._sizes = array("i")
-        self._bin: BinaryIO | None = None
         try:
-            self._bin = _partial(self._bin_path).open("wb")
+            self._bin = _open_alone(_partial(self._bin_path))
         except OSError as error:
             accepted = "a prefix in a folder that can be written"
             raise invalid_argument(
                 "prefix", f"{prefix} ({error.strerror})", accepted
             ) from error
+        if self._bin is None:
+            accepted = "one that nobody else writes now"
+            raise invalid_argument("prefix", prefix, accepted)
 
     def __enter__(self) -> IndexedDatasetWriter:
         """Itself."""
@@ -112,25 +118,36 @@ class IndexedDatasetWriter:
             check_range("token", token, int(limits.min), int(limits.max), place)
 
     def close(self) -> None:
-        """Writes the index and puts both files in place; again changes nothing."""
+        """Writes the index and puts both files in place; again changes nothing.
+
+        After an error, as of a full disk, what was written is removed.
+        """
         if self._bin is None:
             return
+        try:
+            self._bin.flush()
+            with _partial(self._index_path).open("wb") as file:
+                self._write_index(file)
+            # Never an index that belongs to other tokens.
+            self._index_path.unlink(missing_ok=True)
+            _partial(self._bin_path).replace(self._bin_path)
+            _partial(self._index_path).replace(self._index_path)
+        except BaseException:
+            self.discard()
+            raise
+        # Until here nobody else writes.
         self._bin.close()
         self._bin = None
-        with _partial(self._index_path).open("wb") as file:
-            self._write_index(file)
-        # Never an index that belongs to other tokens.
-        self._index_path.unlink(missing_ok=True)
-        _partial(self._bin_path).replace(self._bin_path)
-        _partial(self._index_path).replace(self._index_path)
 
     def discard(self) -> None:
         """Removes what was written, where it was not closed."""
         if self._bin is None:
             return
-        self._bin.close()
+        for path in (self._bin_path, self._index_path):
+            _partial(path).unlink(missing_ok=True)
+        with suppress(OSError):  # of what could not be written before either
+            self._bin.close()
         self._bin = None
-        _partial(self._bin_path).unlink()
 
     def _write_index(self, file: BinaryIO) -> None:
         sizes = np.array(self._sizes, dtype="<i4")
@@ -140,6 +157,31 @@ class IndexedDatasetWriter:
         ends = np.cumsum(sizes, dtype="<i8") * self._type.itemsize
         file.write(np.concatenate([np.zeros(1, "<i8"), ends])[:documents].tobytes())
         file.write(np.arange(documents + 1, dtype="<i8").tobytes())
+
+
+def _open_alone(path: Path) -> BinaryIO | None:
+    """An empty file that nobody else has opened so; None where somebody has."""
+    while True:
+        file = path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        except OSError:
+            pass  # a file system without locks
+        # Whoever had it may have put it in its place meanwhile, or removed it.
+        if _is_at(path, file):
+            file.truncate(0)
+            return file
+        file.close()
+
+
+def _is_at(path: Path, file: BinaryIO) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _partial(path: Path) -> Path:

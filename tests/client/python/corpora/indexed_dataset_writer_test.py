@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -56,6 +58,52 @@ def test_nothing_appears_before_all_is_written(tmp_path: Path) -> None:
     writer.close()
     writer.discard()
     assert IndexedDataset(tmp_path / "a").tokens(0).tolist() == [1, 2]
+
+
+def test_two_writers_of_a_prefix_do_not_meet(tmp_path: Path) -> None:
+    """As of the ranks of a run that all make the dataset."""
+    first = IndexedDatasetWriter(tmp_path / "a", np.int32)
+    first.add([1, 2])
+    with pytest.raises(InvalidArgumentError) as caught:
+        IndexedDatasetWriter(tmp_path / "a", np.int32)
+    assert str(caught.value) == (
+        f"prefix: {tmp_path / 'a'} is not accepted; accepted: one that nobody else "
+        "writes now"
+    )
+    first.add([3])
+    first.close()
+    dataset = IndexedDataset(tmp_path / "a")
+    assert [dataset.tokens(i).tolist() for i in range(2)] == [[1, 2], [3]]
+    IndexedDatasetWriter(tmp_path / "a", np.int32).discard()
+    IndexedDatasetWriter(tmp_path / "a", np.int32).close()
+    assert len(IndexedDataset(tmp_path / "a")) == 0
+
+
+def test_what_a_writer_left_that_was_killed_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "a.bin.partial").write_bytes(b"left" * 9)
+    with IndexedDatasetWriter(tmp_path / "a", np.uint8) as writer:
+        writer.add([7])
+    assert (tmp_path / "a.bin").read_bytes() == b"\x07"
+
+
+def test_a_close_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And lets another write."""
+
+    def full(_: IndexedDatasetWriter, file: BinaryIO) -> None:
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexedDatasetWriter, "_write_index", full)
+        with (
+            pytest.raises(OSError, match="No space"),
+            IndexedDatasetWriter(tmp_path / "a", np.int32) as writer,
+        ):
+            writer.add([1])
+    assert _files(tmp_path) == []
+    IndexedDatasetWriter(tmp_path / "a", np.int32).close()
 
 
 def test_an_error_leaves_what_was_there_before(tmp_path: Path) -> None:
