@@ -50,11 +50,10 @@ class IndexedDataset(RandomAccess):
             InvalidArgumentError: naming file, field, byte, value and what is accepted:
                 no such file, or damaged.
         """
-        self._index = read_index(index_path(prefix))
-        self._bin_path = self._index.path.with_suffix(".bin")
-        self._bin: MappedBytes | None = None
-        if self._bin_path.exists():
-            self._bin = map_file(self._bin_path, "the tokens of the index")
+        path = index_path(prefix)
+        self._bin_path = path.with_suffix(".bin")
+        self._index, self._bin = _opened(path, self._bin_path)
+        if self._bin is not None:
             _check_pointers(self._index, self._bin_path, len(self._bin))
         self._kept = _with_tokens(self._index.lengths)
 
@@ -145,6 +144,29 @@ class IndexedDataset(RandomAccess):
             )
         at = int(self._index.pointers[sequence]) + begin * self.token_type.itemsize
         return np.frombuffer(self._bin, self.token_type, end - begin, at)
+
+
+def _opened(path: Path, tokens: Path) -> tuple[MegatronIndex, MappedBytes | None]:
+    """Both files of one dataset, also where another is put in its place meanwhile.
+
+    `IndexedDatasetWriter` removes the index first.
+    """
+    while True:
+        before = _identity(path)
+        index = read_index(path)
+        mapped = None
+        if tokens.exists():
+            mapped = map_file(tokens, "the tokens of the index")
+        if before is not None and _identity(path) == before:
+            return index, mapped
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 def _with_tokens(lengths: NDArray[np.uint32]) -> Numbers | None:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evenpack.corpora import IndexedDataset, TokenPlace
+from evenpack.corpora import (
+    IndexedDataset,
+    IndexedDatasetWriter,
+    TokenPlace,
+)
+from evenpack.corpora.megatron_index import MegatronIndex, read_index
 from evenpack.errors import InvalidArgumentError
 from example_corpora import RawDataset, lengths, listed, numbers, random_documents
 
@@ -236,3 +241,25 @@ def test_a_place_of_a_document_that_there_is_not_is_refused(
     dataset = IndexedDataset(RawDataset(DOCUMENTS).write(tmp_path / "a"))
     with pytest.raises(InvalidArgumentError, match=f"document: {document} is not"):
         dataset.token_place(document)
+
+
+def test_index_and_tokens_are_of_one_dataset_where_another_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the openings of the two files."""
+    prefix = RawDataset([[[3] * 3], [[5] * 5]], 4, "<i4").write(tmp_path / "a")
+    replaced: list[Path] = []
+
+    def read_and_replace(path: Path) -> MegatronIndex:
+        index = read_index(path)
+        if not replaced:
+            replaced.append(path)
+            with IndexedDatasetWriter(prefix, np.int32) as writer:
+                writer.add([7] * 5)
+                writer.add([9] * 3)
+        return index
+
+    monkeypatch.setattr("evenpack.corpora.indexed_dataset.read_index", read_and_replace)
+    dataset = IndexedDataset(prefix)
+    assert [dataset.tokens(i).tolist() for i in range(2)] == [[7] * 5, [9] * 3]
+    assert replaced
