@@ -18,6 +18,9 @@ Number = TypeVar("Number", bound=np.unsignedinteger[Any])
 # Which of some documents: indices, or a range of them.
 Where = NDArray[np.integer[Any]] | slice
 
+_MOST_LENGTH = (1 << 32) - 1
+_MOST_DIGITS = 100
+
 
 def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]:
     """Numbers as the engine takes them.
@@ -87,31 +90,38 @@ def at_most(columns: Columns, size: int) -> Iterator[Columns]:
 
 
 def _joined(parts: list[Columns]) -> Columns:
-    """Parts that have the same columns, as one."""
+    """Parts as one; a column that only some have is for others what it is taken for."""
     if len(parts) == 1:
         return parts[0]
     columns = {}
-    for name in _columns_of(parts[0]):
-        columns[name] = np.concatenate([getattr(part, name) for part in parts])
+    for name in [field.name for field in fields(Columns)]:
+        if any(getattr(part, name) is not None for part in parts):
+            columns[name] = np.concatenate([_column_of(part, name) for part in parts])
     return Columns(**columns)
 
 
-def _columns_of(columns: Columns) -> list[str]:
-    names = [field.name for field in fields(Columns)]
-    return [name for name in names if getattr(columns, name) is not None]
+def _column_of(columns: Columns, name: str) -> NDArray[np.unsignedinteger[Any]]:
+    found: NDArray[np.unsignedinteger[Any]] | None = getattr(columns, name)
+    if found is not None:
+        return found
+    if name == "loss_tokens":
+        return columns.lengths
+    if name == "sources":
+        return np.zeros_like(columns.lengths)
+    raise invalid_argument(name, "of some documents alone", "of all, or of none")
 
 
 def in_parts(chunks: Iterable[Columns], size: int) -> Iterator[Columns]:
     """The same documents, `size` of them at a time, wherever chunks end.
 
-    The last part may be smaller, and one after which there are other columns.
+    The last part may be smaller.
+
+    Raises:
+        InvalidArgumentError: only some chunks have ids, and a part would have both.
     """
     held: list[Columns] = []
     wanted = size
     for chunk in chunks:
-        if held and _columns_of(held[0]) != _columns_of(chunk):
-            yield _joined(held)
-            held, wanted = [], size
         begin = 0
         while begin < len(chunk.lengths):
             held.append(select(chunk, slice(begin, begin + wanted)))
@@ -150,14 +160,20 @@ def _read_lengths(path: Path) -> NDArray[np.uint32]:
         ) from error
     lengths = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip().isdecimal():
+        digits = line.strip()
+        if not digits.isdecimal():
             raise invalid_argument(
                 f"lengths: {path}: line {number}",
                 quoted(line),
                 "one whole number a line",
             )
-        lengths.append(int(line))
-    return column("lengths", np.array(lengths, dtype=np.uint64), np.uint32)
+        # Python itself refuses to read some thousands of digits.
+        if len(digits) > _MOST_DIGITS or int(digits) > _MOST_LENGTH:
+            raise invalid_argument(
+                f"lengths: {path}: line {number}", quoted(line), f"0 to {_MOST_LENGTH}"
+            )
+        lengths.append(int(digits))
+    return np.array(lengths, dtype=np.uint32)
 
 
 def _too_few(documents: int, first: int) -> InvalidArgumentError:

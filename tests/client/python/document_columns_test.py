@@ -71,13 +71,30 @@ def test_a_corpus_gives_its_own_columns(first: int, size: int) -> None:
     assert ids == list(range(first, len(LENGTHS)))
 
 
-def test_documents_with_other_columns_come_in_a_part_of_their_own() -> None:
-    """What one has of them is not made up for the others."""
+def test_parts_do_not_end_where_columns_change() -> None:
+    """Which is elsewhere in a run that goes on: a part's end decides steps."""
     lengths = np.array([1, 2, 3], dtype=np.uint32)
-    chunks = [Columns(lengths), Columns(lengths, sources=lengths), Columns(lengths)]
-    parts = list(in_parts(chunks, 4))
-    assert [part.lengths.tolist() for part in parts] == [[1, 2, 3]] * 3
-    assert [part.sources is None for part in parts] == [True, False, True]
+    more = np.array([0, 1, 2], dtype=np.uint32)
+    chunks = [
+        Columns(lengths),
+        Columns(lengths, loss_tokens=more, sources=more + 7),
+        Columns(lengths),
+    ]
+    parts = list(in_parts(chunks, 5))
+    assert [part.lengths.tolist() for part in parts] == [[1, 2, 3, 1, 2], [3, 1, 2, 3]]
+    loss_tokens = [p.loss_tokens.tolist() for p in parts if p.loss_tokens is not None]
+    assert loss_tokens == [[1, 2, 3, 0, 1], [2, 1, 2, 3]]
+    sources = [p.sources.tolist() for p in parts if p.sources is not None]
+    assert sources == [[0, 0, 0, 7, 8], [9, 0, 0, 0]]
+    assert [part.ids for part in parts] == [None, None]
+
+
+def test_ids_of_some_documents_alone_are_refused() -> None:
+    """A number in their place might be another's id."""
+    lengths = np.array([1, 2], dtype=np.uint32)
+    chunks = [Columns(lengths), Columns(lengths, ids=np.array([1, 2], dtype=np.uint64))]
+    with pytest.raises(InvalidArgumentError, match="ids: of some documents alone"):
+        list(in_parts(chunks, 4))
 
 
 def test_a_file_has_one_length_a_line(tmp_path: Path) -> None:
@@ -141,7 +158,13 @@ def test_a_column_of_another_length_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"), [("5\nx\n", "line 2: 'x'"), ("-1", "line 1")]
+    ("text", "named"),
+    [
+        ("5\nx\n", "line 2: 'x'"),
+        ("-1", "line 1"),
+        ("4294967296", "line 1: '4294967296' is not accepted; accepted: 0 to 42949672"),
+        ("1\n" + "9" * 5000, "line 2: '999.*; accepted: 0 to 4294967295"),
+    ],
 )
 def test_a_line_that_is_no_length_is_named(
     tmp_path: Path, text: str, named: str
