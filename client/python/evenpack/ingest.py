@@ -119,8 +119,8 @@ def ingest(
 
     Args:
         producer: of the stream; it says which document is next. It stays open.
-        corpus: the same as in every run before, of which documents are sent from number
-            `producer.next_sequence` on.
+        corpus: the same as in every run before, or one that begins with the same
+            documents, of which those from number `producer.next_sequence` on are sent.
         documents: how many of the corpus's documents the stream is to have in all;
             None: all of them.
         end_of_stream: no document follows.

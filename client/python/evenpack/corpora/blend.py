@@ -64,7 +64,8 @@ class Blend:
         """Takes corpora and weights.
 
         Args:
-            corpora: in an order that must always be the same.
+            corpora: in an order that must always be the same. Barriers of one, such as
+                a Blend's with switches, aren't kept.
             weights: one for each, as `whole_weights` has them. One of 0 gives nothing.
             switches: (document number, weights) rising: from that document on the
                 weights are these. A corpus goes on where it was, and nothing is sent

@@ -9,7 +9,7 @@ that is opened again, on any machine, must have the same documents in the same o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -116,7 +116,51 @@ class RandomAccess(ABC):
     def _chunks(self, first: int) -> Iterator[Columns]:
         for begin in range(first, len(self), CHUNK_DOCUMENTS):
             end = min(begin + CHUNK_DOCUMENTS, len(self))
-            yield self.read(np.arange(begin, end, dtype=np.int64))
+            yield from read_until_error(
+                lambda begin, end: self.read(np.arange(begin, end, dtype=np.int64)),
+                begin,
+                end,
+            )
+
+
+def read_until_error(
+    read: Callable[[int, int], Columns], begin: int, end: int
+) -> Iterator[Columns]:
+    """Documents `begin` to `end` - 1, or those before the first that can't be read.
+
+    Args:
+        read: what is known of the documents between two numbers, in one go.
+        begin: the first document.
+        end: the one behind the last.
+
+    Raises:
+        Exception: what `read` raises of the first that it refuses.
+    """
+    refused: Exception | None = None
+    # It is asked for all, and where that fails for half of what is in question.
+    ask = end
+    while begin < end:
+        try:
+            columns = read(begin, ask)
+        except Exception as error:
+            refused, end = error, ask - 1
+        else:
+            yield columns
+            begin = ask
+        ask = max((begin + end + 1) // 2, begin + 1)
+    if refused is not None:
+        raise refused
+
+
+def check_random_access(corpus: object) -> None:
+    """Refuses a corpus that gives documents in their order alone.
+
+    Raises:
+        InvalidArgumentError: naming its type.
+    """
+    if not isinstance(corpus, RandomAccessCorpus):
+        accepted = "one that gives any document by its number"
+        raise invalid_argument("corpus", type(corpus).__name__, accepted)
 
 
 def check_numbers(numbers: Numbers, documents: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from evenpack import _native
-from evenpack.corpora.corpus import TokenCorpus
+from evenpack.corpora.corpus import TokenCorpus, Tokens
 from evenpack.errors import DataLossError
 from evenpack.invalid_argument import invalid_argument
 
@@ -44,7 +44,7 @@ def gather(
     Raises:
         InvalidArgumentError: no corpus for a stream, no such rank, or a corpus that
             hasn't the document or not so many tokens of it: it is not the one that was
-            ingested.
+            ingested; a token that the type has no room for.
         DataLossError: a corpus gave another number of tokens than it was asked for.
     """
     pieces = list(_pieces(micro_batch, cp_rank))
@@ -62,6 +62,7 @@ def gather(
                 f"stream {stream}, document {sequence}: the corpus gave {len(found)} "
                 f"tokens from {offset + begin} on; it was asked for {end - begin}"
             )
+        _check_type(found, tokens.dtype)
         tokens[at : at + len(found)] = found
         at += len(found)
     return tokens
@@ -79,6 +80,16 @@ def _pieces(micro_batch: _native.MicroBatch, cp_rank: int | None) -> Iterator[_P
         slices.end.tolist(),
         strict=True,
     )
+
+
+def _check_type(tokens: Tokens, dtype: np.dtype[Any]) -> None:
+    if np.can_cast(tokens.dtype, dtype) or dtype.kind not in "iu" or len(tokens) == 0:
+        return
+    limits = np.iinfo(dtype)
+    for token in (int(tokens.min()), int(tokens.max())):
+        if not limits.min <= token <= limits.max:
+            accepted = f"a type of integers that has {token}, which is a token"
+            raise invalid_argument("dtype", dtype.name, accepted)
 
 
 def _corpus(corpora: Corpora, stream: int) -> TokenCorpus:

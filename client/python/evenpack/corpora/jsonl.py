@@ -30,10 +30,11 @@ _CHUNK_BYTES = 16 << 20
 class JsonlCorpus:
     """Documents of a JSONL file: document i is line i, both counted from 0.
 
-    The same documents as `evenpackctl ingest --jsonl` sends: an id is the field "id",
-    where that is a whole number, and else the document's number. Messages count lines
-    from 1. Texts are tokenized whenever their lengths or tokens are asked for;
-    `tokenize_jsonl` does it once. Threads may share one; it can be pickled.
+    Of lines that both take, the same documents as `evenpackctl ingest --jsonl` sends:
+    an id is the field "id", where that is a whole number, and else the document's
+    number. Messages count lines from 1. Texts are tokenized whenever their lengths or
+    tokens are asked for; `tokenize_jsonl` does it once. Threads may share one; it can
+    be pickled.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,15 @@ def parse_document(line: bytes, fields: Fields, place: str) -> JsonlDocument:
     )
 
 
+def _refuse_constant(name: str) -> NoReturn:
+    """NaN and the infinities, which Python's JSON has beyond the standard's."""
+    raise ValueError(name)
+
+
 def _object(line: bytes, place: str) -> Mapping[str, Any]:
     accepted = "a JSON object"
     try:
-        found = json.loads(line.decode())
+        found = json.loads(line.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise invalid_argument("line", quoted(line), accepted, place) from error
     if not isinstance(found, dict):

@@ -13,6 +13,8 @@ from evenpack.corpora.mapped_file import MappedBytes, map_file
 # Bytes that are looked through at a time for the ends of lines.
 _BLOCK = 16 << 20
 _LINE_END = 10
+# What may stand around a line: the white space of JSON.
+BLANKS = b" \t\r\n"
 
 
 class LineIndex:
@@ -50,7 +52,7 @@ class LineIndex:
     def line(self, number: int) -> bytes:
         """Line `number`, 0 to len - 1, without blanks around it."""
         begin, end = self._starts[number : number + 2]
-        return bytes(self._content[int(begin) : int(end)]).strip()
+        return bytes(self._content[int(begin) : int(end)]).strip(BLANKS)
 
     def end_of_block(self, first: int, most_bytes: int) -> int:
         """The line behind those from `first` on that have `most_bytes`, or the next."""
@@ -70,7 +72,9 @@ def _starts(content: MappedBytes) -> NDArray[np.int64]:
     if starts[-1] != len(content):
         starts = np.append(starts, len(content))
     last = len(starts) - 1
-    while last > 0 and not content[int(starts[last - 1]) : int(starts[last])].strip():
+    while last > 0:
+        if content[int(starts[last - 1]) : int(starts[last])].strip(BLANKS):
+            break
         last -= 1
     return starts[: last + 1]
 

@@ -7,6 +7,7 @@ import select
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from evenpack.corpora.line_index import BLANKS
 from evenpack.invalid_argument import invalid_argument, quoted
 
 # Bytes that are read together, where so many are there.
@@ -99,7 +100,7 @@ class LineStream:
 
     def _take(self, *, ended: bool) -> list[Line]:
         """The line whose parts are there; with the empty one that was before it."""
-        line = self._line(b"".join(self._parts).strip(), ended)
+        line = self._line(b"".join(self._parts).strip(BLANKS), ended)
         self._parts, self._size = [], 0
         if not line.content:
             self._empty = self._empty or line

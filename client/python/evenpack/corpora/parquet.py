@@ -16,6 +16,7 @@ from evenpack.corpora.corpus import (
     Tokens,
     check_numbers,
     check_piece,
+    read_until_error,
 )
 from evenpack.corpora.fields import Fields
 from evenpack.corpora.optional_library import optional_library
@@ -92,9 +93,17 @@ class ParquetCorpus:
         for batch in batches:
             skipped = max(first - row, 0)
             if skipped < len(batch):
-                rows = range(row + skipped, row + len(batch))
-                yield self._reader.columns(_as_table(batch.slice(skipped)), rows)
+                yield from self._rows(_as_table(batch), row, row + skipped)
             row += len(batch)
+
+    def _rows(self, table: ArrowTable, start: int, first: int) -> Iterator[Columns]:
+        """Rows from number `first` on of a table that begins at row `start`."""
+
+        def read(begin: int, end: int) -> Columns:
+            rows = range(begin, end)
+            return self._reader.columns(table.slice(begin - start, len(rows)), rows)
+
+        return read_until_error(read, first, start + len(table))
 
     def read(self, numbers: Numbers) -> Columns:
         """See `RandomAccessCorpus`; each row group is read once."""

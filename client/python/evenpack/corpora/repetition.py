@@ -8,6 +8,7 @@ from evenpack.corpora.corpus import (
     RandomAccessCorpus,
     Tokens,
     check_numbers,
+    check_random_access,
     document_tokens,
 )
 from evenpack.corpora.token_place import TokenPlace, token_place_of
@@ -25,9 +26,11 @@ class Repetition(RandomAccess):
         """Takes a corpus, and how often each document comes: 1 to 2^32 - 1.
 
         Raises:
-            InvalidArgumentError: `epochs` is outside.
+            InvalidArgumentError: `epochs` is outside, or the corpus gives its documents
+                in their order alone.
         """
         check_range("epochs", epochs, 1, (1 << 32) - 1)
+        check_random_access(corpus)
         self._corpus = corpus
         self._size = len(corpus)
         self._epochs = epochs

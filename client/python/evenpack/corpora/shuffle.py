@@ -11,6 +11,7 @@ from evenpack.corpora.corpus import (
     RandomAccessCorpus,
     Tokens,
     check_numbers,
+    check_random_access,
     document_tokens,
 )
 from evenpack.corpora.permutation import Permutation
@@ -37,9 +38,11 @@ class Shuffle(RandomAccess):
             epochs: how often each document comes, 1 to 2^32 - 1.
 
         Raises:
-            InvalidArgumentError: one is outside.
+            InvalidArgumentError: one is outside, or the corpus gives its documents in
+                their order alone.
         """
         check_range("epochs", epochs, 1, _MOST_EPOCHS)
+        check_random_access(corpus)
         self._corpus = corpus
         self._size = len(corpus)
         self._seed = seed

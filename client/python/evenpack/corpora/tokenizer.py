@@ -128,7 +128,9 @@ class HuggingFaceTokenizer(_Tokenizer):
                 raise invalid_argument(
                     "end_of_document", quoted(end_of_document), "a token that there is"
                 )
-        super().__init__(self._tokenizer.get_vocab_size(), end)
+        # Not how many ids there are: some vocabularies leave some out.
+        ids = self._tokenizer.get_vocab(with_added_tokens=True).values()
+        super().__init__(max(ids, default=-1) + 1, end)
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         encodings = self._tokenizer.encode_batch(

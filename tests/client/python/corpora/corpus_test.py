@@ -58,6 +58,39 @@ def test_no_chunk_is_larger_than_a_chunk() -> None:
     assert sizes == [CHUNK_DOCUMENTS, CHUNK_DOCUMENTS, 2]
 
 
+class _Damaged(Rising):
+    """One document of which can't be read, and those read together with it."""
+
+    def __init__(self, documents: int, damaged: int) -> None:
+        super().__init__(documents)
+        self._damaged = damaged
+        self.reads = 0
+
+    def read(self, numbers: Numbers) -> Columns:
+        self.reads += 1
+        if self._damaged in numbers:
+            raise InvalidArgumentError(f"document {self._damaged}")
+        return super().read(numbers)
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 6, 7, 8191, 8192, 8193, 8999])
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_documents_before_one_that_can_not_be_read_come_before_its_error(
+    damaged: int, first: int
+) -> None:
+    corpus = _Damaged(9000, damaged)
+    found = []
+    if damaged < first:
+        assert lengths(corpus, first) == list(range(first + 1, 9001))
+        return
+    with pytest.raises(InvalidArgumentError, match=f"^document {damaged}$"):
+        for columns in corpus.documents(first):
+            assert len(columns.lengths) > 0
+            found += columns.lengths.tolist()
+    assert found == list(range(first + 1, damaged + 1))
+    assert corpus.reads <= 16
+
+
 @pytest.mark.parametrize("first", [-1, 4])
 def test_documents_beyond_the_end_are_refused_at_once(first: int) -> None:
     with pytest.raises(InvalidArgumentError) as caught:

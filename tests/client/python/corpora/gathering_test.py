@@ -195,3 +195,18 @@ def test_a_corpus_that_gives_too_few_tokens_is_found_out() -> None:
     assert str(caught.value) == (
         "stream 0, document 0: the corpus gave 2 tokens from 0 on; it was asked for 3"
     )
+
+
+def test_a_token_that_a_type_has_no_room_for_is_refused() -> None:
+    """It would become another."""
+    corpus = SequenceCorpus([[70_000 + i] * 9 for i in range(999)])
+    batch = next(_micro_batches(_steps({"text": corpus})))
+    with pytest.raises(InvalidArgumentError) as caught:
+        gather(batch, [corpus], dtype=np.uint16)
+    assert str(caught.value) == (
+        "dtype: uint16 is not accepted; accepted: a type of integers that has "
+        f"{gather(batch, [corpus])[0]}, which is a token"
+    )
+    narrow = SequenceCorpus([[7] * 9] * 999)
+    batch = next(_micro_batches(_steps({"text": narrow})))
+    assert set(gather(batch, [narrow], dtype=np.uint8).tolist()) == {7}

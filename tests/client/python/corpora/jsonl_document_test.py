@@ -48,7 +48,17 @@ def test_an_id_without_a_name_is_one_where_it_is_a_whole_number(
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b"5", b"[1]", b"{", b'{"n": 1} x', b'{"n": "\xff"}', b"[" * 100_000],
+    [
+        b"",
+        b"5",
+        b"[1]",
+        b"{",
+        b'{"n": 1} x',
+        b'{"n": "\xff"}',
+        b"[" * 100_000,
+        b'{"n": 1, "score": NaN}',
+        b'{"n": 1, "score": -Infinity}',
+    ],
 )
 def test_what_is_no_object_is_refused(line: bytes) -> None:
     with pytest.raises(InvalidArgumentError) as caught:

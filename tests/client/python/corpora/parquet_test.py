@@ -168,3 +168,15 @@ def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
     corpus.tokens(0)
     again = pickle.loads(pickle.dumps(corpus))
     assert again.tokens(3).tolist() == DOCUMENTS[3]
+
+
+def test_rows_before_a_bad_one_come_before_its_error(tmp_path: Path) -> None:
+    """Also where a blend has the corpus."""
+    path = _write(tmp_path / "a.parquet", 100, n=[1] * 40 + [0] + [2] * 20)
+    corpus = ParquetCorpus(path, Fields(length="n"))
+    for source, expected in ((corpus, 40), (Blend([corpus], [1]), 40)):
+        found = 0
+        with pytest.raises(InvalidArgumentError, match="row 40"):
+            for columns in source.documents():
+                found += len(columns.lengths)
+        assert found == expected

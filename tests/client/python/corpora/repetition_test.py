@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from evenpack.corpora import IndexedDataset, LengthCorpus, Repetition, SequenceCorpus
+from evenpack.corpora import (
+    Blend,
+    IndexedDataset,
+    LengthCorpus,
+    Repetition,
+    SequenceCorpus,
+)
 from evenpack.errors import InvalidArgumentError
 from example_corpora import RawDataset, lengths, listed
 
@@ -48,3 +54,10 @@ def test_places_are_those_of_the_documents(tmp_path: Path) -> None:
         InvalidArgumentError, match="document: 4 is not accepted; accepted: 0 to 3"
     ):
         repetition.token_place(4)
+
+
+def test_a_corpus_that_gives_its_documents_in_order_alone_is_refused() -> None:
+    """At once, and not where its documents are asked for."""
+    blend = Blend([LengthCorpus([1])], [1])
+    with pytest.raises(InvalidArgumentError, match="corpus: Blend is not accepted"):
+        Repetition(blend, 2)  # type: ignore[arg-type]

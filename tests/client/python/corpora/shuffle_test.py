@@ -6,7 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
-from evenpack.corpora import IndexedDataset, LengthCorpus, SequenceCorpus, Shuffle
+from evenpack.corpora import (
+    Blend,
+    IndexedDataset,
+    LengthCorpus,
+    SequenceCorpus,
+    Shuffle,
+)
 from evenpack.errors import InvalidArgumentError
 from example_corpora import RawDataset, lengths, listed, numbers, random_documents
 
@@ -114,3 +120,10 @@ def test_places_are_those_of_the_documents(tmp_path: Path) -> None:
     assert found == [dataset.token_place(i) for i in _order(shuffle)]
     with pytest.raises(InvalidArgumentError, match="document: 100 is not accepted"):
         shuffle.token_place(100)
+
+
+def test_a_corpus_that_gives_its_documents_in_order_alone_is_refused() -> None:
+    """At once, and not where its documents are asked for."""
+    blend = Blend([LengthCorpus([1])], [1])
+    with pytest.raises(InvalidArgumentError, match="corpus: Blend is not accepted"):
+        Shuffle(blend, seed=1)  # type: ignore[arg-type]

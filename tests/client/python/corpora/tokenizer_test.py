@@ -123,6 +123,16 @@ def test_a_hugging_face_tokenizer_neither_truncates_nor_pads() -> None:
     assert made.encode("ab c ab c").ids == [3, 1, 0, 0]
 
 
+def test_a_vocabulary_ends_with_its_highest_id() -> None:
+    """Where it leaves ids out there are fewer."""
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {"[UNK]": 0, "ab": 1, "c": 70_000}
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(vocab=words, unk_token="[UNK]")
+    )
+    assert HuggingFaceTokenizer(made).vocabulary == 70_001
+
+
 def test_special_tokens_and_the_end_of_a_document_are_added_if_wanted() -> None:
     made = _word_tokenizer()
     with_both = HuggingFaceTokenizer(made, special_tokens=True, end_of_document="</s>")
