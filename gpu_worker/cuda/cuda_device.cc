@@ -110,10 +110,6 @@ absl::StatusOr<std::unique_ptr<DeviceMark>> CudaDevice::Mark() {
   return marks_.After(compute_);
 }
 
-absl::Status CudaDevice::Finish() {
-  const CurrentContext current(*context_);
-  return context_->Check(context_->functions().cuStreamSynchronize(compute_),
-                         "while it worked");
-}
+absl::Status CudaDevice::Finish() { return Synchronize(*context_, compute_); }
 
 }  // namespace evenpack::worker

@@ -106,9 +106,13 @@ absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Create(
 }
 
 absl::Status CudaStream::Synchronize() const {
-  const CurrentContext current(*context_);
-  return context_->Check(context_->functions().cuStreamSynchronize(handle_),
-                         "while it worked");
+  return worker::Synchronize(*context_, handle_);
+}
+
+absl::Status Synchronize(const CudaContext& context, cuda::Stream stream) {
+  const CurrentContext current(context);
+  return context.Check(context.functions().cuStreamSynchronize(stream),
+                       "while it worked");
 }
 
 absl::Status StreamOrder::Order(cuda::Stream earlier, cuda::Stream later) {

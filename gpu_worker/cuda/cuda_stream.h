@@ -65,6 +65,9 @@ class CudaStream {
   cuda::Stream handle_;
 };
 
+// Returns when the stream has done what it was given before. Errors of the device.
+absl::Status Synchronize(const CudaContext& context, cuda::Stream stream);
+
 // Orders streams again and again by one event, which is made for the first time: what
 // waits for it waits for what it was when it was told to. Not thread-safe.
 class StreamOrder {

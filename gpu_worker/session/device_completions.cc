@@ -8,7 +8,8 @@ DeviceCompletions::DeviceCompletions(SubmissionReader& reader,
                                      std::shared_ptr<const CudaContext> context,
                                      cuda::Stream stream)
     : reader_(reader),
-      events_(std::move(context), CudaEvent::Use::kSleepingAwait),
+      context_(std::move(context)),
+      events_(context_, CudaEvent::Use::kSleepingAwait),
       stream_(stream),
       thread_([this] { Run(); }) {}
 
@@ -50,7 +51,8 @@ void DeviceCompletions::Run() {
       first = &executed_.front();
     }
     // References to a deque's elements outlive what is added behind them.
-    if (first->done != nullptr) first->result.Update(first->done->Await());
+    first->result.Update(first->done != nullptr ? first->done->Await()
+                                                : Synchronize(*context_, stream_));
     reader_.Complete(first->result);
     if (first->done != nullptr) events_.GiveBack(std::move(first->done));
     MutexLock lock(mutex_);

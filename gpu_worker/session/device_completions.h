@@ -30,7 +30,7 @@ class DeviceCompletions final : public Completions {
 
  private:
   struct Executed {
-    // Null: there could be none.
+    // Null: there could be none, and all that the stream has is waited for.
     std::unique_ptr<CudaEvent> done;
     absl::Status result;
   };
@@ -38,6 +38,7 @@ class DeviceCompletions final : public Completions {
   void Run();
 
   SubmissionReader& reader_;
+  const std::shared_ptr<const CudaContext> context_;
   EventPool events_;
   cuda::Stream stream_;
 

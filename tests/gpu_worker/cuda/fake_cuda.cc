@@ -2,6 +2,7 @@
 // what processes share have files of their own.
 #include "tests/gpu_worker/cuda/fake_cuda.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -38,6 +39,16 @@ using evenpack::testing::State;
 // The one device's primary context.
 cuda::ContextObject primary;
 
+// Threads that wait for a stream.
+std::atomic<int> awaiting = 0;
+
+template <typename Wait>
+void Await(Wait wait) {
+  ++awaiting;
+  wait();
+  --awaiting;
+}
+
 // Of another double: a kernel, whose argument is copied.
 Result LaunchAnother(cuda::Stream stream, void (*kernel)(const void* argument),
                      const void* argument, size_t bytes, bool is_early) {
@@ -65,6 +76,8 @@ void fakeCudaSetVersion(int version) { State().SetVersion(version); }
 void fakeCudaFail(Result result) { State().Fail(result); }
 void fakeCudaPassTime(uint64_t nanoseconds) { State().PassTime(nanoseconds); }
 void fakeCudaConnectDevices(bool connected) { State().ConnectDevices(connected); }
+bool fakeCudaIsAwaited() { return awaiting > 0; }
+void fakeCudaRefuseEvents(bool refused) { State().RefuseEvents(refused); }
 void fakeCudaSetMemory(size_t bytes) { State().memory().SetCapacity(bytes); }
 
 Result cuInit(unsigned flags) {
@@ -167,7 +180,7 @@ Result cuStreamDestroy_v2(cuda::Stream stream) {
 
 Result cuStreamSynchronize(cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuStreamSynchronize");
-  if (need.IsMet()) stream->Synchronize();
+  if (need.IsMet()) Await([stream] { stream->Synchronize(); });
   return need.result;
 }
 
@@ -184,6 +197,7 @@ Result cuStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
 Result cuEventCreate(cuda::Event* event, unsigned flags) {
   const Need need = NeedContext("cuEventCreate");
   if (!need.IsMet()) return need.result;
+  if (State().refuses_events()) return cuda::kOutOfMemory;
   *event = new cuda::EventObject;
   (*event)->is_timed = (flags & cuda::kEventDisableTiming) == 0;
   State().Add("event", *event);
@@ -218,7 +232,9 @@ Result cuEventQuery(cuda::Event event) {
 
 Result cuEventSynchronize(cuda::Event event) {
   const Need need = NeedEvent(event, "cuEventSynchronize");
-  if (need.IsMet() && event->point != nullptr) event->point->Await();
+  if (need.IsMet() && event->point != nullptr) {
+    Await([point = event->point] { point->Await(); });
+  }
   return need.result;
 }
 

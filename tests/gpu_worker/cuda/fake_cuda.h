@@ -44,6 +44,10 @@ void fakeCudaSetVersion(int version);
 // As a kernel's fault: from now on this is the answer to all that is asked with a
 // context.
 void fakeCudaFail(evenpack::worker::cuda::Result result);
+// Whether a thread waits, on the host, for what a stream was given.
+bool fakeCudaIsAwaited();
+// Whether no further event is made, for want of memory; at first it is.
+void fakeCudaRefuseEvents(bool refused);
 // On the device, whose clock stands still otherwise: by what a stream is given.
 void fakeCudaPassTime(uint64_t nanoseconds);
 // Whether the device may read and write the memory: its own, or of a pool that was

@@ -101,6 +101,7 @@ void FakeState::Reset() {
   misuse_.clear();
   version_ = 13000;
   devices_are_connected_ = true;
+  refuses_events_ = false;
   failure_ = worker::cuda::kSuccess;
 }
 
@@ -112,6 +113,16 @@ bool FakeState::devices_are_connected() {
 void FakeState::ConnectDevices(bool connected) {
   MutexLock lock(mutex_);
   devices_are_connected_ = connected;
+}
+
+bool FakeState::refuses_events() {
+  MutexLock lock(mutex_);
+  return refuses_events_;
+}
+
+void FakeState::RefuseEvents(bool refused) {
+  MutexLock lock(mutex_);
+  refuses_events_ = refused;
 }
 
 int FakeState::version() {

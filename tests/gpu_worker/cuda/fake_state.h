@@ -62,6 +62,8 @@ class FakeState {
   void SetVersion(int version);
   bool devices_are_connected();
   void ConnectDevices(bool connected);
+  bool refuses_events();
+  void RefuseEvents(bool refused);
   worker::cuda::Result failure();
   void Fail(worker::cuda::Result failure);
 
@@ -78,6 +80,7 @@ class FakeState {
   uint64_t time_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int version_ EVENPACK_GUARDED_BY(mutex_) = 13000;
   bool devices_are_connected_ EVENPACK_GUARDED_BY(mutex_) = true;
+  bool refuses_events_ EVENPACK_GUARDED_BY(mutex_) = false;
   worker::cuda::Result failure_ EVENPACK_GUARDED_BY(mutex_) = worker::cuda::kSuccess;
   std::string misuse_ EVENPACK_GUARDED_BY(mutex_);
   std::multiset<std::pair<std::string, const void*>> handles_

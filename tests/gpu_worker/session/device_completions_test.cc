@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <thread>
 
 #include "tests/gpu_worker/arena/ring.h"
 #include "tests/gpu_worker/cuda/fake_device.h"
@@ -16,7 +17,9 @@ using evenpack::testing::FakeDevice;
 using evenpack::testing::IsOk;
 using evenpack::testing::OfStep;
 using evenpack::testing::Ring;
+using evenpack::testing::StatusIs;
 using evenpack::testing::StreamGate;
+using ::testing::HasSubstr;
 
 class DeviceCompletionsTest : public evenpack::testing::FakeDeviceTest {
  protected:
@@ -67,6 +70,20 @@ TEST_F(DeviceCompletionsTest, AFailureComesInItsPlace) {
   EXPECT_THAT(ring_.writer.Wait(1), IsOk());
   EXPECT_EQ(ring_.writer.Wait(2), absl::AbortedError("once more"));
   EXPECT_THAT(ring_.writer.Wait(3), IsOk());
+}
+
+// The trainer would use its tensors while the device still has them.
+TEST_F(DeviceCompletionsTest, WhatHasNoEventIsCompleteNoSoonerAndAnError) {
+  gate_.Close(*device_.context(), device_.compute());
+  fakeCudaRefuseEvents(true);
+  Execute(absl::OkStatus());
+  while (ring_.reader.completed() == 0 && !fakeCudaIsAwaited()) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(ring_.reader.completed(), 0U);
+  gate_.Open();
+  EXPECT_THAT(ring_.writer.Wait(1), StatusIs(absl::StatusCode::kResourceExhausted,
+                                             HasSubstr("to make an event")));
 }
 
 TEST_F(DeviceCompletionsTest, ItsEndWaitsForTheDevice) {
