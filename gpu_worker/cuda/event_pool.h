@@ -18,14 +18,15 @@ class EventPool {
   EventPool(std::shared_ptr<const CudaContext> context, CudaEvent::Use use)
       : context_(std::move(context)), use_(use) {}
 
-  // One at what the stream has been given; a new one only where none was given back.
+  // One to record; a new one only where none was given back. RESOURCE_EXHAUSTED: the
+  // device has no memory for one.
+  absl::StatusOr<std::unique_ptr<CudaEvent>> Take();
+  // One at what the stream has been given.
   absl::StatusOr<std::unique_ptr<CudaEvent>> Recorded(cuda::Stream stream);
   // It may be recorded anew from now on.
   void GiveBack(std::unique_ptr<CudaEvent> event);
 
  private:
-  absl::StatusOr<std::unique_ptr<CudaEvent>> Take();
-
   const std::shared_ptr<const CudaContext> context_;
   const CudaEvent::Use use_;
   Mutex mutex_;

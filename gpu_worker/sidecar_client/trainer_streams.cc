@@ -25,6 +25,7 @@ TrainerStreams::TrainerStreams(SidecarLink& link,
                                uint64_t* passed)
     : link_(link),
       context_(std::move(context)),
+      events_(context_, CudaEvent::Use::kSleepingAwait),
       passed_(passed),
       thread_([this] { Run(); }) {}
 
@@ -50,6 +51,11 @@ TrainerStreams::~TrainerStreams() {
   }
   WakeWaiters(link_.arena().header().completed);
   thread_.join();
+  {
+    MutexLock lock(mutex_);
+    // An error is as good an end.
+    for (const auto& given : given_) given->Await().IgnoreError();
+  }
   const CurrentContext current(*context_);
   context_->functions().cuMemFreeHost(passed_);
 }
@@ -57,19 +63,27 @@ TrainerStreams::~TrainerStreams() {
 absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t value) {
   absl::Status status = CheckIsNotCaptured(*context_, stream);
   if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<CudaEvent>> after = events_.Take();
+  if (!after.ok()) return after.status();
   auto* const signal = new ReadySignal{link_, value};  // the host function deletes it
   const CurrentContext current(*context_);
   status = context_->Check(
       context_->functions().cuLaunchHostFunc(stream, &SignalReady, signal),
       "to say when inputs are ready");
-  if (!status.ok()) delete signal;
-  return status;
+  if (!status.ok()) {
+    delete signal;
+    return status;
+  }
+  MutexLock lock(mutex_);
+  return Note(stream, *std::move(after));
 }
 
 absl::Status TrainerStreams::Precede(uint64_t number, cuda::Stream stream) {
   absl::Status status = link_.CheckSubmitted(number);
   status.Update(CheckIsNotCaptured(*context_, stream));
   if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<CudaEvent>> after = events_.Take();
+  if (!after.ok()) return after.status();
   const CurrentContext current(*context_);
   status = context_->Check(context_->functions().cuStreamWaitValue64_v2(
                                stream, reinterpret_cast<cuda::DevicePointer>(passed_),
@@ -79,7 +93,18 @@ absl::Status TrainerStreams::Precede(uint64_t number, cuda::Stream stream) {
   MutexLock lock(mutex_);
   wanted_ = std::max(wanted_, number);
   changed_.SignalAll();
-  return status;
+  return Note(stream, *std::move(after));
+}
+
+absl::Status TrainerStreams::Note(cuda::Stream stream,
+                                  std::unique_ptr<CudaEvent> event) {
+  if (absl::Status status = event->Record(stream); !status.ok()) return status;
+  while (!given_.empty() && given_.front()->IsReached().value_or(false)) {
+    events_.GiveBack(std::move(given_.front()));
+    given_.pop_front();
+  }
+  given_.push_back(std::move(event));
+  return absl::OkStatus();
 }
 
 void TrainerStreams::Run() {

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/cuda/cuda_context.h"
+#include "gpu_worker/cuda/event_pool.h"
 #include "gpu_worker/sidecar_client/sidecar_link.h"
 #include "server/runtime/mutex.h"
 
@@ -33,14 +35,14 @@ inline constexpr uint64_t kPassedAll = std::numeric_limits<int64_t>::max();
 
 // Nothing waits on the host. Streams are those of the context, as CUstream has them.
 // Thread-safe as the link is: SignalReadyAfter() may be called beside the others.
-// FAILED_PRECONDITION of both: the stream is being captured for a CUDA graph; nothing
-// was done.
+// FAILED_PRECONDITION of both: the stream is being captured for a CUDA graph;
+// RESOURCE_EXHAUSTED: the device has no memory for an event. Nothing was done then.
 class TrainerStreams {
  public:
   // The link must outlive it.
   static absl::StatusOr<std::unique_ptr<TrainerStreams>> Create(
       SidecarLink& link, std::shared_ptr<const CudaContext> context);
-  // Streams that still wait go on; they must be synchronized before it goes.
+  // Streams that still wait go on. Returns once each is past what it was given here.
   ~TrainerStreams();
   TrainerStreams(const TrainerStreams&) = delete;
   TrainerStreams& operator=(const TrainerStreams&) = delete;
@@ -66,9 +68,13 @@ class TrainerStreams {
                  uint64_t* passed);
 
   void Run();
+  // By an event: what the stream was given last is awaited in the end.
+  absl::Status Note(cuda::Stream stream, std::unique_ptr<CudaEvent> event)
+      EVENPACK_REQUIRES(mutex_);
 
   SidecarLink& link_;
   const std::shared_ptr<const CudaContext> context_;
+  EventPool events_;
   // Page-locked: up to which submission streams may go on.
   uint64_t* const passed_;
 
@@ -76,6 +82,9 @@ class TrainerStreams {
   CondVar changed_;
   // The last submission that a stream waits for.
   uint64_t wanted_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // Behind what all streams were given here, those of streams that are gone too. The
+  // first is not reached, as far as is known.
+  std::deque<std::unique_ptr<CudaEvent>> given_ EVENPACK_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   std::thread thread_;  // last, since it uses the others
 };

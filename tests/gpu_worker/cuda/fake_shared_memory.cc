@@ -168,8 +168,15 @@ Result cuStreamWaitValue64_v2(cuda::Stream stream, cuda::DevicePointer address,
   }
   stream->Put([at = static_cast<uint64_t*>(Mapped(address)), value] {
     const std::atomic_ref<uint64_t> seen(*at);
-    // The driver's comparison is cyclic: what is half the numbers ahead is behind.
-    while (static_cast<int64_t>(seen.load(std::memory_order_acquire) - value) < 0) {
+    for (;;) {
+      if (!State().memory().Owns(at, sizeof(*at))) {
+        State().Note("cuStreamWaitValue64: memory that is not in use");
+        return;
+      }
+      // The driver's comparison is cyclic: what is half the numbers ahead is behind.
+      if (static_cast<int64_t>(seen.load(std::memory_order_acquire) - value) >= 0) {
+        return;
+      }
       std::this_thread::yield();
     }
   });

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "gpu_worker/arena/submission_reader.h"
 #include "gpu_worker/attach/attach_listener.h"
@@ -43,6 +45,19 @@ class TrainerStreamsTest : public evenpack::testing::FakeDeviceTest {
   void Follow(uint64_t number) {
     ASSERT_THAT(streams_->Precede(number, device_.compute()), IsOk());
     ASSERT_THAT(after_->Record(device_.compute()), IsOk());
+  }
+  // Opens the gate, which holds a stream.
+  bool ItsEndWaitsFor(StreamGate& gate) {
+    std::atomic<bool> is_gone = false;
+    std::thread end([&] {
+      streams_ = nullptr;
+      is_gone = true;
+    });
+    while (!is_gone && !fakeCudaIsAwaited()) std::this_thread::yield();
+    const bool waits = !is_gone;
+    gate.Open();
+    end.join();
+    return waits;
   }
 
   const ScratchDirectory folder_;
@@ -97,6 +112,53 @@ TEST_F(TrainerStreamsTest, AStreamGoesOnWhereTheSessionHasEnded) {
   reader_->End(absl::FailedPreconditionError("reconfigured"));
   EXPECT_THAT(after_->Await(), IsOk());
   EXPECT_EQ(link_->Wait(1), absl::FailedPreconditionError("reconfigured"));
+}
+
+// Of each of them: they read a number that goes with it.
+TEST_F(TrainerStreamsTest, ItsEndWaitsForStreamsThatStillWait) {
+  const auto other =
+      CudaStream::Create(device_.context(), CudaStream::Priority::kLeast).value();
+  StreamGate gate;
+  gate.Close(*device_.context(), device_.compute());
+  ASSERT_THAT(link_->BeginStep(1), IsOk());
+  Follow(1);
+  ASSERT_THAT(streams_->Precede(1, other->handle()), IsOk());
+  EXPECT_TRUE(ItsEndWaitsFor(gate));
+  device_.Synchronize();
+}
+
+// By what it says of them it uses the link.
+TEST_F(TrainerStreamsTest, ItsEndWaitsForStreamsThatMakeInputs) {
+  StreamGate gate;
+  gate.Close(*device_.context(), device_.compute());
+  ASSERT_THAT(streams_->SignalReadyAfter(device_.compute(), 7), IsOk());
+  EXPECT_TRUE(ItsEndWaitsFor(gate));
+  EXPECT_EQ(workers_->header().ready.value, 7U);
+}
+
+// It could not be waited for in the end.
+TEST_F(TrainerStreamsTest, AStreamIsGivenNothingWhereThereIsNoEvent) {
+  ASSERT_THAT(link_->BeginStep(1), IsOk());
+  fakeCudaRefuseEvents(true);
+  const auto refused =
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("to make an event"));
+  EXPECT_THAT(streams_->SignalReadyAfter(device_.compute(), 7), refused);
+  EXPECT_THAT(streams_->Precede(1, device_.compute()), refused);
+  device_.Synchronize();
+  EXPECT_EQ(workers_->header().ready.value, 0U);
+}
+
+TEST_F(TrainerStreamsTest, EventsAreUsedAgain) {
+  ASSERT_THAT(link_->BeginStep(1), IsOk());
+  ASSERT_THAT(reader_->Next(), IsOk());
+  reader_->Complete(absl::OkStatus());
+  size_t live = 0;
+  for (int i = 1; i <= 5; ++i) {
+    Follow(1);
+    device_.Synchronize();
+    if (i == 2) live = fakeCudaLive();
+  }
+  EXPECT_EQ(fakeCudaLive(), live);
 }
 
 TEST_F(TrainerStreamsTest, ASubmissionThatWasNotMadeIsRefused) {
