@@ -33,6 +33,9 @@ CudaDevice::CudaDevice(std::shared_ptr<const CudaContext> context,
       kernels_(std::move(kernels)),
       marks_(context_) {}
 
+// An error is as good an end.
+CudaDevice::~CudaDevice() { CudaDevice::Finish().IgnoreError(); }
+
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(
     std::shared_ptr<const CudaContext> context, std::shared_ptr<CudaMemory> memory,
     cuda::Stream compute, std::span<const unsigned char> kernels) {

@@ -18,10 +18,14 @@ namespace evenpack::worker {
 // stream of the communicator.
 class CudaDevice final : public Device {
  public:
-  // `compute` must outlive it. Errors as RowKernels::Load.
+  // `compute` must outlive it: its end waits for that. Errors as RowKernels::Load.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(
       std::shared_ptr<const CudaContext> context, std::shared_ptr<CudaMemory> memory,
       cuda::Stream compute, std::span<const unsigned char> kernels = RowKernelImage());
+
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
 
   // Errors of CudaMemory::Take.
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(size_t bytes) override;

@@ -70,6 +70,10 @@ class DeviceGroup::Member final : public Communicator {
         seat_(std::move(seat)),
         kernels_(std::move(kernels)),
         stream_(std::move(stream)) {}
+  // An error is as good an end.
+  ~Member() override { stream_->Synchronize().IgnoreError(); }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
 
   uint32_t rank() const override { return rank_; }
   uint32_t size() const override { return group_.board_.ranks(); }

@@ -22,7 +22,8 @@ namespace evenpack::worker {
 // As nvcc made them; empty where it was built without.
 std::span<const unsigned char> RowKernelImage();
 
-// Thread-safe.
+// Thread-safe. Streams must be done with what it gave them when it goes: kernels' code
+// goes with it.
 class RowKernels {
  public:
   // FAILED_PRECONDITION: the image is empty. INTERNAL: it is not for this device.

@@ -5,6 +5,7 @@
 
 #include "gpu_worker/attention/bytes_after.h"
 #include "gpu_worker/communicator/row_copies.h"
+#include "gpu_worker/cuda/cuda_stream.h"
 #include "gpu_worker/cudnn/plan_ladder.h"
 #include "gpu_worker/cudnn/plan_memory.h"
 #include "server/core/document/invalid_field.h"
@@ -127,6 +128,11 @@ CudnnAttention::CudnnAttention(CudaWorkplace where,
       kernels_(std::move(kernels)),
       plans_(std::move(planner)),
       graphs_(where_.context, options.graphs) {}
+
+// Plans, graphs and kernels may be what the device is at. An error is as good an end.
+CudnnAttention::~CudnnAttention() {
+  Synchronize(*where_.context, where_.compute).IgnoreError();
+}
 
 absl::StatusOr<std::unique_ptr<CudnnAttention>> CudnnAttention::Create(
     CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,

@@ -48,11 +48,15 @@ struct CudnnOptions {
 // summed. They may differ in their last places from run to run.
 class CudnnAttention final : public AttentionEngine {
  public:
-  // Errors as RowKernels::Load.
+  // The stream is waited for in its end. Errors as RowKernels::Load.
   static absl::StatusOr<std::unique_ptr<CudnnAttention>> Create(
       CudaWorkplace where, std::unique_ptr<AttentionPlanner> planner,
       const CudnnOptions& options = {},
       std::span<const unsigned char> kernels = RowKernelImage());
+
+  ~CudnnAttention() override;
+  CudnnAttention(const CudnnAttention&) = delete;
+  CudnnAttention& operator=(const CudnnAttention&) = delete;
 
   // Not beside a call. Errors of AttentionPlanner::CheckShape too.
   absl::Status CheckShape(const AttentionShape& shape) const override;

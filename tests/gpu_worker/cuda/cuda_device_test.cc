@@ -20,6 +20,8 @@ using evenpack::testing::FakeDevice;
 using evenpack::testing::IsOk;
 using evenpack::testing::kFakeImage;
 using evenpack::testing::StatusIs;
+using evenpack::testing::StreamGate;
+using evenpack::testing::WaitsFor;
 using ::testing::HasSubstr;
 
 class CudaDeviceTest : public evenpack::testing::FakeDeviceTest {
@@ -53,6 +55,17 @@ TEST_F(CudaDeviceTest, AProgramWithoutKernelsSaysSo) {
           .status(),
       StatusIs(absl::StatusCode::kFailedPrecondition,
                HasSubstr("accepted: one that is built where CMake finds nvcc")));
+}
+
+// Their code goes with it.
+TEST_F(CudaDeviceTest, ItsEndWaitsForItsKernels) {
+  const CudaBuffer rows = device_.Take(2 * sizeof(int));
+  StreamGate gate;
+  gate.Close(*device_.context(), device_.compute());
+  auto* const first = static_cast<int*>(rows.data());
+  EXPECT_THAT(cuda_->CopyRows({{{first, 0, first + 1, 0, sizeof(int), 1}}}), IsOk());
+  EXPECT_TRUE(WaitsFor(gate, [&] { cuda_ = nullptr; }));
+  device_.Synchronize();
 }
 
 TEST_F(CudaDeviceTest, MemoryHasABudget) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,11 +18,15 @@ namespace cuda = evenpack::worker::cuda;
 
 namespace evenpack::worker::cuda {
 
-// All live as long as their handles.
+// All live as long as their handles, a kernel as its library.
 struct ContextObject {};
-struct LibraryObject {};
 struct KernelObject {
-  const evenpack::testing::FakeKernel* kernel = nullptr;
+  const evenpack::testing::FakeKernel* form = nullptr;
+  const LibraryObject* library = nullptr;
+};
+struct LibraryObject {
+  // By their names.
+  std::map<std::string, KernelObject> kernels;
 };
 
 }  // namespace evenpack::worker::cuda
@@ -296,14 +301,9 @@ Result cuLibraryGetKernel(cuda::Kernel* kernel, cuda::Library library,
   if (!State().Check("library", library, "cuLibraryGetKernel")) {
     return cuda::kInvalidHandle;
   }
-  static std::vector<cuda::KernelObject>& kernels = *[] {
-    auto* const all = new std::vector<cuda::KernelObject>;
-    for (const auto& each : evenpack::testing::FakeKernels()) all->push_back({&each});
-    return all;
-  }();
-  for (cuda::KernelObject& each : kernels) {
-    if (std::strcmp(each.kernel->name, name) != 0) continue;
-    *kernel = &each;
+  for (const auto& each : evenpack::testing::FakeKernels()) {
+    if (std::strcmp(each.name, name) != 0) continue;
+    *kernel = &(library->kernels[name] = {&each, library});
     return cuda::kSuccess;
   }
   return cuda::kNotFound;
@@ -322,11 +322,12 @@ Result cuLaunchKernel(cuda::Kernel kernel, unsigned grid_x, unsigned grid_y,
     State().Note("cuLaunchKernel: a grid that no device has");
     return cuda::kInvalidValue;
   }
-  const evenpack::testing::FakeKernel& form = *kernel->kernel;
+  const evenpack::testing::FakeKernel& form = *kernel->form;
   const char* const first = static_cast<const char*>(parameters[0]);
   const uint64_t blocks = uint64_t{grid_x} * grid_y * grid_z;
-  stream->Put([&form, blocks,
+  stream->Put([&form, library = kernel->library, blocks,
                argument = std::vector<char>(first, first + form.argument_bytes)] {
+    if (!State().Check("library", library, "a kernel")) return;
     form.run(argument.data(), blocks);
   });
   return cuda::kSuccess;

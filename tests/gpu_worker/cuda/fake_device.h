@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,6 +41,21 @@ class FakeDeviceTest : public ::testing::Test {
     EXPECT_EQ(fakeCudaLive(), 0U);
   }
 };
+
+// Whether `call` waits, on the host, for the stream that the gate holds, which is
+// opened then.
+inline bool WaitsFor(StreamGate& gate, const std::function<void()>& call) {
+  std::atomic<bool> is_over = false;
+  std::thread calling([&] {
+    call();
+    is_over = true;
+  });
+  while (!is_over && !fakeCudaIsAwaited()) std::this_thread::yield();
+  const bool waits = !is_over;
+  gate.Open();
+  calling.join();
+  return waits;
+}
 
 // What a rank has of the device. Not thread-safe.
 class FakeDevice {

@@ -31,6 +31,8 @@ using evenpack::testing::FakePlanner;
 using evenpack::testing::IsOk;
 using evenpack::testing::kFakeImage;
 using evenpack::testing::StatusIs;
+using evenpack::testing::StreamGate;
+using evenpack::testing::WaitsFor;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -222,6 +224,18 @@ TEST_F(CudnnAttentionTest, SumsThatDoNotLieAsATensorsRowsAreCopied) {
        {errors.query_gradient, errors.key_gradient, errors.value_gradient}) {
     EXPECT_LT(error, AcceptedError(shape.type));
   }
+}
+
+// Its plans go with it, and the code of kernels.
+TEST_F(CudnnAttentionTest, ItsEndWaitsForItsRuns) {
+  FakeDevice device;
+  auto engine = CudnnAttention::Create(
+                    {device.context(), device.memory(), device.compute()},
+                    std::make_unique<FakePlanner>(device.context()), {}, kFakeImage)
+                    .value();
+  StreamGate gate;
+  gate.Close(*device.context(), device.compute());
+  EXPECT_TRUE(WaitsFor(gate, [&] { engine = nullptr; }));
 }
 
 // What a run takes is of the queries' rows, which are as wide for one head.

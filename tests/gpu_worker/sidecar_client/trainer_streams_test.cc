@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "gpu_worker/arena/submission_reader.h"
 #include "gpu_worker/attach/attach_listener.h"
@@ -26,6 +24,7 @@ using evenpack::testing::RecordedTrainers;
 using evenpack::testing::ScratchDirectory;
 using evenpack::testing::StatusIs;
 using evenpack::testing::StreamGate;
+using evenpack::testing::WaitsFor;
 using ::testing::HasSubstr;
 
 // A trainer, and the worker's end of its ring.
@@ -45,19 +44,6 @@ class TrainerStreamsTest : public evenpack::testing::FakeDeviceTest {
   void Follow(uint64_t number) {
     ASSERT_THAT(streams_->Precede(number, device_.compute()), IsOk());
     ASSERT_THAT(after_->Record(device_.compute()), IsOk());
-  }
-  // Opens the gate, which holds a stream.
-  bool ItsEndWaitsFor(StreamGate& gate) {
-    std::atomic<bool> is_gone = false;
-    std::thread end([&] {
-      streams_ = nullptr;
-      is_gone = true;
-    });
-    while (!is_gone && !fakeCudaIsAwaited()) std::this_thread::yield();
-    const bool waits = !is_gone;
-    gate.Open();
-    end.join();
-    return waits;
   }
 
   const ScratchDirectory folder_;
@@ -123,7 +109,7 @@ TEST_F(TrainerStreamsTest, ItsEndWaitsForStreamsThatStillWait) {
   ASSERT_THAT(link_->BeginStep(1), IsOk());
   Follow(1);
   ASSERT_THAT(streams_->Precede(1, other->handle()), IsOk());
-  EXPECT_TRUE(ItsEndWaitsFor(gate));
+  EXPECT_TRUE(WaitsFor(gate, [&] { streams_ = nullptr; }));
   device_.Synchronize();
 }
 
@@ -132,7 +118,7 @@ TEST_F(TrainerStreamsTest, ItsEndWaitsForStreamsThatMakeInputs) {
   StreamGate gate;
   gate.Close(*device_.context(), device_.compute());
   ASSERT_THAT(streams_->SignalReadyAfter(device_.compute(), 7), IsOk());
-  EXPECT_TRUE(ItsEndWaitsFor(gate));
+  EXPECT_TRUE(WaitsFor(gate, [&] { streams_ = nullptr; }));
   EXPECT_EQ(workers_->header().ready.value, 7U);
 }
 
