@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "gpu_worker/cudnn/attention_plan.h"
+#include "gpu_worker/cudnn/plan_memory.h"
 
 namespace evenpack::worker {
 
@@ -162,7 +163,7 @@ class AttentionGraph {
     auto [output, log_sum_exp] = graph_.sdpa(query_, key_, value_, attributes);
     Output(output, kOutput, Queries());
     Output(log_sum_exp, kLogSumExp, LogSumExp());
-    log_sum_exp->set_data_type(DataType::FLOAT);
+    log_sum_exp->set_data_type(DataType::FLOAT).set_alignment(kForwardSumAlignment);
   }
 
   void AddBackward() {

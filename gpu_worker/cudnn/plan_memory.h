@@ -11,8 +11,12 @@ namespace evenpack::worker {
 // where they work (docs/adr/0090), takes 64 bytes or 128; a sum or a row is read by 16.
 inline constexpr size_t kPlanAlignment = 256;
 
-// That cuDNN's frontend declares of every tensor.
-inline constexpr size_t kTensorAlignment = 16;
+// That is declared of every tensor, which cuDNN's frontend does by itself.
+inline constexpr size_t kDeclaredAlignment = 16;
+
+// But of the sums that a forward run writes: those of some heads begin at any number of
+// the trainer's rows, and are written one by one (docs/adr/0126).
+inline constexpr size_t kForwardSumAlignment = sizeof(float);
 
 // Bytes of a part, after which another one may begin.
 constexpr size_t AlignedForPlans(size_t bytes) {
@@ -20,7 +24,7 @@ constexpr size_t AlignedForPlans(size_t bytes) {
 }
 
 inline bool IsAlignedTensor(const void* data) {
-  return reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0;
+  return reinterpret_cast<uintptr_t>(data) % kDeclaredAlignment == 0;
 }
 
 }  // namespace evenpack::worker

@@ -16,6 +16,7 @@
 
 #include "gpu_worker/cuda/cuda_context.h"
 #include "gpu_worker/cudnn/attention_plan.h"
+#include "gpu_worker/cudnn/plan_memory.h"
 #include "tests/gpu_worker/cuda/fake_cuda.h"
 
 namespace evenpack::testing {
@@ -73,17 +74,18 @@ class FakePlan final : public worker::AttentionPlan {
     return static_cast<size_t>(floats) * sizeof(float);
   }
 
-  // Tensors as the frontend declares them, what the engine hands out as a driver does.
+  // Tensors as they are declared, what the engine hands out as a driver does.
   void CheckAlignment(const worker::PlanTables& tables,
                       const worker::PlanTensors& tensors, const char* workspace) const {
-    Check(16, {{"query", tensors.query},
-               {"key", tensors.key},
-               {"value", tensors.value},
-               {"output", tensors.output},
-               {"output_gradient", tensors.output_gradient},
-               {"query_gradient", tensors.query_gradient}});
-    if (shape_.pass == Pass::kBackward)
-      Check(16, {{"log_sum_exp", tensors.log_sum_exp}});
+    Check(worker::kDeclaredAlignment, {{"query", tensors.query},
+                                       {"key", tensors.key},
+                                       {"value", tensors.value},
+                                       {"output", tensors.output},
+                                       {"output_gradient", tensors.output_gradient},
+                                       {"query_gradient", tensors.query_gradient}});
+    Check(shape_.pass == Pass::kForward ? worker::kForwardSumAlignment
+                                        : worker::kDeclaredAlignment,
+          {{"log_sum_exp", tensors.log_sum_exp}});
     Check(256, {{"query_lengths", tables.query_lengths},
                 {"key_lengths", tables.key_lengths},
                 {"query_offsets", tables.query_offsets},
