@@ -69,7 +69,6 @@ class NcclCommunicator final : public Communicator {
   ~NcclCommunicator() override {
     // The watchdog ends what would wait for ever; an error is as good an end.
     stream_->Synchronize().IgnoreError();
-    const CurrentContext current(*device_.context);
     connection_->Close();
   }
   NcclCommunicator(const NcclCommunicator&) = delete;
@@ -108,7 +107,6 @@ class NcclCommunicator final : public Communicator {
     const uint64_t number = next_++;
     absl::Status status = CheckThere();
     if (!status.ok()) return status;
-    const CurrentContext current(*device_.context);
     absl::StatusOr<CudaBuffer> staging =
         device_.memory->Take(StagingBytes(exchange), stream_->handle());
     if (!staging.ok()) return staging.status();

@@ -16,16 +16,21 @@ constexpr int kEagerLooks = 2000;
 }  // namespace
 
 NcclConnection::NcclConnection(std::shared_ptr<const NcclLibrary> library,
+                               std::shared_ptr<const CudaContext> context,
                                const NcclSeat& seat, const NcclTiming& timing)
-    : library_(std::move(library)), seat_(seat), timing_(timing) {}
+    : library_(std::move(library)),
+      context_(std::move(context)),
+      seat_(seat),
+      timing_(timing) {}
 
 NcclConnection::~NcclConnection() { Abort(absl::CancelledError("it was given up")); }
 
 absl::StatusOr<std::unique_ptr<NcclConnection>> NcclConnection::Connect(
-    std::shared_ptr<const NcclLibrary> library, const nccl::UniqueId& id,
+    std::shared_ptr<const NcclLibrary> library,
+    std::shared_ptr<const CudaContext> context, const nccl::UniqueId& id,
     const NcclSeat& seat, const NcclTiming& timing, const std::stop_token& stop) {
   std::unique_ptr<NcclConnection> connection(
-      new NcclConnection(std::move(library), seat, timing));
+      new NcclConnection(std::move(library), std::move(context), seat, timing));
   absl::Status status = connection->Begin(id);
   if (status.ok()) {
     status = connection->AwaitProgress(timing.connect_timeout, "to connect", stop);
@@ -40,6 +45,7 @@ absl::StatusOr<std::unique_ptr<NcclConnection>> NcclConnection::Connect(
 absl::Status NcclConnection::Begin(const nccl::UniqueId& id) {
   nccl::Config config;
   config.blocking = 0;
+  const CurrentContext current(*context_);
   MutexLock lock(mutex_);
   const nccl::Result result = library_->functions().ncclCommInitRankConfig(
       &handle_, static_cast<int>(seat_.ranks), id, static_cast<int>(seat_.rank),
@@ -110,6 +116,7 @@ absl::Status NcclConnection::Launch(const ExchangePlan& plan, cuda::Stream strea
 
 nccl::Result NcclConnection::LaunchLocked(const ExchangePlan& plan,
                                           cuda::Stream stream) {
+  const CurrentContext current(*context_);
   const nccl::Functions& call = library_->functions();
   nccl::Result result = call.ncclGroupStart();
   if (result != nccl::kSuccess) return result;
@@ -164,13 +171,17 @@ void NcclConnection::Abort(const absl::Status& reason) {
   ended_.SignalAll();
   // Under no lock, since it takes until the device has ended its part; nobody else has
   // the handle any more.
-  if (handle != nullptr) library_->functions().ncclCommAbort(handle);
+  if (handle != nullptr) {
+    const CurrentContext current(*context_);
+    library_->functions().ncclCommAbort(handle);
+  }
   MutexLock lock(mutex_);
   aborting_ = false;
   ended_.SignalAll();
 }
 
 void NcclConnection::Close() {
+  const CurrentContext current(*context_);
   absl::Status status;
   {
     MutexLock lock(mutex_);

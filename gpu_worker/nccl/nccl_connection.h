@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "gpu_worker/cuda/cuda_context.h"
 #include "gpu_worker/nccl/exchange_plan.h"
 #include "gpu_worker/nccl/nccl_library.h"
 #include "server/runtime/clock.h"
@@ -50,11 +51,12 @@ struct NcclSeat {
 // data.
 class NcclConnection {
  public:
-  // Returns when all ranks are connected to it. The device's context must be current.
+  // Returns when all ranks are connected to it. `context`: of the rank's device.
   // UNAVAILABLE: they were not within connect_timeout, or a peer failed. INTERNAL: NCCL
   // failed here. CANCELLED: `stop` was requested.
   static absl::StatusOr<std::unique_ptr<NcclConnection>> Connect(
-      std::shared_ptr<const NcclLibrary> library, const nccl::UniqueId& id,
+      std::shared_ptr<const NcclLibrary> library,
+      std::shared_ptr<const CudaContext> context, const nccl::UniqueId& id,
       const NcclSeat& seat, const NcclTiming& timing, const std::stop_token& stop = {});
   // Aborts it, unless it was closed.
   ~NcclConnection();
@@ -79,7 +81,8 @@ class NcclConnection {
   void Close();
 
  private:
-  NcclConnection(std::shared_ptr<const NcclLibrary> library, const NcclSeat& seat,
+  NcclConnection(std::shared_ptr<const NcclLibrary> library,
+                 std::shared_ptr<const CudaContext> context, const NcclSeat& seat,
                  const NcclTiming& timing);
 
   absl::Status Begin(const nccl::UniqueId& id);
@@ -96,6 +99,10 @@ class NcclConnection {
   absl::Status reason();
 
   const std::shared_ptr<const NcclLibrary> library_;
+  // Current wherever NCCL has to do with the device, whichever thread asks: by its
+  // release NCCL leaves the device current, or makes that current again which was.
+  // Where none was that is the process's first, and a context is made there.
+  const std::shared_ptr<const CudaContext> context_;
   const NcclSeat seat_;
   const NcclTiming timing_;
 

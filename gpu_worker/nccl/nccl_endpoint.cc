@@ -61,12 +61,11 @@ class NcclEndpoint final : public Endpoint {
     }
     const absl::StatusOr<nccl::UniqueId> id = IdOf(addresses[0]);
     if (!id.ok()) return id.status();
-    // NCCL uses the device that is current.
     const CurrentContext current(*options_.device.context);
     const BesideCaptures beside(*options_.device.context);
     absl::StatusOr<std::unique_ptr<NcclConnection>> connection =
-        NcclConnection::Connect(library_, *id, options_.seat, options_.timing,
-                                stop_.get_token());
+        NcclConnection::Connect(library_, options_.device.context, *id, options_.seat,
+                                options_.timing, stop_.get_token());
     if (!connection.ok()) return connection.status();
     return MakeNcclCommunicator(*std::move(connection), options_.device,
                                 options_.timing, options_.kernels);

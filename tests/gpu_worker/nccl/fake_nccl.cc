@@ -148,6 +148,15 @@ Group& CurrentGroup() {
   return group;
 }
 
+// NCCL makes the communicator's device current for a while, and then, by its release,
+// leaves it so or makes that current again which was: of a thread that had none, the
+// first device, where a context is made for that.
+void CheckDevice(const char* call, nccl::Communicator handle) {
+  cuda::Context current = nullptr;
+  if (cuCtxPopCurrent_v2(&current) == cuda::kSuccess) cuCtxPushCurrent_v2(current);
+  if (current != handle->context) Note(call, "its device is not current");
+}
+
 // A group on its way through a stream.
 struct InStream {
   nccl::Communicator handle = nullptr;
@@ -378,6 +387,7 @@ Result ncclCommInitRankConfig(nccl::Communicator* handle, int ranks, nccl::Uniqu
 Result ncclCommFinalize(nccl::Communicator handle) {
   const Call with(handle, "ncclCommFinalize");
   if (!with.is_valid()) return nccl::kInvalidArgument;
+  CheckDevice("ncclCommFinalize", handle);
   {
     MutexLock lock(handle->mutex);
     if (handle->then != nullptr || std::exchange(handle->finalized, true)) {
@@ -394,6 +404,7 @@ Result ncclCommFinalize(nccl::Communicator handle) {
 Result ncclCommDestroy(nccl::Communicator handle) {
   const Call with(handle, "ncclCommDestroy");
   if (!with.is_valid()) return nccl::kInvalidArgument;
+  CheckDevice("ncclCommDestroy", handle);
   MutexLock lock(handle->mutex);
   if (!handle->finalized || handle->then != nullptr) {
     Note("ncclCommDestroy", "it was not finalized");
@@ -405,6 +416,7 @@ Result ncclCommDestroy(nccl::Communicator handle) {
 Result ncclCommAbort(nccl::Communicator handle) {
   const Call with(handle, "ncclCommAbort");
   if (!with.is_valid()) return nccl::kInvalidArgument;
+  CheckDevice("ncclCommAbort", handle);
   {
     MutexLock lock(handle->mutex);
     handle->over = true;

@@ -3,9 +3,10 @@
 // NCCL, by EVENPACK_FAKE_NCCL, its path.
 //
 // It notes misuse with the double of the driver (fakeCudaMisuse): a handle that was
-// aborted or destroyed, two calls with one at once, a call while another is in
-// progress, a rank that joins twice, counts of bytes that differ, tensors that are not
-// in the device's memory, a stream that is none.
+// aborted or destroyed, one that ends while its device is not current, two calls with
+// one at once, a call while another is in progress, a rank that joins twice, counts of
+// bytes that differ, tensors that are not in the device's memory, a stream that is
+// none.
 #ifndef EVENPACK_TESTS_GPU_WORKER_NCCL_FAKE_NCCL_H_
 #define EVENPACK_TESTS_GPU_WORKER_NCCL_FAKE_NCCL_H_
 

@@ -35,8 +35,8 @@ class NcclConnectionTest : public evenpack::testing::FakeNcclTest {
   }
   absl::StatusOr<std::unique_ptr<NcclConnection>> Connect(const nccl::UniqueId& id,
                                                           uint32_t rank) {
-    const CurrentContext current(*device_.context());
-    return NcclConnection::Connect(library_, id, {rank, kRanks}, Timing());
+    return NcclConnection::Connect(library_, device_.context(), id, {rank, kRanks},
+                                   Timing());
   }
   void ConnectAll() {
     const nccl::UniqueId id = NewId();
@@ -71,7 +71,6 @@ TEST_F(NcclConnectionTest, ConnectsExchangesAndCloses) {
     InThreads(kRanks, [&](uint32_t rank) {
       const auto stream =
           CudaStream::Create(device_.context(), CudaStream::Priority::kLeast).value();
-      const CurrentContext current(*device_.context());
       EXPECT_THAT(ranks_[rank]->Launch(PlanOf(buffers[rank], rank), stream->handle()),
                   IsOk());
       EXPECT_THAT(stream->Synchronize(), IsOk());
@@ -92,8 +91,8 @@ TEST_F(NcclConnectionTest, WhatBeginsSoonIsNotSleptFor) {
   fakeNcclSetPolls(50);
   NcclTiming timing = Timing();
   timing.poll_interval = std::chrono::hours(1);
-  const CurrentContext current(*device_.context());
-  const auto connection = NcclConnection::Connect(library_, NewId(), {0, 1}, timing);
+  const auto connection =
+      NcclConnection::Connect(library_, device_.context(), NewId(), {0, 1}, timing);
   ASSERT_THAT(connection, IsOk());
   (*connection)->Close();
 }

@@ -26,8 +26,9 @@ class NcclWatchdogTest : public evenpack::testing::FakeNcclTest {
     const auto library = Library();
     nccl::UniqueId id;
     EXPECT_EQ(library->functions().ncclGetUniqueId(&id), nccl::kSuccess);
-    const CurrentContext current(*device_.context());
-    connection_ = NcclConnection::Connect(library, id, {0, 1}, Timing()).value();
+    connection_ =
+        NcclConnection::Connect(library, device_.context(), id, {0, 1}, Timing())
+            .value();
   }
 
   std::unique_ptr<CudaEvent> Recorded() {
