@@ -39,7 +39,7 @@ class WorkerLoop:
     def __init__(self) -> None:
         """There was none."""
         self._renew()
-        _all.add(self)
+        _all.add(weakref.ref(self, _all.discard))
 
     def _renew(self) -> None:
         self._owner = os.getpid()
@@ -127,16 +127,19 @@ class WorkerLoop:
         self.__dict__.update(state)
         if state["_shared"] is None:
             self._renew()
-        _all.add(self)
+        _all.add(weakref.ref(self, _all.discard))
 
 
-_all: weakref.WeakSet[WorkerLoop] = weakref.WeakSet()
+# No WeakSet: while one is listed no other thread may make a loop.
+_all: set[weakref.ref[WorkerLoop]] = set()
 
 
 def _own_all() -> None:
     """What is forked next may be a worker of this process."""
-    for loop in list(_all):
-        loop._own()
+    for reference in _all.copy():
+        loop = reference()
+        if loop is not None:
+            loop._own()
 
 
 os.register_at_fork(before=_own_all)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import sys
+import threading
 from collections.abc import Callable
 from multiprocessing.synchronize import Event
 from typing import Any
@@ -137,6 +139,28 @@ def test_a_worker_of_before_a_state_was_loaded_changes_nothing(last: str) -> Non
     assert worker.exitcode == 0
     loop.check()
     assert not loop.is_elsewhere()
+
+
+def test_a_process_may_fork_while_a_thread_makes_loops() -> None:
+    """As one that opens another dataset while a DataLoader starts its workers."""
+    loops = [WorkerLoop() for _ in range(300)]
+    made, interval = threading.Event(), sys.getswitchinterval()
+
+    def make() -> None:
+        state = loops[0].__getstate__() | {"_shared": loops[0]._own()}
+        while not made.is_set():
+            WorkerLoop.__new__(WorkerLoop).__setstate__(state)
+
+    thread = threading.Thread(target=make)
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(10_000):
+            evenpack.worker_loop._own_all()
+    finally:
+        made.set()
+        thread.join()
+        sys.setswitchinterval(interval)
 
 
 def test_a_process_that_gives_steps_itself_knows_of_them() -> None:
