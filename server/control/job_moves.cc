@@ -138,8 +138,10 @@ void JobMoves::Take(const std::string& job) {
     ++taken_;
     Log(LogLevel::kInfo, "job taken", {{"job", job}});
   } else {
-    // It is asked for again, where it still leads it.
-    Log(LogLevel::kWarning, "job not taken",
+    // It is asked for again, where this server still leads it. Where another one leads
+    // it by now, that is no fault.
+    const bool moved_on = absl::IsAborted(adopted);
+    Log(moved_on ? LogLevel::kInfo : LogLevel::kWarning, "job not taken",
         {{"job", job}, {"error", std::string(adopted.message())}});
   }
 }

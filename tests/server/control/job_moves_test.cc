@@ -26,12 +26,15 @@ using testing::Do;
 using testing::DoIngest;
 using ::testing::ElementsAre;
 using testing::Follower;
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::SharedMemory;
 using testing::SharedServer;
 using testing::SmallJob;
 using testing::StatusIs;
 using testing::StepsOfDocuments;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStdout;
 
 std::string ReasonOf(const absl::Status& status) { return DetailOf(status).reason; }
 
@@ -327,6 +330,24 @@ TEST_F(JobMovesTest, OtherServersProfilesAreReadWhenTheStoreTells) {
 TEST_F(JobMovesTest, AServerThatCanLeadNothingSaysSo) {
   one_.moves().OnLostAll(absl::AbortedError("store: its name is gone"));
   EXPECT_TRUE(one_.lost_all());
+}
+
+// `two` is told of the job, which `one` leads by the time that it is read; then it
+// can't be read.
+TEST_F(JobMovesTest, AJobThatMovedOnBeforeItWasReadIsNoFault) {
+  // Where a log goes that was not started.
+  CaptureStdout();
+  two_.moves().OnTaken("job");
+  two_.Settle();
+  EXPECT_THAT(GetCapturedStdout(),
+              HasSubstr("[info] job not taken job=job error=\"store: another server "
+                        "leads\"\n"));
+  two_.room().store().FailLoads(1);
+  CaptureStdout();
+  two_.moves().OnTaken("job");
+  two_.Settle();
+  EXPECT_THAT(GetCapturedStdout(), HasSubstr("[warning] job not taken job=job "));
+  EXPECT_EQ(two_.moves().Figures().taken, 0U);
 }
 
 TEST_F(JobMovesTest, NothingMovesOnceItHasStopped) {
