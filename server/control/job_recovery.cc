@@ -17,6 +17,15 @@ absl::Status Unreadable(const absl::Status& cause) {
   return StoreFailure("the job can't be read back after a failure", cause);
 }
 
+absl::Status Unrecovered(const absl::Status& cause) {
+  if (cause.ok()) return cause;
+  absl::Status told = StoreFailure("the job can't be recovered", cause);
+  if (!IsStoreFailure(told)) return told;
+  // Where a disk is at fault each try may take long, and callers do try again.
+  return StoreFailure("the job can't be recovered before the server is started again",
+                      cause);
+}
+
 absl::Status ReadAnew(const std::string& job) {
   return absl::UnavailableError(
       absl::StrCat("job: '", job,
@@ -82,7 +91,7 @@ absl::Status Job::RecoverFrom(const absl::StatusOr<StoredJob>& stored) {
   MutexLock lock(mutex_);
   absl::Status status = LoadFrom(stored);
   if (status.ok() && state_.created) status = RestoreShown();
-  broken_ = status.ok() ? status : StoreFailure("the job can't be recovered", status);
+  broken_ = Unrecovered(status);
   shown_records_ = records_;
   return broken_;
 }

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -10,12 +12,58 @@
 namespace evenpack {
 namespace {
 
+// Why the system last refused a read, write or flush of the file, where that is since
+// this was last asked; else 0.
+int TakeSystemError(sqlite3_file* file) {
+  if (file == nullptr || file->pMethods == nullptr) return 0;
+  const sqlite3_io_methods& methods = *file->pMethods;
+  // As of a journal in memory.
+  if (methods.xFileControl == nullptr) return 0;
+  int error = 0;
+  const int found = methods.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+  if (found != SQLITE_OK || error == 0) return 0;
+  // Behind the end nothing is there to be read, which no system refuses.
+  sqlite3_int64 size = 0;
+  char none = 0;
+  if (methods.xFileSize(file, &size) == SQLITE_OK) {
+    methods.xRead(file, &none, sizeof(none), size);
+  }
+  return error;
+}
+
+// Of the database's file or its log.
+int TakeSystemError(sqlite3* database) {
+  int error = 0;
+  for (const int kind : {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER}) {
+    sqlite3_file* file = nullptr;
+    const int found =
+        sqlite3_file_control(database, "main", kind, static_cast<void*>(&file));
+    if (found != SQLITE_OK) continue;
+    const int of_file = TakeSystemError(file);
+    if (error == 0) error = of_file;
+  }
+  return error;
+}
+
 absl::Status StatusOf(sqlite3* database, int code) {
   const std::string message = absl::StrCat("store: ", sqlite3_errmsg(database));
+  const int extended = sqlite3_extended_errcode(database);
   switch (code & 0xff) {
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(message);
     case SQLITE_CORRUPT:
+    case SQLITE_IOERR: {
+      const int error = TakeSystemError(database);
+      const bool damaged = (code & 0xff) == SQLITE_CORRUPT;
+      if (damaged && error == 0) return absl::DataLossError(message);
+      // SQLite takes it for damage, once a statement runs.
+      if (damaged || extended == SQLITE_IOERR_CORRUPTFS) {
+        return absl::UnavailableError(absl::StrCat(
+            "store: the file or its log can't be read: ", std::strerror(error),
+            "; accepted: a disk that gives them"));
+      }
+      break;
+    }
     case SQLITE_NOTADB:
       return absl::DataLossError(message);
     case SQLITE_BUSY:
@@ -27,9 +75,10 @@ absl::Status StatusOf(sqlite3* database, int code) {
     case SQLITE_AUTH:
       return absl::FailedPreconditionError(message);
     default:
-      return absl::UnavailableError(absl::StrCat(
-          message, " (SQLite's code ", sqlite3_extended_errcode(database), ")"));
+      break;
   }
+  return absl::UnavailableError(
+      absl::StrCat(message, " (SQLite's code ", extended, ")"));
 }
 
 // https://www.sqlite.org/uri.html
@@ -50,8 +99,10 @@ constexpr int kPagesBeforeCheckpoint = 1000;
 int CheckpointLongLog(void*, sqlite3* database, const char* name, int pages) {
   if (pages < kPagesBeforeCheckpoint) return SQLITE_OK;
   FaultPoint("checkpoint.before");
-  sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr,
-                            nullptr);
+  const int code = sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE,
+                                             nullptr, nullptr);
+  // Or it would be taken for the cause of what goes wrong next.
+  if (code != SQLITE_OK) TakeSystemError(database);
   FaultPoint("checkpoint.after");
   return SQLITE_OK;
 }

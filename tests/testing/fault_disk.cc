@@ -1,8 +1,11 @@
 #include "tests/testing/fault_disk.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -180,6 +183,15 @@ int Delete(sqlite3_vfs*, const char* name, int) {
   return disk.below->xDelete(disk.below, name, 0);
 }
 
+// In place of pread(2).
+ssize_t RefuseRead(int file, void*, size_t, off_t offset) {
+  struct stat known = {};
+  // Nothing is behind the end, and nothing is asked of the disk.
+  if (fstat(file, &known) == 0 && offset >= known.st_size) return 0;
+  errno = EIO;
+  return -1;
+}
+
 }  // namespace
 
 FaultDisk::FaultDisk() {
@@ -199,6 +211,7 @@ FaultDisk::FaultDisk() {
 }
 
 FaultDisk::~FaultDisk() {
+  SetReadable(true);
   sqlite3_vfs_unregister(&TheDisk().vfs);
   sqlite3_vfs_register(TheDisk().below, 1);
 }
@@ -206,6 +219,16 @@ FaultDisk::~FaultDisk() {
 void FaultDisk::SetRoom(std::optional<uint64_t> bytes) { TheDisk().room = bytes; }
 
 void FaultDisk::SetReadOnly(bool read_only) { TheDisk().read_only = read_only; }
+
+void FaultDisk::SetReadable(bool readable) {
+  sqlite3_vfs* const below = TheDisk().below;
+  const auto refuse = reinterpret_cast<sqlite3_syscall_ptr>(&RefuseRead);
+  // Whichever of them SQLite was built with.
+  for (const char* const name : {"pread", "pread64"}) {
+    if (below->xGetSystemCall(below, name) == nullptr) continue;
+    below->xSetSystemCall(below, name, readable ? nullptr : refuse);
+  }
+}
 
 void FaultDisk::FailFlushes() { TheDisk().flushes = false; }
 

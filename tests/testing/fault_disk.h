@@ -25,6 +25,9 @@ class FaultDisk {
   // that are opened then are open for reading alone.
   void SetReadOnly(bool read_only);
 
+  // While it can't be read, the system refuses what is not in SQLite's memory: EIO.
+  void SetReadable(bool readable);
+
   // From now on a flush fails, and flushes nothing.
   void FailFlushes();
 

@@ -390,6 +390,20 @@ TEST(JobRecoveryTest, ADamagedJobSaysSoToEveryRequestAndCanBeRemoved) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
 }
 
+TEST(JobRecoveryTest, AJobThatTheDiskDoesNotGiveIsNotCalledDamaged) {
+  ControlRoom room;
+  room.MakeJob(SmallJob());
+  room.store().FailLoads(1);
+  const auto job = std::make_shared<Job>("job", room.environment());
+  const absl::Status unread = job->Recover();
+  EXPECT_THAT(unread,
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "store: the job can't be recovered before the server is started "
+                       "again: the disk is gone"));
+  EXPECT_EQ(DetailOf(unread).reason, "STORE_FAILED");
+  EXPECT_EQ(Describe(*job).status(), unread);
+}
+
 // A job whose policy has a later version, as a snapshot behind its creation or as that.
 std::vector<StoreWrite> NewerJob(bool as_snapshot) {
   JobSpec spec = SmallJob();

@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "tests/testing/fault_disk.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
+using testing::FaultDisk;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::ScratchDirectory;
@@ -88,6 +91,48 @@ TEST_F(SqliteDatabaseTest, TellsOneErrorFromAnother) {
   EXPECT_THAT(
       SqliteDatabase::Open(directory_.path(), SqliteDatabase::Mode::kCreate).status(),
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("open")));
+}
+
+// A row of many pages, none of which is in memory.
+class SqliteDiskTest : public SqliteDatabaseTest {
+ protected:
+  void SetUp() override {
+    SqliteDatabase database = Open();
+    ASSERT_THAT(database.Run("CREATE TABLE t (bytes);"
+                             "INSERT INTO t VALUES (randomblob(1000000))"),
+                IsOk());
+  }
+  static absl::StatusOr<std::string> Read(SqliteDatabase& database) {
+    return database.Text("SELECT bytes FROM t");
+  }
+
+  FaultDisk disk_;
+};
+
+TEST_F(SqliteDiskTest, ADiskThatCanNotBeReadIsNoDamage) {
+  SqliteDatabase database = Open();
+  const auto refused = StatusIs(absl::StatusCode::kUnavailable,
+                                "store: the file or its log can't be read: "
+                                "Input/output error; accepted: a disk that gives them");
+  SqliteStatement select = database.Prepare("SELECT bytes FROM t").value();
+  disk_.SetReadable(false);
+  EXPECT_THAT(select.Next(), refused);
+  EXPECT_THAT(Read(database), refused);
+  EXPECT_THAT(database.Run("DELETE FROM t"), refused);
+  disk_.SetReadable(true);
+  EXPECT_EQ(Read(database)->size(), 1'000'000U);
+}
+
+TEST_F(SqliteDiskTest, DamageThatIsFoundAfterwardsIsDamage) {
+  SqliteDatabase database = Open();
+  disk_.SetReadable(false);
+  EXPECT_THAT(Read(database), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+  disk_.SetReadable(true);
+  // Its first page says where the row's others are.
+  std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(4096).write(std::string(4096, '\0').data(), 4096).flush();
+  EXPECT_THAT(Read(database),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("malformed")));
 }
 
 }  // namespace
