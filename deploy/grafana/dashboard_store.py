@@ -40,6 +40,21 @@ _COMMITTING = Row(
             [Query(_commit_quantile(each), f"p{each * 100:g}") for each in (0.5, 0.99)],
         ),
         Panel(
+            "Commit under way",
+            "How long the commit that is under way has taken so far. One that grows "
+            "waits for a disk or a database that hangs, of which no failure tells.",
+            "s",
+            [
+                Query(
+                    "max by (instance) "
+                    f"({of_server('evenpack_store_commit_age_seconds')})",
+                    "{{instance}}",
+                )
+            ],
+            warning=1,
+            critical=10,
+        ),
+        Panel(
             "Slowest commits by job",
             "99th percentile of the time to commit, of the ten jobs that wait longest.",
             "s",

@@ -48,6 +48,7 @@ ServerFigures Figures::Server() const {
   figures.store_records = commits.records;
   figures.store_bytes = commits.bytes;
   figures.store_size_bytes = store_.SizeBytes();
+  figures.store_commit_age_seconds = commits.age_seconds;
   if (moves_ != nullptr) {
     const MoveFigures moves = moves_->Figures();
     figures.jobs_taken = moves.taken;

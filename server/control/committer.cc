@@ -67,8 +67,12 @@ void TellListeners(std::vector<CommitEntry> entries) {
 
 }  // namespace
 
-Committer::Committer(StateStore& store, std::chrono::microseconds gather)
-    : store_(store), commits_wait_(store.CommitWaits()), gather_(gather) {
+Committer::Committer(StateStore& store, std::chrono::microseconds gather,
+                     const Clock& clock)
+    : store_(store),
+      commits_wait_(store.CommitWaits()),
+      gather_(gather),
+      clock_(clock) {
   if (commits_wait_) {
     thread_ = std::thread([this] { Work(); });
   } else if (gather_.count() > 0) {
@@ -137,7 +141,9 @@ bool Committer::IsBusy() {
 
 CommitterFigures Committer::Figures() const {
   MutexLock lock(mutex_);
-  return figures_;
+  CommitterFigures figures = figures_;
+  if (committing_) figures.age_seconds = SecondsBetween(began_, clock_.Now());
+  return figures;
 }
 
 void Committer::Work() {
@@ -185,6 +191,7 @@ void Committer::CommitQueued() {
       MutexLock lock(mutex_);
       if (committing_ || queue_.empty()) return;
       committing_ = true;
+      began_ = clock_.Now();
       urgent_ = false;
       entries.swap(queue_);
     }

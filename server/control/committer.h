@@ -62,6 +62,9 @@ struct CommitterFigures {
   uint64_t failures = 0;
   uint64_t records = 0;
   uint64_t bytes = 0;
+  // Since the commit that is under way began, of which there is one at a time; 0: none
+  // is. What a commit that failed brings about is part of it.
+  double age_seconds = 0;
 };
 
 // Thread-safe. Entries are committed in the order in which they came: by a thread of
@@ -78,8 +81,10 @@ class Committer {
   static constexpr size_t kEnough = 32;
 
   // The store must outlive it. `gather`: the longest that what can wait is gathered,
-  // where the store's commits don't wait; 0: not at all.
-  explicit Committer(StateStore& store, std::chrono::microseconds gather = {});
+  // where the store's commits don't wait; 0: not at all. `clock`, which outlives it,
+  // has what Figures tells.
+  explicit Committer(StateStore& store, std::chrono::microseconds gather = {},
+                     const Clock& clock = Clock::Steady());
   // Stops.
   ~Committer();
   Committer(const Committer&) = delete;
@@ -122,11 +127,14 @@ class Committer {
   StateStore& store_;
   const bool commits_wait_;
   const std::chrono::microseconds gather_;
+  const Clock& clock_;
 
   mutable Mutex mutex_;
   CondVar changed_;
   std::vector<CommitEntry> queue_ EVENPACK_GUARDED_BY(mutex_);
   bool committing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // While committing_.
+  Clock::TimePoint began_ EVENPACK_GUARDED_BY(mutex_);
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool gathering_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Something queued can't wait.

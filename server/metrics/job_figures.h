@@ -179,6 +179,8 @@ struct ServerFigures {
   uint64_t store_records = 0;
   uint64_t store_bytes = 0;
   uint64_t store_size_bytes = 0;  // now
+  // Of the commit that is under way; 0: none is.
+  double store_commit_age_seconds = 0;
   // Of a store that several servers share.
   uint64_t jobs_taken = 0;
   uint64_t jobs_handed_over = 0;

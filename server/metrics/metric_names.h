@@ -57,6 +57,7 @@ enum class Metric : uint8_t {
   kStoreRecords,
   kStoreBytes,
   kStoreSize,
+  kStoreCommitAge,
   kJobsMoved,
   kLeaderlessAnswers,
   kDocumentsAccepted,
@@ -171,6 +172,9 @@ inline constexpr MetricDefinition kTable[] = {
             "Bytes of the records that the store committed."),
     Gauge(Metric::kStoreSize, "evenpack_store_size_bytes", {},
           "Size of the store's file and its log; 0 in memory."),
+    Gauge(Metric::kStoreCommitAge, "evenpack_store_commit_age_seconds", {},
+          "Time since the commit that is under way began; 0 while none is. One that "
+          "grows is waiting for a disk or a database that hangs."),
     Counter(Metric::kJobsMoved, "evenpack_jobs_moved_total", {"how"},
             "Jobs that moved between the servers of a database: taken by this one, "
             "handed_over by it, or lost to another before it gave them."),

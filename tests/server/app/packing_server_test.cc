@@ -177,6 +177,8 @@ TEST_F(PackingServerTest, ADrainEndsStreamsOnceWhatTheyBeganIsAnswered) {
   EXPECT_EQ(steps->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+constexpr const char* kCommitAge = "\nevenpack_store_commit_age_seconds ";
+
 TEST_F(PackingServerTest, ADrainWaitsNoLongerThanItMayForAStoreThatHangs) {
   testing::MemoryStore memory;
   auto held = std::make_unique<testing::FaultStore>(memory);
@@ -187,6 +189,11 @@ TEST_F(PackingServerTest, ADrainWaitsNoLongerThanItMayForAStoreThatHangs) {
   store.Block();
   auto created = std::async(std::launch::async, [this] { return Create("job"); });
   store.WaitUntilBlocked();
+  // Nothing else tells of it.
+  EXPECT_THAT(
+      HttpGet("/metrics"),
+      AllOf(HasSubstr("\nevenpack_store_commits_total 0\n"), HasSubstr(kCommitAge),
+            Not(HasSubstr(absl::StrCat(kCommitAge, "0\n")))));
   EXPECT_EQ(server_->Drain(), Drained::kNotInTime);
   EXPECT_EQ(created.get().error_code(), grpc::StatusCode::UNAVAILABLE);
   store.Release();
@@ -214,6 +221,7 @@ TEST_F(PackingServerTest, MetricsAreOfTheJobsAndTheServer) {
   EXPECT_THAT(metrics,
               HasSubstr("\nevenpack_job_documents_accepted_total{job=\"job\","));
   EXPECT_THAT(metrics, HasSubstr("\nevenpack_store_commits_total 0\n"));
+  EXPECT_THAT(metrics, HasSubstr(absl::StrCat(kCommitAge, "0\n")));
   EXPECT_THAT(metrics, HasSubstr("\nevenpack_errors_total{code=\"ALREADY_EXISTS\"} 1"));
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "server/store/no_store.h"
 #include "tests/server/control/committer_fixture.h"
 #include "tests/testing/awaited.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/fault_store.h"
 #include "tests/testing/memory_store.h"
 #include "tests/testing/status_matchers.h"
@@ -25,6 +27,7 @@ namespace {
 using testing::Awaited;
 using testing::CommitterWithoutThreadTest;
 using ::testing::ElementsAre;
+using testing::FakeClock;
 using testing::FaultStore;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -73,7 +76,8 @@ class CommitterTest : public ::testing::Test {
   // Numbers of the entries in the order in which they were done.
   std::vector<int> done_;
   int next_ = 0;
-  Committer committer_{store_};
+  FakeClock clock_;
+  Committer committer_{store_, {}, clock_};
 };
 
 TEST_F(CommitterTest, AnEntryIsDoneAfterItsCommit) {
@@ -98,6 +102,22 @@ TEST_F(CommitterTest, WhatCameMeanwhileGoesInOneCommitInOrder) {
   EXPECT_THAT(store_.commits(), ElementsAre(1U, 5U));
   EXPECT_THAT(done_, ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(memory_.Load("a").value().records, ElementsAre("0", "1", "2", "3"));
+}
+
+TEST_F(CommitterTest, TellsHowLongACommitHasBeenUnderWay) {
+  clock_.Advance(std::chrono::hours(1));
+  EXPECT_EQ(committer_.Figures().age_seconds, 0);
+  const auto first = Block(a_);
+  clock_.Advance(std::chrono::seconds(2));
+  Append(a_, 1);
+  clock_.Advance(std::chrono::seconds(3));
+  EXPECT_EQ(committer_.Figures().age_seconds, 5);
+  EXPECT_EQ(committer_.Figures().commits, 0U);
+  store_.Release();
+  first.Get().IgnoreError();
+  committer_.Stop();
+  EXPECT_EQ(committer_.Figures().age_seconds, 0);
+  EXPECT_EQ(committer_.Figures().commits, 2U);
 }
 
 TEST_F(CommitterTest, AnEntryWithoutWritesWaitsForThoseBeforeItAndCommitsNothing) {

@@ -85,6 +85,7 @@ ServerFigures FilledServer() {
   server.store_records = 7;
   server.store_bytes = 8;
   server.store_size_bytes = 9;
+  server.store_commit_age_seconds = 9.5;
   server.jobs_taken = 15;
   server.jobs_handed_over = 16;
   server.jobs_lost = 17;
