@@ -367,14 +367,22 @@ void Job::Enqueue(CommitEntry entry, JobChange change, Done done) {
   const bool makes_job = change.makes_job;
   entry.done = [self = shared_from_this(), change = std::move(change),
                 done = std::move(done), enqueued = entry.enqueued, records = records_,
+                dropped = tokens_.Dropped(),
                 makes_job](const absl::Status& status) mutable {
     if (status.ok()) {
       self->shown_records_ = records;
+      if (dropped.has_value()) self->ForgetTokens(*dropped);
       self->OnCommitted(std::move(change), enqueued);
     }
     done(self->Outcome(status, makes_job));
   };
   environment_.committer.Enqueue(std::move(entry));
+}
+
+void Job::ForgetTokens(uint64_t dropped) {
+  JobTokens::Batches forgotten;  // freed under no lock
+  MutexLock lock(mutex_);
+  forgotten = tokens_.Forget(dropped);
 }
 
 void Job::EnqueueBarrier(Done done) {

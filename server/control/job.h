@@ -228,6 +228,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
   void OnCommitted(JobChange change, Clock::TimePoint enqueued);
+  // Of a commit by which so many batches stay dropped.
+  void ForgetTokens(uint64_t dropped);
   // Those that no step, mark or commit would reach any more, and what they would keep
   // in memory for as long as they last.
   void ReleaseCalls();

@@ -1,5 +1,6 @@
 #include "server/control/job_tokens.h"
 
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <variant>
@@ -15,19 +16,39 @@ namespace evenpack {
 
 absl::Status JobTokens::Load(const JobSpec& spec, std::span<const StoredTokens> stored,
                              const PayloadRoot& root) {
+  TokenBook book;
+  for (const StoredTokens& row : stored) {
+    TokenBook::Batch batch = HeldAs(row);
+    if (batch == nullptr) {
+      absl::StatusOr<TokenBatch> read = TokenBatch::FromBytes(
+          row.first_sequence, row.bytes,
+          [&root](const TokenFile& file, std::span<const uint32_t> lengths) {
+            return root.Read(file, lengths);
+          });
+      if (!read.ok()) return read.status();
+      batch = std::make_shared<const TokenBatch>(*std::move(read));
+    }
+    book.Put(row.stream, std::move(batch));
+  }
   travel_ = TravelIn(spec);
   oldest_step_ = 0;
-  book_ = TokenBook();
-  for (const StoredTokens& row : stored) {
-    absl::StatusOr<TokenBatch> batch = TokenBatch::FromBytes(
-        row.first_sequence, row.bytes,
-        [&root](const TokenFile& file, std::span<const uint32_t> lengths) {
-          return root.Read(file, lengths);
-        });
-    if (!batch.ok()) return batch.status();
-    book_.Put(row.stream, *std::move(batch));
-  }
+  book_ = std::move(book);
+  forgotten_ += dropped_.size();
+  dropped_.clear();
   return absl::OkStatus();
+}
+
+TokenBook::Batch JobTokens::HeldAs(const StoredTokens& row) const {
+  const auto is_it = [&row](const TokenBook::Batch& batch) {
+    return batch != nullptr && batch->in_file() &&
+           batch->first_sequence() == row.first_sequence && batch->Bytes() == row.bytes;
+  };
+  TokenBook::Batch batch = book_.From(row.stream, row.first_sequence);
+  if (is_it(batch)) return batch;
+  for (const auto& [stream, dropped] : dropped_) {
+    if (stream == row.stream && is_it(dropped)) return dropped;
+  }
+  return nullptr;
 }
 
 absl::Status JobTokens::Check(const Event& event) const {
@@ -102,7 +123,7 @@ void JobTokens::Accept(const Ingest& ingest, uint32_t stream, size_t documents,
       ingest.token_ids.substr(ingest.token_ids.size() - tokens * kTokenBytes),
       std::move(file));
   if (stored_) writes.emplace_back(PutTokens{job_, stream, first, batch.Bytes()});
-  book_.Put(stream, std::move(batch));
+  book_.Put(stream, std::make_shared<const TokenBatch>(std::move(batch)));
 }
 
 absl::StatusOr<std::shared_ptr<const StepPayload>> JobTokens::Of(
@@ -116,9 +137,34 @@ void JobTokens::LetGo(const JobState& state, std::vector<StoreWrite>& writes) {
   oldest_step_ = state.checkpoints.front();
   const std::vector<uint64_t> first = FirstNeeded(state);
   for (uint32_t stream = 0; stream < first.size(); ++stream) {
-    const std::optional<uint64_t> below = book_.DropBelow(stream, first[stream]);
-    if (below.has_value()) writes.emplace_back(DropTokens{job_, stream, *below});
+    const std::vector<TokenBook::Batch> dropped =
+        book_.DropBelow(stream, first[stream]);
+    if (dropped.empty()) continue;
+    writes.emplace_back(DropTokens{job_, stream, dropped.back()->first_sequence() + 1});
+    for (const TokenBook::Batch& batch : dropped) {
+      if (stored_ && batch->in_file()) dropped_.emplace_back(stream, batch);
+    }
   }
+}
+
+std::optional<uint64_t> JobTokens::Dropped() const {
+  if (dropped_.empty()) return std::nullopt;
+  return forgotten_ + dropped_.size();
+}
+
+JobTokens::Batches JobTokens::Forget(uint64_t dropped) {
+  Batches forgotten;
+  for (; forgotten_ < dropped && !dropped_.empty(); ++forgotten_) {
+    forgotten.push_back(std::move(dropped_.front()));
+    dropped_.pop_front();
+  }
+  return forgotten;
+}
+
+void JobTokens::Clear() {
+  book_ = TokenBook();
+  forgotten_ += dropped_.size();
+  dropped_.clear();
 }
 
 }  // namespace evenpack

@@ -2,12 +2,15 @@
 #ifndef EVENPACK_SERVER_CONTROL_JOB_TOKENS_H_
 #define EVENPACK_SERVER_CONTROL_JOB_TOKENS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,7 +35,8 @@ class JobTokens {
   JobTokens(std::string job, Travel travel, bool stored)
       : job_(std::move(job)), travel_in_(std::move(travel)), stored_(stored) {}
 
-  // What the store has of a job of this spec. Errors as TokenBatch::FromBytes.
+  // What the store has of a job of this spec. Errors as TokenBatch::FromBytes, and
+  // nothing has changed. No file is read of which the tokens are here already.
   absl::Status Load(const JobSpec& spec, std::span<const StoredTokens> stored,
                     const PayloadRoot& root);
   // The job has this spec from here on.
@@ -58,9 +62,15 @@ class JobTokens {
   // Drops what no document of the state needs, where steps were let go since the last
   // call, or documents skipped.
   void LetGo(const JobState& state, std::vector<StoreWrite>& writes);
+  // What was dropped of files is here until a commit has dropped it, as a failed one
+  // would bring it back: how many batches ever were, or none where none is here.
+  std::optional<uint64_t> Dropped() const;
+  // So many stay dropped. They are the caller's to free, under no lock.
+  using Batches = std::deque<std::pair<uint32_t, TokenBook::Batch>>;
+  Batches Forget(uint64_t dropped);
 
   // Drops all, of a job that is no more.
-  void Clear() { book_ = TokenBook(); }
+  void Clear();
 
   uint64_t bytes() const { return book_.bytes(); }
 
@@ -69,12 +79,18 @@ class JobTokens {
     return travel_in_ != nullptr && travel_in_(spec);
   }
 
+  // What the row is of, where its tokens are in a file and here.
+  TokenBook::Batch HeldAs(const StoredTokens& row) const;
+
   const std::string job_;
   const Travel travel_in_;
   const bool stored_;
   bool travel_ = false;
   std::optional<uint64_t> oldest_step_ = 0;
   TokenBook book_;
+  // By their streams, oldest first, behind `forgotten_` others.
+  Batches dropped_;
+  uint64_t forgotten_ = 0;
 };
 
 }  // namespace evenpack

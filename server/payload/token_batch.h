@@ -40,6 +40,8 @@ class TokenBatch {
   uint64_t end_sequence() const { return first_sequence_ + starts_.size() - 1; }
   // All tokens of one of its documents.
   std::string_view TokensOf(uint64_t sequence) const;
+  // Whether they can be read again.
+  bool in_file() const { return file_.has_value(); }
   // What the tokens take in memory.
   uint64_t size() const { return tokens_.size(); }
 

@@ -7,27 +7,33 @@
 
 namespace evenpack {
 
-void TokenBook::Put(uint32_t stream, TokenBatch batch) {
-  bytes_ += batch.size();
-  const uint64_t first = batch.first_sequence();
-  streams_[stream][first] = std::make_shared<const TokenBatch>(std::move(batch));
+void TokenBook::Put(uint32_t stream, Batch batch) {
+  bytes_ += batch->size();
+  const uint64_t first = batch->first_sequence();
+  streams_[stream][first] = std::move(batch);
 }
 
-std::optional<uint64_t> TokenBook::DropBelow(uint32_t stream, uint64_t sequence) {
+std::vector<TokenBook::Batch> TokenBook::DropBelow(uint32_t stream, uint64_t sequence) {
+  std::vector<Batch> dropped;
   const auto found = streams_.find(stream);
-  if (found == streams_.end()) return std::nullopt;
+  if (found == streams_.end()) return dropped;
   Batches& batches = found->second;
-  std::optional<uint64_t> below;
   while (!batches.empty() && batches.begin()->second->end_sequence() <= sequence) {
-    below = batches.begin()->first + 1;
     bytes_ -= batches.begin()->second->size();
+    dropped.push_back(std::move(batches.begin()->second));
     batches.erase(batches.begin());
   }
-  return below;
+  return dropped;
 }
 
-std::shared_ptr<const TokenBatch> TokenBook::Find(uint32_t stream,
-                                                  uint64_t sequence) const {
+TokenBook::Batch TokenBook::From(uint32_t stream, uint64_t first_sequence) const {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return nullptr;
+  const auto batch = found->second.find(first_sequence);
+  return batch == found->second.end() ? nullptr : batch->second;
+}
+
+TokenBook::Batch TokenBook::Find(uint32_t stream, uint64_t sequence) const {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return nullptr;
   const Batches& batches = found->second;

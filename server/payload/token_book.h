@@ -22,11 +22,15 @@ namespace evenpack {
 // Not thread-safe; what it hands out is.
 class TokenBook {
  public:
+  using Batch = std::shared_ptr<const TokenBatch>;
+
   // Documents behind those that the stream has.
-  void Put(uint32_t stream, TokenBatch batch);
-  // Drops the batches of a stream that end at `sequence` or before it. Where that is
-  // any: the number below which those that were dropped begin.
-  std::optional<uint64_t> DropBelow(uint32_t stream, uint64_t sequence);
+  void Put(uint32_t stream, Batch batch);
+  // Drops the batches of a stream that end at `sequence` or before it, and returns them
+  // in order.
+  std::vector<Batch> DropBelow(uint32_t stream, uint64_t sequence);
+  // The batch that begins with this document; null where there is none.
+  Batch From(uint32_t stream, uint64_t first_sequence) const;
 
   // The first of the documents with these lengths from `sequence` on that is held with
   // other tokens than these, if one is.
@@ -41,10 +45,10 @@ class TokenBook {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  using Batches = std::map<uint64_t, std::shared_ptr<const TokenBatch>>;
+  using Batches = std::map<uint64_t, Batch>;
 
   // Null where there is none.
-  std::shared_ptr<const TokenBatch> Find(uint32_t stream, uint64_t sequence) const;
+  Batch Find(uint32_t stream, uint64_t sequence) const;
 
   // By stream, by first sequence number.
   std::map<uint32_t, Batches> streams_;

@@ -6,12 +6,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/control/job.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/small_job.h"
@@ -54,6 +57,19 @@ Ingest Documents(uint64_t first_sequence, const std::vector<uint32_t>& lengths,
   ingest.first_sequence = first_sequence;
   ingest.lengths = lengths;
   ingest.token_ids = MadeTokens(stream, first_sequence, lengths);
+  return ingest;
+}
+
+// The same with the tokens in a file, which this writes.
+Ingest InFile(Ingest ingest, const std::string& path) {
+  std::ofstream(path, std::ios::binary) << ingest.token_ids;
+  ingest.token_ids.clear();
+  ingest.token_file = TokenFile{path, kTokenBytes, {}};
+  uint64_t offset = 0;
+  for (const uint32_t length : ingest.lengths) {
+    ingest.token_file->offsets.push_back(offset);
+    offset += length * kTokenBytes;
+  }
   return ingest;
 }
 
@@ -246,6 +262,36 @@ TEST_F(JobTokensTest, TokensOfAFileAreReadAndTheirPlaceIsStored) {
   EXPECT_EQ(Describe(*job)->streams[0].next_sequence, 16U);
 }
 
+// As a share may hang by then, and all of the server's commits with whoever reads it.
+TEST_F(JobTokensTest, AFailedCommitReadsNoFileOfWhichTheTokensAreHere) {
+  const testing::ScratchDirectory directory;
+  room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  for (const uint64_t first : {0U, 8U}) {
+    const std::string path = directory.File("tokens");
+    const Ingest ingest = InFile(Documents(first, StepsOfDocuments(1)), path);
+    ASSERT_THAT(Do(*job, ingest), IsOk());
+    std::filesystem::remove(path);
+  }
+  room_.store().FailCommits(2);
+  EXPECT_FALSE(Do(*job, Documents(16, StepsOfDocuments(1))).ok());
+  CheckSteps(*job);
+  // One that would have let step 0 go.
+  ASSERT_THAT(Do(*job, evenpack::Acknowledge{0, 0, 0}), IsOk());
+  room_.store().FailCommits(2);
+  EXPECT_FALSE(Do(*job, evenpack::Acknowledge{1, 0, 0}).ok());
+  ASSERT_THAT(Describe(*job), IsOk());
+  EXPECT_EQ(Describe(*job)->oldest_step, 0U);
+  CheckSteps(*job);
+  // Once it has, they are gone.
+  ASSERT_THAT(Do(*job, evenpack::Acknowledge{1, 0, 0}), IsOk());
+  EXPECT_EQ(Stored().size(), 1U);
+  room_.store().FailCommits(2);
+  EXPECT_FALSE(Do(*job, Documents(16, StepsOfDocuments(1))).ok());
+  EXPECT_EQ(job->Figures().payload_bytes, 8 * 50 * kTokenBytes);
+  CheckSteps(*job);
+}
+
 TEST_F(JobTokensTest, DocumentsWithoutATokenInAFileAreRefused) {
   const testing::ScratchDirectory directory;
   room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
@@ -279,6 +325,8 @@ TEST_F(JobTokensTest, TokensThatAreMissingBreakTheJobRatherThanItsSteps) {
 
 // Ingests, repeats, marks, skips, rewinds, failed commits and restarts in random order.
 TEST_F(JobTokensTest, WhateverHappensStepsHaveTheirTokens) {
+  const testing::ScratchDirectory directory;
+  room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
   for (uint64_t seed = 0; seed < 40; ++seed) {
     if (testing::IsSpared(seed)) continue;
     std::mt19937_64 random(seed);
@@ -326,7 +374,13 @@ TEST_F(JobTokensTest, WhateverHappensStepsHaveTheirTokens) {
           const std::vector<uint32_t> part(
               lengths[stream].begin() + static_cast<ptrdiff_t>(from),
               lengths[stream].begin() + static_cast<ptrdiff_t>(to));
-          if (!part.empty()) Do(*job, Documents(from, part, stream)).IgnoreError();
+          if (part.empty()) break;
+          Ingest ingest = Documents(from, part, stream);
+          if (Draw(random, 0, 1) == 0) {
+            ingest = InFile(std::move(ingest),
+                            directory.File(absl::StrCat(name, "-", turn)));
+          }
+          Do(*job, ingest).IgnoreError();
         }
       }
       room_.store().FailCommits(0);

@@ -14,15 +14,19 @@
 namespace evenpack {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::MadeTokens;
+using ::testing::SizeIs;
 using testing::StatusIs;
 
 // Documents of 10 tokens each.
 void Put(TokenBook& book, uint32_t stream, uint64_t first, size_t documents) {
   const std::vector<uint32_t> lengths(documents, 10);
-  book.Put(stream, TokenBatch(first, lengths, MadeTokens(stream, first, lengths)));
+  book.Put(stream, std::make_shared<const TokenBatch>(
+                       first, lengths, MadeTokens(stream, first, lengths)));
 }
 
 Document Piece(uint32_t stream, uint64_t sequence, uint32_t offset, uint32_t length) {
@@ -102,18 +106,21 @@ TEST(TokenBookTest, DropsBatchesThatNobodyNeedsAsAWhole) {
   Put(book, 0, 0, 4);
   Put(book, 0, 4, 4);
   Put(book, 1, 0, 4);
-  EXPECT_FALSE(book.DropBelow(0, 3).has_value());
-  EXPECT_FALSE(book.DropBelow(7, 3).has_value());
+  EXPECT_THAT(book.DropBelow(0, 3), IsEmpty());
+  EXPECT_THAT(book.DropBelow(7, 3), IsEmpty());
   const auto payload = book.Of(StepOf({{Piece(0, 1, 0, 10)}})).value();
-  EXPECT_EQ(book.DropBelow(0, 7), 1U);
+  const TokenBook::Batch first = book.From(0, 0);
+  EXPECT_EQ(book.From(0, 1), nullptr);
+  EXPECT_EQ(book.From(7, 0), nullptr);
+  EXPECT_THAT(book.DropBelow(0, 7), ElementsAre(first));
   EXPECT_FALSE(Has(book, 0, 3));
   EXPECT_TRUE(Has(book, 0, 4));
   EXPECT_TRUE(Has(book, 1, 0));
   EXPECT_EQ(book.bytes(), 8 * 10 * kTokenBytes);
   // Who has a step keeps what it needs.
   EXPECT_EQ(payload->Whole(0), MadeTokens(0, 1, 0, 10));
-  EXPECT_EQ(book.DropBelow(0, 100), 5U);
-  EXPECT_FALSE(book.DropBelow(0, 100).has_value());
+  EXPECT_THAT(book.DropBelow(0, 100), SizeIs(1));
+  EXPECT_THAT(book.DropBelow(0, 100), IsEmpty());
 }
 
 }  // namespace
