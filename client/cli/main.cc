@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -21,9 +22,13 @@
 #include "client/cpp/retrying_connection.h"
 #include "client/cpp/security_flags.h"
 #include "server/runtime/standard_streams.h"
+#include "server/runtime/thread_check.h"
 
 namespace evenpack {
 namespace {
+
+// Of gRPC, which waits for ever for one that it doesn't get.
+constexpr size_t kThreads = 16;
 
 std::string DefaultServer() {
   const char* const server = std::getenv("EVENPACK_SERVER");
@@ -41,6 +46,7 @@ int Finish(int exit_code, const FileOutput& out, Output& err) {
 
 absl::StatusOr<client::Client> Connect(const ServerFlags& server,
                                        std::shared_ptr<client::Sleeper> sleeper) {
+  if (absl::Status status = CheckThreads(kThreads); !status.ok()) return status;
   client::ClientOptions options = ClientOptionsOf(server);
   options.sleeper = std::move(sleeper);
   if (absl::Status status = Validate(options); !status.ok()) return status;

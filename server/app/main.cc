@@ -57,6 +57,10 @@ int Serve(const evenpack::ServerOptions& options) {
   // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockEndSignals();
+  if (const absl::Status status = evenpack::PackingServer::CheckThreads(options);
+      !status.ok()) {
+    return Fail(status);
+  }
   evenpack::StartLog(options.log_level, options.log_format);
   evenpack::TakeLibraryLogs();
   std::atomic<bool> lost = false;

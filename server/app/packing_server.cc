@@ -31,6 +31,7 @@
 #include "server/control/job_registry.h"
 #include "server/metrics/figures_collector.h"
 #include "server/runtime/log.h"
+#include "server/runtime/thread_check.h"
 #include "server/runtime/worker_pool.h"
 #include "server/service/calibration_conversion.h"
 #include "server/service/cost_profile_service.h"
@@ -61,6 +62,10 @@ constexpr int kTlsFrameBytes = 8448;
 constexpr int kJsonThreads = 2;
 // As many reads may hang before other producers' files are waited for.
 constexpr int kFileThreads = 16;
+// Of gRPC's own, of which it has some for each processor up to kMostProcessors; of the
+// ports, the committer, the store and the log.
+constexpr size_t kOtherThreads = 24;
+constexpr size_t kMostProcessors = 16;
 // For calls that end by themselves, once the streams are gone.
 constexpr milliseconds kLastCalls{500};
 // For connections that close, once their calls are gone.
@@ -423,6 +428,14 @@ absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
   absl::StatusOr<std::unique_ptr<StateStore>> store = OpenStore(options.store);
   if (!store.ok()) return store.status();
   return StartOver(*std::move(store), options, std::move(lost_all));
+}
+
+absl::Status PackingServer::CheckThreads(const ServerOptions& options) {
+  const auto processors = static_cast<size_t>(std::thread::hardware_concurrency());
+  const int pools = WakeThreads(options) + kJsonThreads + kTransportThreads +
+                    (options.payload_root.empty() ? 0 : kFileThreads);
+  return evenpack::CheckThreads(static_cast<size_t>(pools) + kOtherThreads +
+                                std::min(processors, kMostProcessors));
 }
 
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::StartOver(

@@ -31,6 +31,9 @@ class PackingServer {
   // to be drained then. May be null.
   static absl::StatusOr<std::unique_ptr<PackingServer>> Start(
       const ServerOptions& options, std::function<void()> lost_all = nullptr);
+  // Whether the system gives the threads that such a one has when it serves. Before all
+  // other threads. RESOURCE_EXHAUSTED.
+  static absl::Status CheckThreads(const ServerOptions& options);
   // The same over a store that is open, in place of the options'.
   static absl::StatusOr<std::unique_ptr<PackingServer>> StartOver(
       std::unique_ptr<StateStore> store, const ServerOptions& options,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -145,6 +146,30 @@ class CommandLineTest(unittest.TestCase):
             # The first one is not disturbed.
             self.assertEqual(server.get("/readyz")[0], 200)
             local_client.create(server, "job", job_specs.small_spec())
+
+    def test_a_limit_that_leaves_no_room_for_its_threads_is_named(self) -> None:
+        if b"__asan_init" in Path(PROGRAM).read_bytes():
+            self.skipTest("a sanitizer's memory is beyond any limit")
+        # With less the library of the allocator might not be loaded.
+        limit = 200 << 20
+
+        def lower() -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+        ended = subprocess.run(
+            [PROGRAM, "--listen", ANY_PORT, "--http-listen", ANY_PORT],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+            preexec_fn=lower,
+        )
+        self.assertEqual((ended.returncode, ended.stdout), (FAILED, ""))
+        self.assertRegex(
+            ended.stderr,
+            r"\Aevenpack-server: threads: \d+ of \d+ could be made: Resource "
+            r"temporarily unavailable; accepted: limits of [^\n]+\n\Z",
+        )
 
     def test_without_an_http_port(self) -> None:
         path = self.write_config("http-listen: ''\n")
