@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import signal
-import tempfile
 import unittest
-from pathlib import Path
 from typing import Any
 
-from browser import Browser, Scheme, View
+from browser import Scheme, View
 from child_process import wait_until
 from evenpack.v1 import packing_service_pb2 as api
+from live_page_case import SHOWS_PLAN, SHOWS_STEPS, LivePageCase
 from observed_job import ObservedJob, observed_spec
 from server_process import ServerProcess
 
@@ -24,9 +22,6 @@ QUEUED = """(step) => Object.fromEntries(
   [...document.querySelectorAll('#queues .stacked')]
     .filter(({ dataset }) => dataset.step === step)
     .map(({ dataset }) => [dataset.queue, Number(dataset.value)]))"""
-SHOWS_STEPS = """(steps) => document.querySelector('.panels:not([hidden])')
-  ?.dataset.nextStep === `${steps}`"""
-SHOWS_PLAN = "() => document.querySelector('#plan[data-micro-batch]')"
 
 
 def numbers(values: list[Any]) -> list[int]:
@@ -34,71 +29,7 @@ def numbers(values: list[Any]) -> list[int]:
     return [int(value) for value in values]
 
 
-class LivePageTest(unittest.TestCase):
-    browser: Browser
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.browser = cls.enterClassContext(Browser())
-
-    def setUp(self) -> None:
-        self.server = self.enterContext(ServerProcess())
-        self.views: list[View] = []
-        self.expected_complaints: tuple[str, ...] = ()
-
-    def tearDown(self) -> None:
-        """No page complained or asked anybody but the server."""
-        for view in self.views:
-            found = [
-                line
-                for line in view.complaints
-                if not line.startswith(self.expected_complaints or ("\0",))
-            ]
-            self.assertEqual(found, [])
-            self.assertEqual(view.hosts(), {self.server.http_address})
-            view.page.context.close()
-
-    def open(
-        self, route: str = "#/", *, width: int = 1280, scheme: Scheme = "light"
-    ) -> View:
-        view = self.browser.view(
-            self.server.http_address, route, width=width, scheme=scheme
-        )
-        self.views.append(view)
-        return view
-
-    def open_job(
-        self, job: ObservedJob, *, width: int = 1280, scheme: Scheme = "light"
-    ) -> View:
-        view = self.open(f"#/jobs/{job.name}", width=width, scheme=scheme)
-        view.await_true(SHOWS_STEPS, job.held().next_step)
-        return view
-
-
-class TokenTest(LivePageTest):
-    def test_a_server_with_roles_is_shown_to_who_has_a_token(self) -> None:
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        roles = Path(folder, "roles.yaml")
-        token = hashlib.sha256(b"a-token").hexdigest()
-        grant = f"{{role: consumer, jobs: ['*'], tokens: ['me:{token}']}}"
-        roles.write_text(f"grants: [{grant}]\n")
-        self.server = self.enterContext(ServerProcess("--roles", f"{roles}"))
-        self.expected_complaints = ("Failed to load resource: the server responded",)
-        view = self.open()
-        field = view.page.get_by_label("Token")
-        field.fill("wrong")
-        view.page.get_by_role("button", name="Show jobs").click()
-        view.await_true("() => !document.getElementById('banner').hidden")
-        field.fill("a-token")
-        view.page.get_by_role("button", name="Show jobs").click()
-        view.await_true("() => document.getElementById('token').hidden")
-        view.await_true("() => document.body.innerText.includes('No job yet')")
-        view.page.reload()
-        view.await_true("() => document.body.innerText.includes('No job yet')")
-        self.assertTrue(view.evaluate("() => document.getElementById('token').hidden"))
-
-
-class FiguresTest(LivePageTest):
+class FiguresTest(LivePageCase):
     def test_jobs_are_listed_with_what_they_do(self) -> None:
         ObservedJob(self.server, "empty")
         job = ObservedJob(self.server)
@@ -222,104 +153,7 @@ class FiguresTest(LivePageTest):
             self.assertEqual(view.page.locator("img").count(), 0)
 
 
-class PlanTest(LivePageTest):
-    def choose(self, view: View, key: str) -> None:
-        bar = view.page.locator(f".bar.workload[data-key='{key}']")
-        # None where the page draws its bars anew just then.
-        box = wait_until(bar.bounding_box, f"the bar of {key}")
-        view.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        view.await_true(
-            "(key) => document.querySelector('#plan').dataset.microBatch === key", key
-        )
-
-    def slices_shown(self, view: View, document: int) -> dict[int, list[str]]:
-        shown = view.evaluate(
-            """(index) => [...document.querySelectorAll(
-                 `#plan .zoom [data-document="${index}"] .band`)].map((band) =>
-                   [Number(band.dataset.rank), band.dataset.slices.split(' ')])""",
-            document,
-        )
-        return dict(shown)
-
-    def test_a_chosen_bar_shows_the_slices_that_the_api_gives(self) -> None:
-        job = ObservedJob(self.server)
-        job.feed_steps(6)
-        view = self.open_job(job)
-        for micro_batch in (1, 3):
-            step = job.held().next_step - 2
-            self.choose(view, f"{step}/{micro_batch}")
-            answer = job.read(f"/steps/{step}/micro-batches/{micro_batch}")
-            lengths = answer["microBatch"]["documents"]["length"]
-            longest = lengths.index(max(lengths))
-            wanted: dict[int, list[str]] = {}
-            for rank, part in enumerate(answer["ranks"]):
-                wanted[rank] = [
-                    f"{begin}-{end}"
-                    for document, begin, end in zip(
-                        part["document"], part["begin"], part["end"], strict=True
-                    )
-                    if document == longest
-                ]
-            self.assertEqual(self.slices_shown(view, longest), wanted)
-            self.assertTrue(
-                view.page.url.endswith(
-                    f"#/jobs/run-7/steps/{step}/micro-batches/{micro_batch}"
-                )
-            )
-            slices = [len(part["begin"]) for part in answer["ranks"]]
-            shown = view.evaluate(
-                """() => [...document.querySelectorAll('#plan .ranks tbody tr')]
-                     .map((row) => Number(row.cells[4].textContent))"""
-            )
-            self.assertEqual(shown, slices)
-
-    def test_the_keyboard_chooses_too(self) -> None:
-        job = ObservedJob(self.server)
-        job.feed_steps(3)
-        view = self.open_job(job)
-        stage = view.page.locator("#micro-batches .stage")
-        stage.focus()
-        stage.press("End")
-        stage.press("ArrowLeft")
-        step = job.held().next_step - 1
-        tooltip = view.page.locator("#micro-batches .tooltip")
-        self.assertIn(f"Step {step}, micro-batch 2", tooltip.inner_text())
-        stage.press("Enter")
-        view.await_true(
-            "(key) => document.querySelector('#plan').dataset.microBatch === key",
-            f"{step}/2",
-        )
-
-    def test_the_first_plan_is_of_a_step_that_is_kept(self) -> None:
-        spec = observed_spec()
-        spec.retention.checkpoints = 1
-        job = ObservedJob(self.server, spec=spec)
-        job.feed_steps(4)
-        steps = job.held().next_step
-        with job.followers():
-            wait_until(lambda: job.held().oldest_step == steps, "all are let go")
-        view = self.open_job(job)
-        noted = "(text) => document.querySelector('#plan').innerText.includes(text)"
-        view.await_true(noted, "No step's plan is kept")
-        # Bars are there to be chosen nevertheless.
-        stage = view.page.locator("#micro-batches .stage")
-        stage.focus()
-        stage.press("End")
-        stage.press("Enter")
-        view.await_true(noted, f"of step {steps - 1} can't be shown")
-        view = self.open_job(job)
-        job.feed_steps(steps + 1)
-        view.await_true(SHOWS_PLAN)
-
-    def test_an_address_leads_to_a_micro_batch(self) -> None:
-        job = ObservedJob(self.server)
-        job.feed_steps(3)
-        view = self.open("#/jobs/run-7/steps/1/micro-batches/2")
-        view.await_true(SHOWS_PLAN)
-        self.assertEqual(view.text("#plan-title"), "Plan of micro-batch 2 of step 1")
-
-
-class LookTest(LivePageTest):
+class LookTest(LivePageCase):
     def test_a_phone_needs_no_scrolling_sideways(self) -> None:
         spec = observed_spec(micro_batches=32, context=2)
         job = ObservedJob(self.server, spec=spec)
@@ -354,7 +188,7 @@ class LookTest(LivePageTest):
         self.assertIn("Nobody follows", view.text("#subscribers"))
 
 
-class ChangeTest(LivePageTest):
+class ChangeTest(LivePageCase):
     def test_steps_are_shown_as_they_come(self) -> None:
         job = ObservedJob(self.server)
         job.feed_steps(3)

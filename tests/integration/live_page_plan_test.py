@@ -1,0 +1,111 @@
+"""The plan on the live page: of the micro-batch that is chosen, by the job as it is."""
+
+from __future__ import annotations
+
+import unittest
+
+from browser import View
+from child_process import wait_until
+from live_page_case import SHOWS_PLAN, LivePageCase
+from observed_job import ObservedJob, observed_spec
+
+
+class PlanTest(LivePageCase):
+    def choose(self, view: View, key: str) -> None:
+        bar = view.page.locator(f".bar.workload[data-key='{key}']")
+        # None where the page draws its bars anew just then.
+        box = wait_until(bar.bounding_box, f"the bar of {key}")
+        view.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        view.await_true(
+            "(key) => document.querySelector('#plan').dataset.microBatch === key", key
+        )
+
+    def slices_shown(self, view: View, document: int) -> dict[int, list[str]]:
+        shown = view.evaluate(
+            """(index) => [...document.querySelectorAll(
+                 `#plan .zoom [data-document="${index}"] .band`)].map((band) =>
+                   [Number(band.dataset.rank), band.dataset.slices.split(' ')])""",
+            document,
+        )
+        return dict(shown)
+
+    def test_a_chosen_bar_shows_the_slices_that_the_api_gives(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(6)
+        view = self.open_job(job)
+        for micro_batch in (1, 3):
+            step = job.held().next_step - 2
+            self.choose(view, f"{step}/{micro_batch}")
+            answer = job.read(f"/steps/{step}/micro-batches/{micro_batch}")
+            lengths = answer["microBatch"]["documents"]["length"]
+            longest = lengths.index(max(lengths))
+            wanted: dict[int, list[str]] = {}
+            for rank, part in enumerate(answer["ranks"]):
+                wanted[rank] = [
+                    f"{begin}-{end}"
+                    for document, begin, end in zip(
+                        part["document"], part["begin"], part["end"], strict=True
+                    )
+                    if document == longest
+                ]
+            self.assertEqual(self.slices_shown(view, longest), wanted)
+            self.assertTrue(
+                view.page.url.endswith(
+                    f"#/jobs/run-7/steps/{step}/micro-batches/{micro_batch}"
+                )
+            )
+            slices = [len(part["begin"]) for part in answer["ranks"]]
+            shown = view.evaluate(
+                """() => [...document.querySelectorAll('#plan .ranks tbody tr')]
+                     .map((row) => Number(row.cells[4].textContent))"""
+            )
+            self.assertEqual(shown, slices)
+
+    def test_the_keyboard_chooses_too(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_job(job)
+        stage = view.page.locator("#micro-batches .stage")
+        stage.focus()
+        stage.press("End")
+        stage.press("ArrowLeft")
+        step = job.held().next_step - 1
+        tooltip = view.page.locator("#micro-batches .tooltip")
+        self.assertIn(f"Step {step}, micro-batch 2", tooltip.inner_text())
+        stage.press("Enter")
+        view.await_true(
+            "(key) => document.querySelector('#plan').dataset.microBatch === key",
+            f"{step}/2",
+        )
+
+    def test_the_first_plan_is_of_a_step_that_is_kept(self) -> None:
+        spec = observed_spec()
+        spec.retention.checkpoints = 1
+        job = ObservedJob(self.server, spec=spec)
+        job.feed_steps(4)
+        steps = job.held().next_step
+        with job.followers():
+            wait_until(lambda: job.held().oldest_step == steps, "all are let go")
+        view = self.open_job(job)
+        noted = "(text) => document.querySelector('#plan').innerText.includes(text)"
+        view.await_true(noted, "No step's plan is kept")
+        # Bars are there to be chosen nevertheless.
+        stage = view.page.locator("#micro-batches .stage")
+        stage.focus()
+        stage.press("End")
+        stage.press("Enter")
+        view.await_true(noted, f"of step {steps - 1} can't be shown")
+        view = self.open_job(job)
+        job.feed_steps(steps + 1)
+        view.await_true(SHOWS_PLAN)
+
+    def test_an_address_leads_to_a_micro_batch(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open("#/jobs/run-7/steps/1/micro-batches/2")
+        view.await_true(SHOWS_PLAN)
+        self.assertEqual(view.text("#plan-title"), "Plan of micro-batch 2 of step 1")
+
+
+if __name__ == "__main__":
+    unittest.main()
