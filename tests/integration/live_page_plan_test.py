@@ -8,9 +8,19 @@ from browser import View
 from child_process import wait_until
 from live_page_case import SHOWS_PLAN, LivePageCase
 from observed_job import ObservedJob, observed_spec
+from playwright.sync_api import Route
+
+SAYS = "(text) => document.querySelector('#plan').innerText.includes(text)"
+SHOWS_TOKENS = """([key, tokens]) => {
+  const plan = document.querySelector('#plan');
+  return plan.dataset.microBatch === key && plan.innerText.includes(tokens);
+}"""
+ANSWERS = """() => performance.getEntriesByType('resource')
+  .filter(({ name }) => name.includes('from_step=')).length"""
+ANY_PLAN = "**/steps/*/micro-batches/*"
 
 
-class PlanTest(LivePageCase):
+class PlanCase(LivePageCase):
     def choose(self, view: View, key: str) -> None:
         bar = view.page.locator(f".bar.workload[data-key='{key}']")
         # None where the page draws its bars anew just then.
@@ -20,6 +30,14 @@ class PlanTest(LivePageCase):
             "(key) => document.querySelector('#plan').dataset.microBatch === key", key
         )
 
+    def tokens_of(self, job: ObservedJob, key: str) -> str:
+        """What the plan says of a micro-batch, by its step and index."""
+        step, micro_batch = key.split("/")
+        answer = job.read(f"/steps/{step}/micro-batches/{micro_batch}")
+        return f"{int(answer['microBatch']['tokens']):,} tokens"
+
+
+class PlanTest(PlanCase):
     def slices_shown(self, view: View, document: int) -> dict[int, list[str]]:
         shown = view.evaluate(
             """(index) => [...document.querySelectorAll(
@@ -87,14 +105,13 @@ class PlanTest(LivePageCase):
         with job.followers():
             wait_until(lambda: job.held().oldest_step == steps, "all are let go")
         view = self.open_job(job)
-        noted = "(text) => document.querySelector('#plan').innerText.includes(text)"
-        view.await_true(noted, "No step's plan is kept")
+        view.await_true(SAYS, "No step's plan is kept")
         # Bars are there to be chosen nevertheless.
         stage = view.page.locator("#micro-batches .stage")
         stage.focus()
         stage.press("End")
         stage.press("Enter")
-        view.await_true(noted, f"of step {steps - 1} can't be shown")
+        view.await_true(SAYS, f"of step {steps - 1} can't be shown")
         view = self.open_job(job)
         job.feed_steps(steps + 1)
         view.await_true(SHOWS_PLAN)
@@ -105,6 +122,61 @@ class PlanTest(LivePageCase):
         view = self.open("#/jobs/run-7/steps/1/micro-batches/2")
         view.await_true(SHOWS_PLAN)
         self.assertEqual(view.text("#plan-title"), "Plan of micro-batch 2 of step 1")
+
+
+class FailedPlanTest(PlanCase):
+    """Of whose requests some are answered by the test."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.expected_complaints = ("Failed to load resource",)
+        self.failures: list[int] = []
+        self.asked = 0
+
+    def answer(self, route: Route) -> None:
+        """The next failure, while there is one."""
+        self.asked += 1
+        if not self.failures:
+            route.continue_()
+            return
+        route.fulfill(status=self.failures.pop(0), json={"message": "it failed"})
+
+    def open_failing(self, route: str, *failures: int) -> View:
+        view = self.open()
+        self.failures = [*failures]
+        view.page.route(ANY_PLAN, self.answer)
+        view.evaluate("(hash) => { location.hash = hash; }", route)
+        return view
+
+    def test_the_plan_of_an_address_is_asked_for_until_it_comes(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_failing("#/jobs/run-7/steps/1/micro-batches/2", 503, 503)
+        view.await_true(SHOWS_TOKENS, ["1/2", self.tokens_of(job, "1/2")])
+        self.assertEqual(self.asked, 3)
+
+    def await_answers(self, view: View) -> None:
+        """Three more of the job's answers are on the page."""
+        before = view.evaluate(ANSWERS)
+        view.await_true(f"(before) => ({ANSWERS})() > before + 3", before)
+
+    def test_a_plan_that_can_not_be_is_asked_for_once(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_failing("#/jobs/run-7/steps/1/micro-batches/2", 429)
+        view.await_true(SAYS, "step 1 can't be shown: it failed.")
+        self.await_answers(view)
+        self.assertEqual(self.asked, 1)
+
+    def test_what_nobody_chose_is_chosen_anew_with_another_step(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_failing("#/jobs/run-7", 429)
+        view.await_true(SAYS, "can't be shown: it failed.")
+        self.await_answers(view)
+        self.assertEqual(self.asked, 1)
+        job.feed_steps(job.held().next_step + 1)
+        view.await_true(SHOWS_PLAN)
 
 
 if __name__ == "__main__":

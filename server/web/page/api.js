@@ -17,6 +17,12 @@ export class ApiError extends Error {
     return this.status === 401;
   }
 
+  // The same question may be answered later; it isn't where there is no such thing, or it
+  // is too large.
+  get isPassing() {
+    return ![400, 404, 429].includes(this.status);
+  }
+
   get isAbsence() {
     return this.status === 404;
   }

@@ -26,6 +26,10 @@ export class JobView {
     this.history = new StepHistory(STEPS_AT_FIRST);
     this.chosen = step === undefined ? undefined : { step, microBatch };
     this.choseItself = false;
+    // Whether the chosen micro-batch's plan is still to be asked for.
+    this.planOwed = this.chosen !== undefined;
+    // A step whose slowest micro-batch has no plan to show.
+    this.passedOver = undefined;
     this.summary = new Summary();
     this.summary.showName(job);
     this.bars = new MicroBatchChart({ onChoose: (...at) => this.choose(...at) });
@@ -36,7 +40,6 @@ export class JobView {
     this.panels = this.layOut();
     this.gone = this.goneNotice();
     this.element = html("div", { class: "view" }, this.summary.element, this.gone, this.panels);
-    if (this.chosen) this.askPlan();
   }
 
   layOut() {
@@ -120,6 +123,7 @@ export class JobView {
     this.streams.show(latest.job);
     this.subscribers.show(latest, Date.now());
     this.panels.setAttribute("data-next-step", latest.job.nextStep);
+    if (this.planOwed) this.askPlan();
   }
 
   // The slowest micro-batch of the last step whose plan is kept, so that there is
@@ -132,11 +136,12 @@ export class JobView {
       this.plan.showNote("No step's plan is kept: every rank has made all steps durable.");
       return;
     }
+    if (last.index === this.passedOver) return;
     const slowest = last.workload.reduce((best, work, i) =>
       (work > last.workload[best] ? i : best), 0);
     this.chosen = { step: last.index, microBatch: slowest };
     this.choseItself = true;
-    this.askPlan();
+    this.planOwed = true;
   }
 
   choose(step, microBatch) {
@@ -144,17 +149,27 @@ export class JobView {
     this.choseItself = false;
     this.onRoute({ job: this.name, step, microBatch });
     this.bars.choose(this.chosen);
+    this.planOwed = true;
     this.askPlan();
   }
 
-  async askPlan() {
-    const { step, microBatch } = this.chosen;
+  // Of a job that was not heard of yet it stays owed.
+  askPlan() {
     this.planRequest?.abort();
-    if (step < this.history.latest?.job.oldestStep) {
-      this.plan.showNote(`Micro-batch ${microBatch} of step ${step} can't be shown: every rank `
-        + "has made the step durable, so its plan is no longer kept.");
+    const job = this.history.latest?.job;
+    if (!job) return;
+    const { step } = this.chosen;
+    this.planOwed = false;
+    if (step < job.oldestStep) {
+      this.noteNoPlan("every rank has made the step durable, so its plan is no longer kept");
+      this.passOver();
       return;
     }
+    this.fetchPlan();
+  }
+
+  async fetchPlan() {
+    const { step, microBatch } = this.chosen;
     const request = new AbortController();
     this.planRequest = request;
     try {
@@ -162,10 +177,21 @@ export class JobView {
       this.plan.show(step, readMicroBatch(json));
     } catch (error) {
       if (request.signal.aborted) return;
-      // What nobody chose is chosen anew once there is another step.
-      if (this.choseItself) this.chosen = undefined;
-      this.plan.showNote(`Micro-batch ${microBatch} of step ${step} can't be shown: `
-        + `${error.message}.`);
+      this.noteNoPlan(error.message);
+      this.planOwed = Boolean(error.isPassing);
+      if (!this.planOwed) this.passOver();
     }
+  }
+
+  // What nobody chose is chosen anew once there is another step.
+  passOver() {
+    if (!this.choseItself) return;
+    this.passedOver = this.chosen.step;
+    this.chosen = undefined;
+  }
+
+  noteNoPlan(reason) {
+    const { step, microBatch } = this.chosen;
+    this.plan.showNote(`Micro-batch ${microBatch} of step ${step} can't be shown: ${reason}.`);
   }
 }
