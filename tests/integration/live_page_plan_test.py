@@ -6,7 +6,8 @@ import unittest
 
 from browser import View
 from child_process import wait_until
-from live_page_case import SHOWS_PLAN, LivePageCase
+from evenpack.v1 import packing_service_pb2 as api
+from live_page_case import SHOWS_PLAN, SHOWS_STEPS, LivePageCase
 from observed_job import ObservedJob, observed_spec
 from playwright.sync_api import Route
 
@@ -35,6 +36,23 @@ class PlanCase(LivePageCase):
         step, micro_batch = key.split("/")
         answer = job.read(f"/steps/{step}/micro-batches/{micro_batch}")
         return f"{int(answer['microBatch']['tokens']):,} tokens"
+
+    def slowest_of_last(self, job: ObservedJob) -> str:
+        last = job.read()["steps"][-1]
+        work = [int(value) for value in last["workloadNs"]]
+        return f"{last['index']}/{work.index(max(work))}"
+
+    def rewind(
+        self, job: ObservedJob, *, from_step: int = 0, skipped: tuple[int, int]
+    ) -> None:
+        """Steps are formed anew without `skipped`, the first and how many."""
+        first, documents = skipped
+        skip = api.DocumentRange(
+            stream="corpus", first_sequence=first, documents=documents
+        )
+        self.server.stub.RewindJob(
+            api.RewindJobRequest(name=job.name, from_step=from_step, skip=[skip])
+        )
 
 
 class PlanTest(PlanCase):
@@ -122,6 +140,59 @@ class PlanTest(PlanCase):
         view = self.open("#/jobs/run-7/steps/1/micro-batches/2")
         view.await_true(SHOWS_PLAN)
         self.assertEqual(view.text("#plan-title"), "Plan of micro-batch 2 of step 1")
+
+
+class AnotherHistoryTest(PlanCase):
+    def test_a_choice_is_asked_for_again_after_a_rewind(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(6)
+        view = self.open_job(job)
+        self.choose(view, "3/1")
+        before = self.tokens_of(job, "3/1")
+        view.await_true(SHOWS_TOKENS, ["3/1", before])
+        self.rewind(job, skipped=(5, 50))
+        now = self.tokens_of(job, "3/1")
+        self.assertNotEqual(now, before)
+        view.await_true(SHOWS_TOKENS, ["3/1", now])
+
+    def test_what_nobody_chose_follows_a_rewind(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_job(job)
+        view.await_true(SHOWS_PLAN)
+        job.feed_steps(6)
+        view.await_true(SHOWS_STEPS, job.held().next_step)
+        self.rewind(job, skipped=(5, 50))
+        now = self.slowest_of_last(job)
+        view.await_true(SHOWS_TOKENS, [now, self.tokens_of(job, now)])
+        self.assertNotIn("micro-batches", view.page.url)
+
+    def test_a_choice_that_was_withdrawn_is_shown_once_decided_again(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(6)
+        view = self.open_job(job)
+        self.choose(view, "5/1")
+        self.rewind(job, from_step=2, skipped=(300, 300))
+        self.assertLess(job.held().next_step, 6)
+        view.await_true(SAYS, "of step 5 can't be shown: the step is not decided yet")
+        job.feed_steps(6)
+        view.await_true(SHOWS_TOKENS, ["5/1", self.tokens_of(job, "5/1")])
+
+    def test_a_job_made_anew_has_no_plan_of_the_one_before(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_job(job)
+        view.await_true(SHOWS_PLAN)
+        self.server.stub.DeleteJob(api.DeleteJobRequest(name=job.name))
+        view.page.get_by_role("heading", name="There is no such job").wait_for()
+        again = ObservedJob(self.server, spec=observed_spec(micro_batches=1))
+        view.await_true(SHOWS_STEPS, 0)
+        self.assertIn("Choose a bar", view.text("#plan"))
+        self.assertEqual(view.text("#plan-title"), "Plan of a micro-batch")
+        again.feed_steps(2)
+        view.await_true(SHOWS_STEPS, again.held().next_step)
+        view.await_true(SHOWS_PLAN)
 
 
 class FailedPlanTest(PlanCase):

@@ -2,6 +2,14 @@
 
 import { readObservation } from "./answers.js";
 
+// Whether an answer is of the same history as one before it: no step was withdrawn, and
+// neither job nor server began anew.
+export function sameHistory(before, after) {
+  return after.job.epoch === before.job.epoch && after.job.nextStep >= before.job.nextStep
+    && after.totals.fullSteps >= before.totals.fullSteps
+    && after.totals.documents >= before.totals.documents;
+}
+
 export class StepHistory {
   // At most `limit` steps, the last ones.
   constructor(limit) {
@@ -19,16 +27,14 @@ export class StepHistory {
     return this.steps.length ? this.steps.at(-1).index + 1 : undefined;
   }
 
-  // Whether an answer to `fromStep` carries on from what is here. It doesn't where steps
-  // were withdrawn, the server was started again, the job was made anew, or more steps
-  // were decided than an answer holds: then all are to be asked for again.
+  // Whether an answer to `fromStep` carries on from what is here. It doesn't where it is of
+  // another history, or more steps were decided than an answer holds: then all are to be
+  // asked for again.
   carriesOn(observation) {
     if (!this.steps.length) return true;
-    const { job, steps, totals } = observation;
+    if (!sameHistory(this.latest, observation)) return false;
+    const { job, steps } = observation;
     const next = this.fromStep;
-    if (job.epoch !== this.latest.job.epoch || job.nextStep < next) return false;
-    if (totals.fullSteps < this.latest.totals.fullSteps) return false;
-    if (totals.documents < this.latest.totals.documents) return false;
     return steps.length ? steps[0].index === next : job.nextStep === next;
   }
 

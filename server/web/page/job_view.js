@@ -4,7 +4,7 @@ import { observeJob, observeMicroBatch } from "./api.js";
 import { readMicroBatch } from "./answers.js";
 import { DelayChart } from "./delay_chart.js";
 import { html } from "./elements.js";
-import { refresh, StepHistory } from "./history.js";
+import { refresh, sameHistory, StepHistory } from "./history.js";
 import { ImbalanceChart } from "./imbalance_chart.js";
 import { MicroBatchChart } from "./micro_batch_chart.js";
 import { PlanView } from "./plan_view.js";
@@ -103,10 +103,14 @@ export class JobView {
     this.panels.hidden = true;
     this.summary.element.classList.add("without-figures");
     this.history.clear();
+    this.forgetPlan();
+    this.plan.showNothing();
   }
 
   show() {
     const { latest, steps } = this.history;
+    if (this.shown && !sameHistory(this.shown, latest)) this.forgetPlan();
+    this.shown = latest;
     if (!this.gone.hidden) {
       this.gone.hidden = true;
       this.panels.hidden = false;
@@ -126,12 +130,24 @@ export class JobView {
     if (this.planOwed) this.askPlan();
   }
 
+  // What is shown or asked for is of a history that is no more.
+  forgetPlan() {
+    this.shown = undefined;
+    this.passedOver = undefined;
+    this.planRequest?.abort();
+    if (this.choseItself) this.chosen = undefined;
+    this.planOwed = this.chosen !== undefined;
+  }
+
   // The slowest micro-batch of the last step whose plan is kept, so that there is
   // something to see.
   chooseFirst(steps, oldestStep) {
     if (this.chosen) return;
     const last = steps.filter(({ workload }) => workload.length > 0).at(-1);
-    if (!last) return;
+    if (!last) {
+      this.plan.showNothing();
+      return;
+    }
     if (last.index < oldestStep) {
       this.plan.showNote("No step's plan is kept: every rank has made all steps durable.");
       return;
@@ -153,12 +169,16 @@ export class JobView {
     this.askPlan();
   }
 
-  // Of a job that was not heard of yet it stays owed.
+  // Of a job that was not heard of yet it stays owed, as of a step to come.
   askPlan() {
     this.planRequest?.abort();
     const job = this.history.latest?.job;
     if (!job) return;
     const { step } = this.chosen;
+    if (step >= job.nextStep) {
+      this.noteNoPlan("the step is not decided yet");
+      return;
+    }
     this.planOwed = false;
     if (step < job.oldestStep) {
       this.noteNoPlan("every rank has made the step durable, so its plan is no longer kept");

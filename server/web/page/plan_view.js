@@ -36,19 +36,26 @@ function patterns() {
     tile("pattern-2", "M0 3H6M3 0V6"));
 }
 
+const TITLE = "Plan of a micro-batch";
+
 export class PlanView {
   constructor() {
-    this.title = html("h2", { id: "plan-title" }, "Plan of a micro-batch");
+    this.title = html("h2", { id: "plan-title" }, TITLE);
     this.note = html("p", { class: "hint", role: "status" });
     this.body = html("div", { class: "plan" });
     this.streams = [];
     this.element = html("section",
       { class: "panel wide", id: "plan", "aria-labelledby": "plan-title" },
       html("header", {}, this.title), this.note, this.body);
+    this.showNothing();
+  }
+
+  showNothing() {
     this.showNote("Choose a bar above to see how its micro-batch is cut.");
   }
 
   showNote(text) {
+    setText(this.title, TITLE);
     setText(this.note, text);
     this.body.replaceChildren();
     this.body.hidden = true;
