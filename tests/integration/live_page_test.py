@@ -54,6 +54,20 @@ class FiguresTest(LivePageCase):
         view.await_true(SHOWS_STEPS, held.next_step)
         self.assertEqual(view.text("h1"), "run-7")
 
+    def test_jobs_that_give_no_figures_hide_no_others(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        for name in ("a1", "a2", "a3", "a4"):
+            ObservedJob(self.server, name)
+        ObservedJob(self.server, "b1").feed_steps(3)
+        view = self.open("pages")
+        view.page.route(
+            "**/api/v1/jobs/a*", lambda route: route.fulfill(status=503, json={})
+        )
+        view.page.goto(f"http://{self.server.http_address}/")
+        view.await_true(
+            "() => /b1.*1\\.\\d{3}/s.test(document.querySelector('#jobs')?.innerText)"
+        )
+
     def test_a_job_is_shown_as_the_api_has_it(self) -> None:
         job = ObservedJob(self.server)
         job.feed_steps(20)

@@ -22,6 +22,7 @@ export class JobsView {
   interval = 2000;
 
   constructor() {
+    // By job; undefined where there was no answer.
     this.totals = new Map();
     this.turn = 0;
     this.note = html("p", { class: "hint" });
@@ -64,9 +65,10 @@ export class JobsView {
         const { totals } = await observeJob(name, { steps: 1 }, signal);
         this.totals.set(name, readTotals(totals));
       } catch (error) {
-        // Deleted meanwhile; or busy, and asked again in its turn.
         if (signal.aborted) throw error;
+        // Deleted meanwhile; or asked again in its turn, not before all others.
         if (error.isAbsence) this.totals.delete(name);
+        else this.totals.set(name, this.totals.get(name));
       }
     }));
   }
