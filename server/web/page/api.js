@@ -14,7 +14,12 @@ export class ApiError extends Error {
 
   // A token is needed, or another one.
   get asksForToken() {
-    return this.status === 401;
+    return this.status === 401 || this.isDenial;
+  }
+
+  // Whoever asks is known, and may not see it.
+  get isDenial() {
+    return this.status === 403;
   }
 
   // The same question may be answered later; it isn't where there is no such thing, or it

@@ -21,7 +21,9 @@ const COLUMNS = [
 export class JobsView {
   interval = 2000;
 
-  constructor() {
+  // `refused`: names of jobs whose figures the token may not see, kept from view to view.
+  constructor(refused) {
+    this.refused = refused;
     // By job; undefined where there was no answer.
     this.totals = new Map();
     this.turn = 0;
@@ -54,7 +56,8 @@ export class JobsView {
 
   // A few jobs' figures in turn, so that many jobs cost the server no more than a few.
   async askTotals(jobs, signal) {
-    const names = jobs.map(({ name }) => name);
+    this.forgetOthers(new Set(jobs.map(({ name }) => name)));
+    const names = jobs.map(({ name }) => name).filter((name) => !this.refused.has(name));
     const missing = names.filter((name) => !this.totals.has(name));
     const asked = new Set([...missing.slice(0, ASKED_AT_ONCE),
       ...Array.from({ length: ASKED_AT_ONCE }, (_, i) => names[(this.turn + i) % names.length])]
@@ -69,8 +72,16 @@ export class JobsView {
         // Deleted meanwhile; or asked again in its turn, not before all others.
         if (error.isAbsence) this.totals.delete(name);
         else this.totals.set(name, this.totals.get(name));
+        if (error.isDenial) this.refused.add(name);
       }
     }));
+  }
+
+  // A job that is made anew has nothing of the one before.
+  forgetOthers(listed) {
+    for (const known of [this.totals, this.refused]) {
+      for (const name of known.keys()) if (!listed.has(name)) known.delete(name);
+    }
   }
 
   show(jobs, more, broken, elsewhere) {

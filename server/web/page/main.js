@@ -19,7 +19,12 @@ const age = document.getElementById("age");
 const pause = document.getElementById("pause");
 const banner = document.getElementById("banner");
 
-const tokenForm = new TokenForm(document.getElementById("token"), () => poller.hasten());
+// Jobs whose figures the token may not see.
+const refused = new Set();
+const tokenForm = new TokenForm(document.getElementById("token"), () => {
+  refused.clear();
+  visit(parseRoute(location.hash));
+});
 
 let view;
 let poller;
@@ -33,7 +38,7 @@ function setRoute(route) {
 function open(route) {
   poller?.stop();
   view?.dispose();
-  view = route.job === undefined ? new JobsView() : new JobView(route, setRoute);
+  view = route.job === undefined ? new JobsView(refused) : new JobView(route, setRoute);
   content.replaceChildren(view.element);
   document.title = `${view.title} – Evenpack`;
   const here = html("span", { "aria-current": "page" }, view.title);
@@ -45,6 +50,12 @@ function open(route) {
   if (paused) poller.setPaused(true);
   view.onHurry = () => poller.hasten();
   showStatus();
+}
+
+// As a reader of the page expects of a link.
+function visit(route) {
+  open(route);
+  content.querySelector("h1")?.focus({ preventScroll: true });
 }
 
 // { mark, text } of the light in the header.
@@ -90,8 +101,7 @@ window.addEventListener("hashchange", () => {
   if (sameJob(route) && route.step !== undefined) {
     view.choose(route.step, route.microBatch);
   } else if (!sameJob(route)) {
-    open(route);
-    content.querySelector("h1")?.focus({ preventScroll: true });
+    visit(route);
   }
 });
 

@@ -1,4 +1,5 @@
-// Asks again and again, but not while nobody looks, and ever less while nobody answers.
+// Asks again and again, but not while nobody looks, ever less while nobody answers, and no
+// more once another token is needed: whoever has one makes another poller.
 
 const SLOWEST = 8000;
 
@@ -25,7 +26,11 @@ export class Poller {
   }
 
   get rests() {
-    return this.stopped || this.paused || document.hidden;
+    return this.stopped || this.paused || document.hidden || this.refused;
+  }
+
+  get refused() {
+    return Boolean(this.error?.asksForToken);
   }
 
   // For good.
@@ -73,7 +78,7 @@ export class Poller {
     if (abort.signal.aborted) return;
     this.abort = undefined;
     this.note(error);
-    this.timer = setTimeout(() => this.run(), this.pauseAfter());
+    if (!this.refused) this.timer = setTimeout(() => this.run(), this.pauseAfter());
     this.onChange(this);
   }
 
