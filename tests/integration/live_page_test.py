@@ -11,6 +11,7 @@ from child_process import wait_until
 from evenpack.v1 import packing_service_pb2 as api
 from live_page_case import SHOWS_PLAN, SHOWS_STEPS, LivePageCase
 from observed_job import ObservedJob, observed_spec
+from playwright.sync_api import Route
 from server_process import ServerProcess
 
 # What each bar of the chart of micro-batches stands for.
@@ -22,6 +23,10 @@ QUEUED = """(step) => Object.fromEntries(
   [...document.querySelectorAll('#queues .stacked')]
     .filter(({ dataset }) => dataset.step === step)
     .map(({ dataset }) => [dataset.queue, Number(dataset.value)]))"""
+
+
+BANNER_SAYS = """(text) => document.getElementById('banner').innerText
+  .startsWith(text)"""
 
 
 def numbers(values: list[Any]) -> list[int]:
@@ -321,6 +326,24 @@ class ChangeTest(LivePageCase):
         again = ObservedJob(self.server)
         again.feed_steps(1)
         view.await_true(SHOWS_STEPS, again.held().next_step)
+
+    def refuse_jobs(self, view: View, status: int, message: str) -> None:
+        """Answers the page's question for all jobs so from now on."""
+
+        def answer(route: Route) -> None:
+            route.fulfill(status=status, json={"message": message})
+
+        view.page.route("**/api/v1/jobs?*", answer)
+
+    def test_a_server_that_refuses_is_not_said_to_be_away(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        view = self.open()
+        for status in (421, 429, 503):
+            with self.subTest(status=status):
+                self.refuse_jobs(view, status, f"no, for {status}")
+                view.await_true(BANNER_SAYS, f"The server refuses: no, for {status}.")
+                self.assertEqual(view.text("#status"), "Refused")
+                self.assertTrue(view.evaluate("() => document.forms[0].hidden"))
 
     def test_a_server_that_stops_is_missed_and_found_again(self) -> None:
         self.expected_complaints = ("Failed to load resource",)

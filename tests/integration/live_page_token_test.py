@@ -72,6 +72,18 @@ class TokenTest(TokenCase):
         self.give(view, "consumer")
         view.await_true(SHOWS_JOBS)
 
+    def test_who_has_not_the_role_can_give_another_token(self) -> None:
+        self.serve_with_roles()
+        view = self.open_timed("#/jobs/run-7")
+        self.give(view, "producer")
+        view.await_true(SHOWS_STATUS, "Refused")
+        self.assertIn("has not the role 'consumer'", view.text("#banner"))
+        view.page.get_by_label("Another token").wait_for()
+        self.assert_rests(view)
+        self.give(view, "consumer")
+        view.await_true(SHOWS_STATUS, "Not found")
+        self.assertTrue(view.evaluate(HIDES_FORM))
+
     def assert_rests(self, view: View) -> None:
         """Neither with time, nor where the page is seen again."""
         asked = self.asked(view)

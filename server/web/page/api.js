@@ -28,6 +28,11 @@ export class ApiError extends Error {
     return ![400, 404, 429].includes(this.status);
   }
 
+  // There was no answer at all.
+  get isSilence() {
+    return this.status === 0;
+  }
+
   get isAbsence() {
     return this.status === 404;
   }

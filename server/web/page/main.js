@@ -62,18 +62,27 @@ function visit(route) {
 function condition(quiet) {
   if (poller.paused) return { mark: "paused", text: "Paused" };
   if (poller.error?.isAbsence) return { mark: "warning", text: "Not found" };
+  if (poller.error?.isDenial) return { mark: "warning", text: "Refused" };
   if (poller.error?.asksForToken) return { mark: "warning", text: "Token needed" };
-  if (poller.error) return { mark: "bad", text: "No connection" };
+  if (poller.error?.isSilence) return { mark: "bad", text: "No connection" };
+  if (poller.error) return { mark: "bad", text: "Refused" };
   if (poller.answeredAt === undefined) return { mark: "waiting", text: "Loading" };
   return quiet > STALE ? { mark: "warning", text: "Late" } : { mark: "live", text: "Live" };
 }
 
+function tokenWanted(error) {
+  if (!error?.asksForToken) return undefined;
+  return error.isDenial ? "Another token" : "A token";
+}
+
 function bannerText(quiet) {
-  if (!poller.error || poller.error.isAbsence || poller.paused) return "";
-  if (poller.error.asksForToken) return `A token is needed: ${poller.error.message}.`;
+  const { error } = poller;
+  if (!error || error.isAbsence || poller.paused) return "";
+  if (error.asksForToken) return `${tokenWanted(error)} is needed: ${error.message}.`;
   const old = poller.answeredAt === undefined ? "" : ` What you see is ${
     elapsed(quiet / 1000)} old.`;
-  return `The server can't be asked: ${poller.error.message}.${old} Trying again.`;
+  const what = error.isSilence ? "The server can't be asked" : "The server refuses";
+  return `${what}: ${error.message}.${old} Trying again.`;
 }
 
 function showStatus() {
@@ -83,7 +92,7 @@ function showStatus() {
   setText(status, text);
   setText(age, poller.answeredAt !== undefined && quiet > 2 * view.interval
     ? `as of ${elapsed(quiet / 1000)} ago` : "");
-  tokenForm.show(Boolean(poller.error?.asksForToken));
+  tokenForm.show(tokenWanted(poller.error));
   const trouble = bannerText(quiet);
   banner.hidden = trouble === "";
   // Not the age: a reader would hear it each second.

@@ -1,5 +1,7 @@
 // The token of a server with roles: asked for when it is needed, kept for this tab alone.
 
+import { setText } from "./elements.js";
+
 const KEY = "evenpack-token";
 
 export function keptToken() {
@@ -19,7 +21,10 @@ export class TokenForm {
     });
   }
 
-  show(needed) {
+  // `wanted`: what token, in words; undefined: none.
+  show(wanted) {
+    const needed = wanted !== undefined;
+    if (needed) setText(this.form.querySelector("span"), wanted);
     if (this.form.hidden !== needed) return;
     this.form.hidden = !needed;
     if (needed) this.form.querySelector("input").focus();
