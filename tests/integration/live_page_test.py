@@ -25,6 +25,17 @@ QUEUED = """(step) => Object.fromEntries(
     .map(({ dataset }) => [dataset.queue, Number(dataset.value)]))"""
 
 
+# Notes each text that an element has from now on.
+NOTE_TEXTS = """(ids) => {
+  window.texts = {};
+  for (const id of ids) {
+    const element = document.getElementById(id);
+    const texts = new Set([element.textContent]);
+    window.texts[id] = texts;
+    new MutationObserver(() => texts.add(element.textContent))
+      .observe(element, { childList: true, characterData: true, subtree: true });
+  }
+}"""
 BANNER_SAYS = """(text) => document.getElementById('banner').innerText
   .startsWith(text)"""
 
@@ -344,6 +355,17 @@ class ChangeTest(LivePageCase):
                 view.await_true(BANNER_SAYS, f"The server refuses: no, for {status}.")
                 self.assertEqual(view.text("#status"), "Refused")
                 self.assertTrue(view.evaluate("() => document.forms[0].hidden"))
+
+    def test_a_server_that_is_away_is_announced_once(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        view = self.open_job(ObservedJob(self.server))
+        self.server.kill()
+        view.await_true(BANNER_SAYS, "The server can't be asked: no connection.")
+        view.evaluate(NOTE_TEXTS, ["banner", "age"])
+        view.await_true("() => window.texts.age.size > 3")
+        announced = view.evaluate("() => [...window.texts.banner]")
+        self.assertEqual(len(announced), 1, announced)
+        self.assertIn("What you see is old.", announced[0])
 
     def test_a_server_that_stops_is_missed_and_found_again(self) -> None:
         self.expected_complaints = ("Failed to load resource",)

@@ -75,12 +75,12 @@ function tokenWanted(error) {
   return error.isDenial ? "Another token" : "A token";
 }
 
-function bannerText(quiet) {
+// Without the age, which stands beside the light: a reader would hear it each second.
+function bannerText() {
   const { error } = poller;
   if (!error || error.isAbsence || poller.paused) return "";
   if (error.asksForToken) return `${tokenWanted(error)} is needed: ${error.message}.`;
-  const old = poller.answeredAt === undefined ? "" : ` What you see is ${
-    elapsed(quiet / 1000)} old.`;
+  const old = poller.answeredAt === undefined ? "" : " What you see is old.";
   const what = error.isSilence ? "The server can't be asked" : "The server refuses";
   return `${what}: ${error.message}.${old} Trying again.`;
 }
@@ -93,9 +93,8 @@ function showStatus() {
   setText(age, poller.answeredAt !== undefined && quiet > 2 * view.interval
     ? `as of ${elapsed(quiet / 1000)} ago` : "");
   tokenForm.show(tokenWanted(poller.error));
-  const trouble = bannerText(quiet);
+  const trouble = bannerText();
   banner.hidden = trouble === "";
-  // Not the age: a reader would hear it each second.
   setText(banner, trouble);
   content.classList.toggle("stale", mark === "bad" && poller.answeredAt !== undefined);
 }
