@@ -72,6 +72,15 @@ PrivateKey ReadKey(const std::string& text) {
   return PrivateKey(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr));
 }
 
+std::string PemOf(const PrivateKey& key) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_PrivateKey(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  char* text = nullptr;
+  const auto size = static_cast<size_t>(BIO_get_mem_data(bio.get(), &text));
+  std::string pem(text, size);
+  return pem;
+}
+
 absl::Status CheckCertificates(absl::string_view flag, const std::string& path,
                                const std::string& text) {
   const bool any = !ReadCertificates(text).empty();
@@ -86,31 +95,47 @@ absl::Status CheckCertificates(absl::string_view flag, const std::string& path,
       "certificates in PEM");
 }
 
-// As the transport will use them.
-absl::Status CheckPair(const CertificateFiles& files, const std::string& chain,
-                       const std::string& key_text) {
-  const PrivateKey key = ReadKey(key_text);
-  if (key == nullptr) {
-    return UnusableFile(kKeyFlag, files.key, LastError(),
-                        "a private key in PEM that is not encrypted");
-  }
-  const Certificate leaf = std::move(ReadCertificates(chain).front());
-  ERR_clear_error();
-  if (X509_check_private_key(leaf.get(), key.get()) != 1) {
-    ERR_clear_error();
-    return UnusableFile(
-        kKeyFlag, files.key, "it is not the key of the certificate",
-        absl::StrCat("the key of --", kCertificateFlag, " '", files.certificate, "'"));
-  }
+// As the transport will use them, which looks at those behind the first one no earlier
+// than at each handshake.
+absl::Status CheckUse(const CertificateFiles& files,
+                      const std::vector<Certificate>& chain, const PrivateKey& key) {
   const SslContext context(SSL_CTX_new(TLS_server_method()));
-  if (SSL_CTX_use_certificate(context.get(), leaf.get()) != 1) {
+  if (SSL_CTX_use_certificate(context.get(), chain.front().get()) != 1) {
     return UnusableFile(kCertificateFlag, files.certificate, LastError(),
                         "a certificate that OpenSSL takes");
+  }
+  for (size_t i = 1; i < chain.size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context.get(), chain[i].get()) == 1) continue;
+    return UnusableFile(kCertificateFlag, files.certificate,
+                        absl::StrCat("certificate ", i + 1, " in it: ", LastError()),
+                        "certificates that OpenSSL takes");
   }
   if (SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1) {
     return UnusableFile(kKeyFlag, files.key, LastError(), "a key that OpenSSL takes");
   }
   return absl::OkStatus();
+}
+
+// The key in PEM, of which nothing else in its file is part: gRPC takes the first
+// certificate of the identity for the server's.
+absl::StatusOr<std::string> CheckedKey(const CertificateFiles& files,
+                                       const std::string& chain_text,
+                                       const std::string& key_text) {
+  const PrivateKey key = ReadKey(key_text);
+  if (key == nullptr) {
+    return UnusableFile(kKeyFlag, files.key, LastError(),
+                        "a private key in PEM that is not encrypted");
+  }
+  const std::vector<Certificate> chain = ReadCertificates(chain_text);
+  ERR_clear_error();
+  if (X509_check_private_key(chain.front().get(), key.get()) != 1) {
+    ERR_clear_error();
+    return UnusableFile(
+        kKeyFlag, files.key, "it is not the key of the certificate",
+        absl::StrCat("the key of --", kCertificateFlag, " '", files.certificate, "'"));
+  }
+  if (absl::Status status = CheckUse(files, chain, key); !status.ok()) return status;
+  return PemOf(key);
 }
 
 }  // namespace
@@ -122,17 +147,16 @@ absl::StatusOr<CertificateTexts> ReadCertificateFiles(const CertificateFiles& fi
   const absl::StatusOr<std::string> key = ReadFileText(kKeyFlag, files.key);
   if (!key.ok()) return key.status();
   absl::Status status = CheckCertificates(kCertificateFlag, files.certificate, *chain);
-  if (status.ok()) status = CheckPair(files, *chain, *key);
-  CertificateTexts texts{absl::StrCat(*key, "\n", *chain), ""};
-  if (status.ok() && !files.client_ca.empty()) {
-    absl::StatusOr<std::string> authorities =
-        ReadFileText(kClientCaFlag, files.client_ca);
-    status = authorities.status();
-    if (status.ok()) {
-      texts.client_ca = *std::move(authorities);
-      status = CheckCertificates(kClientCaFlag, files.client_ca, texts.client_ca);
-    }
-  }
+  if (!status.ok()) return status;
+  const absl::StatusOr<std::string> checked_key = CheckedKey(files, *chain, *key);
+  if (!checked_key.ok()) return checked_key.status();
+  CertificateTexts texts{absl::StrCat(*checked_key, *chain), ""};
+  if (files.client_ca.empty()) return texts;
+  absl::StatusOr<std::string> authorities =
+      ReadFileText(kClientCaFlag, files.client_ca);
+  if (!authorities.ok()) return authorities.status();
+  texts.client_ca = *std::move(authorities);
+  status = CheckCertificates(kClientCaFlag, files.client_ca, texts.client_ca);
   if (!status.ok()) return status;
   return texts;
 }

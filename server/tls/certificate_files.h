@@ -18,8 +18,8 @@ struct CertificateFiles {
 };
 
 struct CertificateTexts {
-  // The key, and behind it the chain: one text, so that whoever replaces one file by
-  // another never mixes two pairs.
+  // The key, and nothing else that its file has, and behind it the chain: one text, so
+  // that whoever replaces one file by another never mixes two pairs.
   std::string identity;
   std::string client_ca;
 
@@ -27,9 +27,9 @@ struct CertificateTexts {
 };
 
 // Reads them and sees that they can be served: the key is that of the certificate, and
-// OpenSSL takes both at its level of security. INVALID_ARGUMENT names the flag and the
-// file, and shows nothing of what is in it. A certificate that is out of date is read:
-// what its clients say of it is theirs to say (see HasExpired).
+// OpenSSL takes it and the whole chain at its level of security. INVALID_ARGUMENT names
+// the flag and the file, and shows nothing of what is in it. A certificate that is out
+// of date is read: what its clients say of it is theirs to say (see HasExpired).
 absl::StatusOr<CertificateTexts> ReadCertificateFiles(const CertificateFiles& files);
 
 // Whether the first certificate of a text that was read is out of date, or not yet in.

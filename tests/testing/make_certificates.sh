@@ -2,6 +2,7 @@
 # make_certificates.sh FOLDER: authorities and certificates for tests, each as NAME.pem
 # and NAME.key, into a folder that is there.
 #   ca, other_ca     authorities; what follows is signed by ca unless it says otherwise
+#   weak_ca          an authority with a key that is too short for OpenSSL's defaults
 #   server           of localhost, 127.0.0.1 and ::1
 #   named            of packer.example alone
 #   expired          as server, out of date
@@ -15,8 +16,8 @@ key=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
 here="DNS:localhost,IP:127.0.0.1,IP:::1"
 trainer="DNS:trainer.example"
 
-authority() { # NAME
-  openssl req -x509 "${key[@]}" -keyout "$1.key" -out "$1.pem" -days 30 \
+authority() { # NAME [NEW_KEY...]
+  openssl req -x509 "${@:2}" -keyout "$1.key" -out "$1.pem" -days 30 \
     -subj "/O=Evenpack tests/CN=$1" 2>openssl.log
 }
 
@@ -30,8 +31,9 @@ certificate() { # NAME AUTHORITY SUBJECT_ALTERNATIVE_NAMES DAYS
 }
 
 make_all() {
-  authority ca
-  authority other_ca
+  authority ca "${key[@]}"
+  authority other_ca "${key[@]}"
+  authority weak_ca -newkey rsa:1024 -nodes
   certificate server ca "$here" 30
   certificate named ca "DNS:packer.example" 30
   certificate expired ca "$here" -1

@@ -44,8 +44,7 @@ class CertificateFilesTest : public ::testing::Test {
 TEST_F(CertificateFilesTest, AreReadAsOneIdentityAndTheAuthorities) {
   const auto texts = ReadCertificateFiles(right_);
   ASSERT_THAT(texts, IsOk());
-  EXPECT_EQ(texts->identity,
-            FileBytes(right_.key) + "\n" + FileBytes(right_.certificate));
+  EXPECT_EQ(texts->identity, FileBytes(right_.key) + FileBytes(right_.certificate));
   EXPECT_EQ(texts->client_ca, FileBytes(right_.client_ca));
   EXPECT_FALSE(HasExpired(*texts));
   const auto alone = ReadCertificateFiles({right_.certificate, right_.key, ""});
@@ -57,6 +56,31 @@ TEST_F(CertificateFilesTest, AChainMayGoUpToTheAuthority) {
   const std::string chain = FileBytes(right_.certificate) + "\n# the authority's\n" +
                             FileBytes(right_.client_ca);
   EXPECT_THAT(ReadCertificateFiles({Written("chain", chain), right_.key, ""}), IsOk());
+}
+
+// Whoever reads the identity takes the first certificate in it for the server's.
+TEST_F(CertificateFilesTest, OfTheKeysFileTheKeyAloneIsTaken) {
+  const std::string key = FileBytes(right_.key);
+  const auto texts = ReadCertificateFiles(right_);
+  ASSERT_THAT(texts, IsOk());
+  for (const char* other : {"named", "server", "expired"}) {
+    const std::string certificate = FileBytes(CertificateFile(other));
+    for (const std::string& held : {certificate + key, key + certificate}) {
+      EXPECT_EQ(ReadCertificateFiles(
+                    {right_.certificate, Written("held", held), right_.client_ca}),
+                texts)
+          << other;
+    }
+  }
+}
+
+TEST_F(CertificateFilesTest, AChainWithAKeyThatIsTooShortIsRefused) {
+  const std::string chain =
+      FileBytes(right_.certificate) + FileBytes(CertificateFile("weak_ca"));
+  EXPECT_THAT(ReadCertificateFiles({Written("weak", chain), right_.key, ""}),
+              StatusIs(kInvalid, AllOf(StartsWith("tls-certificate: '"),
+                                       HasSubstr("certificate 2"),
+                                       HasSubstr("ca key too small"))));
 }
 
 TEST_F(CertificateFilesTest, OneThatIsOutOfDateIsReadAndSaysSo) {

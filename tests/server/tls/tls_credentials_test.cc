@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -149,6 +150,13 @@ TEST_F(TlsCredentialsTest, APairThatDoesNotMatchChangesNothing) {
   Use("named");
   tls_->Look();
   EXPECT_TRUE(GetsThroughSoon("client", "packer.example"));
+}
+
+TEST_F(TlsCredentialsTest, AKeysFileMayHoldCertificatesToo) {
+  std::ofstream(files_.key) << FileBytes(CertificateFile("named"))
+                            << FileBytes(KeyFile("server"));
+  Start();
+  EXPECT_TRUE(GetsThrough("client"));
 }
 
 TEST_F(TlsCredentialsTest, FilesThatCannotBeServedAreNotOpened) {
