@@ -25,8 +25,9 @@ namespace {
 constexpr size_t kMaxTokenNameBytes = 128;
 
 absl::Status RefusedAt(const YAML::Mark& mark, absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("roles: line ", mark.line + 1, ": ", what));
+  // A file with nothing in it has no line of YAML.
+  const int line = mark.is_null() ? 1 : mark.line + 1;
+  return absl::InvalidArgumentError(absl::StrCat("roles: line ", line, ": ", what));
 }
 
 // The values of a mapping by their keys, of which all are known and none is twice.
@@ -69,7 +70,9 @@ class RolesReader {
   absl::StatusOr<Roles> Read(const YAML::Node& root) {
     constexpr absl::string_view kAccepted = "'grants' with a list of grants";
     if (!root.IsMap()) {
-      return RefusedAt(root.Mark(), absl::StrCat("no mapping; accepted: ", kAccepted));
+      return RefusedAt(root.Mark(),
+                       absl::StrCat(root.IsNull() ? "nothing there" : "no mapping",
+                                    "; accepted: ", kAccepted));
     }
     const absl::StatusOr<Fields> fields = ReadFields(root, "", {"grants"}, kAccepted);
     if (!fields.ok()) return fields.status();

@@ -30,12 +30,41 @@ bool HasScheme(std::string_view text) {
                      });
 }
 
+// The name's parts, as "CN=ops", between commas and plus signs that no backslash is
+// before.
+std::vector<std::string_view> PartsOf(std::string_view name) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '\\') {
+      ++i;
+    } else if (name[i] == ',' || name[i] == '+') {
+      parts.push_back(name.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  parts.push_back(name.substr(begin));
+  return parts;
+}
+
+// A space begins or ends a type or a value. RFC 2253 puts a backslash before it.
+bool HasSpaceAtItsEnds(std::string_view text) {
+  if (text.starts_with(' ')) return true;
+  if (!text.ends_with(' ')) return false;
+  const size_t last = text.find_last_not_of('\\', text.size() - 2);
+  const size_t before = last == std::string_view::npos ? 0 : last + 1;
+  return (text.size() - 1 - before) % 2 == 0;
+}
+
 // As people write names, and RFC 2253 doesn't.
 bool HasSpacedParts(std::string_view name) {
-  const size_t at = name.find(", ");
-  if (at == std::string_view::npos) return false;
-  const bool escaped = at > 0 && name[at - 1] == '\\';
-  return !escaped || HasSpacedParts(name.substr(at + 1));
+  const std::vector<std::string_view> parts = PartsOf(name);
+  return std::any_of(parts.begin(), parts.end(), [](std::string_view part) {
+    const size_t equals = part.find('=');
+    return HasSpaceAtItsEnds(part.substr(0, equals)) ||
+           (equals != std::string_view::npos &&
+            HasSpaceAtItsEnds(part.substr(equals + 1)));
+  });
 }
 
 // Nothing that RFC 2253 would escape: "CN=" and this is then the name's one form.
@@ -64,7 +93,7 @@ absl::StatusOr<Subject> ParseSubject(std::string_view text) {
   }
   return absl::InvalidArgumentError(
       "no subject; accepted: a distinguished name as 'CN=ops' or 'CN=ops,O=Example' "
-      "without spaces after commas, a URI as 'spiffe://HOST/PATH', 'dns:NAME'");
+      "without spaces around '=' and ',', a URI as 'spiffe://HOST/PATH', 'dns:NAME'");
 }
 
 std::string FormatSubject(const Subject& subject) {

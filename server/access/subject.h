@@ -25,7 +25,8 @@ struct Subject {
 
 // As a roles file has it: "dns:NAME"; what begins with a scheme and "://"; else a
 // distinguished name as RFC 2253 writes it ("CN=ops,OU=train,O=Example"), without
-// spaces between its parts. INVALID_ARGUMENT without the field's name for other text.
+// spaces around its parts, their types and values. INVALID_ARGUMENT without the field's
+// name for other text.
 absl::StatusOr<Subject> ParseSubject(std::string_view text);
 // The other way round.
 std::string FormatSubject(const Subject& subject);

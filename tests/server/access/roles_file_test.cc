@@ -65,6 +65,16 @@ TEST(RolesFileTest, NoGrantIsAnAnswerAndNoListIsNone) {
   }
 }
 
+TEST(RolesFileTest, AFileWithNothingInItSaysSo) {
+  for (const char* text : {"", "\n", "# nothing\n"}) {
+    EXPECT_THAT(ParseRoles(text),
+                StatusIs(kInvalid,
+                         "roles: line 1: nothing there; accepted: 'grants' with a "
+                         "list of grants"))
+        << text;
+  }
+}
+
 TEST(RolesFileTest, NamesTheLineAndTheFieldOfWhatItRefuses) {
   const std::string rest = "\n    subjects: ['CN=a']";
   struct Row {

@@ -26,6 +26,8 @@ TEST(SubjectTest, IsReadByHowItBeginsAndWrittenTheSame) {
         {"CN=ops,OU=a\\, b,O=Example", {Kind::kName, "CN=ops,OU=a\\, b,O=Example"}},
         {"spiffe://cluster/ns/train", {Kind::kUri, "spiffe://cluster/ns/train"}},
         {"dns:trainer.example", {Kind::kDns, "trainer.example"}},
+        {"CN=a = b,O=x y", {Kind::kName, "CN=a = b,O=x y"}},
+        {"CN=\\ a\\ +OU=\\\\", {Kind::kName, "CN=\\ a\\ +OU=\\\\"}},
         {"dns://x", {Kind::kUri, "dns://x"}}}) {
     const auto subject = ParseSubject(row.text);
     ASSERT_THAT(subject, IsOk()) << row.text;
@@ -36,11 +38,20 @@ TEST(SubjectTest, IsReadByHowItBeginsAndWrittenTheSame) {
 }
 
 TEST(SubjectTest, RefusesWhatNoCertificateWouldMatch) {
-  for (const char* text : {"", "ops", "dns:", "CN=", "=ops", "CN=ops, O=Example",
-                           "O=a\\, b, C=c", "://x", "CN=\xc3\xa4", "CN=a\nb"}) {
+  for (const char* text :
+       {"", "ops", "dns:", "CN=", "=ops", "CN=ops, O=Example", "O=a\\, b, C=c",
+        "CN = ops", "CN= ops", "CN =ops", "CN=ops,O = Example", "CN=ops+OU= x",
+        "CN=ops ,O=Example", "CN=ops\\\\ ,O=Example", " CN=ops", "CN=ops ", "://x",
+        "CN=\xc3\xa4", "CN=a\nb"}) {
     EXPECT_THAT(ParseSubject(text), StatusIs(kInvalid, HasSubstr("accepted: ")))
         << text;
   }
+}
+
+// As `openssl x509 -noout -subject` prints it.
+TEST(SubjectTest, SaysHowAnotherFormOfANameIsWritten) {
+  EXPECT_THAT(ParseSubject("CN = ops, O = Example"),
+              StatusIs(kInvalid, HasSubstr("without spaces around '=' and ','")));
 }
 
 TEST(SubjectTest, ACertificateHasItsNamesOfAllKinds) {
