@@ -2,11 +2,15 @@
 
 #include <httplib.h>
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 
 namespace evenpack {
 namespace {
@@ -40,9 +44,11 @@ class TextStream final : public httplib::Stream {
   std::string answer_;
 };
 
-// A request that was read, and the answer that this thread puts into words for it.
+// A request, as it was sent and once it was read, and the answer that this thread puts
+// into words for it.
 struct Exchanged {
-  std::optional<HttpRequest> request;
+  std::string_view sent;
+  std::optional<HttpRequest> request = {};
   // Null before it is known.
   HttpResponse* response = nullptr;
 };
@@ -50,9 +56,44 @@ struct Exchanged {
 // What the thread is about: the library passes nothing of ours through.
 thread_local Exchanged* current_exchange = nullptr;
 
-HttpRequest Converted(const httplib::Request& request) {
+// What stands behind the colon in a line of a header that is this field; none where it
+// is another, or nothing stands there. The library's reading, but for the escapes that
+// it decodes.
+std::optional<std::string_view> ValueIn(std::string_view line, std::string_view name) {
+  constexpr std::string_view kBlanks = " \t";
+  if (!line.ends_with('\r')) return std::nullopt;
+  line.remove_suffix(1);
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view found = line.substr(0, colon);
+  if (!absl::EqualsIgnoreCase(absl::string_view(found.data(), found.size()),
+                              absl::string_view(name.data(), name.size()))) {
+    return std::nullopt;
+  }
+  line.remove_prefix(colon + 1);
+  const size_t first = line.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return std::nullopt;
+  return line.substr(first, line.find_last_not_of(kBlanks) + 1 - first);
+}
+
+// The first field of that name as it was sent; empty where there is none. The library
+// decodes what looks like an escape of a URL, which a token may have as its own text.
+std::string FieldAsSent(std::string_view request, std::string_view name) {
+  size_t end = request.find('\n');
+  while (end != std::string_view::npos) {
+    request.remove_prefix(end + 1);
+    end = request.find('\n');
+    const std::string_view line = request.substr(0, end);
+    if (line == "\r") break;
+    const std::optional<std::string_view> value = ValueIn(line, name);
+    if (value.has_value()) return std::string(*value);
+  }
+  return "";
+}
+
+HttpRequest Converted(const httplib::Request& request, std::string_view sent) {
   return {request.path, request.params, request.get_header_value("If-None-Match"),
-          request.get_header_value("Authorization")};
+          FieldAsSent(sent, "Authorization")};
 }
 
 }  // namespace
@@ -79,7 +120,7 @@ class HttpExchange::Protocol final : private httplib::Server {
   }
 
   void Answer(std::string request, std::function<void(std::string)> send) {
-    Exchanged exchanged;
+    Exchanged exchanged{request};
     std::string answer = Exchange(request, exchanged);
     const HttpFolder* const folder = exchanged.request.has_value()
                                          ? pages_.FindFolder(exchanged.request->path)
@@ -88,7 +129,7 @@ class HttpExchange::Protocol final : private httplib::Server {
     folder->handler(*exchanged.request,
                     [this, request = std::move(request),
                      send = std::move(send)](HttpResponse response) {
-                      Exchanged answered;
+                      Exchanged answered{request};
                       answered.response = &response;
                       send(Exchange(request, answered));
                     });
@@ -120,7 +161,7 @@ class HttpExchange::Protocol final : private httplib::Server {
     }
     if (current_exchange->response != nullptr)
       return Write(*current_exchange->response, response);
-    current_exchange->request = Converted(request);
+    current_exchange->request = Converted(request, current_exchange->sent);
     if (pages_.FindFolder(request.path) != nullptr) return;
     HttpResponse page = pages_.Answer(request.path);
     Write(page, response);

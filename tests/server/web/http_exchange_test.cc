@@ -136,6 +136,32 @@ TEST(HttpExchangeTest, AFolderIsToldPathAndQueryDecodedAndTheTagThatTheClientHas
   EXPECT_EQ(told.authorization, "Bearer x");
 }
 
+// The same text as a call over gRPC has it: no escapes, and of several the first.
+TEST(HttpExchangeTest, TheAuthorizationIsToldAsItWasSent) {
+  HttpPages pages;
+  HttpRequest told;
+  pages.AddFolder({"/f", "a folder", [&told](const HttpRequest& request, const auto&) {
+                     told = request;
+                   }});
+  const HttpExchange exchange(std::move(pages));
+  struct Row {
+    const char* fields;
+    const char* authorization;
+  };
+  for (const Row& row : {Row{"Authorization: Bearer abc%41def\r\n", "Bearer abc%41def"},
+                         {"X: 1\r\nAUTHORIZATION:\t %6fp %u0041 \r\n", "%6fp %u0041"},
+                         {"Authorization: a%\r\nauthorization: b\r\n", "a%"},
+                         {"Authorization:\r\nAuthorization: b\r\n", "b"},
+                         {"Authorization : a\r\nX: Authorization: b\r\n", ""},
+                         {"X: a\nAuthorization: b\r\n", "b"},
+                         {"\r\nAuthorization: body\r\n", ""},
+                         {"Authorization:", ""}}) {
+    told = {};
+    AnswerOf(exchange, std::string("GET /f HTTP/1.1\r\n") + row.fields + "\r\n");
+    EXPECT_EQ(told.authorization, row.authorization) << row.fields;
+  }
+}
+
 TEST(HttpExchangeTest, AFolderAnswersLaterFromAnyThread) {
   HttpPages pages;
   HttpAnswer answer;
