@@ -254,6 +254,7 @@ class PackingServer::Rooms {
   absl::Status LeadAlone() {
     if (absl::Status status = profiles_->Recover(); !status.ok()) return status;
     if (absl::Status status = jobs_.Recover(); !status.ok()) return status;
+    knows_jobs_ = true;
     return StartGrpc();
   }
 
@@ -350,7 +351,7 @@ class PackingServer::Rooms {
     HttpPages pages = OperatorPages([this] { return collector_.Text(); },
                                     [this] { return serving_.load(); });
     AddLivePage(PageFiles(), pages);
-    AddJsonApi(Environment(), json_pool_, pages);
+    AddJsonApi(Environment(), json_pool_, pages, [this] { return knows_jobs_.load(); });
     absl::StatusOr<std::unique_ptr<HttpServer>> http =
         HttpServer::Start(options_.http_listen, std::move(pages));
     if (!http.ok()) return http.status();
@@ -403,6 +404,8 @@ class PackingServer::Rooms {
   const Figures figures_;
   const FiguresCollector collector_;
   std::atomic<bool> serving_ = false;
+  // Of a shared store the directory knows them, and has who asks earlier wait.
+  std::atomic<bool> knows_jobs_ = shared_ != nullptr;
   std::unique_ptr<GrpcPort> grpc_port_;
   FloodGuard flood_guard_{Clock::Steady(), [this](const std::string& peer) {
                             grpc_port_->Cut(peer,

@@ -27,8 +27,10 @@ class PackingServer {
  public:
   // Serves when it returns: where several servers share a store, once this one has
   // joined them. Until then the ports are open, and say that it doesn't serve; calls
-  // wait. Errors name the flag. `lost_all`: as LeadListener::OnLostAll; the server is
-  // to be drained then. May be null.
+  // wait. With a store of its own the gRPC port opens once all jobs are read, and who
+  // asks over HTTP for one before is told to try again. Errors name the flag.
+  // `lost_all`: as LeadListener::OnLostAll; the server is to be drained then. May be
+  // null.
   static absl::StatusOr<std::unique_ptr<PackingServer>> Start(
       const ServerOptions& options, std::function<void()> lost_all = nullptr);
   // Whether the system gives the threads that such a one has when it serves. Before all

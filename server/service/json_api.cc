@@ -1,6 +1,7 @@
 #include "server/service/json_api.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -52,12 +53,14 @@ void AnswerCall(const ServiceEnvironment& environment, WorkerPool& pool,
 
 class JsonFolder {
  public:
-  JsonFolder(const ServiceEnvironment& environment, WorkerPool& pool)
-      : environment_(environment), pool_(pool) {}
+  JsonFolder(const ServiceEnvironment& environment, WorkerPool& pool,
+             std::function<bool()> knows_jobs)
+      : environment_(environment), pool_(pool), knows_jobs_(std::move(knows_jobs)) {}
 
   void operator()(const HttpRequest& request, const HttpAnswer& answer) const {
     absl::StatusOr<JsonRequest> read = ReadJsonRequest(request);
     if (!read.ok()) return answer(JsonOf(read.status()));
+    if (knows_jobs_ != nullptr && !knows_jobs_()) return answer(JsonOf(Starting()));
     if (++*waiting_ > kMaxJsonRequests) {
       --*waiting_;
       return answer(JsonOf(absl::UnavailableError(absl::StrCat(
@@ -78,6 +81,7 @@ class JsonFolder {
  private:
   const ServiceEnvironment environment_;
   WorkerPool& pool_;
+  const std::function<bool()> knows_jobs_;
   // Copies count together.
   const std::shared_ptr<std::atomic<int>> waiting_ =
       std::make_shared<std::atomic<int>>(0);
@@ -86,9 +90,9 @@ class JsonFolder {
 }  // namespace
 
 void AddJsonApi(const ServiceEnvironment& environment, WorkerPool& pool,
-                HttpPages& pages) {
+                HttpPages& pages, std::function<bool()> knows_jobs) {
   pages.AddFolder({std::string(kJsonFolder), "jobs as JSON (docs/live-page.md)",
-                   JsonFolder(environment, pool)});
+                   JsonFolder(environment, pool, std::move(knows_jobs))});
 }
 
 }  // namespace evenpack

@@ -3,6 +3,8 @@
 #ifndef EVENPACK_SERVER_SERVICE_JSON_API_H_
 #define EVENPACK_SERVER_SERVICE_JSON_API_H_
 
+#include <functional>
+
 #include "server/runtime/worker_pool.h"
 #include "server/service/service_environment.h"
 #include "server/web/http_pages.h"
@@ -14,9 +16,10 @@ inline constexpr int kMaxJsonRequests = 32;
 
 // Adds the folder kJsonFolder (json_request.h). Answers are written on the pool's
 // threads, so that a large one holds up no commit. Both outlive the pages and every
-// request.
+// request. `knows_jobs`: whether what isn't found isn't there; until then requests are
+// told to try again. Thread-safe; null: always.
 void AddJsonApi(const ServiceEnvironment& environment, WorkerPool& pool,
-                HttpPages& pages);
+                HttpPages& pages, std::function<bool()> knows_jobs = nullptr);
 
 }  // namespace evenpack
 

@@ -18,6 +18,13 @@ absl::Status Draining() {
       {"DRAINING", {}});
 }
 
+absl::Status Starting() {
+  return WithDetail(
+      absl::UnavailableError("server: it is starting, and still reads its jobs; try "
+                             "again"),
+      {"STARTING", {}});
+}
+
 absl::Status TooManyCalls(const LiveCalls& calls) {
   return WithDetail(absl::ResourceExhaustedError(
                         absl::StrCat("calls: there are ", calls.limit(),

@@ -62,6 +62,8 @@ ProfileFinder FindProfileIn(const ServiceEnvironment& environment);
 
 // UNAVAILABLE: what a call ends with that the server drains.
 absl::Status Draining();
+// UNAVAILABLE: what a request ends with that comes before the jobs were read.
+absl::Status Starting();
 // RESOURCE_EXHAUSTED: as many calls of a kind as may be.
 absl::Status TooManyCalls(const LiveCalls& calls);
 

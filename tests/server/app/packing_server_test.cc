@@ -4,15 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/core/document/invalid_field.h"
+#include "server/web/listener.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/service/service_spec.h"
 #include "tests/server/web/raw_client.h"
@@ -24,12 +29,14 @@ namespace evenpack {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::MatchesRegex;
 using testing::RawGet;
 using testing::RawGrpcCall;
 using testing::ServiceSpec;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing::StatusIs;
 
@@ -56,6 +63,37 @@ ServerOptions AnyPorts() {
 uint16_t PortOf(const std::string& address) {
   return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
+
+// That nobody has, for now.
+uint16_t FreePort() {
+  const absl::StatusOr<Listener> listener = Listener::Open({"127.0.0.1", 0});
+  EXPECT_THAT(listener, IsOk());
+  return listener->address().port;
+}
+
+// Has somebody look each time that a job is read.
+class LookedAtStore final : public StateStore {
+ public:
+  // `store` is what there is, and outlives it.
+  LookedAtStore(StateStore& store, std::function<void()> look)
+      : store_(store), look_(std::move(look)) {}
+
+  absl::Status Commit(std::span<const StoreWrite> writes) override {
+    return store_.Commit(writes);
+  }
+  bool CommitWaits() const override { return store_.CommitWaits(); }
+  absl::StatusOr<std::vector<std::string>> Jobs() override { return store_.Jobs(); }
+  absl::StatusOr<StoredJob> Load(const std::string& job) override {
+    look_();
+    return store_.Load(job);
+  }
+  absl::StatusOr<StoredProfiles> Profiles() override { return store_.Profiles(); }
+  uint64_t SizeBytes() const override { return store_.SizeBytes(); }
+
+ private:
+  StateStore& store_;
+  const std::function<void()> look_;
+};
 
 class PackingServerTest : public ::testing::Test {
  protected:
@@ -233,6 +271,36 @@ TEST_F(PackingServerTest, TheLivePageAndWhatItReadsAreOnTheHttpPort) {
   EXPECT_THAT(HttpGet("/api/v1/jobs"), HasSubstr("\"name\":\"job\""));
   EXPECT_THAT(HttpGet("/api/v1/jobs/job"), HasSubstr("\"steps\":[]"));
   EXPECT_THAT(HttpGet("/api/v1/jobs/none"), HasSubstr("JOB_NOT_FOUND"));
+}
+
+TEST_F(PackingServerTest, NoJobIsDeniedWhileTheyAreRead) {
+  testing::MemoryStore memory;
+  StartOver(std::make_unique<testing::FaultStore>(memory), AnyPorts());
+  ASSERT_TRUE(Create("a").ok());
+  ASSERT_TRUE(Create("b").ok());
+  server_.reset();
+  ServerOptions options = AnyPorts();
+  const uint16_t port = FreePort();
+  options.http_listen = "127.0.0.1:" + std::to_string(port);
+  std::vector<std::string> answers;
+  std::vector<std::string> ready;
+  StartOver(std::make_unique<LookedAtStore>(
+                memory,
+                [port, &answers, &ready] {
+                  for (const char* path : {"", "/b", "/b/steps/1/micro-batches/0"}) {
+                    answers.push_back(RawGet(port, std::string("/api/v1/jobs") + path));
+                  }
+                  ready.push_back(RawGet(port, "/readyz"));
+                }),
+            options);
+  EXPECT_THAT(answers, AllOf(SizeIs(6), Each(HasSubstr("HTTP/1.1 503")),
+                             Each(HasSubstr("\"server: it is starting")),
+                             Each(HasSubstr("\"STARTING\""))));
+  EXPECT_THAT(ready, AllOf(SizeIs(2), Each(HasSubstr("HTTP/1.1 503"))));
+  EXPECT_THAT(HttpGet("/api/v1/jobs"),
+              AllOf(HasSubstr("\"name\":\"a\""), HasSubstr("\"name\":\"b\"")));
+  // Before what its store lies on.
+  server_.reset();
 }
 
 TEST_F(PackingServerTest, LimitsAreThoseOfTheOptions) {

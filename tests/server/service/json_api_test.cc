@@ -109,6 +109,25 @@ TEST_F(JsonApiTest, ErrorsHaveTheirStatusAndReason) {
   }
 }
 
+TEST_F(JsonApiTest, NoJobIsDeniedBeforeAllAreKnown) {
+  MakeJob("job");
+  bool known = false;
+  HttpPages pages;
+  AddJsonApi(server_.environment(), pool_, pages, [&known] { return known; });
+  const auto status_of = [&pages](const std::string& path) {
+    const Awaited<HttpResponse> answered;
+    pages.FindFolder(path)->handler({path}, answered);
+    return answered.Get().status;
+  };
+  for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/job", "/api/v1/jobs/none"}) {
+    EXPECT_EQ(status_of(path), 503) << path;
+  }
+  EXPECT_EQ(status_of("/api/v1/jobs/job/steps"), 404);
+  known = true;
+  EXPECT_EQ(status_of("/api/v1/jobs"), 200);
+  EXPECT_EQ(status_of("/api/v1/jobs/none"), 404);
+}
+
 TEST_F(JsonApiTest, RequestsThatWaitForTheStoreAreBounded) {
   MakeJob("job");
   server_.room().store().Block();

@@ -28,6 +28,8 @@ TEST(ServiceEnvironmentTest, StatusesOfTheServerItself) {
   EXPECT_THAT(Draining(), StatusIs(absl::StatusCode::kUnavailable,
                                    HasSubstr("server: it is shutting down")));
   EXPECT_EQ(DetailOf(Draining()).reason, "DRAINING");
+  EXPECT_TRUE(absl::IsUnavailable(Starting()));
+  EXPECT_EQ(DetailOf(Starting()).reason, "STARTING");
   const absl::Status full = TooManyCalls(LiveCalls(7));
   EXPECT_THAT(
       full, StatusIs(absl::StatusCode::kResourceExhausted,
