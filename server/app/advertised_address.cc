@@ -3,13 +3,15 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
 #include "server/service/field_path.h"
-#include "server/web/listen_address.h"
 
 namespace evenpack {
 namespace {
 
-bool IsWildcard(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+bool IsWildcard(std::string_view number) {
+  return number == "0.0.0.0" || number == "::" || number == "::ffff:0.0.0.0";
+}
 
 std::string MachineName() {
   char name[256] = {};
@@ -27,18 +29,27 @@ bool HasPort(std::string_view address) {
 
 }  // namespace
 
-absl::StatusOr<std::string> AdvertisedAddress(std::string_view advertise,
-                                              std::string_view listening) {
-  absl::StatusOr<ListenAddress> own = ParseListenAddress(listening);
-  if (!own.ok()) return Renamed("listen", own.status());
-  if (advertise.empty()) {
-    if (IsWildcard(own->host)) own->host = MachineName();
-    return FormatAddress(*own);
-  }
+absl::StatusOr<ListenAddress> ParseAdvertised(std::string_view advertise) {
   std::string with_port(advertise);
   if (!HasPort(advertise)) absl::StrAppend(&with_port, ":0");
   absl::StatusOr<ListenAddress> told = ParseListenAddress(with_port);
-  if (!told.ok()) return Renamed("advertise", told.status());
+  if (told.ok()) return told;
+  return InvalidField("advertise", absl::StrCat("'", std::string(advertise), "'"),
+                      "HOST, HOST:PORT, [IPV6] or [IPV6]:PORT, with a port of 0 (that "
+                      "of --listen) to 65535");
+}
+
+absl::StatusOr<std::string> AdvertisedAddress(std::string_view advertise,
+                                              std::string_view listening,
+                                              std::string_view number) {
+  absl::StatusOr<ListenAddress> own = ParseListenAddress(listening);
+  if (!own.ok()) return Renamed("listen", own.status());
+  if (advertise.empty()) {
+    if (IsWildcard(number)) own->host = MachineName();
+    return FormatAddress(*own);
+  }
+  absl::StatusOr<ListenAddress> told = ParseAdvertised(advertise);
+  if (!told.ok()) return told.status();
   if (told->port == 0) told->port = own->port;
   return FormatAddress(*told);
 }

@@ -56,6 +56,8 @@ class GrpcPort {
                                                         const GrpcPortOptions& options);
   ~GrpcPort();
 
+  // The number that a name or another way to write it stands for, until Stop.
+  const std::string& host() const { return listeners_.front().address().host; }
   uint16_t port() const { return listeners_.front().address().port; }
 
   // Before the server is built: it will take the connections.

@@ -334,7 +334,7 @@ class PackingServer::Rooms {
     grpc_address_ =
         absl::StrCat(options_.listen.substr(0, colon), ":", grpc_port_->port());
     const absl::StatusOr<std::string> advertised =
-        AdvertisedAddress(options_.advertise, grpc_address_);
+        AdvertisedAddress(options_.advertise, grpc_address_, grpc_port_->host());
     if (!advertised.ok()) return advertised.status();
     advertised_ = *advertised;
     return absl::OkStatus();

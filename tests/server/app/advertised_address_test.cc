@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "server/core/document/invalid_field.h"
 #include "tests/testing/status_matchers.h"
@@ -23,32 +24,45 @@ TEST(AdvertisedAddressTest, WhatIsToldGoesBeforeWhatIsListenedOn) {
   struct Case {
     const char* advertise;
     const char* listening;
+    const char* number;
     const char* address;
   };
-  const Case cases[] = {{"", "127.0.0.1:7654", "127.0.0.1:7654"},
-                        {"", "[::1]:7654", "[::1]:7654"},
-                        {"node-3", "0.0.0.0:7654", "node-3:7654"},
-                        {"node-3:0", "0.0.0.0:7654", "node-3:7654"},
-                        {"node-3:443", "0.0.0.0:7654", "node-3:443"},
-                        {"[fe80::1]", "[::]:7654", "[fe80::1]:7654"},
-                        {"[fe80::1]:443", "[::]:7654", "[fe80::1]:443"}};
+  const Case cases[] = {{"", "127.0.0.1:7654", "127.0.0.1", "127.0.0.1:7654"},
+                        {"", "[::1]:7654", "::1", "[::1]:7654"},
+                        {"", "node-3:7654", "192.0.2.3", "node-3:7654"},
+                        {"", "127.1:7654", "127.0.0.1", "127.1:7654"},
+                        {"node-3", "0.0.0.0:7654", "::", "node-3:7654"},
+                        {"node-3:0", "0.0.0.0:7654", "0.0.0.0", "node-3:7654"},
+                        {"node-3:443", "0.0.0.0:7654", "::", "node-3:443"},
+                        {"[fe80::1]", "[::]:7654", "::", "[fe80::1]:7654"},
+                        {"[fe80::1]:443", "[::]:7654", "::", "[fe80::1]:443"}};
   for (const Case& each : cases) {
-    EXPECT_EQ(AdvertisedAddress(each.advertise, each.listening).value(), each.address);
+    EXPECT_EQ(AdvertisedAddress(each.advertise, each.listening, each.number).value(),
+              each.address);
   }
 }
 
-TEST(AdvertisedAddressTest, AWildcardIsNoAddress) {
-  for (const char* listening : {"0.0.0.0:7654", "[::]:7654"}) {
-    EXPECT_THAT(
-        AdvertisedAddress("", listening).value(),
-        AllOf(EndsWith(":7654"), Not(StartsWith("0.0.0.0")), Not(StartsWith("["))));
+TEST(AdvertisedAddressTest, AWildcardIsNoAddressHoweverItIsWritten) {
+  for (const auto& [host, number] : {std::pair{"0.0.0.0", "0.0.0.0"},
+                                     {"0.0.0.0", "::"},
+                                     {"0", "0.0.0.0"},
+                                     {"*", "0.0.0.0"},
+                                     {"[::]", "::"},
+                                     {"[::0]", "::"},
+                                     {"[::ffff:0.0.0.0]", "::ffff:0.0.0.0"}}) {
+    EXPECT_THAT(AdvertisedAddress("", std::string(host) + ":7654", number).value(),
+                AllOf(EndsWith(":7654"), Not(StartsWith(host))));
   }
 }
 
-TEST(AdvertisedAddressTest, WhatIsNoAddressIsRefused) {
-  for (const char* advertise : {":7654", "a b:1", "node:70000", "fe80::1", "node:x"}) {
-    const absl::Status status = AdvertisedAddress(advertise, "127.0.0.1:7654").status();
-    EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr("HOST:PORT")));
+TEST(AdvertisedAddressTest, WhatIsNoAddressIsRefusedAsItWasWritten) {
+  for (const char* advertise :
+       {":7654", "a b", "a b:1", "node:70000", "fe80::1", "node:x", "[node]"}) {
+    const absl::Status status =
+        AdvertisedAddress(advertise, "127.0.0.1:7654", "127.0.0.1").status();
+    EXPECT_EQ(status, ParseAdvertised(advertise).status());
+    EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr("accepted: HOST, HOST:PORT")));
+    EXPECT_THAT(status.message(), HasSubstr("'" + std::string(advertise) + "' is not"));
     EXPECT_EQ(RefusedField(status), "advertise");
   }
 }

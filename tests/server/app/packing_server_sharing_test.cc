@@ -20,28 +20,34 @@ namespace {
 
 using google::rpc::ErrorInfo;
 using testing::DetailIn;
+using ::testing::EndsWith;
 using testing::GrpcStatusIs;
 using testing::IsGrpcOk;
 using testing::IsOk;
+using ::testing::Not;
 using testing::ServiceSpec;
 using testing::SharedMemory;
 using testing::SharedMemoryStore;
+using ::testing::StartsWith;
 
 // A server and a client of it.
 class Sharing {
  public:
-  explicit Sharing(SharedMemory& memory) {
+  explicit Sharing(SharedMemory& memory, const std::string& listen = "127.0.0.1:0") {
     auto store = std::make_unique<SharedMemoryStore>(memory);
     store_ = store.get();
     ServerOptions options;
-    options.listen = "127.0.0.1:0";
+    options.listen = listen;
+    options.insecure = true;
     options.http_listen = "";
     options.drain_seconds = 60;
     auto server = PackingServer::StartOver(std::move(store), options);
     EXPECT_THAT(server, IsOk());
     server_ = *std::move(server);
-    stub_ = v1::PackingService::NewStub(grpc::CreateChannel(
-        server_->grpc_address(), grpc::InsecureChannelCredentials()));
+    const std::string& address = server_->grpc_address();
+    stub_ = v1::PackingService::NewStub(
+        grpc::CreateChannel("127.0.0.1" + address.substr(address.rfind(':')),
+                            grpc::InsecureChannelCredentials()));
   }
 
   PackingServer& server() { return *server_; }
@@ -92,6 +98,19 @@ TEST(PackingServerSharingTest, EachServesAndSaysWhoLeadsTheRest) {
   ASSERT_THAT(one.Create("job"), IsGrpcOk());
   EXPECT_THAT(one.Get("job"), IsGrpcOk());
   EXPECT_EQ(AddressIn(two.Get("job")), one.address());
+}
+
+TEST(PackingServerSharingTest, AWildcardIsToldToNobodyHoweverItIsWritten) {
+  for (const std::string host : {"0.0.0.0", "0", "*", "[::]", "[::0]"}) {
+    SharedMemory memory;
+    Sharing one(memory, host + ":0");
+    Sharing two(memory);
+    ASSERT_THAT(one.Create("job"), IsGrpcOk());
+    const std::string address = AddressIn(two.Get("job"));
+    EXPECT_THAT(address, Not(StartsWith(host)));
+    const std::string& listening = one.address();
+    EXPECT_THAT(address, EndsWith(listening.substr(listening.rfind(':'))));
+  }
 }
 
 TEST(PackingServerSharingTest, ADrainHandsOverWhatWasCommittedAndSaysToWhom) {
