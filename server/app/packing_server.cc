@@ -112,6 +112,19 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
   }
 }
 
+// Whether those can be read that ServerSecurity doesn't look at.
+absl::Status CheckAddresses(const ServerOptions& options) {
+  const std::pair<const char*, const std::string&> addresses[] = {
+      {"http-listen", options.http_listen}, {"health-listen", options.health_listen}};
+  for (const auto& [flag, address] : addresses) {
+    if (address.empty()) continue;
+    const absl::Status status = ParseListenAddress(address).status();
+    if (!status.ok()) return Renamed(flag, status);
+  }
+  if (options.advertise.empty()) return absl::OkStatus();
+  return ParseAdvertised(options.advertise).status();
+}
+
 absl::StatusOr<PayloadRoot> RootOf(const ServerOptions& options) {
   if (options.payload_root.empty()) return PayloadRoot();
   return PayloadRoot::Open(options.payload_root);
@@ -428,9 +441,8 @@ PackingServer::~PackingServer() { Drain(); }
 
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
     const ServerOptions& options, std::function<void()> lost_all) {
-  absl::StatusOr<std::unique_ptr<StateStore>> store = OpenStore(options.store);
-  if (!store.ok()) return store.status();
-  return StartOver(*std::move(store), options, std::move(lost_all));
+  return StartWith([&options] { return OpenStore(options.store); }, options,
+                   std::move(lost_all));
 }
 
 absl::Status PackingServer::CheckThreads(const ServerOptions& options) {
@@ -444,12 +456,22 @@ absl::Status PackingServer::CheckThreads(const ServerOptions& options) {
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::StartOver(
     std::unique_ptr<StateStore> store, const ServerOptions& options,
     std::function<void()> lost_all) {
+  return StartWith([&store] { return std::move(store); }, options, std::move(lost_all));
+}
+
+absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::StartWith(
+    const StoreOpener& open_store, const ServerOptions& options,
+    std::function<void()> lost_all) {
+  if (absl::Status status = CheckAddresses(options); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<ServerSecurity>> security =
       ServerSecurity::Open(options);
   if (!security.ok()) return security.status();
   absl::StatusOr<PayloadRoot> root = RootOf(options);
   if (!root.ok()) return root.status();
-  auto rooms = std::make_unique<Rooms>(options, std::move(store), *std::move(root),
+  // It may make the store, or bring an older one to this version.
+  absl::StatusOr<std::unique_ptr<StateStore>> store = open_store();
+  if (!store.ok()) return store.status();
+  auto rooms = std::make_unique<Rooms>(options, *std::move(store), *std::move(root),
                                        *std::move(security), std::move(lost_all));
   absl::Status status = rooms->Start();
   std::unique_ptr<PackingServer> server(new PackingServer(std::move(rooms)));

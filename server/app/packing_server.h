@@ -58,7 +58,13 @@ class PackingServer {
 
  private:
   class Rooms;
+  using StoreOpener = std::function<absl::StatusOr<std::unique_ptr<StateStore>>()>;
   explicit PackingServer(std::unique_ptr<Rooms> rooms);
+
+  // Opens the store once nothing else of the options is wrong.
+  static absl::StatusOr<std::unique_ptr<PackingServer>> StartWith(
+      const StoreOpener& open_store, const ServerOptions& options,
+      std::function<void()> lost_all);
 
   const std::unique_ptr<Rooms> rooms_;
 };

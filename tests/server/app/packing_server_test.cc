@@ -23,6 +23,7 @@
 #include "tests/server/web/raw_client.h"
 #include "tests/testing/fault_store.h"
 #include "tests/testing/memory_store.h"
+#include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -32,9 +33,11 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::kInvalid;
 using ::testing::MatchesRegex;
 using testing::RawGet;
 using testing::RawGrpcCall;
+using testing::ScratchDirectory;
 using testing::ServiceSpec;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -366,6 +369,31 @@ TEST_F(PackingServerTest, MayListenOnAName) {
   Start(options);
   EXPECT_THAT(server_->grpc_address(), MatchesRegex("localhost:[1-9][0-9]*"));
   EXPECT_TRUE(Create("job").ok());
+}
+
+TEST_F(PackingServerTest, WhatIsRefusedForItsFlagsMakesNoStore) {
+  struct Row {
+    std::string ServerOptions::*flag;
+    const char* value;
+  };
+  using O = ServerOptions;
+  const ScratchDirectory folder;
+  for (const Row& row : {Row{&O::listen, "0.0.0.0:0"},
+                         {&O::listen, "nowhere"},
+                         {&O::http_listen, "nowhere"},
+                         {&O::health_listen, "nowhere"},
+                         {&O::advertise, "a b"},
+                         {&O::tls_key, "none"},
+                         {&O::roles, "/nowhere/at/all"},
+                         {&O::payload_root, "/nowhere/at/all"}}) {
+    ServerOptions options = AnyPorts();
+    options.store = "sqlite:" + folder.File("new.db");
+    options.*row.flag = row.value;
+    EXPECT_THAT(PackingServer::Start(options).status(),
+                StatusIs(kInvalid, HasSubstr("accepted: ")))
+        << row.value;
+    EXPECT_FALSE(std::filesystem::exists(folder.File("new.db"))) << row.value;
+  }
 }
 
 }  // namespace
