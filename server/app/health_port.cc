@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/service/field_path.h"
 #include "server/web/listen_address.h"
+#include "server/web/listener.h"
 
 namespace evenpack {
 
@@ -26,9 +27,11 @@ absl::Status HealthPort::Start(const std::string& listen) {
   builder_.reset();
   if (server_ == nullptr || port == 0) {
     server_.reset();
+    // gRPC doesn't say why.
+    const absl::Status why = Listener::Open(*parsed).status();
     return absl::UnavailableError(
-        absl::StrCat("health-listen: can't listen on ", listen,
-                     "; accepted: HOST:PORT of this machine with a port that is free"));
+        why.ok() ? absl::StrCat("health-listen: gRPC can't serve on ", listen)
+                 : std::string(Renamed("health-listen", why).message()));
   }
   address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
   return absl::OkStatus();

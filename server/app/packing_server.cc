@@ -327,7 +327,10 @@ class PackingServer::Rooms {
         {.peer_timeout = milliseconds(Milliseconds(options_.keepalive_timeout_seconds)),
          .unclaimed = {.each_call = options_.max_message_bytes,
                        .together = options_.max_unclaimed_bytes}});
-    if (!port.ok()) return CannotListen();
+    // Whatever it is, it may be another time: a supervisor is to try again.
+    if (!port.ok()) {
+      return absl::UnavailableError(Renamed("listen", port.status()).message());
+    }
     grpc_port_ = *std::move(port);
     grpc_port_->AddTo(builder, security_->credentials());
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
@@ -340,7 +343,7 @@ class PackingServer::Rooms {
     builder.RegisterService(profile_service_.get());
     transport_threads_.AddTo(builder, kTransportThreads);
     grpc_ = builder.BuildAndStart();
-    if (grpc_ == nullptr) return CannotListen();
+    if (grpc_ == nullptr) return CannotServe();
     transport_threads_.Start();
     grpc_port_->Start();
     const size_t colon = options_.listen.rfind(':');
@@ -353,10 +356,9 @@ class PackingServer::Rooms {
     return absl::OkStatus();
   }
 
-  absl::Status CannotListen() const {
+  absl::Status CannotServe() const {
     return absl::UnavailableError(
-        absl::StrCat("listen: can't listen on ", options_.listen,
-                     "; accepted: HOST:PORT of this machine with a port that is free"));
+        absl::StrCat("listen: gRPC can't serve on ", options_.listen));
   }
 
   absl::Status StartHttp() {

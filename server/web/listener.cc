@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack {
@@ -82,8 +84,13 @@ absl::StatusOr<ListenAddress> AddressOf(const FileDescriptor& socket) {
 
 absl::Status CannotListen(const ListenAddress& wanted) {
   const std::string reason = std::generic_category().message(errno);
-  return absl::FailedPreconditionError(absl::StrCat(
-      "http-listen: can't listen on ", FormatAddress(wanted), ": ", reason));
+  constexpr absl::string_view kFlag = "http-listen";
+  absl::Status status = absl::FailedPreconditionError(
+      absl::StrCat(kFlag, ": can't listen on ", FormatAddress(wanted), ": ", reason,
+                   "; accepted: HOST:PORT of this machine with a port that is free"));
+  // Other ports have flags of other names.
+  status.SetPayload(kFieldPayload, absl::Cord(kFlag));
+  return status;
 }
 
 void SetPort(const addrinfo& at, uint16_t port) {

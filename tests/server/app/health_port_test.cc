@@ -54,7 +54,8 @@ TEST(HealthPortTest, AnAddressThatCannotBeHadIsNamed) {
   EXPECT_THAT(
       HealthPort().Start(first.address()),
       StatusIs(absl::StatusCode::kUnavailable,
-               AllOf(StartsWith("health-listen: "), HasSubstr(first.address()))));
+               AllOf(StartsWith("health-listen: "), HasSubstr(first.address()),
+                     HasSubstr(": Address already in use; accepted: HOST:PORT"))));
   const absl::Status wrong = HealthPort().Start("nowhere");
   EXPECT_THAT(wrong,
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nowhere")));

@@ -336,7 +336,9 @@ TEST_F(PackingServerTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
   taken.listen = server_->grpc_address();
   EXPECT_THAT(PackingServer::Start(taken).status(),
               StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(StartsWith("listen: "), HasSubstr(taken.listen))));
+                       "listen: can't listen on " + taken.listen +
+                           ": Address already in use; accepted: HOST:PORT of this "
+                           "machine with a port that is free"));
   ServerOptions http_taken = AnyPorts();
   http_taken.http_listen = server_->http_address();
   EXPECT_THAT(
@@ -361,6 +363,23 @@ TEST_F(PackingServerTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
   EXPECT_EQ(RefusedField(PackingServer::Start(wrong_http).status()), "http-listen");
   // The first goes on.
   EXPECT_TRUE(Create("job").ok());
+}
+
+TEST_F(PackingServerTest, WhyItCannotListenIsSaid) {
+  ServerOptions options = AnyPorts();
+  options.insecure = true;
+  // An address for documentation, which no machine has.
+  options.listen = "192.0.2.1:0";
+  EXPECT_THAT(PackingServer::Start(options).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(StartsWith("listen: can't listen on 192.0.2.1:0: "),
+                             HasSubstr("assign requested address"),
+                             HasSubstr("; accepted: HOST:PORT of this machine"))));
+  options.listen = "no-such-host.invalid:0";
+  EXPECT_THAT(PackingServer::Start(options).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       StartsWith("listen: 'no-such-host.invalid:0' is not "
+                                  "accepted; accepted: a host that")));
 }
 
 TEST_F(PackingServerTest, MayListenOnAName) {
