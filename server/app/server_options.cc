@@ -58,7 +58,7 @@ void AddSecurity(CLI::App& app, ServerOptions& options) {
                  "with --tls-client-ca, whether clients must show one; request: a "
                  "token does in its place")
       ->check(CLI::IsMember({"require", "request"}))
-      ->capture_default_str();
+      ->default_str("require");
   app.add_option("--roles", options.roles,
                  "YAML file of who may do what; read again when it changes; none: "
                  "everyone may do everything")

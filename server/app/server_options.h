@@ -28,8 +28,9 @@ struct ServerOptions {
   std::string tls_key = {};
   // A PEM file of the authorities that verify clients; empty: none shows a certificate.
   std::string tls_client_ca = {};
-  // Where there is one, whether clients must: "require" or "request".
-  std::string tls_client_certificates = "require";
+  // Where there is one, whether clients must: "require", as also where it is empty, or
+  // "request".
+  std::string tls_client_certificates = {};
   // The YAML file of who may do what (server/access/roles_file.h); empty: everyone who
   // gets in may do everything.
   std::string roles = {};

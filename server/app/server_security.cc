@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::seconds kLookInterval{1};
 
 bool IsRequired(const ServerOptions& options) {
-  return options.tls_client_certificates == "require";
+  return options.tls_client_certificates != "request";
 }
 
 absl::Status RefusedFlag(absl::string_view message) {
@@ -37,6 +37,12 @@ absl::Status CheckTogether(const ServerOptions& options) {
     return RefusedFlag(
         "tls-client-ca: without TLS nobody shows a certificate; accepted: with "
         "--tls-certificate and --tls-key");
+  }
+  if (!options.tls_client_certificates.empty() && options.tls_client_ca.empty()) {
+    return RefusedFlag(absl::StrCat(
+        "tls-client-certificates: '", options.tls_client_certificates,
+        "' is not accepted where there are no authorities to verify them, and "
+        "everybody gets in; accepted: with --tls-client-ca"));
   }
   return absl::OkStatus();
 }

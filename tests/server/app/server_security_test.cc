@@ -111,6 +111,15 @@ TEST_F(ServerSecurityTest, FlagsThatNeedEachOtherAreNamed) {
   authorities_alone.tls_certificate = authorities_alone.tls_key = "";
   EXPECT_THAT(CheckSecurityFlags(authorities_alone),
               StatusIs(kInvalid, StartsWith("tls-client-ca: ")));
+  for (const char* certificates : {"require", "request"}) {
+    ServerOptions nobody_verifies = Secure();
+    nobody_verifies.tls_client_certificates = certificates;
+    EXPECT_THAT(CheckSecurityFlags(nobody_verifies), IsOk());
+    nobody_verifies.tls_client_ca = "";
+    EXPECT_THAT(CheckSecurityFlags(nobody_verifies),
+                StatusIs(kInvalid, AllOf(StartsWith("tls-client-certificates: '"),
+                                         HasSubstr("accepted: with --tls-client-ca"))));
+  }
   ServerOptions channelz = Secure();
   channelz.channelz = "on";
   EXPECT_THAT(CheckSecurityFlags(channelz),
@@ -139,7 +148,7 @@ TEST_F(ServerSecurityTest, ReflectionIsThereWhereEverybodyIsKnownOrNobodyAskedFo
   EXPECT_TRUE((*ServerSecurity::Open(options))->admits_reflection());
   options.tls_client_certificates = "request";
   EXPECT_FALSE((*ServerSecurity::Open(options))->admits_reflection());
-  options.tls_client_ca = "";
+  options.tls_client_ca = options.tls_client_certificates = "";
   EXPECT_FALSE((*ServerSecurity::Open(options))->admits_reflection());
   EXPECT_TRUE((*ServerSecurity::Open(ServerOptions()))->admits_reflection());
 }
