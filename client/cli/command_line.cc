@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/flag_table.h"
 #include "client/cli/quoted_value.h"
-#include "client/cli/utf8_text.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/utf8_text.h"
 
 namespace evenpack {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/cli/utf8_text.h"
+#include "server/runtime/utf8_text.h"
 
 namespace evenpack {
 namespace {

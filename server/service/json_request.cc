@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/utf8_text.h"
 
 namespace evenpack {
 namespace {
@@ -63,6 +65,22 @@ class QueryReader {
   absl::Status status_;
 };
 
+// Jobs have names of ASCII, and no message can have a text that is no UTF-8: not even
+// one that says that there is no such job.
+absl::Status CheckUtf8(absl::string_view field, const std::string& text) {
+  if (IsUtf8(text)) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat("'", absl::CHexEscape(text), "'"), "UTF-8");
+}
+
+absl::Status CheckUtf8(const HttpRequest& request) {
+  absl::Status status = CheckUtf8("path", request.path);
+  for (const auto& [name, value] : request.query) {
+    status.Update(CheckUtf8("query", name));
+    status.Update(CheckUtf8(name, value));
+  }
+  return status;
+}
+
 absl::StatusOr<JsonRequest> ReadList(const HttpRequest& request) {
   v1::ListJobsRequest list;
   QueryReader query(request);
@@ -107,6 +125,7 @@ absl::StatusOr<JsonRequest> ReadMicroBatch(const HttpRequest& request,
 }  // namespace
 
 absl::StatusOr<JsonRequest> ReadJsonRequest(const HttpRequest& request) {
+  if (absl::Status status = CheckUtf8(request); !status.ok()) return status;
   const absl::string_view path = request.path;
   if (path == absl::string_view(kJsonFolder.data(), kJsonFolder.size())) {
     return ReadList(request);

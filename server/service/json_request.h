@@ -20,7 +20,7 @@ using JsonRequest = std::variant<v1::ListJobsRequest, v1::ObserveJobRequest,
 //   /api/v1/jobs/NAME                              steps, from_step
 //   /api/v1/jobs/NAME/steps/K/micro-batches/I
 // NOT_FOUND: another path. INVALID_ARGUMENT naming what is no number in its range,
-// comes twice, or is no parameter of the path.
+// comes twice, is no parameter of the path, or no UTF-8.
 absl::StatusOr<JsonRequest> ReadJsonRequest(const HttpRequest& request);
 
 }  // namespace evenpack

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/cli/utf8_text.h"
+#include "server/runtime/utf8_text.h"
 
 namespace evenpack {
 namespace {

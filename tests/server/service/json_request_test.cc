@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/utf8_text.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -70,6 +71,28 @@ TEST(JsonRequestTest, OtherPathsAreNotFound) {
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("path")))
         << path;
   }
+}
+
+// Bytes that no message may have: nothing is to be looked up for them.
+TEST(JsonRequestTest, WhatIsNoUtf8IsRefused) {
+  const std::string jobs = "/api/v1/jobs";
+  for (const char* text :
+       {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) {
+    for (const std::string& path : {jobs + "/" + text, jobs + "/a/" + text,
+                                    jobs + "/" + text + "/steps/1/micro-batches/0"}) {
+      const absl::Status status = ReadJsonRequest({path}).status();
+      EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr("accepted: UTF-8")));
+      EXPECT_EQ(RefusedField(status), "path");
+      EXPECT_TRUE(IsUtf8(std::string(status.message()))) << status;
+    }
+    const absl::Status token = ReadJsonRequest({jobs, {{"page_token", text}}}).status();
+    EXPECT_THAT(token, StatusIs(kInvalid, HasSubstr("accepted: UTF-8")));
+    EXPECT_EQ(RefusedField(token), "page_token");
+    EXPECT_THAT(ReadJsonRequest({jobs, {{text, "1"}}}),
+                StatusIs(kInvalid, HasSubstr("accepted: ")));
+  }
+  EXPECT_EQ(Read<v1::ObserveJobRequest>(jobs + "/\xc3\xa4\xf0\x9f\x98\x80").job(),
+            "\xc3\xa4\xf0\x9f\x98\x80");
 }
 
 struct Refused {

@@ -1,4 +1,4 @@
-#include "client/cli/utf8_text.h"
+#include "server/runtime/utf8_text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Text in UTF-8, character by character.
-#ifndef EVENPACK_CLIENT_CLI_UTF8_TEXT_H_
-#define EVENPACK_CLIENT_CLI_UTF8_TEXT_H_
+#ifndef EVENPACK_SERVER_RUNTIME_UTF8_TEXT_H_
+#define EVENPACK_SERVER_RUNTIME_UTF8_TEXT_H_
 
 #include <cstddef>
 #include <string_view>
@@ -28,4 +28,4 @@ size_t ColumnsOf(std::string_view text);
 
 }  // namespace evenpack
 
-#endif  // EVENPACK_CLIENT_CLI_UTF8_TEXT_H_
+#endif  // EVENPACK_SERVER_RUNTIME_UTF8_TEXT_H_
