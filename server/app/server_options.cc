@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/app/config_file.h"
@@ -43,6 +44,17 @@ void AddAddresses(CLI::App& app, ServerOptions& options) {
       ->capture_default_str();
 }
 
+// What is wrong with the value of a flag that needs none; empty where nothing is.
+// CLI11 would count with a number.
+std::string CheckSwitch(const std::string& value) {
+  const std::string lower = absl::AsciiStrToLower(value);
+  for (const char* known : {"true", "false", "yes", "no", "on", "off", "1", "0"}) {
+    if (lower == known) return "";
+  }
+  return absl::StrCat("'", value,
+                      "' is not accepted; accepted: true, false, yes, no, on, off");
+}
+
 void AddSecurity(CLI::App& app, ServerOptions& options) {
   app.add_option("--tls-certificate", options.tls_certificate,
                  "PEM file of the certificate of --listen, and those up to its "
@@ -64,7 +76,8 @@ void AddSecurity(CLI::App& app, ServerOptions& options) {
                  "everyone may do everything")
       ->type_name("FILE");
   app.add_flag("--insecure", options.insecure,
-               "let others than this machine reach --listen without TLS and roles");
+               "let others than this machine reach --listen without TLS and roles")
+      ->check(CLI::Validator(CheckSwitch, ""));
 }
 
 void AddLimits(CLI::App& app, ServerOptions& options) {
@@ -201,6 +214,10 @@ class Parser {
   }
 
   absl::Status Parse(const std::vector<std::string>& given) {
+    // Of a flag that needs no value, an empty one would be an argument of its own.
+    if (std::find(given.begin(), given.end(), "--insecure=") != given.end()) {
+      return Refused(absl::StrCat("--insecure: ", CheckSwitch("")));
+    }
     std::vector<std::string> arguments = WithEmptyValues(given);
     // CLI11 takes them from the back.
     std::reverse(arguments.begin(), arguments.end());

@@ -116,6 +116,12 @@ TEST(ServerOptionsTest, InsecureIsAFlagThatNeedsNoValue) {
   EXPECT_TRUE(Options({"--insecure"}).insecure);
   EXPECT_TRUE(Options({"--insecure=true"}).insecure);
   EXPECT_FALSE(Options({"--insecure=false"}).insecure);
+  for (const char* yes : {"yes", "on", "1", "True"}) {
+    EXPECT_TRUE(Options({std::string("--insecure=") + yes}).insecure) << yes;
+  }
+  for (const char* no : {"no", "off", "0", "FALSE"}) {
+    EXPECT_FALSE(Options({std::string("--insecure=") + no}).insecure) << no;
+  }
   EXPECT_TRUE(Options({"--config=" + ConfigOf("insecure: true\n")}).insecure);
 }
 
@@ -193,6 +199,10 @@ TEST(ServerOptionsTest, WrongFlagsAreRefusedByName) {
       {{"--payload-root", "/nowhere/at/all"},
        "--payload-root: '/nowhere/at/all' is not accepted"},
       {{"--channelz", "maybe"}, "--channelz"},
+      {{"--insecure=2"}, "--insecure: '2' is not accepted; accepted: true, false"},
+      {{"--insecure=-1"}, "--insecure: '-1' is not accepted; accepted: true, false"},
+      {{"--insecure=maybe"}, "--insecure: 'maybe' is not accepted; accepted: true"},
+      {{"--insecure="}, "--insecure: '' is not accepted; accepted: true, false"},
       {{"--log-level", "loud"}, "--log-level"},
       {{"--log-format", "xml"}, "--log-format"},
       {{"--unknown", "1"}, "--unknown"},
@@ -213,6 +223,9 @@ TEST(ServerOptionsTest, WrongLinesOfTheFileAreNamed) {
       {"listen: a:1\nmax-job: 7\n", {"config: line 2: 'max-job' is not accepted"}},
       {"listen: a:1\n\nmax-jobs: 0\n", {"config: line 3: ", "--max-jobs"}},
       {"log-level: loud\n", {"config: line 1: ", "--log-level"}},
+      {"insecure: ''\n", {"config: line 1: --insecure: '' ", "accepted: true, false"}},
+      {"insecure:\n", {"config: line 1: ", "accepted: "}},
+      {"insecure: 2\n", {"config: line 1: --insecure: '2' ", "accepted: true, false"}},
       {"config: other.yaml\n", {"config: line 1: 'config' is not accepted"}},
       {"help: true\n", {"config: line 1: 'help' is not accepted"}},
       {"version: true\n", {"config: line 1: 'version' is not accepted"}},
