@@ -55,7 +55,8 @@ struct GroupNews {
     kConnect,
     // The connections of all ranks stand: none is being made any more.
     kStands,
-    // A rank is not connected any more. Close all connections; Report() that.
+    // A rank is not connected any more. Close all connections; Report() that, with this
+    // epoch, also where it ended before this rank was told to connect in it.
     kGiveUp,
   };
   Kind kind = Kind::kConnect;
@@ -67,7 +68,7 @@ struct GroupNews {
 // A lost call is opened again, with back-off, and tells the state reported last: the
 // peers' connections don't depend on the server. While they stand it never gives up;
 // else ClientOptions.backoff.total counts. News of a call that was lost is dropped: the
-// next one tells it anew.
+// next one tells it anew. So is news that a report has answered which crossed it.
 //
 // Final errors: ABORTED with the reason SEAT_TAKEN, where a newer member has the rank;
 // FAILED_PRECONDITION, where the job's groups are of another size; NOT_FOUND;

@@ -59,7 +59,7 @@ void GroupSession::Run(const std::stop_token& stop) {
 
 bool GroupSession::AwaitReport() {
   MutexLock lock(mutex_);
-  while (!final_.has_value() && !state_.has_value()) changed_.Wait(mutex_);
+  while (!final_.has_value() && !mailbox_.state().has_value()) changed_.Wait(mutex_);
   return !final_.has_value();
 }
 
@@ -81,26 +81,19 @@ absl::Status GroupSession::OneCall(Backoff& backoff, const std::stop_token& stop
   v1::JoinGroupResponse response;
   while (stream->Read(response)) {
     backoff.Reset();
-    if (!response.has_joined()) Take(response);
+    if (!response.has_joined()) Deliver(response);
   }
   {
     MutexLock lock(mutex_);
     stream_ = nullptr;
-    news_.clear();
+    mailbox_.Drop();
   }
   return stream->Finish();
 }
 
-void GroupSession::Take(const v1::JoinGroupResponse& response) {
+void GroupSession::Deliver(const v1::JoinGroupResponse& response) {
   MutexLock lock(mutex_);
-  GroupNews news = NewsOf(response);
-  if (news.kind == GroupNews::Kind::kGiveUp) {
-    // It was said at the same time.
-    if (state_.has_value() && !state_->connected && news_.empty()) return;
-    // There is no use in beginning with it.
-    news_.clear();
-  }
-  news_.push_back(std::move(news));
+  mailbox_.Deliver(NewsOf(response));
   changed_.SignalAll();
 }
 
@@ -113,7 +106,8 @@ bool GroupSession::GoesOn(const absl::Status& status, Backoff& backoff,
   {
     MutexLock lock(mutex_);
     if (final_.has_value()) return false;
-    if (state_.has_value() && state_->connected) backoff.RestartTotal();
+    const std::optional<MemberState>& state = mailbox_.state();
+    if (state.has_value() && state->connected) backoff.RestartTotal();
   }
   if (WaitToRetry(status, backoff, *client_options_.sleeper, stop)) return true;
   SetFinal(GaveUp(status, backoff));
@@ -121,28 +115,30 @@ bool GroupSession::GoesOn(const absl::Status& status, Backoff& backoff,
 }
 
 void GroupSession::Tell(GroupStream& stream) const {
-  if (!state_.has_value()) return;
+  const std::optional<MemberState>& told = mailbox_.state();
+  if (!told.has_value()) return;
   v1::JoinGroupRequest request;
   v1::MemberState& state = *request.mutable_state();
-  state.set_address(state_->address);
-  state.set_epoch(state_->epoch);
-  state.set_connected(state_->connected);
+  state.set_address(told->address);
+  state.set_epoch(told->epoch);
+  state.set_connected(told->connected);
   stream.Write(request);
 }
 
 absl::StatusOr<GroupNews> GroupSession::Next() {
   MutexLock lock(mutex_);
-  while (news_.empty() && !final_.has_value()) changed_.Wait(mutex_);
+  std::optional<GroupNews> news = mailbox_.Take();
+  while (!news.has_value() && !final_.has_value()) {
+    changed_.Wait(mutex_);
+    news = mailbox_.Take();
+  }
   if (final_.has_value()) return *final_;
-  GroupNews news = std::move(news_.front());
-  news_.pop_front();
-  if (news.kind != GroupNews::Kind::kStands) state_.reset();
-  return news;
+  return *std::move(news);
 }
 
 void GroupSession::Report(const MemberState& state) {
   MutexLock lock(mutex_);
-  state_ = state;
+  mailbox_.Report(state);
   if (stream_ != nullptr) Tell(*stream_);
   changed_.SignalAll();
 }

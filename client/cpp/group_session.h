@@ -2,7 +2,6 @@
 #ifndef EVENPACK_CLIENT_CPP_GROUP_SESSION_H_
 #define EVENPACK_CLIENT_CPP_GROUP_SESSION_H_
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,6 +10,7 @@
 #include "client/cpp/api_messages.h"
 #include "client/cpp/backoff.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/group_mailbox.h"
 #include "client/cpp/group_member.h"
 #include "client/cpp/stub.h"
 #include "server/runtime/mutex.h"
@@ -36,7 +36,7 @@ class GroupSession final : public GroupMember {
   void Run(const std::stop_token& stop);
   bool AwaitReport();
   absl::Status OneCall(Backoff& backoff, const std::stop_token& stop);
-  void Take(const v1::JoinGroupResponse& response);
+  void Deliver(const v1::JoinGroupResponse& response);
   bool GoesOn(const absl::Status& status, Backoff& backoff,
               const std::stop_token& stop);
   void SetFinal(const absl::Status& status);
@@ -51,9 +51,7 @@ class GroupSession final : public GroupMember {
   CondVar changed_;
   // The call that may be written to, null while there is none.
   std::shared_ptr<GroupStream> stream_ EVENPACK_GUARDED_BY(mutex_);
-  // None while it is being made, as news has asked.
-  std::optional<MemberState> state_ EVENPACK_GUARDED_BY(mutex_);
-  std::deque<GroupNews> news_ EVENPACK_GUARDED_BY(mutex_);
+  GroupMailbox mailbox_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
 
   std::jthread thread_;

@@ -81,11 +81,7 @@ bool GroupRendezvous::Carry(const GroupNews& news) {
   } else {
     MutexLock lock(mutex_);
     if (news.kind == GroupNews::Kind::kGiveUp) {
-      // Peers may be connecting to an endpoint that was told of already.
-      if (endpoint_ != nullptr) return !final_.has_value();
-      ReportLost(absl::AbortedError(absl::StrCat("epoch ", news.epoch,
-                                                 " of the group has ended: a rank was "
-                                                 "restarted or lost its connections")));
+      GiveUp(news.epoch);
     } else if (news.epoch == epoch_ && communicator_ != nullptr) {
       stands_ = true;
       connect_failure_ = absl::OkStatus();
@@ -96,12 +92,27 @@ bool GroupRendezvous::Carry(const GroupNews& news) {
   return !final_.has_value();
 }
 
+void GroupRendezvous::GiveUp(uint64_t epoch) {
+  if (epoch < epoch_) return;
+  // It has said so, and peers may be connecting to the endpoint that was told of.
+  if (endpoint_ != nullptr && epoch == epoch_) return;
+  epoch_ = epoch;
+  // They may also in an epoch that ended before this rank began with it.
+  passed_over_ = std::move(endpoint_);
+  ReportLost(absl::AbortedError(absl::StrCat("epoch ", epoch,
+                                             " of the group has ended: a rank was "
+                                             "restarted or lost its connections")));
+}
+
 void GroupRendezvous::Connect(const GroupNews& news) {
   std::shared_ptr<Endpoint> endpoint;
+  // All have asked for this epoch, so nobody connects in one before it.
+  std::unique_ptr<Endpoint> passed_over;
   {
     MutexLock lock(mutex_);
     if (final_.has_value()) return;
     epoch_ = news.epoch;
+    passed_over = std::move(passed_over_);
     if (endpoint_ == nullptr) {
       return ReportLost(absl::InternalError("told to connect without having asked"));
     }

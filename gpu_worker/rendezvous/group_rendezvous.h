@@ -79,6 +79,7 @@ class GroupRendezvous {
   // False where the membership is over.
   bool Carry(const client::GroupNews& news);
   void Connect(const client::GroupNews& news);
+  void GiveUp(uint64_t epoch) EVENPACK_REQUIRES(mutex_);
   // Peers may be there again and again, and not be reached: said once until they are.
   void NoteFailure(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
   // Ends what there is of an epoch, and tells peers that nothing stands.
@@ -97,9 +98,11 @@ class GroupRendezvous {
   CondVar changed_;
   // For the next epoch; null while it is being connected, and once it is.
   std::unique_ptr<Endpoint> endpoint_ EVENPACK_GUARDED_BY(mutex_);
+  // Of an epoch that ended before it began to connect, until the next one forms.
+  std::unique_ptr<Endpoint> passed_over_ EVENPACK_GUARDED_BY(mutex_);
   // While it is being connected.
   std::shared_ptr<Endpoint> connecting_ EVENPACK_GUARDED_BY(mutex_);
-  // The last that it was told to connect in.
+  // The last that it was told to connect in, or to give up.
   uint64_t epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Of that epoch; null while it isn't connected, or not any more.
   std::shared_ptr<Communicator> communicator_ EVENPACK_GUARDED_BY(mutex_);

@@ -166,6 +166,19 @@ TEST_F(GroupSessionTest, ARankThatSaidItLostItsPeersNeedNotBeTold) {
   EXPECT_EQ(Next(), "connect 2: h:1 h:2");
 }
 
+// What the member would be asked to answer once more it may take for answered, and then
+// no call would tell how it stands.
+TEST_F(GroupSessionTest, NeitherIsWhoSaidSoBeforeItHeard) {
+  const CallPointer call = Stand();
+  call->Send(GiveUp(1));
+  call->Send(Joined());
+  call->AwaitAllRead();
+  session_->Report({"h:3", 1, false});
+  EXPECT_EQ(AwaitState(*call), "h:3 1");
+  call->Send(Connect(2));
+  EXPECT_EQ(Next(), "connect 2: h:1 h:2");
+}
+
 TEST_F(GroupSessionTest, WhileConnectedItNeverGivesUp) {
   client_options_.backoff.total = std::chrono::milliseconds(1000);
   CallPointer call = Stand();

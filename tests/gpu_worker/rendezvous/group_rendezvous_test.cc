@@ -63,19 +63,12 @@ class LoneEndpoint final : public Endpoint {
 class GroupOfOneTest : public ::testing::Test {
  protected:
   std::unique_ptr<GroupRendezvous> Start(const std::string& member = "a") {
+    return Start(std::make_unique<TableMember>(table_, GroupSeat{0, 1, 0, member}));
+  }
+  std::unique_ptr<GroupRendezvous> Start(std::unique_ptr<client::GroupMember> member) {
     return std::make_unique<GroupRendezvous>(
-        std::make_unique<TableMember>(table_, GroupSeat{0, 1, 0, member}), [this] {
-          ++opened_;
-          if (opened_ == refused_) {
-            return absl::StatusOr<std::unique_ptr<Endpoint>>(
-                absl::UnavailableError("no port is free"));
-          }
-          absl::Status outcome;
-          if (opened_ == failing_) outcome = absl::UnavailableError("nobody came");
-          return absl::StatusOr<std::unique_ptr<Endpoint>>(
-              std::make_unique<LoneEndpoint>(absl::StrCat("h:", opened_), outcome,
-                                             aborts_));
-        });
+        std::move(member), [this] { return Open(); },
+        /*patience=*/std::chrono::seconds(20));
   }
 
   GroupTable table_;
@@ -86,6 +79,16 @@ class GroupOfOneTest : public ::testing::Test {
   int failing_ = 0;
   const std::shared_ptr<std::vector<absl::Status>> aborts_ =
       std::make_shared<std::vector<absl::Status>>();
+
+ private:
+  absl::StatusOr<std::unique_ptr<Endpoint>> Open() {
+    ++opened_;
+    if (opened_ == refused_) return absl::UnavailableError("no port is free");
+    absl::Status outcome;
+    if (opened_ == failing_) outcome = absl::UnavailableError("nobody came");
+    return std::make_unique<LoneEndpoint>(absl::StrCat("h:", opened_), outcome,
+                                          aborts_);
+  }
 };
 
 TEST_F(GroupOfOneTest, IsConnectedInTheFirstEpoch) {
@@ -259,8 +262,10 @@ class ScriptedMember final : public client::GroupMember {
       : news_(std::move(news)), reports_(std::move(reports)) {}
   absl::StatusOr<client::GroupNews> Next() override {
     MutexLock lock(mutex_);
-    while (next_ < news_.size() && next_ >= reported_) changed_.Wait(mutex_);
-    if (next_ == news_.size()) return absl::CancelledError("the end");
+    while (next_ < news_.size() && next_ >= reported_ && !cancelled_) {
+      changed_.Wait(mutex_);
+    }
+    if (cancelled_ || next_ == news_.size()) return absl::CancelledError("the end");
     return news_[next_++];
   }
   void Report(const client::MemberState& state) override {
@@ -269,7 +274,11 @@ class ScriptedMember final : public client::GroupMember {
     ++reported_;
     changed_.SignalAll();
   }
-  void Cancel() override {}
+  void Cancel() override {
+    MutexLock lock(mutex_);
+    cancelled_ = true;
+    changed_.SignalAll();
+  }
 
  private:
   const std::vector<client::GroupNews> news_;
@@ -278,33 +287,47 @@ class ScriptedMember final : public client::GroupMember {
   CondVar changed_;
   size_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;
   size_t reported_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ EVENPACK_GUARDED_BY(mutex_) = false;
+};
+
+// Of a member with such news, which it takes to its end.
+class ScriptedGroupTest : public GroupOfOneTest {
+ protected:
+  using Kind = client::GroupNews::Kind;
+
+  ScriptedMember::Reports Play(std::vector<client::GroupNews> news) {
+    const auto reports = std::make_shared<ScriptedMember::Reports>();
+    {
+      const auto group =
+          Start(std::make_unique<ScriptedMember>(std::move(news), reports));
+      EXPECT_THAT(group->Await().status(),
+                  StatusIs(absl::StatusCode::kCancelled, "the end"));
+    }
+    return *reports;
+  }
 };
 
 // Peers would connect to an endpoint that is gone.
-TEST_F(GroupOfOneTest, AnEpochThatItHasReportedLostIsNotReportedTwice) {
-  using Kind = client::GroupNews::Kind;
+TEST_F(ScriptedGroupTest, AnEpochThatItHasReportedLostIsNotReportedTwice) {
   failing_ = 1;
-  const auto reports = std::make_shared<ScriptedMember::Reports>();
-  {
-    GroupRendezvous group(
-        std::make_unique<ScriptedMember>(
-            std::vector<client::GroupNews>{{Kind::kConnect, 1, {"h:1"}},
-                                           {Kind::kGiveUp, 1, {}}},
-            reports),
-        [this] {
-          ++opened_;
-          return absl::StatusOr<std::unique_ptr<Endpoint>>(
-              std::make_unique<LoneEndpoint>(absl::StrCat("h:", opened_),
-                                             opened_ == failing_
-                                                 ? absl::UnavailableError("nobody came")
-                                                 : absl::OkStatus(),
-                                             aborts_));
-        });
-    EXPECT_THAT(group.Await().status(),
-                StatusIs(absl::StatusCode::kCancelled, "the end"));
-  }
+  EXPECT_EQ(Play({{Kind::kConnect, 1, {"h:1"}}, {Kind::kGiveUp, 1, {}}}).size(), 2U);
   EXPECT_EQ(opened_, 2);
-  EXPECT_EQ(reports->size(), 2U);
+}
+
+// Else all ranks would wait for it, and it for them.
+TEST_F(ScriptedGroupTest, AnEpochThatEndedBeforeItWasBegunIsAnsweredAsAnyOther) {
+  const ScriptedMember::Reports reports =
+      Play({{Kind::kGiveUp, 5, {}}, {Kind::kConnect, 6, {"h:2"}}});
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_EQ(reports[1].address, "h:2") << "peers may have been told of the first";
+  EXPECT_EQ(reports[1].epoch, 5U);
+  EXPECT_FALSE(reports[1].connected);
+  EXPECT_TRUE(reports[2].connected);
+}
+
+TEST_F(ScriptedGroupTest, TheEndOfAnEarlierEpochDoesNotDisturbThePresentOne) {
+  EXPECT_EQ(Play({{Kind::kConnect, 4, {"h:1"}}, {Kind::kGiveUp, 3, {}}}).size(), 2U);
+  EXPECT_EQ(opened_, 1);
 }
 
 TEST(GroupPatienceTest, PeersThatDoNotComeAreToldOfAndMayComeLater) {
