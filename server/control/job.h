@@ -110,8 +110,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void EndCalls();
 
   // Once the store is cut off from the others (SharedStore::IsCutOff): subscriptions
-  // end behind the last step that is committed here, and producers' calls at once, with
-  // UNAVAILABLE. Those that come are told so in place of waiting.
+  // end behind the last step that is committed here, producers' calls at once, and
+  // those of groups of which a rank isn't here, with UNAVAILABLE. Subscribers and
+  // producers that come are told so in place of waiting, members of groups when this is
+  // called again.
   void EndThoseThatWait();
 
   // Answered when everything that it tells is committed. OUT_OF_RANGE as

@@ -83,6 +83,7 @@ void Job::EndThoseThatWait() {
   shown_.EndThoseThatWait(why);
   Wake(shown_.TakeWoken());
   EndProducers(why);
+  Wake(groups_.EndThoseThatWait(why));
 }
 
 absl::Status Job::Recover() { return RecoverFrom(environment_.store.Load(name_)); }

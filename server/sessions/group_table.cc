@@ -43,6 +43,11 @@ GroupTable::Group* GroupTable::FindSeated(const GroupSeat& seat,
   return group.calls[seat.cp_rank].get() == &call ? &group : nullptr;
 }
 
+absl::Status GroupTable::EndOf(const GroupSeat& seat, const Subscriber& call) const {
+  const auto away = sent_away_.find(&call);
+  return away == sent_away_.end() ? SeatTaken(seat) : away->second;
+}
+
 absl::StatusOr<GroupTable::Members> GroupTable::Tell(Group& group,
                                                      const GroupSeat& seat,
                                                      const MemberState& state) {
@@ -75,7 +80,7 @@ absl::StatusOr<GroupTable::Members> GroupTable::Tell(const GroupSeat& seat,
   MutexLock lock(mutex_);
   if (ended_.has_value()) return *ended_;
   Group* const group = FindSeated(seat, call);
-  if (group == nullptr) return SeatTaken(seat);
+  if (group == nullptr) return EndOf(seat, call);
   return Tell(*group, seat, state);
 }
 
@@ -84,18 +89,36 @@ absl::StatusOr<MemberMessage> GroupTable::Next(const GroupSeat& seat,
   MutexLock lock(mutex_);
   if (ended_.has_value()) return *ended_;
   Group* const group = FindSeated(seat, call);
-  if (group == nullptr) return SeatTaken(seat);
+  if (group == nullptr) return EndOf(seat, call);
   return group->ranks.Next(seat.cp_rank);
 }
 
 void GroupTable::Leave(const GroupSeat& seat, const Subscriber& call) {
   std::shared_ptr<Subscriber> freed;  // under no lock
   MutexLock lock(mutex_);
+  sent_away_.erase(&call);
   Group* const group = FindSeated(seat, call);
   if (group == nullptr) return;
   group->ranks.Leave(seat.cp_rank);
   freed = std::exchange(group->calls[seat.cp_rank], nullptr);
   if (group->Seated().empty()) groups_.erase(KeyOf(seat));
+}
+
+GroupTable::Members GroupTable::EndThoseThatWait(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  Members woken;
+  for (auto entry = groups_.begin(); entry != groups_.end();) {
+    if (entry->second.IsComplete()) {
+      ++entry;
+      continue;
+    }
+    for (const std::shared_ptr<Subscriber>& call : entry->second.Seated()) {
+      sent_away_.emplace(call.get(), status);
+      woken.push_back(call);
+    }
+    entry = groups_.erase(entry);
+  }
+  return woken;
 }
 
 GroupTable::Members GroupTable::EndAll(absl::Status status) {

@@ -58,14 +58,17 @@ class GroupTable {
   // it. INVALID_ARGUMENT as RankGroup::Join; the status of EndAll.
   absl::StatusOr<Members> Join(const GroupSeat& seat, const MemberState& state,
                                const std::shared_ptr<Subscriber>& call);
-  // What it says later. As Join; ABORTED where a newer call has its seat.
+  // What it says later. As Join, and as Next where the call ends.
   absl::StatusOr<Members> Tell(const GroupSeat& seat, const MemberState& state,
                                const Subscriber& call);
   // What is news for a call that has joined, or how it ends: ABORTED where a newer one
-  // has its seat.
+  // has its seat; the status of EndThoseThatWait or EndAll.
   absl::StatusOr<MemberMessage> Next(const GroupSeat& seat, const Subscriber& call);
   // The call has ended, whether it joined or not.
   void Leave(const GroupSeat& seat, const Subscriber& call);
+  // Calls of groups of which a rank has none here end with this, since that one may be
+  // at another server. Others, and those that come, go on. Returns as Tell.
+  Members EndThoseThatWait(const absl::Status& status);
   // From here on all calls end with this. Returns as Tell.
   Members EndAll(absl::Status status);
 
@@ -79,6 +82,7 @@ class GroupTable {
     RankGroup ranks;
     // Those that have a seat.
     Members Seated() const;
+    bool IsComplete() const { return Seated().size() == calls.size(); }
 
     // By rank; null where none has the seat.
     Members calls;
@@ -90,9 +94,14 @@ class GroupTable {
   // Null where another call has the seat, or none.
   Group* FindSeated(const GroupSeat& seat, const Subscriber& call)
       EVENPACK_REQUIRES(mutex_);
+  // How a call ends that has no seat.
+  absl::Status EndOf(const GroupSeat& seat, const Subscriber& call) const
+      EVENPACK_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::map<Key, Group> groups_ EVENPACK_GUARDED_BY(mutex_);
+  // Calls that EndThoseThatWait ends, until they have left.
+  std::map<const Subscriber*, absl::Status> sent_away_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ EVENPACK_GUARDED_BY(mutex_);
 };
 

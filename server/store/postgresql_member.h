@@ -31,7 +31,7 @@ struct LeaseTiming {
   // How long a commit whose answer was lost waits for the database, and holds up all
   // others.
   std::chrono::milliseconds doubt{20'000};
-  // How long the database may be away before that is told.
+  // How long the database may be away before that is told, and between that it is.
   std::chrono::milliseconds away{20'000};
   // How long a server that got a job that it can't read leaves jobs to others, and how
   // long it then tries no more where there were no others.

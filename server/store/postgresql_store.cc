@@ -178,12 +178,11 @@ absl::Status PostgresqlStore::KeepOnce(LeadNews& news) {
 }
 
 bool PostgresqlStore::IsCutOffByNow() {
-  if (cut_off_ || !away_since_.has_value() ||
-      Clock::Steady().Now() - *away_since_ < timing_.away) {
-    return false;
-  }
-  cut_off_ = true;
-  Log(LogLevel::kError, "cut off from the database");
+  if (!away_since_.has_value()) return false;
+  const Clock::TimePoint now = Clock::Steady().Now();
+  if (now - (cut_off_ ? told_cut_off_ : *away_since_) < timing_.away) return false;
+  if (!cut_off_.exchange(true)) Log(LogLevel::kError, "cut off from the database");
+  told_cut_off_ = now;
   return true;
 }
 

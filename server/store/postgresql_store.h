@@ -100,7 +100,7 @@ class PostgresqlStore final : public SharedStore {
   // The keeper's thread.
   void Keep();
   absl::Status KeepOnce(LeadNews& news) EVENPACK_REQUIRES(mutex_);
-  // Whether it is to be told now that this server is cut off.
+  // Whether it is to be told now, perhaps once more, that this server is cut off.
   bool IsCutOffByNow() EVENPACK_REQUIRES(mutex_);
   void Tell(const LeadNews& news);
 
@@ -123,6 +123,8 @@ class PostgresqlStore final : public SharedStore {
   bool released_ EVENPACK_GUARDED_BY(mutex_) = false;
   // When the connection was lost; none: there is one.
   std::optional<Clock::TimePoint> away_since_ EVENPACK_GUARDED_BY(mutex_);
+  // When it was last told that this server is cut off.
+  Clock::TimePoint told_cut_off_ EVENPACK_GUARDED_BY(mutex_);
   // Why it is not known whether the last commit stands; OK once there is a connection,
   // by which what this server leads was read anew.
   absl::Status doubt_ EVENPACK_GUARDED_BY(mutex_);

@@ -39,7 +39,8 @@ class LeadListener {
   // HandOver is due. At most a few are asked for at once, and no others before these
   // are gone.
   virtual void OnAskedToGive(const std::string& job) = 0;
-  // IsCutOff() from now on, until the database is reached again.
+  // IsCutOff() from now on, until the database is reached again; told anew every 20 s
+  // or so meanwhile.
   virtual void OnCutOff() = 0;
   // Another server wrote or removed a cost profile: Profiles() has it.
   virtual void OnProfilesChanged() = 0;

@@ -3,8 +3,7 @@
 // rendezvous, and wires between them that a test holds up and cuts.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/runtime/log.h"
@@ -48,20 +49,22 @@ struct Call final : Subscriber {
   void Wake() override { woken = true; }
 
   const GroupSeat seat;
-  // That of the server to which it was opened, which may be gone.
+  // Of the server to which it was opened, which may be gone.
   const std::shared_ptr<GroupTable> table;
   std::deque<MemberState> to_server;
   std::deque<GroupNews> to_client;
   bool joined = false;
   bool woken = false;
-  // The server has no more to do with it.
+  // The server has no more to do with it, or has sent the member to another one.
   bool ended = false;
+  bool sent_away = false;
 };
 using CallPointer = std::shared_ptr<Call>;
 
 class RandomRanks {
  public:
-  RandomRanks(uint32_t ranks, uint64_t seed) : random_(seed), ranks_(ranks) {
+  RandomRanks(uint32_t ranks, uint64_t seed)
+      : random_(seed), asked_(ranks), ranks_(ranks) {
     for (uint32_t rank = 0; rank < ranks; ++rank) Start(rank);
   }
 
@@ -82,6 +85,11 @@ class RandomRanks {
         return EndOnServer(calls_[rank]);
       case 5:
         return FailToConnect(rank);
+      case 6:
+        return cut_off_ ? Reach() : CutOff();
+      case 7:
+        SendAway();
+        return;
       default:
         Step(rank, Draw(random_, 0, kSteps - 1));
     }
@@ -97,7 +105,8 @@ class RandomRanks {
         }
       }
       if (changed) continue;
-      // Those who wait for peers don't for ever.
+      // Those who wait for peers don't for ever, nor for those who are elsewhere.
+      changed = SendAway();
       for (uint32_t rank = 0; rank < size(); ++rank) {
         if (!ranks_[rank]->connecting().has_value()) continue;
         FailToConnect(rank);
@@ -146,6 +155,7 @@ class RandomRanks {
   void Start(uint32_t rank) {
     if (ranks_[rank] != nullptr) LoseCall(rank);
     ranks_[rank].reset();
+    asked_[rank] = Draw(random_, 0, 1);
     ranks_[rank] = std::make_unique<
         SteppedRank>(absl::StrCat("p", started_++), [this,
                                                      rank](const client::MemberState&
@@ -155,8 +165,9 @@ class RandomRanks {
     });
   }
 
-  // The client's end notices before the server's.
+  // The client's end notices before the server's. It may ask another server then.
   void LoseCall(uint32_t rank) {
+    asked_[rank] = Draw(random_, 0, 1);
     ranks_[rank]->mailbox().Drop();
     const CallPointer call = std::exchange(calls_[rank], nullptr);
     if (call != nullptr) lost_.push_back(call);
@@ -169,17 +180,41 @@ class RandomRanks {
   }
   void RestartServer() {
     for (const auto& [rank, call] : calls_) {
-      if (call != nullptr) call->ended = true;
+      if (call != nullptr && call->table == tables_[leader_]) call->ended = true;
     }
-    lost_.clear();
-    table_ = std::make_shared<GroupTable>();
+    tables_[leader_] = std::make_shared<GroupTable>();
+  }
+
+  // From here on the other server leads the job, and this one doesn't know.
+  void CutOff() {
+    cut_off_ = true;
+    leader_ = 1 - leader_;
+    tables_[leader_] = std::make_shared<GroupTable>();
+  }
+  // Until now.
+  void Reach() {
+    cut_off_ = false;
+    Wake(tables_[1 - leader_]->EndAll(absl::NotFoundError("led elsewhere")));
+  }
+  // What a server does that was cut off for long, and does again.
+  bool SendAway() {
+    if (!cut_off_) return false;
+    const GroupTable::Members woken =
+        tables_[1 - leader_]->EndThoseThatWait(absl::UnavailableError("not stored"));
+    Wake(woken);
+    return !woken.empty();
+  }
+  static void Wake(const GroupTable::Members& members) {
+    for (const auto& member : members) member->Wake();
   }
 
   bool Open(uint32_t rank) {
     SteppedRank& member = *ranks_[rank];
     if (calls_[rank] != nullptr || !member.mailbox().state().has_value()) return false;
-    calls_[rank] =
-        std::make_shared<Call>(GroupSeat{0, size(), rank, member.name()}, table_);
+    // Where a server knows that another leads the job it says so at once.
+    if (!cut_off_) asked_[rank] = leader_;
+    calls_[rank] = std::make_shared<Call>(GroupSeat{0, size(), rank, member.name()},
+                                          tables_[asked_[rank]]);
     const client::MemberState& state = *member.mailbox().state();
     calls_[rank]->to_server.push_back({state.address, state.epoch, state.connected});
     return true;
@@ -190,20 +225,25 @@ class RandomRanks {
     const MemberState state = std::move(call->to_server.front());
     call->to_server.pop_front();
     const auto woken = std::exchange(call->joined, true)
-                           ? table_->Tell(call->seat, state, *call)
-                           : table_->Join(call->seat, state, call);
-    EXPECT_TRUE(woken.ok()) << woken.status();
-    if (!woken.ok()) return false;
-    for (const auto& member : *woken) member->Wake();
+                           ? call->table->Tell(call->seat, state, *call)
+                           : call->table->Join(call->seat, state, call);
+    if (!woken.ok()) return EndWith(woken.status(), call);
+    Wake(*woken);
     return true;
   }
   bool Answer(uint32_t rank) {
     const CallPointer call = calls_[rank];
     if (call == nullptr || call->ended || !call->joined || !call->woken) return false;
-    const absl::StatusOr<MemberMessage> message = table_->Next(call->seat, *call);
-    EXPECT_TRUE(message.ok()) << message.status();
-    call->woken = message.ok() && !std::holds_alternative<AwaitPeers>(*message);
+    const absl::StatusOr<MemberMessage> message = call->table->Next(call->seat, *call);
+    if (!message.ok()) return EndWith(message.status(), call);
+    call->woken = !std::holds_alternative<AwaitPeers>(*message);
     if (call->woken) call->to_client.push_back(NewsOf(*message));
+    return true;
+  }
+  static bool EndWith(const absl::Status& status, const CallPointer& call) {
+    EXPECT_FALSE(absl::IsAborted(status)) << status;
+    call->sent_away = true;
+    EndOnServer(call);
     return true;
   }
   bool Download(uint32_t rank) {
@@ -237,14 +277,20 @@ class RandomRanks {
     }
     const CallPointer call = calls_[rank];
     if (call == nullptr || !call->ended) return false;
+    if (call->sent_away) asked_[rank] = 1 - asked_[rank];
     ranks_[rank]->mailbox().Drop();
     calls_[rank] = nullptr;
     return true;
   }
 
   std::mt19937_64 random_;
-  std::shared_ptr<GroupTable> table_ = std::make_shared<GroupTable>();
-  // By rank.
+  // By server: one that leads the job, and one that did if it is cut off.
+  std::array<std::shared_ptr<GroupTable>, 2> tables_ = {std::make_shared<GroupTable>(),
+                                                        std::make_shared<GroupTable>()};
+  uint32_t leader_ = 0;
+  bool cut_off_ = false;
+  // By rank: the server that it asks next, and its call.
+  std::vector<uint32_t> asked_;
   std::map<uint32_t, CallPointer> calls_;
   std::deque<CallPointer> lost_;
   // Ranks by the addresses that they were to connect to.

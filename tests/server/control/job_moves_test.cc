@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ Ingest StepsFrom(uint64_t first_sequence, size_t steps) {
   ingest.lengths = StepsOfDocuments(steps);
   return ingest;
 }
+
+struct Doorbell final : Subscriber {
+  void Wake() override { woken = true; }
+  std::atomic<bool> woken = false;
+};
 
 class JobMovesTest : public ::testing::Test {
  protected:
@@ -177,6 +183,34 @@ TEST_F(JobMovesTest, NorDoesWhoComesWhileItIsCutOff) {
   Follower late(job, ahead);
   ASSERT_THAT(late.status(), IsOk());
   EXPECT_EQ(ReasonOf(late.TakeEnd()), kStoreFailed);
+}
+
+TEST_F(JobMovesTest, NorDoesAMemberOfAGroupWhosePeersMayBeElsewhere) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  GroupTable& groups = job->groups();
+  const GroupSeat seat = {0, 2, 0, "a"};
+  const GroupSeat peers = {0, 2, 1, "b"};
+  const auto call = std::make_shared<Doorbell>();
+  const auto peers_call = std::make_shared<Doorbell>();
+  ASSERT_THAT(groups.Join(seat, {"h:1"}, call), IsOk());
+  one_.store().SetCutOff(true);
+  one_.Settle();
+  EXPECT_EQ(ReasonOf(groups.Next(seat, *call).status()), kStoreFailed);
+  EXPECT_TRUE(call->woken);
+  groups.Leave(seat, *call);
+  // Where all are here they need nobody else.
+  ASSERT_THAT(groups.Join(seat, {"h:1"}, call), IsOk());
+  ASSERT_THAT(groups.Join(peers, {"h:2"}, peers_call), IsOk());
+  one_.store().SetCutOff(true);
+  one_.Settle();
+  EXPECT_THAT(groups.Next(seat, *call), IsOk());
+  // One that comes alone, or is left alone, waits until that is told anew.
+  groups.Leave(peers, *peers_call);
+  EXPECT_THAT(groups.Next(seat, *call), IsOk());
+  one_.store().SetCutOff(true);
+  one_.Settle();
+  EXPECT_EQ(ReasonOf(groups.Next(seat, *call).status()), kStoreFailed);
+  groups.Leave(seat, *call);
 }
 
 TEST_F(JobMovesTest, ACommitThatTheFenceRefusesIsOfAJobThatIsNotHere) {

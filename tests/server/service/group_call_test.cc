@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/runtime/status_detail.h"
 #include "tests/server/service/service_spec.h"
 #include "tests/server/service/status_details.h"
 #include "tests/server/service/test_server.h"
@@ -174,6 +175,17 @@ TEST_F(GroupCallTest, AJobThatIsDeletedEndsItsGroups) {
     EXPECT_THAT(client->Finish(),
                 GrpcStatusIs(StatusCode::NOT_FOUND, "JOB_NOT_FOUND", HasSubstr("job")));
   }
+}
+
+TEST_F(GroupCallTest, WhoIsSentAwayIsToldWhy) {
+  GroupClient a(server_, 0, "a");
+  const auto woken = server_.jobs().Find("job").value()->groups().EndThoseThatWait(
+      WithDetail(absl::UnavailableError("elsewhere"), {"STORE_FAILED", {}}));
+  ASSERT_EQ(woken.size(), 1U);
+  woken.front()->Wake();
+  EXPECT_THAT(a.Finish(),
+              GrpcStatusIs(StatusCode::UNAVAILABLE, "STORE_FAILED", "elsewhere"));
+  server_.WaitUntilNoCalls();
 }
 
 TEST_F(GroupCallTest, ADrainEndsTheCall) {

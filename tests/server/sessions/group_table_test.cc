@@ -174,6 +174,30 @@ TEST_F(GroupTableTest, AfterTheEndAllCallsEnd) {
               StatusIs(absl::StatusCode::kNotFound, "gone"));
 }
 
+TEST_F(GroupTableTest, WhoWaitsForARankThatIsNotHereIsSentAway) {
+  const CallPointer waits = Join(0, "a");
+  const CallPointer here = Join(0, "b", 1);
+  const CallPointer peer = Join(1, "c", 1);
+  EXPECT_THAT(table_.EndThoseThatWait(absl::UnavailableError("elsewhere")),
+              UnorderedElementsAre(std::shared_ptr<Subscriber>(waits)));
+  EXPECT_EQ(Next(waits), "elsewhere");
+  EXPECT_THAT(table_.Tell(waits->seat, {"a", 0, false}, *waits).status(),
+              StatusIs(absl::StatusCode::kUnavailable, "elsewhere"));
+  EXPECT_EQ(table_.Figures().members, 2U);
+  EXPECT_EQ(Next(here), "connect 1");
+  // Who comes back is a member as any other, whatever becomes of the call before.
+  const CallPointer again = Join(0, "a");
+  Leave(waits);
+  const CallPointer came = Join(1, "d");
+  EXPECT_EQ(Next(again), "connect 1");
+  // Nor does a group that stood know where the call is of a rank that has none here.
+  Leave(peer);
+  EXPECT_THAT(table_.EndThoseThatWait(absl::UnavailableError("elsewhere")),
+              UnorderedElementsAre(std::shared_ptr<Subscriber>(here)));
+  EXPECT_EQ(Next(here), "elsewhere");
+  EXPECT_EQ(Next(came), "connect 1");
+}
+
 TEST_F(GroupTableTest, WhatIsRefusedLeavesNoGroup) {
   const CallPointer a = Open(0, "a");
   const auto refused = table_.Join(a->seat, {"", 0, false}, a);

@@ -238,6 +238,9 @@ TEST_F(PostgresqlDoubtTest, ThatItIsCutOffIsToldOnceItWasForLong) {
               absl::StatusCode::kUnknown);
     ASSERT_TRUE(lead.Await("cut off"));
     EXPECT_TRUE(store->IsCutOff());
+    // And anew while it lasts.
+    lead.Take();
+    ASSERT_TRUE(lead.Await("cut off"));
     link.Heal();
     while (!store->Commit(Writes{AppendRecord{"b", record, "next"}}).ok()) {
       store->Load("b").IgnoreError();
