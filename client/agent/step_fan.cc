@@ -100,8 +100,7 @@ LocalMessage StepFan::Send(LocalSubscription& local,
   }
   ++at.next;
   local.digest = step->digest();
-  return SendHeld{std::move(step),
-                  at.HasCredit() && begin_ <= at.next && at.next < end()};
+  return SendHeld{std::move(step), at.HasCredit() && Has(local)};
 }
 
 LocalMessage StepFan::Next(LocalSubscription& local) {
@@ -113,9 +112,9 @@ LocalMessage StepFan::Next(LocalSubscription& local) {
     if (local.fetched != nullptr) {
       return Send(local, std::exchange(local.fetched, nullptr));
     }
-    if (at.next < begin_ && !local.fetching) {
+    if (Lacks(local)) {
       local.fetching = true;
-      return FetchStep{at.next};
+      return FetchStep{at.next, local.digest};
     }
     if (Has(local)) return Send(local, held_[at.next - begin_]);
   }
@@ -129,8 +128,26 @@ LocalMessage StepFan::Next(LocalSubscription& local) {
   return NothingYet{(at.drained_told || !at.HasCredit()) && !awaits_mark};
 }
 
-bool StepFan::Has(const LocalSubscription& local) const {
+bool StepFan::Holds(const LocalSubscription& local) const {
   return local.confirmed && local.at.next >= begin_ && local.at.next < end();
+}
+
+bool StepFan::Suits(const LocalSubscription& local) const {
+  const std::optional<Layout>& layout = local.at.request.layout;
+  const uint64_t epoch = held_[local.at.next - begin_]->epoch();
+  // The job's is what the server has subscribed it to.
+  if (!layout.has_value() || epoch >= epoch_) return true;
+  const auto known = layouts_.find(epoch);
+  return known != layouts_.end() && known->second == *layout;
+}
+
+bool StepFan::Has(const LocalSubscription& local) const {
+  return Holds(local) && Suits(local);
+}
+
+bool StepFan::Lacks(const LocalSubscription& local) const {
+  if (local.fetching) return false;
+  return local.at.next < begin_ || (Holds(local) && !Suits(local));
 }
 
 bool StepFan::IsAtEnd(const LocalSubscription& local) const {
@@ -142,8 +159,7 @@ bool StepFan::HasWork(const LocalSubscription& local) const {
   if (at.end.has_value() || at.marked.has_value()) return true;
   if (IsAtEnd(local)) return true;
   if (!at.HasCredit()) return false;
-  return local.fetched != nullptr || (at.next < begin_ && !local.fetching) ||
-         Has(local);
+  return local.fetched != nullptr || Lacks(local) || Has(local);
 }
 
 std::vector<std::shared_ptr<Subscriber>> StepFan::TakeWoken() {
@@ -173,6 +189,8 @@ void StepFan::Fetched(LocalSubscription& local,
                       absl::StatusOr<std::shared_ptr<const HeldStep>> step) {
   local.fetching = false;
   if (step.ok()) {
+    const std::optional<Layout>& layout = local.at.request.layout;
+    if (layout.has_value()) layouts_[(*step)->epoch()] = *layout;
     local.fetched = *std::move(step);
   } else if (!local.at.end.has_value()) {
     local.at.end = step.status();
@@ -258,6 +276,13 @@ bool StepFan::Ended(const absl::Status& status) {
   over_ = status;
   for (const Local& local : locals_) EndOfCall(*local, status);
   return false;
+}
+
+void StepFan::MadeAnew() {
+  connected_ = false;
+  over_ = absl::UnavailableError(
+      "the job was made anew under the same name; its shape is another");
+  for (const Local& local : locals_) End(*local, *over_);
 }
 
 uint64_t StepFan::ReceivedUpTo() const {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,6 +22,7 @@
 #include "client/agent/held_step.h"
 #include "client/cpp/consumer_cursor.h"
 #include "client/cpp/durable_marks.h"
+#include "server/core/document/layout.h"
 #include "server/sessions/subscription.h"
 
 namespace evenpack::agent {
@@ -40,6 +42,8 @@ struct LocalSubscription {
   // The step is being asked for alone, or has come so.
   bool fetching = false;
   std::shared_ptr<const HeldStep> fetched;
+  // Requested once it has left: what is asked for it alone is no longer waited for.
+  std::stop_source left;
 };
 
 struct SendHeld {
@@ -47,9 +51,11 @@ struct SendHeld {
   // Another can be sent right after it.
   bool more = false;
 };
-// Ask the server for this step alone, and tell Fetched.
+// Ask the server for this step alone, behind one of digest `previous`, and tell
+// Fetched.
 struct FetchStep {
   uint64_t step = 0;
+  Digest128 previous;
 };
 using LocalMessage =
     std::variant<NothingYet, SendHeld, FetchStep, SendMarked, SendDrained, EndCall>;
@@ -60,6 +66,10 @@ using LocalMessage =
 // foremost fills the bounds and no more, but that one step may always be there. A call
 // begins with a credit at least, and may bring more than there is room for, since sizes
 // are not known before: the oldest go then, too.
+//
+// A step of an earlier epoch may be of another layout than the job's, which it doesn't
+// say. Who asks for a layout fetches such a step alone, so that the server says whether
+// it is of that; one that is vouches for those of its epoch.
 //
 //   local:     Add ──> Next / Received / MarkDurable / Fetched ──> Remove
 //   upstream:  BeginCall ──> Subscribed ──> Push / Marked / Drained ──> Ended ─┐
@@ -103,9 +113,10 @@ class StepFan {
   // Errors as the server's.
   absl::Status Received(LocalSubscription& local, uint64_t step);
   absl::Status MarkDurable(LocalSubscription& local, const Mark& mark);
-  // An answer to FetchStep; an error ends the subscription.
-  static void Fetched(LocalSubscription& local,
-                      absl::StatusOr<std::shared_ptr<const HeldStep>> step);
+  // An answer to FetchStep, which the server gave to a subscription with the request's
+  // layout; an error ends the subscription.
+  void Fetched(LocalSubscription& local,
+               absl::StatusOr<std::shared_ptr<const HeldStep>> step);
   // Those that are idle and have something to do, which counts as woken.
   std::vector<std::shared_ptr<Subscriber>> TakeWoken();
 
@@ -123,6 +134,9 @@ class StepFan {
   // was lost asks again (UNAVAILABLE) where the history is another, for it may be its.
   bool Ended(const absl::Status& status);
   bool over() const { return over_.has_value(); }
+  // The job is another one by now, under the same name: all are ended, and who comes
+  // later. They ask again, and the server says what is true.
+  void MadeAnew();
   // The call ended and is opened again, for it was lost or lacks a claim.
   void Lost() { connected_ = false; }
 
@@ -166,8 +180,13 @@ class StepFan {
   void FreeClaims(const LocalSubscription& local);
   // The step, if it follows what the subscription had.
   LocalMessage Send(LocalSubscription& local, std::shared_ptr<const HeldStep> step);
-  // The subscription's next step, to be sent to it.
+  // The subscription's next step is held, and of its history.
+  bool Holds(const LocalSubscription& local) const;
+  // That step is known to be of the layout that is asked for.
+  bool Suits(const LocalSubscription& local) const;
+  // Its next step is to be sent to it, or to be asked for alone.
   bool Has(const LocalSubscription& local) const;
+  bool Lacks(const LocalSubscription& local) const;
   // It has all steps, and has yet to be told that there are no more.
   bool IsAtEnd(const LocalSubscription& local) const;
   bool HasWork(const LocalSubscription& local) const;
@@ -188,6 +207,8 @@ class StepFan {
   // How many subscriptions have each cp_rank.
   std::map<uint32_t, size_t> views_;
   LocalSubscription* durable_ = nullptr;
+  // Epochs before this one, and the layout of their steps.
+  std::map<uint64_t, Layout> layouts_;
 
   // With what all were ended.
   std::optional<absl::Status> over_;

@@ -10,6 +10,7 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/runtime/log.h"
+#include "server/service/layout_names.h"
 
 namespace evenpack::agent {
 namespace {
@@ -29,12 +30,37 @@ client::BackoffOptions Endless(client::BackoffOptions options) {
   return options;
 }
 
+// A subscription to one step, as who needs it has its own: the server answers as it
+// would answer that one.
+v1::StreamStepsRequest QuestionFor(const FetchStep& fetch, const FeedKey& key,
+                                   const SubscribeRequest& whose) {
+  v1::StreamStepsRequest question;
+  v1::Subscribe& subscribe = *question.mutable_subscribe();
+  subscribe.set_job(key.job);
+  subscribe.set_dp_rank(key.dp_rank);
+  subscribe.set_epoch(key.epoch);
+  if (whose.cp_rank.has_value()) subscribe.set_cp_rank(*whose.cp_rank);
+  if (whose.layout.has_value()) subscribe.set_layout(ToProto(*whose.layout));
+  subscribe.set_subscriber(whose.subscriber);
+  subscribe.set_from_step(fetch.step);
+  subscribe.set_last_digest(DigestBytes(fetch.previous));
+  subscribe.set_credits(1);
+  return question;
+}
+
 }  // namespace
 
-StepFeed::StepFeed(FeedUpstream upstream, FeedKey key,
+std::string ShapeOf(const v1::JobSpec& spec) {
+  v1::JobSpec shape = spec;
+  shape.clear_cost();
+  return shape.SerializeAsString();
+}
+
+StepFeed::StepFeed(FeedUpstream upstream, FeedKey key, std::string shape,
                    const client::StepPosition& start, const StepFan::Bounds& bounds)
     : upstream_(std::move(upstream)),
       key_(std::move(key)),
+      shape_(std::move(shape)),
       fan_(key_.epoch, start, bounds),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
@@ -126,6 +152,10 @@ absl::Status StepFeed::TakeSubscribed(const v1::Subscribed& subscribed,
                                       const std::shared_ptr<StepStream>& stream) {
   const auto previous = DigestFromBytes(subscribed.previous_digest());
   if (!previous.has_value()) return DataLoss("previous_digest has not 16 bytes");
+  if (ShapeOf(subscribed.spec()) != shape_) {
+    MadeAnew();
+    return absl::UnavailableError("the job was made anew");
+  }
   {
     MutexLock lock(mutex_);
     stream_ = stream;
@@ -150,7 +180,7 @@ bool StepFeed::GoesOn(const absl::Status& status, Backoff& backoff,
                       const std::stop_token& stop) {
   {
     MutexLock lock(mutex_);
-    if (stop.stop_requested()) return false;
+    if (stop.stop_requested() || fan_.over()) return false;
     if (reopening_) return true;
   }
   if (client::IsLostCall(status)) {
@@ -210,6 +240,7 @@ StepFan::Local StepFeed::Add(const SubscribeRequest& request, uint64_t from,
 }
 
 void StepFeed::Remove(LocalSubscription& local) {
+  local.left.request_stop();
   static_cast<void>(Update([&](StepFan& fan) {
     fan.Remove(local);
     return absl::OkStatus();
@@ -223,33 +254,53 @@ LocalMessage StepFeed::Next(const StepFan::Local& local) {
   Say();
   const auto* fetch = std::get_if<FetchStep>(&next);
   if (fetch == nullptr) return next;
-  Fetch(local, fetch->step);
+  Fetch(local, *fetch);
   local->at.idle = true;
   return NothingYet{};
 }
 
-void StepFeed::Fetch(const StepFan::Local& local, uint64_t step) {
-  upstream_.pool->Run([self = shared_from_this(), local, step] {
-    v1::GetStepRequest request;
-    request.set_job(self->key_.job);
-    request.set_step(step);
-    request.set_dp_rank(self->key_.dp_rank);
-    const auto& cp_rank = local->at.request.cp_rank;
-    if (cp_rank.has_value()) request.set_cp_rank(*cp_rank);
-    absl::StatusOr<v1::GetStepResponse> response = self->upstream_.stub->GetStep(
-        request, {self->upstream_.options.call_timeout, self->upstream_.stop});
+void StepFeed::Fetch(const StepFan::Local& local, const FetchStep& fetch) {
+  upstream_.pool->Run([self = shared_from_this(), local, fetch] {
     absl::StatusOr<std::shared_ptr<const HeldStep>> held =
-        response.ok() ? HeldStep::OneView(std::move(*response->mutable_step()))
-                      : response.status();
+        self->AwaitFetched(*local, fetch);
     {
       MutexLock lock(self->mutex_);
       ++self->figures_.steps_fetched;
     }
-    static_cast<void>(self->Update([&](StepFan&) {
-      StepFan::Fetched(*local, std::move(held));
+    static_cast<void>(self->Update([&](StepFan& fan) {
+      fan.Fetched(*local, std::move(held));
       return absl::OkStatus();
     }));
   });
+}
+
+absl::StatusOr<std::shared_ptr<const HeldStep>> StepFeed::AwaitFetched(
+    const LocalSubscription& local, const FetchStep& fetch) const {
+  std::stop_source gives_up = local.left;
+  const std::stop_callback on_stop(upstream_.stop, [&] { gives_up.request_stop(); });
+  const std::stop_token stop = gives_up.get_token();
+  const v1::StreamStepsRequest question = QuestionFor(fetch, key_, local.at.request);
+  Backoff backoff(Endless(upstream_.options.backoff), *upstream_.options.clock,
+                  upstream_.options.random);
+  for (;;) {
+    auto held = AskAlone(question, stop);
+    if (held.ok() || !client::IsLostCall(held.status())) return held;
+    if (!WaitToRetry(held.status(), backoff, *upstream_.options.sleeper, stop)) {
+      return held;
+    }
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const HeldStep>> StepFeed::AskAlone(
+    const v1::StreamStepsRequest& question, const std::stop_token& stop) const {
+  const std::unique_ptr<StepStream> stream = upstream_.stub->StreamSteps(stop);
+  stream->Write(question);
+  v1::StreamStepsResponse answer;
+  while (stream->Read(answer)) {
+    if (answer.has_step()) return HeldStep::OneView(std::move(*answer.mutable_step()));
+  }
+  absl::Status status = stream->Finish();
+  return status.ok() ? absl::UnavailableError("the server ended the call") : status;
 }
 
 absl::Status StepFeed::Received(LocalSubscription& local, uint64_t step) {
@@ -259,6 +310,13 @@ absl::Status StepFeed::Received(LocalSubscription& local, uint64_t step) {
 absl::Status StepFeed::MarkDurable(LocalSubscription& local,
                                    const StepFan::Mark& mark) {
   return Update([&](StepFan& fan) { return fan.MarkDurable(local, mark); });
+}
+
+void StepFeed::MadeAnew() {
+  static_cast<void>(Update([](StepFan& fan) {
+    fan.MadeAnew();
+    return absl::OkStatus();
+  }));
 }
 
 void StepFeed::SetBytes(uint64_t bytes) {

@@ -43,6 +43,10 @@ struct FeedKey {
   friend auto operator<=>(const FeedKey&, const FeedKey&) = default;
 };
 
+// What of a job's spec stays the same in an epoch, all but its costs: where it differs,
+// the job is another one.
+std::string ShapeOf(const v1::JobSpec& spec);
+
 // Since it began.
 struct FeedFigures {
   uint64_t steps_received = 0;
@@ -56,11 +60,13 @@ struct FeedFigures {
 
 // A thread of its own reads the upstream call and opens another where it is lost; local
 // subscriptions keep what is held meanwhile, and wait. An error of the server's ends
-// them all, and the feed is over. Thread-safe; subscribers are woken under no lock.
+// them all, as does a job that was made anew under the same name with another shape,
+// and the feed is over. Thread-safe; subscribers are woken under no lock.
 class StepFeed : public std::enable_shared_from_this<StepFeed> {
  public:
-  StepFeed(FeedUpstream upstream, FeedKey key, const client::StepPosition& start,
-           const StepFan::Bounds& bounds);
+  // `shape`: ShapeOf the job's spec, as it was told to those who will share the feed.
+  StepFeed(FeedUpstream upstream, FeedKey key, std::string shape,
+           const client::StepPosition& start, const StepFan::Bounds& bounds);
   // Stop() was called.
   ~StepFeed() = default;
   StepFeed(const StepFeed&) = delete;
@@ -73,13 +79,17 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   StepFan::Local Add(const SubscribeRequest& request, uint64_t from,
                      const Digest128& previous, std::shared_ptr<Subscriber> subscriber);
   void Remove(LocalSubscription& local);
-  // FetchStep is carried out here: NothingYet then, and the subscription is woken.
+  // FetchStep is carried out here, as long as the server is away too: NothingYet then,
+  // and the subscription is woken.
   LocalMessage Next(const StepFan::Local& local);
   absl::Status Received(LocalSubscription& local, uint64_t step);
   absl::Status MarkDurable(LocalSubscription& local, const StepFan::Mark& mark);
   void SetBytes(uint64_t bytes);
+  // As StepFan's.
+  void MadeAnew();
 
   const FeedKey& key() const { return key_; }
+  const std::string& shape() const { return shape_; }
   // All that were subscribed have been ended, as is who is added.
   bool over() const;
   FeedFigures figures() const;
@@ -97,7 +107,13 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // False: there is to be no further call.
   bool GoesOn(const absl::Status& status, client::Backoff& backoff,
               const std::stop_token& stop);
-  void Fetch(const StepFan::Local& local, uint64_t step);
+  void Fetch(const StepFan::Local& local, const FetchStep& fetch);
+  // Blocks until a server has answered, or the subscription has left.
+  absl::StatusOr<std::shared_ptr<const HeldStep>> AwaitFetched(
+      const LocalSubscription& local, const FetchStep& fetch) const;
+  // One attempt.
+  absl::StatusOr<std::shared_ptr<const HeldStep>> AskAlone(
+      const v1::StreamStepsRequest& question, const std::stop_token& stop) const;
   // Changes the fan, and has known what follows from it: upstream, and to who is woken.
   absl::Status Update(const std::function<absl::Status(StepFan&)>& change);
   // What has become sayable upstream.
@@ -105,6 +121,7 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
 
   const FeedUpstream upstream_;
   const FeedKey key_;
+  const std::string shape_;
 
   mutable Mutex mutex_;
   StepFan fan_ EVENPACK_GUARDED_BY(mutex_);

@@ -72,25 +72,32 @@ absl::StatusOr<FeedSubscription> StepFeeds::Ask(const v1::Subscribe& subscribe,
   FeedSubscription made;
   made.subscribed = std::make_shared<const std::string>(answer.SerializeAsString());
   const FeedKey key = {subscribe.job(), subscribe.dp_rank(), subscribed.epoch()};
-  made.feed = TakePlace(key, {subscribed.from_step(), previous});
+  std::shared_ptr<StepFeed> outdated;
+  made.feed = TakePlace(key, ShapeOf(subscribed.spec()),
+                        {subscribed.from_step(), previous}, outdated);
+  if (outdated != nullptr) outdated->MadeAnew();
   made.local = made.feed->Add(*request, subscribed.from_step(), *previous,
                               std::move(subscriber));
   return made;
 }
 
 std::shared_ptr<StepFeed> StepFeeds::TakePlace(const FeedKey& key,
-                                               const client::StepPosition& position) {
+                                               const std::string& shape,
+                                               const client::StepPosition& position,
+                                               std::shared_ptr<StepFeed>& outdated) {
   MutexLock lock(mutex_);
   ++locals_;
   Entry& entry = feeds_[key];
-  if (entry.feed != nullptr && entry.feed->over()) {
+  const bool is_outdated = entry.feed != nullptr && entry.feed->shape() != shape;
+  if (is_outdated) outdated = entry.feed;
+  if (is_outdated || (entry.feed != nullptr && entry.feed->over())) {
     Retire(entry.feed);
     entry = {};
   }
   ++entry.places;
   if (entry.feed != nullptr) return entry.feed;
   entry.feed = std::make_shared<StepFeed>(
-      upstream_, key, position,
+      upstream_, key, shape, position,
       StepFan::Bounds{options_.max_steps_ahead, options_.memory_bytes});
   DivideMemory();
   return entry.feed;

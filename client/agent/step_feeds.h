@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/agent/step_feed.h"
@@ -82,9 +83,11 @@ class StepFeeds {
   absl::StatusOr<FeedSubscription> Ask(const v1::Subscribe& subscribe,
                                        std::shared_ptr<Subscriber> subscriber,
                                        const std::stop_token& stop);
-  // The feed, made where there is none that goes on; it stays until Leave.
-  std::shared_ptr<StepFeed> TakePlace(const FeedKey& key,
-                                      const client::StepPosition& position);
+  // The feed, made where there is none that goes on, of a job of that shape; it stays
+  // until Leave. One of another shape is given to `outdated`.
+  std::shared_ptr<StepFeed> TakePlace(const FeedKey& key, const std::string& shape,
+                                      const client::StepPosition& position,
+                                      std::shared_ptr<StepFeed>& outdated);
   void DivideMemory() EVENPACK_REQUIRES(mutex_);
   void Retire(const std::shared_ptr<StepFeed>& feed) EVENPACK_REQUIRES(mutex_);
 

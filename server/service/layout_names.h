@@ -30,6 +30,24 @@ inline std::optional<Layout> FromProto(v1::Layout layout) {
   }
 }
 
+inline v1::Layout ToProto(Layout layout) {
+  switch (layout) {
+    case Layout::kNative:
+      return v1::LAYOUT_NATIVE;
+    case Layout::kMegatronThd:
+      return v1::LAYOUT_MEGATRON_THD;
+    case Layout::kTeThd:
+      return v1::LAYOUT_TE_THD;
+    case Layout::kPytorchCp:
+      return v1::LAYOUT_PYTORCH_CP;
+    case Layout::kRingLlama3:
+      return v1::LAYOUT_RING_LLAMA3;
+    case Layout::kHfFlat:
+      return v1::LAYOUT_HF_FLAT;
+  }
+  return v1::LAYOUT_UNSPECIFIED;
+}
+
 inline std::optional<Sharding> FromProto(v1::Sharding sharding) {
   switch (sharding) {
     case v1::SHARDING_PER_SEQUENCE:

@@ -92,6 +92,36 @@ class SameBytesTest(unittest.TestCase):
                 self.assertEqual(follow_all(agent.grpc_address, views()), direct)
 
 
+class LayoutTest(unittest.TestCase):
+    """Steps that were decided before the job got another layout."""
+
+    def outcome(self, address: str, layout: int) -> tuple[list[bytes], object]:
+        """Steps, and the error's code, reason and message."""
+        asked = api.Subscribe(job="job", cp_rank=0, from_step=0, layout=layout)
+        ranks = [subscription("one", asked, "none", steps=3)]
+        with RankProcess(address, ranks) as process:
+            followed = process.await_all()["one"]
+        error = followed.error
+        said = error and (error.code, error.reason, error.message)
+        return followed.raw_steps, said
+
+    def test_are_for_nobody_who_asks_for_that_one(self) -> None:
+        server = self.enterContext(ServerProcess())
+        spec = job_specs.small_spec(data=1, roomy=True)
+        filled_job(server, spec)
+        spec.consumer_layout.layout = job_pb2.LAYOUT_TE_THD
+        server.stub.UpdateJob(api.UpdateJobRequest(name="job", spec=spec))
+        agent = self.enterContext(AgentProcess(server.grpc_address))
+        for layout, steps in (
+            (job_pb2.LAYOUT_UNSPECIFIED, 3),
+            (job_pb2.LAYOUT_TE_THD, 0),
+        ):
+            direct = self.outcome(server.grpc_address, layout)
+            self.assertEqual(len(direct[0]), steps)
+            self.assertEqual(self.outcome(agent.grpc_address, layout), direct)
+        self.assertIn("step 0's", str(direct[1]))
+
+
 class SharingTest(unittest.TestCase):
     def test_64_ranks_are_one_subscription_at_the_server(self) -> None:
         server = self.enterContext(ServerProcess())

@@ -12,51 +12,27 @@
 #include <utility>
 #include <vector>
 
-#include "evenpack/v1/packing_service.pb.h"
-#include "server/core/digest/digest_bytes.h"
 #include "server/runtime/status_detail.h"
+#include "tests/client/agent/made_steps.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::agent {
 namespace {
 
+using evenpack::testing::Asks;
+using evenpack::testing::DigestOf;
 using evenpack::testing::IsOk;
+using evenpack::testing::kEpoch;
+using evenpack::testing::MadeStep;
+using evenpack::testing::NeverWoken;
 using evenpack::testing::StatusIs;
 using ::testing::_;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kEpoch = 3;
-
-Digest128 DigestOf(uint64_t steps) { return {steps, ~steps}; }
-
-std::shared_ptr<const HeldStep> MadeStep(uint64_t index, uint64_t seed = 0,
-                                         uint64_t epoch = kEpoch) {
-  v1::Step step;
-  step.set_index(index);
-  step.set_epoch(epoch);
-  step.set_previous_digest(DigestBytes(DigestOf(index + seed)));
-  step.set_digest(DigestBytes(DigestOf(index + 1 + seed)));
-  return HeldStep::Whole(std::move(step)).value();
-}
-
-class Woken final : public Subscriber {
- public:
-  void Wake() override {}
-};
-
-SubscribeRequest Asks(const std::string& name, bool durable = false,
-                      std::optional<uint32_t> cp_rank = std::nullopt) {
-  SubscribeRequest request;
-  request.subscriber = name;
-  request.sends_durable = durable;
-  request.cp_rank = cp_rank;
-  return request;
-}
-
 class StepFanTest : public ::testing::Test {
  protected:
   StepFan::Local Add(const SubscribeRequest& request, uint64_t from = 0) {
-    return fan_->Add(request, from, DigestOf(from), std::make_shared<Woken>());
+    return fan_->Add(request, from, DigestOf(from), std::make_shared<NeverWoken>());
   }
   // Opens a call; how many credits it has.
   uint32_t Connect(uint64_t durable_steps = 0) {
@@ -164,14 +140,15 @@ TEST_F(StepFanTest, TheForemostDoesNotWaitForOneThatLags) {
   const LocalMessage next = fan_->Next(*slow);
   ASSERT_TRUE(std::holds_alternative<FetchStep>(next));
   EXPECT_EQ(std::get<FetchStep>(next).step, 0U);
+  EXPECT_EQ(std::get<FetchStep>(next).previous, DigestOf(0));
   // Once.
   EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*slow)));
-  StepFan::Fetched(*slow, MadeStep(0));
+  fan_->Fetched(*slow, MadeStep(0));
   EXPECT_EQ(fan_->TakeWoken().size(), 1U);
   EXPECT_EQ(Take(slow), 0U);
   for (uint64_t i = 1; i < fan_->begin(); ++i) {
     ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_->Next(*slow)));
-    StepFan::Fetched(*slow, MadeStep(i));
+    fan_->Fetched(*slow, MadeStep(i));
     EXPECT_EQ(Take(slow), i);
   }
   // From here on it shares again.
@@ -185,7 +162,7 @@ TEST_F(StepFanTest, AStepThatTheServerNoLongerHasEndsWhoWantsIt) {
   for (uint64_t i = 0; i < 8; ++i) Take(quick);
   const auto late = Add(Asks("late"), 2);
   ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_->Next(*late)));
-  StepFan::Fetched(*late, absl::OutOfRangeError("let go"));
+  fan_->Fetched(*late, absl::OutOfRangeError("let go"));
   const LocalMessage next = fan_->Next(*late);
   ASSERT_TRUE(std::holds_alternative<EndCall>(next));
   EXPECT_THAT(std::get<EndCall>(next).status,
@@ -200,7 +177,7 @@ TEST_F(StepFanTest, AStepThatDoesNotFollowIsNotSent) {
   for (const auto& wrong : {MadeStep(2, 7), MadeStep(2, 0, kEpoch + 1), MadeStep(3)}) {
     const auto late = Add(Asks("late"), 2);
     ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_->Next(*late)));
-    StepFan::Fetched(*late, wrong);
+    fan_->Fetched(*late, wrong);
     const LocalMessage next = fan_->Next(*late);
     ASSERT_TRUE(std::holds_alternative<EndCall>(next));
     EXPECT_THAT(std::get<EndCall>(next).status,
@@ -299,6 +276,21 @@ TEST_F(StepFanTest, AnErrorIsFirstThatOfWhoSendsMarks) {
   }
 }
 
+TEST_F(StepFanTest, AJobThatWasMadeAnewHasAllAskAgain) {
+  const auto a = Add(Asks("a"));
+  Connect();
+  Send(2);
+  fan_->MadeAnew();
+  EXPECT_TRUE(fan_->over());
+  EXPECT_FALSE(fan_->connected());
+  for (const StepFan::Local& each : {a, Add(Asks("late"))}) {
+    const LocalMessage next = fan_->Next(*each);
+    ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+    EXPECT_THAT(std::get<EndCall>(next).status,
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("made anew")));
+  }
+}
+
 TEST_F(StepFanTest, TheEndIsToldOnceAllStepsWereSent) {
   const auto a = Add(Asks("a"));
   Connect();
@@ -393,7 +385,7 @@ TEST_F(StepFanTest, RandomCoursesLoseNothingAndHoldNobodyUp) {
     const auto take = [&](Follower& follower) {
       LocalMessage next = fan_->Next(*follower.local);
       if (const auto* fetch = std::get_if<FetchStep>(&next)) {
-        StepFan::Fetched(*follower.local, MadeStep(fetch->step));
+        fan_->Fetched(*follower.local, MadeStep(fetch->step));
         next = fan_->Next(*follower.local);
       }
       const auto* held = std::get_if<SendHeld>(&next);

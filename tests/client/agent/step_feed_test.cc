@@ -25,7 +25,6 @@ using evenpack::testing::SessionFixture;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TestHistory;
 using ::testing::_;
-using ::testing::Return;
 
 // Counts its wakings, which tests await.
 class Awaiting final : public Subscriber {
@@ -62,17 +61,33 @@ class StepFeedTest : public SessionFixture {
   void Begin(uint64_t epoch = 0) {
     feed_ = std::make_shared<StepFeed>(
         FeedUpstream{stub_, client_options_, "agent-n1", &pool_},
-        FeedKey{"run-7", 0, epoch}, client::StepPosition{0, history_.DigestBefore(0)},
-        StepFan::Bounds{8, 1 << 20});
+        FeedKey{"run-7", 0, epoch}, ShapeOf(history_.spec()),
+        client::StepPosition{0, history_.DigestBefore(0)}, StepFan::Bounds{8, 1 << 20});
   }
-  Follower Add(const std::string& name, bool durable = false) {
+  Follower Add(const SubscribeRequest& request) {
     Follower follower;
-    SubscribeRequest request;
-    request.subscriber = name;
-    request.sends_durable = durable;
     follower.local =
         feed_->Add(request, 0, history_.DigestBefore(0), follower.subscriber);
     return follower;
+  }
+  Follower Add(const std::string& name, bool durable = false) {
+    SubscribeRequest request;
+    request.subscriber = name;
+    request.sends_durable = durable;
+    return Add(request);
+  }
+  // One that needs step 0, which is kept no longer and is being asked for alone.
+  Follower AddLate(const SubscribeRequest& request = {}) {
+    Begin();
+    const Follower first = Add("first");
+    call_ = stub_->AwaitStepCall();
+    call_->Send(history_.Subscribed(0));
+    call_->Send(history_.Step(0));
+    EXPECT_EQ(AwaitStep(first), 0U);
+    EXPECT_THAT(feed_->Received(*first.local, 0), IsOk());
+    Follower late = Add(request);
+    EXPECT_TRUE(std::holds_alternative<NothingYet>(feed_->Next(late.local)));
+    return late;
   }
   // What it is told next that is not nothing.
   LocalMessage AwaitNext(const Follower& follower) {
@@ -93,6 +108,8 @@ class StepFeedTest : public SessionFixture {
   const TestHistory history_{6};
   WorkerPool pool_{1};
   std::shared_ptr<StepFeed> feed_;
+  // Of the feed of AddLate.
+  std::shared_ptr<FakeStepCall> call_;
 };
 
 TEST_F(StepFeedTest, OneCallUpstreamServesAll) {
@@ -189,21 +206,90 @@ TEST_F(StepFeedTest, MarksTravelOnACallThatHasTheClaim) {
 }
 
 TEST_F(StepFeedTest, AStepThatIsNotKeptIsFetchedAlone) {
-  Begin();
-  const Follower a = Add("a");
+  SubscribeRequest request;
+  request.subscriber = "late";
+  request.cp_rank = 1;
+  request.layout = Layout::kNative;
+  const Follower late = AddLate(request);
+  const auto alone = stub_->AwaitStepCall();
+  // As it would ask the server itself.
+  const v1::Subscribe asked = alone->AwaitMessage().subscribe();
+  EXPECT_EQ(asked.job(), "run-7");
+  EXPECT_EQ(asked.dp_rank(), 0U);
+  EXPECT_EQ(asked.cp_rank(), 1U);
+  EXPECT_EQ(asked.subscriber(), "late");
+  EXPECT_EQ(asked.layout(), v1::LAYOUT_NATIVE);
+  EXPECT_TRUE(asked.has_epoch());
+  EXPECT_TRUE(asked.has_from_step());
+  EXPECT_EQ(asked.last_digest(), DigestBytes(history_.DigestBefore(0)));
+  EXPECT_EQ(asked.credits(), 1U);
+  alone->Send(history_.Subscribed(0));
+  alone->Send(history_.Step(0, 0, 1));
+  EXPECT_EQ(AwaitStep(late), 0U);
+  alone->AwaitGone();
+  EXPECT_EQ(feed_->figures().steps_fetched, 1U);
+  call_->Send(history_.Step(1));
+  EXPECT_EQ(AwaitStep(late), 1U);
+}
+
+TEST_F(StepFeedTest, AFetchedStepIsWaitedForWhileTheServerIsAway) {
+  const Follower late = AddLate();
+  for (const absl::Status& lost :
+       {kGone, absl::Status(), absl::DeadlineExceededError("no answer"),
+        ServerError(absl::StatusCode::kUnavailable, "store: no", "STORE_FAILED")}) {
+    stub_->AwaitStepCall()->End(lost);
+  }
   const auto call = stub_->AwaitStepCall();
+  EXPECT_EQ(sleeper_->slept().size(), 4U);
   call->Send(history_.Subscribed(0));
   call->Send(history_.Step(0));
-  EXPECT_EQ(AwaitStep(a), 0U);
-  EXPECT_THAT(feed_->Received(*a.local, 0), IsOk());
-  v1::GetStepResponse response;
-  *response.mutable_step() = history_.Step(0).step();
-  EXPECT_CALL(*stub_, GetStep(_, _)).WillOnce(Return(response));
-  const Follower late = Add("late");
   EXPECT_EQ(AwaitStep(late), 0U);
-  EXPECT_EQ(feed_->figures().steps_fetched, 1U);
-  call->Send(history_.Step(1));
-  EXPECT_EQ(AwaitStep(late), 1U);
+}
+
+TEST_F(StepFeedTest, WhatTheServerSaysOfAFetchedStepIsToldAsItIs) {
+  const Follower late = AddLate();
+  const absl::Status said = ServerError(absl::StatusCode::kFailedPrecondition,
+                                        "layout: step 0's", "LAYOUT_DIFFERS");
+  const auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->End(said);
+  EXPECT_EQ(AwaitEnd(late), said);
+}
+
+TEST_F(StepFeedTest, WhoLeavesIsNotAskedForAnyMore) {
+  const Follower late = AddLate();
+  const auto call = stub_->AwaitStepCall();
+  feed_->Remove(*late.local);
+  call->AwaitGone();
+}
+
+TEST_F(StepFeedTest, AnotherShapeInTheSameEpochIsAnotherJob) {
+  Begin();
+  const Follower a = Add("a");
+  auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->AwaitAllRead();
+  call->End(kGone);
+  call = stub_->AwaitStepCall();
+  // A job's costs may become others at any time.
+  v1::StreamStepsResponse subscribed = history_.Subscribed(0);
+  subscribed.mutable_subscribed()->mutable_spec()->mutable_cost()->mutable_quadratic();
+  call->Send(subscribed);
+  call->Send(history_.Step(0));
+  EXPECT_EQ(AwaitStep(a), 0U);
+  call->End(kGone);
+  call = stub_->AwaitStepCall();
+  subscribed = history_.Subscribed(1);
+  subscribed.mutable_subscribed()
+      ->mutable_spec()
+      ->mutable_consumer_layout()
+      ->set_layout(v1::LAYOUT_TE_THD);
+  call->Send(subscribed);
+  EXPECT_THAT(AwaitEnd(a), StatusIs(absl::StatusCode::kUnavailable, _));
+  call->AwaitGone();
+  feed_->Stop();
+  EXPECT_TRUE(feed_->over());
+  EXPECT_EQ(stub_->step_calls(), 0U);
 }
 
 TEST_F(StepFeedTest, DamageEndsAll) {

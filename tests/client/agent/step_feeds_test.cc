@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -135,6 +134,29 @@ TEST_F(StepFeedsTest, ANewEpochHasAFeedOfItsOwn) {
   pool_.reset();
 }
 
+// Under the same name; the end of the old one's feed has not been heard of yet.
+TEST_F(StepFeedsTest, AJobOfAnotherShapeHasAFeedOfItsOwn) {
+  const FeedSubscription a = Accepted("a", history_, true);
+  v1::StreamStepsResponse other = history_.Subscribed(0);
+  other.mutable_subscribed()->mutable_spec()->set_window(2048);
+  Made made;
+  feeds_.Subscribe(Asked("b"), std::make_shared<Unwoken>(), {}, made.Taker());
+  stub_->AwaitStepCall()->Send(other);
+  const auto b = made.Await();
+  ASSERT_THAT(b, IsOk());
+  EXPECT_NE(a.feed, b->feed);
+  const LocalMessage next = a.feed->Next(a.local);
+  ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+  EXPECT_THAT(std::get<EndCall>(next).status,
+              StatusIs(absl::StatusCode::kUnavailable, _));
+  calls_[0]->AwaitGone();
+  EXPECT_EQ(feeds_.figures().feeds, 1U);
+  feeds_.Leave(a);
+  EXPECT_EQ(feeds_.figures().feeds, 1U);
+  feeds_.Leave(*b);
+  pool_.reset();
+}
+
 TEST_F(StepFeedsTest, WhoComesWhileAFeedEndsGetsAnother) {
   v1::Subscribe asked = Asked("a");
   asked.set_sends_durable(false);
@@ -181,26 +203,17 @@ TEST_F(StepFeedsTest, TheServersRefusalIsTheAnswer) {
 TEST_F(StepFeedsTest, TheEndWaitsForNoStepThatIsFetchedAlone) {
   const FeedSubscription ahead = Accepted("ahead", history_, true, 2);
   const FeedSubscription behind = Accepted("behind", history_, false, 0);
-  const absl::Status stopped = absl::CancelledError("stopped");
-  EXPECT_CALL(*stub_, GetStep(_, _))
-      .WillOnce(
-          [&](const v1::GetStepRequest&,
-              const client::CallOptions& call) -> absl::StatusOr<v1::GetStepResponse> {
-            EXPECT_TRUE(call.stop.stop_possible());
-            if (!call.stop.stop_possible()) return absl::InternalError("it would hang");
-            std::promise<void> requested;
-            const std::stop_callback on_stop(call.stop, [&] { requested.set_value(); });
-            requested.get_future().wait();
-            return stopped;
-          });
   EXPECT_TRUE(std::holds_alternative<NothingYet>(behind.feed->Next(behind.local)));
+  const auto alone = stub_->AwaitStepCall();
   feeds_.Stop();
+  alone->AwaitGone();
   feeds_.Leave(ahead);
   feeds_.Leave(behind);
   pool_.reset();
   const LocalMessage next = behind.feed->Next(behind.local);
   ASSERT_TRUE(std::holds_alternative<EndCall>(next));
-  EXPECT_EQ(std::get<EndCall>(next).status, stopped);
+  EXPECT_THAT(std::get<EndCall>(next).status,
+              StatusIs(absl::StatusCode::kCancelled, _));
 }
 
 TEST_F(StepFeedsTest, NobodyIsAskedForWhoGaveUp) {
