@@ -25,8 +25,8 @@ struct PlanAgentOptions {
   bool insecure = false;
   // HOST:PORT of /metrics, /healthz and /readyz; empty: none.
   std::string http_listen = {};
-  // Names the agent at the server, at most 256 bytes: one of the same name takes over
-  // from the one before.
+  // Names the agent at the server, at most 256 bytes: two of the same name would end
+  // each other's subscriptions.
   std::string name = "agent";
   std::string version = {};
   StepFeedsOptions steps;

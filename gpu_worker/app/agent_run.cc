@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -17,11 +18,13 @@
 namespace evenpack::worker {
 namespace {
 
-// Of the machine, or in a container of what it is called.
+// That of the machine, or in a container of what it is called, for who looks; and a
+// number, since a machine may have several agents, and several machines a name.
 std::string AgentName() {
   std::array<char, 200> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) return "agent";
-  return absl::StrCat("agent-", host.data());
+  if (gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
+  return absl::StrCat("agent-", host.data(), "-",
+                      absl::Hex(std::random_device()(), absl::kZeroPad8));
 }
 
 void AnnouncePort(const std::string& kind, const std::string& address) {

@@ -95,7 +95,9 @@ class SameBytesTest(unittest.TestCase):
 class LayoutTest(unittest.TestCase):
     """Steps that were decided before the job got another layout."""
 
-    def outcome(self, address: str, layout: int) -> tuple[list[bytes], object]:
+    def outcome(
+        self, address: str, layout: job_pb2.Layout.ValueType
+    ) -> tuple[list[bytes], object]:
         """Steps, and the error's code, reason and message."""
         asked = api.Subscribe(job="job", cp_rank=0, from_step=0, layout=layout)
         ranks = [subscription("one", asked, "none", steps=3)]
@@ -123,6 +125,12 @@ class LayoutTest(unittest.TestCase):
 
 
 class SharingTest(unittest.TestCase):
+    def await_connected(self, agent: AgentProcess) -> None:
+        wait_until(
+            lambda: agent.metric("evenpack_agent_upstream_connected") == 1,
+            "the feed has its call",
+        )
+
     def test_64_ranks_are_one_subscription_at_the_server(self) -> None:
         server = self.enterContext(ServerProcess())
         local_client.create(server, "job", job_specs.small_spec(data=1, roomy=True))
@@ -159,6 +167,26 @@ class SharingTest(unittest.TestCase):
             "the feed is ended",
         )
         self.assertEqual(agent.metric("evenpack_agent_held_bytes"), 0)
+
+    def test_two_agents_of_a_machine_leave_each_other_their_subscriptions(self) -> None:
+        server = self.enterContext(ServerProcess())
+        local_client.create(server, "job", job_specs.small_spec(data=1, roomy=True))
+        processes = []
+        for cp_rank in range(CONTEXT):
+            agent = self.enterContext(AgentProcess(server.grpc_address))
+            asked = subscription(
+                "one", api.Subscribe(job="job", cp_rank=cp_rank), "received"
+            )
+            process = self.enterContext(RankProcess(agent.grpc_address, [asked]))
+            process.await_subscribed()
+            self.await_connected(agent)
+            processes.append(process)
+        local_client.fill(server, "job", job_specs.STREAMS, DOCUMENTS)
+        decided = local_client.get_job(server, "job").next_step
+        for process in processes:
+            followed = process.await_end("one")
+            self.assertIsNone(followed.error)
+            self.assertEqual(len(followed.steps), decided)
 
     def test_one_that_lags_holds_nobody_up(self) -> None:
         server = self.enterContext(ServerProcess())
