@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/data_loss.h"
+#include "client/cpp/error_details.h"
 #include "server/runtime/status_detail.h"
 #include "server/sessions/subscription_table.h"
 
@@ -29,6 +30,11 @@ absl::Status HistoryChanged(uint64_t step) {
       absl::StrCat("step ", step,
                    ": does not follow the one before it; the job's "
                    "history has changed meanwhile"));
+}
+
+// What the server says of where the feed is.
+bool IsAnotherHistory(const absl::Status& status) {
+  return client::DetailsOf(status).reason == "HISTORY_DIFFERS";
 }
 
 }  // namespace
@@ -86,7 +92,10 @@ void StepFan::End(LocalSubscription& local, const absl::Status& status) {
 }
 
 void StepFan::EndOfCall(LocalSubscription& local, const absl::Status& status) {
-  const bool is_its = local.confirmed || !absl::IsDataLoss(status);
+  // Another history is so from the feed's end on.
+  const bool is_known =
+      local.confirmed && (local.at.next == end() || !IsAnotherHistory(status));
+  const bool is_its = is_known || !absl::IsDataLoss(status);
   End(local, is_its ? status : HistoryChanged(local.at.next));
 }
 

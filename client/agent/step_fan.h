@@ -130,8 +130,9 @@ class StepFan {
   absl::Status Drained(uint64_t steps, const Digest128& digest);
   // The call ended. True: with an error that the local subscription which sends durable
   // marks may have brought about, by a mark or by its claim; it alone has been ended.
-  // Otherwise all are, and who comes later: the fan is over. Who came since the call
-  // was lost asks again (UNAVAILABLE) where the history is another, for it may be its.
+  // Otherwise all are, and who comes later: the fan is over. Where the history is
+  // another, who came since the call was lost asks again (UNAVAILABLE), for it may be
+  // its, as does who hasn't had all that is held, for it may not be ahead of it.
   bool Ended(const absl::Status& status);
   bool over() const { return over_.has_value(); }
   // The job is another one by now, under the same name: all are ended, and who comes

@@ -14,6 +14,7 @@
 
 #include "server/runtime/status_detail.h"
 #include "tests/client/agent/made_steps.h"
+#include "tests/client/cpp/session_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::agent {
@@ -337,6 +338,23 @@ TEST_F(StepFanTest, WhoComesWhileNoCallStandsAsksAgainWhereTheHistoryIsAnother) 
   };
   EXPECT_THAT(ends_with(before), StatusIs(absl::StatusCode::kDataLoss, _));
   EXPECT_THAT(ends_with(since),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("history")));
+}
+
+// As where a database went back: the feed is ahead of it, and not all who share it are.
+TEST_F(StepFanTest, WhoIsBehindAnotherHistorysBeginAsksAgain) {
+  const auto behind = Add(Asks("behind"));
+  const auto ahead = Add(Asks("ahead"));
+  Connect();
+  EXPECT_EQ(Send(3), 3U);
+  EXPECT_EQ(Take(behind), 0U);
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(Take(ahead), i);
+  fan_->Lost();
+  const absl::Status differs = evenpack::testing::ServerError(
+      absl::StatusCode::kDataLoss, "last_digest: no", "HISTORY_DIFFERS");
+  EXPECT_FALSE(fan_->Ended(differs));
+  EXPECT_EQ(std::get<EndCall>(fan_->Next(*ahead)).status, differs);
+  EXPECT_THAT(std::get<EndCall>(fan_->Next(*behind)).status,
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("history")));
 }
 
