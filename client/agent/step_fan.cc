@@ -24,18 +24,17 @@ absl::Status NotClaimed() {
       {"DURABLE_NOT_CLAIMED", {}});
 }
 
-// The client comes again, and the server then says what is true.
-absl::Status HistoryChanged(uint64_t step) {
+// The client comes again, and the server then says what is true of that step.
+absl::Status AskAgain(uint64_t step, absl::string_view cause) {
   return absl::UnavailableError(
-      absl::StrCat("step ", step,
-                   ": does not follow the one before it; the job's "
-                   "history has changed meanwhile"));
+      absl::StrCat("step ", step, ": ", cause, "; subscribe again"));
 }
 
-// What the server says of where the feed is.
-bool IsAnotherHistory(const absl::Status& status) {
-  return client::DetailsOf(status).reason == "HISTORY_DIFFERS";
-}
+constexpr char kHistoryChanged[] = "the job's history has changed meanwhile";
+constexpr char kMadeAnew[] =
+    "the job was made anew under the same name, and its shape is another";
+constexpr char kEndedMeanwhile[] =
+    "what the agent follows has ended, behind another step or before this one came";
 
 }  // namespace
 
@@ -62,7 +61,7 @@ StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
   }
   if (request.cp_rank.has_value()) ++views_[*request.cp_rank];
   locals_.insert(local);
-  if (over_.has_value()) EndOfCall(*local, *over_);
+  if (over_) End(*local, AskAgain(from, kEndedMeanwhile));
   return local;
 }
 
@@ -92,11 +91,17 @@ void StepFan::End(LocalSubscription& local, const absl::Status& status) {
 }
 
 void StepFan::EndOfCall(LocalSubscription& local, const absl::Status& status) {
-  // Another history is so from the feed's end on.
-  const bool is_known =
-      local.confirmed && (local.at.next == end() || !IsAnotherHistory(status));
-  const bool is_its = is_known || !absl::IsDataLoss(status);
-  End(local, is_its ? status : HistoryChanged(local.at.next));
+  const char* const cause =
+      absl::IsDataLoss(status) ? kHistoryChanged : kEndedMeanwhile;
+  End(local, IsOf(local, status) ? status : AskAgain(local.at.next, cause));
+}
+
+bool StepFan::IsOf(const LocalSubscription& local, const absl::Status& status) const {
+  const std::string reason = client::DetailsOf(status).reason;
+  // Both are said of the feed's end.
+  if (reason == "STEP_LET_GO") return local.at.next <= end();
+  if (reason == "HISTORY_DIFFERS") return local.confirmed && local.at.next == end();
+  return local.confirmed || !absl::IsDataLoss(status);
 }
 
 LocalMessage StepFan::Send(LocalSubscription& local,
@@ -104,7 +109,7 @@ LocalMessage StepFan::Send(LocalSubscription& local,
   Subscription& at = local.at;
   if (step->index() != at.next || step->previous_digest() != local.digest ||
       step->epoch() > epoch_) {
-    End(local, HistoryChanged(at.next));
+    End(local, AskAgain(at.next, kHistoryChanged));
     return EndCall{*at.end};
   }
   ++at.next;
@@ -282,16 +287,15 @@ bool StepFan::Ended(const absl::Status& status) {
     if (durable_ != nullptr) EndOfCall(*durable_, status);
     return true;
   }
-  over_ = status;
+  over_ = true;
   for (const Local& local : locals_) EndOfCall(*local, status);
   return false;
 }
 
 void StepFan::MadeAnew() {
   connected_ = false;
-  over_ = absl::UnavailableError(
-      "the job was made anew under the same name; its shape is another");
-  for (const Local& local : locals_) End(*local, *over_);
+  over_ = true;
+  for (const Local& local : locals_) End(*local, AskAgain(local->at.next, kMadeAnew));
 }
 
 uint64_t StepFan::ReceivedUpTo() const {

@@ -99,7 +99,7 @@ class StepFan {
 
   // A subscription that the server has accepted from step `from` on, which follows one
   // of digest `previous`. It takes the claims of an older one, as at the server. Where
-  // all were ended before it came, it has been too. Where no call stands it gets
+  // all were ended before it came, it asks again. Where no call stands it gets
   // nothing that is held before one does: the job may have been made anew since the
   // last one.
   Local Add(const SubscribeRequest& request, uint64_t from, const Digest128& previous,
@@ -130,11 +130,12 @@ class StepFan {
   absl::Status Drained(uint64_t steps, const Digest128& digest);
   // The call ended. True: with an error that the local subscription which sends durable
   // marks may have brought about, by a mark or by its claim; it alone has been ended.
-  // Otherwise all are, and who comes later: the fan is over. Where the history is
-  // another, who came since the call was lost asks again (UNAVAILABLE), for it may be
-  // its, as does who hasn't had all that is held, for it may not be ahead of it.
+  // Otherwise all are: the fan is over. Of whom the error need not be true asks again
+  // (UNAVAILABLE), and is told by the server: where the history is another, who came
+  // since the call was lost and who hasn't had all that is held; where steps were let
+  // go, who goes on behind them; and who comes later.
   bool Ended(const absl::Status& status);
-  bool over() const { return over_.has_value(); }
+  bool over() const { return over_; }
   // The job is another one by now, under the same name: all are ended, and who comes
   // later. They ask again, and the server says what is true.
   void MadeAnew();
@@ -176,8 +177,9 @@ class StepFan {
   // Whether one has all that there is, and a credit.
   bool AnyStarves() const;
   void End(LocalSubscription& local, const absl::Status& status);
-  // End, with the error of a call, or with what it means for one that isn't confirmed.
+  // End, with the error of a call where it is the subscription's too.
   void EndOfCall(LocalSubscription& local, const absl::Status& status);
+  bool IsOf(const LocalSubscription& local, const absl::Status& status) const;
   void FreeClaims(const LocalSubscription& local);
   // The step, if it follows what the subscription had.
   LocalMessage Send(LocalSubscription& local, std::shared_ptr<const HeldStep> step);
@@ -211,8 +213,8 @@ class StepFan {
   // Epochs before this one, and the layout of their steps.
   std::map<uint64_t, Layout> layouts_;
 
-  // With what all were ended.
-  std::optional<absl::Status> over_;
+  // All were ended.
+  bool over_ = false;
 
   bool connected_ = false;
   bool call_sends_durable_ = false;
