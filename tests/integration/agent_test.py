@@ -322,6 +322,35 @@ class KillTest(unittest.TestCase):
             agent.metric("evenpack_agent_upstream_reconnects_total"), 1
         )
 
+    def test_the_server_is_killed_and_a_rank_lacks_what_the_agent_holds_no_more(
+        self,
+    ) -> None:
+        server = self.serve()
+        self.fill_job(server)
+        agent = self.enterContext(
+            AgentProcess(server.grpc_address, "--max-steps-ahead", "4")
+        )
+        ranks = [
+            subscription("slow", api.Subscribe(job="job", cp_rank=1), pause_after=1),
+            subscription("quick", api.Subscribe(job="job", cp_rank=0), "received"),
+        ]
+        process = self.enterContext(RankProcess(agent.grpc_address, ranks))
+        process.await_steps("slow", 1)
+        decided = len(process.await_end("quick").steps)
+        server.kill()
+        wait_until(
+            lambda: agent.metric("evenpack_agent_upstream_connected") == 0,
+            "the agent has noticed",
+        )
+        process.allow(None)
+        with self.assertRaises(grpc.RpcError):
+            agent.stub.GetJob(api.GetJobRequest(name="job"))
+        self.serve(server.grpc_address)
+        slow = process.await_end("slow")
+        self.assertIsNone(slow.error)
+        step_checks.check_chain(slow.steps)
+        self.assertEqual(len(slow.steps), decided)
+
 
 class ProgramTest(unittest.TestCase):
     def test_without_a_server_calls_fail_and_the_agent_serves(self) -> None:
