@@ -42,6 +42,8 @@ class Doubt:
     steps: list[step_pb2.Step]
     # One who has them all, and waits.
     waiting: local_client.Conversation[api.StreamStepsRequest, api.StreamStepsResponse]
+    # One of a group, whose peer isn't there.
+    member: local_client.Conversation[api.JoinGroupRequest, api.JoinGroupResponse]
     producer: threading.Thread
     # What the producer was told.
     told: list[str]
@@ -79,7 +81,9 @@ class DoubtTest(unittest.TestCase):
         steps = local_client.steps_of(server, "job")
         told: list[str] = []
         producer = threading.Thread(target=self.send, args=(server, told))
-        doubt = Doubt(server, link, steps, self.follow(server, steps), producer, told)
+        waiting = self.follow(server, steps)
+        member = self.join(server, cp_rank=0)
+        doubt = Doubt(server, link, steps, waiting, member, producer, told)
         link.cut_at(LARGE, arrives=arrives)
         producer.start()
         return doubt
@@ -92,6 +96,20 @@ class DoubtTest(unittest.TestCase):
         )
         call = self.enterContext(local_client.open_steps(server, asked))
         self.assertTrue(call.receive().HasField("subscribed"))
+        return call
+
+    def join(
+        self, server: ServerProcess, *, cp_rank: int
+    ) -> local_client.Conversation[api.JoinGroupRequest, api.JoinGroupResponse]:
+        """A member of a group of two."""
+        seat = api.OpenGroup(job="job", cp_size=2, cp_rank=cp_rank, member=f"{cp_rank}")
+        call = local_client.Conversation(
+            server.stub.JoinGroup,
+            api.JoinGroupRequest(open=seat),
+            api.JoinGroupRequest(state=api.MemberState(address=b"here")),
+        )
+        self.enterContext(call)
+        self.assertTrue(call.receive().HasField("joined"))
         return call
 
     def send(self, server: ServerProcess, told: list[str]) -> None:
@@ -125,6 +143,9 @@ class DoubtTest(unittest.TestCase):
         doubt.producer.join()
         self.assertEqual(doubt.told, ["STORE_FAILED"])
         self.assertEqual(self.reason(doubt.waiting), ([], "STORE_FAILED"))
+        with self.assertRaises(grpc.RpcError) as caught:
+            doubt.member.receive()
+        self.assertEqual(error_of(caught.exception).reason, "STORE_FAILED")
         with local_client.open_steps(doubt.server, doubt.behind(0)) as call:
             every = list(range(1, len(doubt.steps)))
             self.assertEqual(self.reason(call), (every, "STORE_FAILED"))
@@ -186,6 +207,8 @@ class DoubtTest(unittest.TestCase):
         self.assertEqual(drains.server.terminate(), 0, drains.server.stderr())
         held = wait_until(lambda: local_client.get_job(other, "job"), "the other leads")
         self.assertEqual(held.streams[0].next_sequence, FIRST + BATCH)
+        for member in [self.join(other, cp_rank=cp_rank) for cp_rank in range(2)]:
+            self.assertEqual(member.receive().connect.epoch, 1)
         # Clients that ask the one that is cut off go on to those that aren't.
         self.assertIn(f"{FIRST + BATCH}", self.found(led.server, other))
         for doubt in (stands, falls, led):
