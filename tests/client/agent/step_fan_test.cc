@@ -153,7 +153,8 @@ TEST_F(StepFanTest, TheForemostDoesNotWaitForOneThatLags) {
     EXPECT_EQ(Take(slow), i);
   }
   // From here on it shares again.
-  EXPECT_EQ(Take(slow), fan_->begin());
+  const uint64_t begin = fan_->begin();
+  EXPECT_EQ(Take(slow), begin);
 }
 
 TEST_F(StepFanTest, AStepThatTheServerNoLongerHasEndsWhoWantsIt) {
