@@ -21,7 +21,10 @@
 #include "client/cpp/server_addresses.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/unix_socket.h"
+#include "server/service/field_path.h"
 #include "server/web/http_server.h"
+#include "server/web/listen_address.h"
+#include "server/web/listener.h"
 #include "server/web/operator_pages.h"
 
 namespace evenpack::agent {
@@ -150,6 +153,21 @@ class PlanAgent::Rooms {
         "listen: can't listen on ", options_.listen, ": ", free.status().message()));
   }
 
+  // gRPC has said it to the log alone, in its own words.
+  absl::Status CannotListen() const {
+    if (SocketPath(options_.listen).empty()) {
+      const absl::Status why =
+          Listener::Open(*ParseListenAddress(options_.listen)).status();
+      if (!why.ok()) {
+        return absl::UnavailableError(Renamed("listen", why).message());
+      }
+    }
+    return absl::UnavailableError(absl::StrCat(
+        "listen: can't listen on ", options_.listen,
+        "; accepted: HOST:PORT of this machine with a port that is free, or "
+        "unix:PATH in a folder that is there"));
+  }
+
   absl::Status StartGrpc() {
     const std::string& listen = options_.listen;
     if (absl::Status status = CheckListen(); !status.ok()) return status;
@@ -166,10 +184,7 @@ class PlanAgent::Rooms {
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port == 0) {
       grpc_.reset();
-      return absl::UnavailableError(absl::StrCat(
-          "listen: can't listen on ", listen,
-          "; accepted: HOST:PORT of this machine with a port that is free, or "
-          "unix:PATH in a folder that is there"));
+      return CannotListen();
     }
     grpc_address_ = path.empty()
                         ? absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)

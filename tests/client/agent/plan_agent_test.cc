@@ -187,7 +187,16 @@ TEST(PlanAgentTest, AddressesThatCannotBeHadAreNamedByTheirFlags) {
   PlanAgentOptions taken = WithoutAServer();
   taken.listen = (*first)->grpc_address();
   EXPECT_THAT(PlanAgent::Start(taken),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(taken.listen)));
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "listen: can't listen on " + taken.listen +
+                           ": Address already in use; accepted: HOST:PORT of this "
+                           "machine with a port that is free"));
+  PlanAgentOptions unknown_host = WithoutAServer();
+  unknown_host.insecure = true;
+  unknown_host.listen = "no-such-host.invalid:0";
+  EXPECT_THAT(PlanAgent::Start(unknown_host),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("a host that this machine knows")));
   for (const char* const server : {"", "a:1,", "a:1,a:1"}) {
     PlanAgentOptions unknown = WithoutAServer();
     unknown.server = server;
