@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cpp/data_loss.h"
 #include "client/cpp/retry.h"
 #include "evenpack/v1/packing_service.pb.h"
@@ -31,7 +32,8 @@ client::BackoffOptions Endless(client::BackoffOptions options) {
 }
 
 // A subscription to one step, as who needs it has its own: the server answers as it
-// would answer that one.
+// would answer that one. Its name is left out, since another node may have one of that
+// name: they would take each other's claim.
 v1::StreamStepsRequest QuestionFor(const FetchStep& fetch, const FeedKey& key,
                                    const SubscribeRequest& whose) {
   v1::StreamStepsRequest question;
@@ -41,7 +43,6 @@ v1::StreamStepsRequest QuestionFor(const FetchStep& fetch, const FeedKey& key,
   subscribe.set_epoch(key.epoch);
   if (whose.cp_rank.has_value()) subscribe.set_cp_rank(*whose.cp_rank);
   if (whose.layout.has_value()) subscribe.set_layout(ToProto(*whose.layout));
-  subscribe.set_subscriber(whose.subscriber);
   subscribe.set_from_step(fetch.step);
   subscribe.set_last_digest(DigestBytes(fetch.previous));
   subscribe.set_credits(1);
@@ -260,9 +261,12 @@ LocalMessage StepFeed::Next(const StepFan::Local& local) {
 }
 
 void StepFeed::Fetch(const StepFan::Local& local, const FetchStep& fetch) {
-  upstream_.pool->Run([self = shared_from_this(), local, fetch] {
+  v1::StreamStepsRequest question = QuestionFor(fetch, key_, local->at.request);
+  question.mutable_subscribe()->set_subscriber(
+      absl::StrCat(upstream_.subscriber, "-", ++fetches_));
+  upstream_.pool->Run([self = shared_from_this(), local, question] {
     absl::StatusOr<std::shared_ptr<const HeldStep>> held =
-        self->AwaitFetched(*local, fetch);
+        self->AwaitFetched(*local, question);
     {
       MutexLock lock(self->mutex_);
       ++self->figures_.steps_fetched;
@@ -275,11 +279,10 @@ void StepFeed::Fetch(const StepFan::Local& local, const FetchStep& fetch) {
 }
 
 absl::StatusOr<std::shared_ptr<const HeldStep>> StepFeed::AwaitFetched(
-    const LocalSubscription& local, const FetchStep& fetch) const {
+    const LocalSubscription& local, const v1::StreamStepsRequest& question) const {
   std::stop_source gives_up = local.left;
   const std::stop_callback on_stop(upstream_.stop, [&] { gives_up.request_stop(); });
   const std::stop_token stop = gives_up.get_token();
-  const v1::StreamStepsRequest question = QuestionFor(fetch, key_, local.at.request);
   Backoff backoff(Endless(upstream_.options.backoff), *upstream_.options.clock,
                   upstream_.options.random);
   for (;;) {

@@ -107,10 +107,11 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // False: there is to be no further call.
   bool GoesOn(const absl::Status& status, client::Backoff& backoff,
               const std::stop_token& stop);
-  void Fetch(const StepFan::Local& local, const FetchStep& fetch);
+  void Fetch(const StepFan::Local& local, const FetchStep& fetch)
+      EVENPACK_REQUIRES(mutex_);
   // Blocks until a server has answered, or the subscription has left.
   absl::StatusOr<std::shared_ptr<const HeldStep>> AwaitFetched(
-      const LocalSubscription& local, const FetchStep& fetch) const;
+      const LocalSubscription& local, const v1::StreamStepsRequest& question) const;
   // One attempt.
   absl::StatusOr<std::shared_ptr<const HeldStep>> AskAlone(
       const v1::StreamStepsRequest& question, const std::stop_token& stop) const;
@@ -130,6 +131,8 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // Of the call that is open, whether it stands or not.
   std::stop_source call_ EVENPACK_GUARDED_BY(mutex_);
   bool reopening_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Steps that were asked for alone.
+  uint64_t fetches_ EVENPACK_GUARDED_BY(mutex_) = 0;
   FeedFigures figures_ EVENPACK_GUARDED_BY(mutex_);
 
   // Last, so that it ends before what it uses.

@@ -218,7 +218,8 @@ TEST_F(StepFeedTest, AStepThatIsNotKeptIsFetchedAlone) {
   EXPECT_EQ(asked.job(), "run-7");
   EXPECT_EQ(asked.dp_rank(), 0U);
   EXPECT_EQ(asked.cp_rank(), 1U);
-  EXPECT_EQ(asked.subscriber(), "late");
+  // But for a name that nobody has, at this node or another.
+  EXPECT_EQ(asked.subscriber(), "agent-n1-1");
   EXPECT_EQ(asked.layout(), v1::LAYOUT_NATIVE);
   EXPECT_TRUE(asked.has_epoch());
   EXPECT_TRUE(asked.has_from_step());
@@ -231,6 +232,11 @@ TEST_F(StepFeedTest, AStepThatIsNotKeptIsFetchedAlone) {
   EXPECT_EQ(feed_->figures().steps_fetched, 1U);
   call_->Send(history_.Step(1));
   EXPECT_EQ(AwaitStep(late), 1U);
+  const Follower again = Add(request);
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(feed_->Next(again.local)));
+  EXPECT_EQ(stub_->AwaitStepCall()->AwaitMessage().subscribe().subscriber(),
+            "agent-n1-2");
+  feed_->Remove(*again.local);
 }
 
 TEST_F(StepFeedTest, AFetchedStepIsWaitedForWhileTheServerIsAway) {
