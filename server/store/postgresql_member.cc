@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/runtime/log.h"
 #include "server/store/postgresql_schema.h"
+#include "server/store/postgresql_stopped.h"
 
 namespace evenpack {
 namespace {
@@ -25,15 +26,27 @@ absl::Status PostgresqlMember::Connect() {
   absl::Status status = PreparePostgresql(*connection);
   if (!status.ok()) return status;
   if (lead_.joined()) {
-    status = lead_.Rejoin(*connection);
-    if (absl::IsNotFound(status)) return Lose(std::string(status.message()));
+    status = Rejoin(*connection);
     if (!status.ok()) return status;
-    absl::StatusOr<PostgresqlJobs> jobs = FindLedJobs(lead_.server(), {}, *connection);
-    if (!jobs.ok()) return jobs.status();
-    led_.Replace(*std::move(jobs));
-    renewed_ = Clock::Steady().Now();
   }
   connection_ = *std::move(connection);
+  return absl::OkStatus();
+}
+
+absl::Status PostgresqlMember::Rejoin(PostgresqlConnection& connection) {
+  const absl::Status status = lead_.Rejoin(connection);
+  if (absl::IsNotFound(status)) return Lose(std::string(status.message()));
+  if (!status.ok()) {
+    if (connection.broken()) return status;
+    // What the old connection had under way may be held by what it still waits for.
+    connection.Run("ROLLBACK").IgnoreError();
+    EndStoppedTransactions(timing_.silence, connection).IgnoreError();
+    return status;
+  }
+  absl::StatusOr<PostgresqlJobs> jobs = FindLedJobs(lead_.server(), {}, connection);
+  if (!jobs.ok()) return jobs.status();
+  led_.Replace(*std::move(jobs));
+  renewed_ = Clock::Steady().Now();
   return absl::OkStatus();
 }
 
@@ -82,6 +95,9 @@ absl::Status PostgresqlMember::Look(LeadNews& news) {
   if (!rows.ok()) return Failed(rows.status());
   if (renews) renewed_ = now;
   const PostgresqlLook look = TakeLook(lead_.server(), rows->back());
+  if (renews) {
+    if (absl::Status status = EndStopped(look); !status.ok()) return Failed(status);
+  }
   const absl::StatusOr<LeaseMoves> moves = MovesNow(look, now);
   if (!moves.ok()) return Failed(moves.status());
   if (moves->take > 0 || fingerprint_ != look.fingerprint) {
@@ -92,6 +108,14 @@ absl::Status PostgresqlMember::Look(LeadNews& news) {
   led_.Ask(moves->give, news);
   news.profiles = ProfilesAreNews(look.profile_changes);
   return absl::OkStatus();
+}
+
+absl::Status PostgresqlMember::EndStopped(const PostgresqlLook& look) {
+  const bool silent = std::any_of(
+      look.servers.begin(), look.servers.end(),
+      [](const ServerLoad& server) { return !server.server.empty() && !server.lives; });
+  if (!silent) return absl::OkStatus();
+  return EndStoppedTransactions(timing_.silence, *connection_).status();
 }
 
 bool PostgresqlMember::StandsAside(const PostgresqlLook& look, Clock::TimePoint now) {

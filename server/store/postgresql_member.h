@@ -28,6 +28,9 @@ struct LeaseTiming {
   std::chrono::milliseconds renewal{1000};
   // Between looks whether jobs have moved.
   std::chrono::milliseconds look{250};
+  // After how long without a byte of it a transaction that others wait for is ended.
+  // Above what a large commit may stand still on its way.
+  std::chrono::milliseconds silence{10'000};
   // How long a commit whose answer was lost waits for the database, and holds up all
   // others.
   std::chrono::milliseconds doubt{20'000};
@@ -82,6 +85,11 @@ class PostgresqlMember {
   bool StandsAside(const PostgresqlLook& look, Clock::TimePoint now);
   // What this server is to take and to give, as it sees the others.
   absl::StatusOr<LeaseMoves> MovesNow(const PostgresqlLook& look, Clock::TimePoint now);
+  // Where a server is silent: ends what of such holds locks on the connection's
+  // database.
+  absl::Status EndStopped(const PostgresqlLook& look);
+  // Of one that has joined, on a new connection.
+  absl::Status Rejoin(PostgresqlConnection& connection);
   // Takes so many jobs, and reads what this server leads by then.
   absl::Status TakeJobs(int64_t most, PostgresqlLook look);
   bool ProfilesAreNews(int64_t changes);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/store/postgresql_store.h"
+#include "tests/server/store/held_transaction.h"
 #include "tests/server/store/lossy_link.h"
 #include "tests/server/store/scratch_postgresql.h"
 #include "tests/server/store/sharing_server.h"
@@ -86,6 +87,14 @@ class PostgresqlSharingTest : public ::testing::Test {
         "AND pid <> pg_backend_pid()");
   }
 
+  void CutConnectionsBut(int process) const {
+    schema_.Run(
+        absl::StrCat("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                     "WHERE application_name = current_setting('application_name') "
+                     "AND pid <> pg_backend_pid() AND pid <> ",
+                     process));
+  }
+
   ScratchPostgresql schema_;
   Server a_;
   Server b_;
@@ -124,6 +133,38 @@ TEST_F(PostgresqlSharingTest, WhatADeadServerLedIsSharedByTheOthers) {
     }));
     EXPECT_THAT(leader.store().Load(job)->records, ElementsAre("made", "next"));
   }
+}
+
+// As one whose process was stopped while it sent a large commit.
+TEST_F(PostgresqlSharingTest, WhatIsLockedByOneThatStoppedInACommitIsTaken) {
+  { SharingServer first(schema_.target(), "first:1"); }
+  schema_.Run(
+      "INSERT INTO evenpack_servers (server, expires, commits, address, takes) "
+      "VALUES ('stopped', now(), 0, 'stopped:1', true);"
+      "INSERT INTO evenpack_jobs VALUES (9, 'job', '');"
+      "INSERT INTO evenpack_leases VALUES (9, 'stopped', 1)");
+  const HeldTransaction held(schema_.target(),
+                             {"SELECT evenpack_enter('stopped', 0, 1, 0, "
+                              "ARRAY[9]::bigint[], ARRAY[1]::bigint[])"},
+                             1);
+  LeaseTiming timing;
+  timing.silence = milliseconds(100);
+  SharingServer other(schema_.target(), "other:1", timing);
+  EXPECT_TRUE(other.lead().Await("taken job"));
+}
+
+TEST_F(PostgresqlSharingTest, OneThatIsBackIsNotHeldUpByItsOldConnection) {
+  LeaseTiming timing;
+  timing.silence = milliseconds(100);
+  a_ = std::make_unique<SharingServer>(schema_.target(), "a:1", timing);
+  Make(*a_, 1);
+  // As its last commit's, which the database has not seen end.
+  const HeldTransaction held(schema_.target(),
+                             {"UPDATE evenpack_servers SET commits = commits"}, 1);
+  CutConnectionsBut(held.process());
+  EXPECT_TRUE(WorkUntil({a_.get()}, [this] {
+    return a_->Commit({AppendRecord{Name(0), 1, "next"}}).ok();
+  }));
 }
 
 // As where a database starts with a wrong clock, and servers connect to it before that
