@@ -61,8 +61,8 @@ void QueueJob(int64_t id, PostgresqlConnection& connection) {
       PostgresqlValues().Add(id));
   connection.Queue(
       "SELECT place, bytes, checksum FROM evenpack_records "
-      "WHERE place >= $1::bigint AND place < $2::bigint ORDER BY place",
-      PostgresqlValues().Add(RecordPlace(id, 0)).Add(RecordPlace(id + 1, 0)));
+      "WHERE place >= $1::bigint AND place <= $2::bigint ORDER BY place",
+      PostgresqlValues().Add(RecordPlace(id, 0)).Add(LastRecordPlace(id)));
   connection.Queue(
       "SELECT stream, first, bytes, checksum FROM evenpack_tokens "
       "WHERE job = $1::bigint ORDER BY stream, first",
@@ -96,8 +96,8 @@ absl::StatusOr<PostgresqlJobs> LoadJobs(const std::string& server,
   const absl::StatusOr<PostgresqlRows> rows = connection.Ask(
       "SELECT id, epoch, name, checksum, "
       "coalesce((SELECT records FROM evenpack_snapshots WHERE job = id), 0), "
-      "coalesce((SELECT max(place) + 1 FROM evenpack_records "
-      "WHERE place >= id << 40 AND place < (id + 1) << 40), 0) "
+      "coalesce((SELECT max(place) - (id << 40) + 1 FROM evenpack_records "
+      "WHERE place >= id << 40 AND place <= (id << 40 | 1099511627775)), 0) "
       "FROM evenpack_leases JOIN evenpack_jobs ON id = job "
       "WHERE job = ANY($2::bigint[]) AND server = $1::text",
       PostgresqlValues().Add(server).Add(ids));
@@ -108,8 +108,8 @@ absl::StatusOr<PostgresqlJobs> LoadJobs(const std::string& server,
     PostgresqlJob& job = jobs[name];
     job.id = rows->Integer(row, 0);
     job.epoch = rows->Integer(row, 1);
-    job.records = static_cast<uint64_t>(std::max(
-        rows->Integer(row, 4), rows->Integer(row, 5) - RecordPlace(job.id, 0)));
+    job.records =
+        static_cast<uint64_t>(std::max(rows->Integer(row, 4), rows->Integer(row, 5)));
     job.damage = CheckJobRow(name, job.id, rows->Bytes(row, 3));
   }
   return jobs;

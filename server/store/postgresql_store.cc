@@ -13,6 +13,7 @@
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
 #include "server/store/postgresql_load.h"
+#include "server/store/postgresql_numbers.h"
 #include "server/store/postgresql_places.h"
 #include "server/store/postgresql_schema.h"
 #include "server/store/postgresql_transaction.h"
@@ -235,16 +236,19 @@ absl::Status PostgresqlStore::Measure() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int64_t>> PostgresqlStore::NewIds(size_t count) {
-  std::vector<int64_t> ids;
-  if (count == 0) return ids;
-  const absl::StatusOr<PostgresqlRows> rows = member_.connection().Ask(
-      "SELECT nextval('evenpack_job_ids') FROM generate_series(1, $1::bigint)",
-      PostgresqlValues().Add(static_cast<int64_t>(count)));
-  if (!rows.ok()) return Failed(rows.status());
-  for (int row = 0; row < rows->size(); ++row) ids.push_back(rows->Integer(row, 0));
+absl::StatusOr<std::vector<int64_t>> PostgresqlStore::NewIds(
+    std::span<const StoreWrite> writes) {
+  const std::vector<std::string_view> made = PostgresqlTransaction::JobsMade(writes);
+  std::vector<std::string_view> names;
+  for (const std::string_view name : made) {
+    // One that this server leads is removed before.
+    if (member_.led().Writable(std::string(name)) == nullptr) names.push_back(name);
+  }
+  absl::StatusOr<std::vector<int64_t>> ids =
+      NewJobNumbers(made.size(), names, member_.connection());
+  if (!ids.ok()) return Failed(ids.status());
   // Taken from the back.
-  std::reverse(ids.begin(), ids.end());
+  std::reverse(ids->begin(), ids->end());
   return ids;
 }
 
@@ -274,8 +278,7 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   if (absl::IsUnavailable(status) && !doubt_.ok()) return doubt_;
   if (status.ok()) status = CheckLedWrites(writes);
   if (!status.ok()) return status;
-  absl::StatusOr<std::vector<int64_t>> ids =
-      NewIds(PostgresqlTransaction::JobsMade(writes));
+  absl::StatusOr<std::vector<int64_t>> ids = NewIds(writes);
   if (!ids.ok()) return ids.status();
   PostgresqlTransaction transaction(server_, member_.led(), *std::move(ids));
   status = transaction.Add(writes);

@@ -82,7 +82,9 @@ class PostgresqlStore final : public SharedStore {
   absl::Status Noted(absl::Status status) EVENPACK_REQUIRES(mutex_);
   void LookSoon() EVENPACK_REQUIRES(mutex_);
   absl::Status Measure() EVENPACK_REQUIRES(mutex_);
-  absl::StatusOr<std::vector<int64_t>> NewIds(size_t count) EVENPACK_REQUIRES(mutex_);
+  // For the jobs that these make.
+  absl::StatusOr<std::vector<int64_t>> NewIds(std::span<const StoreWrite> writes)
+      EVENPACK_REQUIRES(mutex_);
   // The rules of all stores, and that this server leads what is written.
   absl::Status CheckLedWrites(std::span<const StoreWrite> writes)
       EVENPACK_REQUIRES(mutex_);

@@ -1,6 +1,5 @@
 #include "server/store/postgresql_transaction.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "server/store/stored_row.h"
@@ -15,12 +14,14 @@ constexpr int64_t kFirstEpoch = 1;
 
 }  // namespace
 
-size_t PostgresqlTransaction::JobsMade(std::span<const StoreWrite> writes) {
-  return static_cast<size_t>(
-      std::count_if(writes.begin(), writes.end(), [](const StoreWrite& write) {
-        const auto* const record = std::get_if<AppendRecord>(&write);
-        return record != nullptr && record->number == 0;
-      }));
+std::vector<std::string_view> PostgresqlTransaction::JobsMade(
+    std::span<const StoreWrite> writes) {
+  std::vector<std::string_view> names;
+  for (const StoreWrite& write : writes) {
+    const auto* const record = std::get_if<AppendRecord>(&write);
+    if (record != nullptr && record->number == 0) names.emplace_back(record->job);
+  }
+  return names;
 }
 
 absl::Status PostgresqlTransaction::Add(std::span<const StoreWrite> writes) {
@@ -149,8 +150,8 @@ absl::Status PostgresqlTransaction::Write(const RemoveJob& write) {
   AddStatement("DELETE FROM evenpack_snapshots WHERE job = $1::bigint",
                PostgresqlValues().Add(id));
   AddStatement(
-      "DELETE FROM evenpack_records WHERE place >= $1::bigint AND place < $2::bigint",
-      PostgresqlValues().Add(RecordPlace(id, 0)).Add(RecordPlace(id + 1, 0)));
+      "DELETE FROM evenpack_records WHERE place >= $1::bigint AND place <= $2::bigint",
+      PostgresqlValues().Add(RecordPlace(id, 0)).Add(LastRecordPlace(id)));
   AddStatement("DELETE FROM evenpack_tokens WHERE job = $1::bigint",
                PostgresqlValues().Add(id));
   AddStatement("DELETE FROM evenpack_leases WHERE job = $1::bigint",

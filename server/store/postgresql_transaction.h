@@ -29,8 +29,8 @@ class PostgresqlTransaction {
                         std::vector<int64_t> ids)
       : server_(std::move(server)), jobs_(jobs), ids_(std::move(ids)) {}
 
-  // How many jobs the writes make.
-  static size_t JobsMade(std::span<const StoreWrite> writes);
+  // Names of the jobs that the writes make, as often as they do.
+  static std::vector<std::string_view> JobsMade(std::span<const StoreWrite> writes);
 
   // `writes`, which have passed CheckWrites, must stay until Queue has returned. Their
   // job's damage where it is damaged.

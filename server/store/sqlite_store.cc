@@ -106,10 +106,10 @@ absl::Status SqliteStore::PrepareStatements() {
        "SELECT records, bytes, checksum FROM snapshots WHERE job = ?1"},
       {&statements_.add_record, "INSERT INTO records VALUES (?1, ?2, ?3)"},
       {&statements_.remove_records,
-       "DELETE FROM records WHERE place >= ?1 AND place < ?2"},
+       "DELETE FROM records WHERE place >= ?1 AND place <= ?2"},
       {&statements_.get_records,
        "SELECT place, bytes, checksum FROM records "
-       "WHERE place >= ?1 AND place < ?2 ORDER BY place"},
+       "WHERE place >= ?1 AND place <= ?2 ORDER BY place"},
   });
   if (!status.ok()) return status;
   const absl::StatusOr<bool> profiles = HasTable(kProfilesTable);
@@ -193,7 +193,7 @@ absl::StatusOr<uint64_t> SqliteStore::CountRecords(int64_t job) {
   const int64_t first = RecordPlace(job, 0);
   const absl::StatusOr<int64_t> after_last = database_.Number(
       absl::StrCat("SELECT max(place) + 1 FROM records WHERE place >= ", first,
-                   " AND place < ", RecordPlace(job + 1, 0)));
+                   " AND place <= ", LastRecordPlace(job)));
   if (!after_last.ok()) return after_last.status();
   return static_cast<uint64_t>(std::max(*covered, *after_last - first));
 }
@@ -262,6 +262,7 @@ std::optional<SqliteStore::KnownJob>& SqliteStore::ToWrite(const std::string& jo
 absl::Status SqliteStore::Write(const AppendRecord& write, WrittenJobs& written) {
   std::optional<KnownJob>& job = ToWrite(write.job, written);
   if (!job.has_value()) {
+    if (absl::Status status = CheckJobNumber(next_id_); !status.ok()) return status;
     job.emplace().id = next_id_++;
     const std::string checksum = RowChecksum(kJobsTable, job->id, 0, write.job);
     absl::Status status = statements_.add_job.Bind(1, job->id)
@@ -296,7 +297,7 @@ absl::Status SqliteStore::Write(const WriteSnapshot& write, WrittenJobs& written
   if (!status.ok()) return status;
   FaultPoint("compaction.before");
   status = statements_.remove_records.Bind(1, RecordPlace(job->id, 0))
-               .Bind(2, RecordPlace(job->id, write.records))
+               .Bind(2, RecordPlace(job->id, write.records) - 1)
                .Run();
   FaultPoint("compaction.after");
   return status;
@@ -309,7 +310,7 @@ absl::Status SqliteStore::Write(const RemoveJob& write, WrittenJobs& written) {
   if (status.ok()) status = statements_.remove_snapshot.Bind(1, job->id).Run();
   if (status.ok()) {
     status = statements_.remove_records.Bind(1, RecordPlace(job->id, 0))
-                 .Bind(2, RecordPlace(job->id + 1, 0))
+                 .Bind(2, LastRecordPlace(job->id))
                  .Run();
   }
   if (status.ok()) status = statements_.remove_tokens.Bind(1, job->id).Run();
@@ -395,7 +396,7 @@ absl::Status SqliteStore::LoadSnapshot(int64_t job, StoredJob& stored) {
 absl::Status SqliteStore::LoadRecords(int64_t job, StoredJob& stored) {
   SqliteStatement& get = statements_.get_records;
   int64_t place = RecordPlace(job, stored.snapshot_records);
-  get.Bind(1, place).Bind(2, RecordPlace(job + 1, 0));
+  get.Bind(1, place).Bind(2, LastRecordPlace(job));
   for (;; ++place) {
     const std::string name = absl::StrCat("record ", place - RecordPlace(job, 0));
     const absl::StatusOr<bool> row = get.Next();

@@ -27,6 +27,13 @@ std::string TokensChecksum(int64_t job, int64_t stream, int64_t first,
   return RowChecksum(kTokensTable, job * (int64_t{1} << 32) + stream, first, bytes);
 }
 
+absl::Status CheckJobNumber(int64_t job) {
+  if (job <= kLastJob) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("store: no number is left for a job, as ", kLastJob,
+                   " were used, also by jobs that are gone; accepted: a new store"));
+}
+
 absl::Status DamagedRow(std::string_view what) {
   return absl::DataLossError(absl::StrCat("store: ", std::string(what),
                                           "; accepted: rows as they were written"));

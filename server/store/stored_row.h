@@ -17,10 +17,20 @@ inline constexpr std::string_view kRecordsTable = "records";
 inline constexpr std::string_view kProfilesTable = "profiles";
 inline constexpr std::string_view kTokensTable = "tokens";
 
+// Jobs are numbered from 1 to this.
+inline constexpr int64_t kLastJob = (int64_t{1} << 23) - 1;
+
 // Where a record lies: those of a job behind one another. A job has fewer than 2^40.
 constexpr int64_t RecordPlace(int64_t job, uint64_t number) {
   return job * (int64_t{1} << 40) + static_cast<int64_t>(number);
 }
+// Where the job's last record may lie; of job kLastJob there is no place behind it.
+constexpr int64_t LastRecordPlace(int64_t job) {
+  return RecordPlace(job, (uint64_t{1} << 40) - 1);
+}
+
+// RESOURCE_EXHAUSTED where a new job can't have this number.
+absl::Status CheckJobNumber(int64_t job);
 
 // 16 bytes: SipHash of the table's name, the row's numbers and its bytes, so that a row
 // that moved is as wrong as one that changed.
