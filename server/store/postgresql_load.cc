@@ -11,74 +11,196 @@
 namespace evenpack {
 namespace {
 
-absl::Status TakeSnapshot(const PostgresqlRows& rows, int64_t job, StoredJob& stored) {
-  if (rows.size() == 0) return absl::OkStatus();
-  const int64_t records = rows.Integer(0, 0);
-  stored.snapshot_records = static_cast<uint64_t>(records);
-  stored.snapshot = std::string(rows.Bytes(0, 1));
-  const bool whole =
-      rows.Bytes(0, 2) == RowChecksum(kSnapshotsTable, job, records, stored.snapshot);
-  return whole ? absl::OkStatus() : DamagedRow("a snapshot is damaged");
+// A page is about so many bytes, or so many rows: it comes well within the time that a
+// statement may take, and takes little memory beside what is read. Lengths are known
+// without reading the bytes.
+constexpr int64_t kPageBytes = 8 << 20;
+constexpr int kPageRows = 1000;
+
+constexpr std::string_view kSnapshot =
+    "SELECT records, octet_length(bytes)::bigint, checksum, "
+    "substring(bytes FROM 1 FOR $2::bigint::integer) "
+    "FROM evenpack_snapshots WHERE job = $1::bigint";
+
+constexpr std::string_view kSnapshotPart =
+    "SELECT substring(bytes FROM $2::bigint::integer FOR $3::bigint::integer) "
+    "FROM evenpack_snapshots WHERE job = $1::bigint";
+
+// Those that the snapshot covers may be there for a while (postgresql_leftovers.h).
+constexpr std::string_view kRecordsPage =
+    "SELECT place, bytes, checksum FROM (SELECT place, bytes, checksum, "
+    "sum(octet_length(bytes)) OVER (ORDER BY place) - octet_length(bytes) AS before "
+    "FROM (SELECT place, bytes, checksum FROM evenpack_records "
+    "WHERE place >= greatest($1::bigint, (SELECT (job << 40) + records "
+    "FROM evenpack_snapshots WHERE job = $1::bigint >> 40)) AND place <= $2::bigint "
+    "ORDER BY place LIMIT $4::bigint) AS next) AS page "
+    "WHERE before < $3::bigint ORDER BY place";
+
+constexpr std::string_view kTokensPage =
+    "SELECT stream, first, bytes, checksum FROM (SELECT stream, first, bytes, "
+    "checksum, "
+    "sum(octet_length(bytes)) OVER (ORDER BY stream, first) - octet_length(bytes) "
+    "AS before FROM (SELECT stream, first, bytes, checksum FROM evenpack_tokens "
+    "WHERE job = $1::bigint AND (stream, first) > ($2::bigint, $3::bigint) "
+    "ORDER BY stream, first LIMIT $5::bigint) AS next) AS page "
+    "WHERE before < $4::bigint ORDER BY stream, first";
+
+constexpr std::string_view kProfilesPage =
+    "SELECT name, bytes, checksum FROM (SELECT name, bytes, checksum, "
+    "sum(octet_length(bytes)) OVER (ORDER BY name) - octet_length(bytes) AS before "
+    "FROM (SELECT name, bytes, checksum FROM evenpack_profiles "
+    "WHERE name > $1::text ORDER BY name LIMIT $3::bigint) AS next) AS page "
+    "WHERE before < $2::bigint ORDER BY name";
+
+// Whether another page may follow this one, whose bytes are in the column.
+bool MayHaveMore(const PostgresqlRows& page, int column) {
+  int64_t bytes = 0;
+  for (int row = 0; row < page.size(); ++row) {
+    bytes += static_cast<int64_t>(page.Bytes(row, column).size());
+  }
+  return page.size() >= kPageRows || bytes >= kPageBytes;
 }
 
-absl::Status TakeRecords(const PostgresqlRows& rows, int64_t job, StoredJob& stored) {
-  int64_t place = RecordPlace(job, stored.snapshot_records);
-  for (int row = 0; row < rows.size(); ++row) {
-    // A snapshot covers them; they went with it.
-    if (rows.Integer(row, 0) < place) continue;
-    stored.records.emplace_back(rows.Bytes(row, 1));
-    if (rows.Integer(row, 0) != place ||
-        rows.Bytes(row, 2) !=
-            RowChecksum(kRecordsTable, place, 0, stored.records.back())) {
+// Reads the job of a number page by page, in a transaction.
+class PagedJob {
+ public:
+  PagedJob(int64_t id, PostgresqlConnection& connection)
+      : id_(id), connection_(connection) {}
+
+  // Why it could not be read. What was read may be damaged.
+  absl::Status Read();
+  // What was read, or its damage.
+  absl::StatusOr<StoredJob> Take(const std::string& name);
+
+ private:
+  void QueueRecords();
+  void QueueTokens();
+  // Of a first page, and of what follows it.
+  absl::Status ReadSnapshot(const PostgresqlRows& first);
+  absl::Status ReadRecords(PostgresqlRows page);
+  absl::Status ReadTokens(PostgresqlRows page);
+  absl::Status TakeRecords(const PostgresqlRows& page);
+  absl::Status TakeTokens(const PostgresqlRows& page);
+
+  const int64_t id_;
+  PostgresqlConnection& connection_;
+  // Of the next record; and of the last tokens.
+  int64_t place_ = RecordPlace(id_, 0);
+  int64_t stream_ = -1;
+  int64_t first_ = -1;
+  StoredJob stored_;
+  absl::Status damage_;
+};
+
+void PagedJob::QueueRecords() {
+  connection_.Queue(kRecordsPage, PostgresqlValues()
+                                      .Add(place_)
+                                      .Add(LastRecordPlace(id_))
+                                      .Add(kPageBytes)
+                                      .Add(int64_t{kPageRows}));
+}
+
+void PagedJob::QueueTokens() {
+  connection_.Queue(kTokensPage, PostgresqlValues()
+                                     .Add(id_)
+                                     .Add(stream_)
+                                     .Add(first_)
+                                     .Add(kPageBytes)
+                                     .Add(int64_t{kPageRows}));
+}
+
+absl::Status PagedJob::Read() {
+  // Most jobs are a page of each.
+  connection_.Queue(kSnapshot, PostgresqlValues().Add(id_).Add(kPageBytes));
+  QueueRecords();
+  QueueTokens();
+  absl::StatusOr<std::vector<PostgresqlRows>> pages = connection_.Exchange();
+  if (!pages.ok()) return pages.status();
+  absl::Status status = ReadSnapshot((*pages)[0]);
+  if (status.ok()) status = ReadRecords(std::move((*pages)[1]));
+  if (status.ok()) status = ReadTokens(std::move((*pages)[2]));
+  return status;
+}
+
+absl::Status PagedJob::ReadSnapshot(const PostgresqlRows& first) {
+  if (first.size() == 0) return absl::OkStatus();
+  const int64_t records = first.Integer(0, 0);
+  const int64_t size = first.Integer(0, 1);
+  stored_.snapshot_records = static_cast<uint64_t>(records);
+  stored_.snapshot.reserve(static_cast<size_t>(size));
+  stored_.snapshot.assign(first.Bytes(0, 3));
+  for (int64_t read = kPageBytes; read < size; read += kPageBytes) {
+    const absl::StatusOr<PostgresqlRows> part = connection_.Ask(
+        kSnapshotPart, PostgresqlValues().Add(id_).Add(read + 1).Add(kPageBytes));
+    if (!part.ok()) return part.status();
+    stored_.snapshot.append(part->Bytes(0, 0));
+  }
+  place_ = RecordPlace(id_, stored_.snapshot_records);
+  if (first.Bytes(0, 2) !=
+      RowChecksum(kSnapshotsTable, id_, records, stored_.snapshot)) {
+    damage_ = DamagedRow("a snapshot is damaged");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PagedJob::ReadRecords(PostgresqlRows page) {
+  while (damage_.ok()) {
+    damage_ = TakeRecords(page);
+    if (!damage_.ok() || !MayHaveMore(page, 1)) break;
+    QueueRecords();
+    absl::StatusOr<std::vector<PostgresqlRows>> next = connection_.Exchange();
+    if (!next.ok()) return next.status();
+    page = std::move(next->front());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PagedJob::TakeRecords(const PostgresqlRows& page) {
+  for (int row = 0; row < page.size(); ++row) {
+    stored_.records.emplace_back(page.Bytes(row, 1));
+    if (page.Integer(row, 0) != place_ ||
+        page.Bytes(row, 2) !=
+            RowChecksum(kRecordsTable, place_, 0, stored_.records.back())) {
       return DamagedRow(
-          absl::StrCat("record ", place - RecordPlace(job, 0), " is damaged"));
+          absl::StrCat("record ", place_ - RecordPlace(id_, 0), " is damaged"));
     }
-    ++place;
+    ++place_;
   }
   return absl::OkStatus();
 }
 
-absl::Status TakeTokens(const PostgresqlRows& rows, int64_t job, StoredJob& stored) {
-  for (int row = 0; row < rows.size(); ++row) {
-    const int64_t stream = rows.Integer(row, 0);
-    const int64_t first = rows.Integer(row, 1);
-    StoredTokens& tokens = stored.tokens.emplace_back();
-    tokens.stream = static_cast<uint32_t>(stream);
-    tokens.first_sequence = static_cast<uint64_t>(first);
-    tokens.bytes = std::string(rows.Bytes(row, 2));
-    if (rows.Bytes(row, 3) != TokensChecksum(job, stream, first, tokens.bytes)) {
-      return DamagedRow(absl::StrCat("the tokens of stream ", stream, " from document ",
-                                     first, " on are damaged"));
+absl::Status PagedJob::ReadTokens(PostgresqlRows page) {
+  while (damage_.ok()) {
+    damage_ = TakeTokens(page);
+    if (!damage_.ok() || !MayHaveMore(page, 2)) break;
+    QueueTokens();
+    absl::StatusOr<std::vector<PostgresqlRows>> next = connection_.Exchange();
+    if (!next.ok()) return next.status();
+    page = std::move(next->front());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PagedJob::TakeTokens(const PostgresqlRows& page) {
+  for (int row = 0; row < page.size(); ++row) {
+    stream_ = page.Integer(row, 0);
+    first_ = page.Integer(row, 1);
+    StoredTokens& tokens = stored_.tokens.emplace_back();
+    tokens.stream = static_cast<uint32_t>(stream_);
+    tokens.first_sequence = static_cast<uint64_t>(first_);
+    tokens.bytes = std::string(page.Bytes(row, 2));
+    if (page.Bytes(row, 3) != TokensChecksum(id_, stream_, first_, tokens.bytes)) {
+      return DamagedRow(absl::StrCat("the tokens of stream ", stream_,
+                                     " from document ", first_, " on are damaged"));
     }
   }
   return absl::OkStatus();
 }
 
-// Three statements about the job of a number, at the end of a transaction.
-void QueueJob(int64_t id, PostgresqlConnection& connection) {
-  connection.Queue(
-      "SELECT records, bytes, checksum FROM evenpack_snapshots WHERE job = $1::bigint",
-      PostgresqlValues().Add(id));
-  connection.Queue(
-      "SELECT place, bytes, checksum FROM evenpack_records "
-      "WHERE place >= $1::bigint AND place <= $2::bigint ORDER BY place",
-      PostgresqlValues().Add(RecordPlace(id, 0)).Add(LastRecordPlace(id)));
-  connection.Queue(
-      "SELECT stream, first, bytes, checksum FROM evenpack_tokens "
-      "WHERE job = $1::bigint ORDER BY stream, first",
-      PostgresqlValues().Add(id));
-  connection.Queue("COMMIT");
-}
-
-absl::StatusOr<StoredJob> TakeJob(std::span<const PostgresqlRows> rows, int64_t id,
-                                  const std::string& name) {
-  StoredJob stored;
-  absl::Status status = TakeSnapshot(rows[0], id, stored);
-  if (status.ok()) status = TakeRecords(rows[1], id, stored);
-  if (status.ok()) status = TakeTokens(rows[2], id, stored);
-  if (status.ok()) return stored;
+absl::StatusOr<StoredJob> PagedJob::Take(const std::string& name) {
+  if (damage_.ok()) return std::move(stored_);
   return absl::DataLossError(
-      absl::StrCat(status.message(), ", reading job '", name, "'"));
+      absl::StrCat(damage_.message(), ", reading job '", name, "'"));
 }
 
 absl::Status CheckJobRow(std::string_view name, int64_t id, std::string_view checksum) {
@@ -131,29 +253,34 @@ absl::StatusOr<LoadedJob> LoadJob(const std::string& server, const std::string& 
   }
   if (row.Integer(0, 3) == 0) return absl::AbortedError("store: another server leads");
   LoadedJob loaded{row.Integer(0, 0), row.Integer(0, 2), StoredJob()};
-  QueueJob(loaded.id, connection);
-  const absl::StatusOr<std::vector<PostgresqlRows>> rows = connection.Exchange();
-  if (!rows.ok()) return rows.status();
-  const absl::Status status = CheckJobRow(name, loaded.id, row.Bytes(0, 1));
-  loaded.job =
-      status.ok() ? TakeJob(*rows, loaded.id, name) : absl::StatusOr<StoredJob>(status);
+  PagedJob job(loaded.id, connection);
+  absl::Status status = job.Read();
+  if (status.ok()) status = connection.Ask("COMMIT").status();
+  if (!status.ok()) return status;
+  status = CheckJobRow(name, loaded.id, row.Bytes(0, 1));
+  loaded.job = status.ok() ? job.Take(name) : absl::StatusOr<StoredJob>(status);
   return loaded;
 }
 
 absl::StatusOr<StoredProfiles> LoadProfiles(PostgresqlConnection& connection) {
-  const absl::StatusOr<PostgresqlRows> rows =
-      connection.Ask("SELECT name, bytes, checksum FROM evenpack_profiles");
-  if (!rows.ok()) return rows.status();
   StoredProfiles profiles;
-  for (int row = 0; row < rows->size(); ++row) {
-    const std::string name(rows->Bytes(row, 0));
-    std::string bytes(rows->Bytes(row, 1));
-    if (rows->Bytes(row, 2) == ProfileChecksum(name, bytes)) {
-      profiles.emplace(name, std::move(bytes));
-    } else {
-      profiles.emplace(name,
-                       DamagedRow(absl::StrCat("profile '", name, "' is damaged")));
+  std::string last;
+  for (bool more = true; more;) {
+    const absl::StatusOr<PostgresqlRows> rows = connection.Ask(
+        kProfilesPage,
+        PostgresqlValues().Add(last).Add(kPageBytes).Add(int64_t{kPageRows}));
+    if (!rows.ok()) return rows.status();
+    for (int row = 0; row < rows->size(); ++row) {
+      last = std::string(rows->Bytes(row, 0));
+      std::string bytes(rows->Bytes(row, 1));
+      if (rows->Bytes(row, 2) == ProfileChecksum(last, bytes)) {
+        profiles.emplace(last, std::move(bytes));
+      } else {
+        profiles.emplace(last,
+                         DamagedRow(absl::StrCat("profile '", last, "' is damaged")));
+      }
     }
+    more = MayHaveMore(*rows, 1);
   }
   return profiles;
 }

@@ -18,7 +18,8 @@ absl::StatusOr<PostgresqlJobs> LoadJobs(const std::string& server,
                                         std::span<const int64_t> ids,
                                         PostgresqlConnection& connection);
 
-// A job as one moment has it, and under which lease.
+// A job as one moment has it, and under which lease. Read in pages, so that no
+// statement takes long, however large it is.
 struct LoadedJob {
   int64_t id = 0;
   int64_t epoch = 0;

@@ -8,7 +8,8 @@
 //   evenpack_profiles   name -> a cost profile, as bytes
 //   evenpack_tokens     job, stream, number of the first document -> tokens, as bytes
 //
-// and who may write it:
+// Rows of snapshots and tokens whose job is below 0 are what is to be removed
+// (postgresql_leftovers.h). And who may write it:
 //
 //   evenpack_servers          server -> until when it lives, where clients reach it,
 //                             whether it takes jobs, its connection's number and its

@@ -68,6 +68,7 @@ PostgresqlStore::PostgresqlStore(const std::string& target, const LeaseTiming& t
     : timing_(timing),
       server_(NewServerName()),
       reader_(target, kPostgresqlPatience),
+      sweeper_(target, kPostgresqlPatience),
       member_(server_, target, timing) {}
 
 PostgresqlStore::~PostgresqlStore() { StepDown(); }
@@ -87,6 +88,7 @@ absl::Status PostgresqlStore::Connect() {
   if (!status.ok() || !member_.lead().joined()) return status;
   Log(LogLevel::kInfo, "database reached again");
   reader_.Renew();
+  sweeper_.Renew();
   ++reconnections_;
   doubt_ = absl::OkStatus();
   away_since_.reset();
@@ -112,6 +114,7 @@ absl::Status PostgresqlStore::Join(const std::string& address, LeadListener& lis
     Measure().IgnoreError();
   }
   keeper_ = std::thread([this] { Keep(); });
+  sweeper_.Start();
   MutexLock lock(mutex_);
   while (!looked_ && !released_) changed_.Wait(mutex_);
   return absl::OkStatus();
@@ -132,7 +135,9 @@ void PostgresqlStore::StepDown() {
     down_ = true;
   }
   changed_.SignalAll();
+  sweeper_.End();
   if (keeper_.joinable()) keeper_.join();
+  sweeper_.Stop();
   reader_.Close();
   MutexLock lock(mutex_);
   member_.Release();
@@ -297,10 +302,24 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
     return Failed(std::move(status));
   }
   if (transaction.changes_profiles()) member_.ChangedProfiles();
+  LeaveToSweeper(writes);
   unmeasured_bytes_ += BytesWritten(writes);
   // The commit stands, whatever becomes of this.
   if (unmeasured_bytes_ >= kBytesBetweenMeasures) Measure().IgnoreError();
   return absl::OkStatus();
+}
+
+void PostgresqlStore::LeaveToSweeper(std::span<const StoreWrite> writes) {
+  for (const StoreWrite& write : writes) {
+    if (std::holds_alternative<RemoveJob>(write) ||
+        std::holds_alternative<DropTokens>(write)) {
+      sweeper_.Left();
+    }
+    const auto* const snapshot = std::get_if<WriteSnapshot>(&write);
+    if (snapshot == nullptr) continue;
+    const PostgresqlJob* const job = member_.led().Writable(snapshot->job);
+    if (job != nullptr) sweeper_.Covered(job->id, snapshot->records);
+  }
 }
 
 absl::StatusOr<bool> PostgresqlStore::Resolve(int64_t number, absl::Status lost) {
@@ -446,7 +465,10 @@ absl::StatusOr<StoredJob> PostgresqlStore::Load(const std::string& job) {
   if (!loaded->job.ok()) return loaded->job.status();
   const uint64_t records = loaded->job->snapshot_records + loaded->job->records.size();
   // A job has a first record from the commit on that made it.
-  if (records > 0 && records >= least) return std::move(loaded->job);
+  if (records > 0 && records >= least) {
+    sweeper_.Covered(loaded->id, loaded->job->snapshot_records);
+    return std::move(loaded->job);
+  }
   return DamagedRow(
       absl::StrCat("the records of job '", job, "' from ", records, " on are missing"));
 }

@@ -33,11 +33,13 @@
 #include "server/store/postgresql_connection.h"
 #include "server/store/postgresql_member.h"
 #include "server/store/postgresql_reader.h"
+#include "server/store/postgresql_sweeper.h"
 #include "server/store/shared_store.h"
 
 namespace evenpack {
 
-// Thread-safe; a connection for what is written, and one for what is read.
+// Thread-safe; a connection for what is written, one for what is read, and one for what
+// is removed.
 class PostgresqlStore final : public SharedStore {
  public:
   // `target`: as PostgresqlTarget gives it. Creates the tables where there are none.
@@ -88,6 +90,8 @@ class PostgresqlStore final : public SharedStore {
   // The rules of all stores, and that this server leads what is written.
   absl::Status CheckLedWrites(std::span<const StoreWrite> writes)
       EVENPACK_REQUIRES(mutex_);
+  // What these, which were committed, leave to be removed.
+  void LeaveToSweeper(std::span<const StoreWrite> writes) EVENPACK_REQUIRES(mutex_);
   // Whether a transaction stands whose answer was `lost`. UNKNOWN: it is in doubt.
   absl::StatusOr<bool> Resolve(int64_t number, absl::Status lost)
       EVENPACK_REQUIRES(mutex_);
@@ -115,6 +119,7 @@ class PostgresqlStore final : public SharedStore {
   std::atomic<bool> cut_off_ = false;
   std::atomic<uint64_t> size_ = 0;
   PostgresqlReader reader_;
+  PostgresqlSweeper sweeper_;
   // From Join on.
   LeadListener* listener_ = nullptr;
 

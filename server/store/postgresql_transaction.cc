@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "server/store/postgresql_leftovers.h"
 #include "server/store/stored_row.h"
 
 namespace evenpack {
@@ -133,11 +134,6 @@ absl::Status PostgresqlTransaction::Write(const WriteSnapshot& write) {
           .Add(records)
           .Add(write.bytes)
           .Add(RowChecksum(kSnapshotsTable, job->id, records, write.bytes)));
-  AddStatement(
-      "DELETE FROM evenpack_records WHERE place >= $1::bigint AND place < $2::bigint",
-      PostgresqlValues()
-          .Add(RecordPlace(job->id, 0))
-          .Add(RecordPlace(job->id, write.records)));
   return absl::OkStatus();
 }
 
@@ -147,13 +143,8 @@ absl::Status PostgresqlTransaction::Write(const RemoveJob& write) {
   const int64_t id = job->id;
   AddStatement("DELETE FROM evenpack_jobs WHERE id = $1::bigint",
                PostgresqlValues().Add(id));
-  AddStatement("DELETE FROM evenpack_snapshots WHERE job = $1::bigint",
-               PostgresqlValues().Add(id));
-  AddStatement(
-      "DELETE FROM evenpack_records WHERE place >= $1::bigint AND place <= $2::bigint",
-      PostgresqlValues().Add(RecordPlace(id, 0)).Add(LastRecordPlace(id)));
-  AddStatement("DELETE FROM evenpack_tokens WHERE job = $1::bigint",
-               PostgresqlValues().Add(id));
+  AddStatement(kLeaveSnapshot, PostgresqlValues().Add(id));
+  AddStatement(kLeaveJob, PostgresqlValues().Add(id));
   AddStatement("DELETE FROM evenpack_leases WHERE job = $1::bigint",
                PostgresqlValues().Add(id));
   job.reset();
@@ -181,13 +172,10 @@ absl::Status PostgresqlTransaction::Write(const PutTokens& write) {
 absl::Status PostgresqlTransaction::Write(const DropTokens& write) {
   const std::optional<PostgresqlJob>& job = ToWrite(write.job);
   if (!job->damage.ok()) return job->damage;
-  AddStatement(
-      "DELETE FROM evenpack_tokens "
-      "WHERE job = $1::bigint AND stream = $2::bigint AND first < $3::bigint",
-      PostgresqlValues()
-          .Add(job->id)
-          .Add(int64_t{write.stream})
-          .Add(static_cast<int64_t>(write.below)));
+  AddStatement(kLeaveTokens, PostgresqlValues()
+                                 .Add(job->id)
+                                 .Add(int64_t{write.stream})
+                                 .Add(static_cast<int64_t>(write.below)));
   return absl::OkStatus();
 }
 
