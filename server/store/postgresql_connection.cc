@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -161,6 +162,15 @@ void PostgresqlConnection::Queue(std::string_view statement, PostgresqlValues va
 absl::StatusOr<std::vector<PostgresqlRows>> PostgresqlConnection::Exchange() {
   std::vector<Queued> queued;
   queued.swap(queue_);
+  const std::chrono::milliseconds patience = patience_;
+  patience_ = std::max(patience_, std::exchange(allowed_, {}));
+  absl::StatusOr<std::vector<PostgresqlRows>> rows = Exchange(queued);
+  patience_ = patience;
+  return rows;
+}
+
+absl::StatusOr<std::vector<PostgresqlRows>> PostgresqlConnection::Exchange(
+    const std::vector<Queued>& queued) {
   if (broken_) return Broken("is lost");
   if (PQenterPipelineMode(connection_.get()) != 1) return Broken("has no pipeline");
   std::vector<Sent> sent;

@@ -90,6 +90,9 @@ class PostgresqlConnection {
   // more of it is carried out, and the error is returned; a transaction that was begun
   // is still to be rolled back.
   absl::StatusOr<std::vector<PostgresqlRows>> Exchange();
+  // The next Exchange waits so long for a sign, where that is above the connection's
+  // patience.
+  void Allow(std::chrono::milliseconds patience) { allowed_ = patience; }
 
   // The connection is lost, and with it the answers to what was sent: what of it was
   // carried out is not known.
@@ -116,6 +119,8 @@ class PostgresqlConnection {
   explicit PostgresqlConnection(std::chrono::milliseconds patience)
       : patience_(patience) {}
 
+  absl::StatusOr<std::vector<PostgresqlRows>> Exchange(
+      const std::vector<Queued>& queued);
   absl::Status Send(const Queued& queued, std::vector<Sent>& sent);
   absl::StatusOr<std::vector<PostgresqlRows>> Gather(const std::vector<Sent>& sent);
   // The next answer; null where a statement has no more.
@@ -125,6 +130,7 @@ class PostgresqlConnection {
   absl::Status Broken(std::string_view what);
 
   std::chrono::milliseconds patience_;
+  std::chrono::milliseconds allowed_{0};
   std::unique_ptr<pg_conn, Close> connection_;
   std::map<std::string_view, Prepared> prepared_;
   std::vector<Queued> queue_;

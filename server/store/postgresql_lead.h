@@ -52,6 +52,10 @@ class PostgresqlLead {
   // Behind that, of a job that it names: gives it to the server that leads the fewest.
   // A row with its address, or none where there is no other server.
   void QueueGive(int64_t job, PostgresqlConnection& connection) const;
+  // Behind what took long: it lived until then.
+  void QueueSign(PostgresqlConnection& connection) const {
+    QueueEnter(0, {}, connection);
+  }
   // Last. What was committed is told: its answer must not be cut off by a time limit,
   // since PostgreSQL then says that it stands when no standby has it yet.
   static void QueueCommit(PostgresqlConnection& connection);

@@ -45,6 +45,9 @@ namespace evenpack {
 // time that the session lets a statement take.
 inline constexpr std::chrono::milliseconds kPostgresqlPatience{8000};
 
+// What the session lets a statement take, unless it is told otherwise.
+inline constexpr std::chrono::milliseconds kPostgresqlStatementTime{5000};
+
 // Of the newest format that this program writes and reads.
 inline constexpr int64_t kPostgresqlFormatVersion = 2;
 

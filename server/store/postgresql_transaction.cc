@@ -1,8 +1,12 @@
 #include "server/store/postgresql_transaction.h"
 
+#include <algorithm>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
+#include "server/runtime/log.h"
 #include "server/store/postgresql_leftovers.h"
+#include "server/store/postgresql_schema.h"
 #include "server/store/stored_row.h"
 
 namespace evenpack {
@@ -10,6 +14,12 @@ namespace {
 
 // Of records in one statement, at most about so many.
 constexpr size_t kMostBytes = 8 << 20;
+// A value has fewer than 2^30 bytes, with what stands beside it in its row.
+constexpr size_t kMostSnapshotBytes = size_t{1000} << 20;
+// A snapshot is one statement. What is written slower than this, from so many bytes on,
+// takes more time than a statement may.
+constexpr size_t kLarge = size_t{16} << 20;
+constexpr size_t kBytesPerMillisecond = 10'000;
 // That evenpack_make gives a job (postgresql_schema.cc).
 constexpr int64_t kFirstEpoch = 1;
 
@@ -38,12 +48,25 @@ absl::Status PostgresqlTransaction::Add(std::span<const StoreWrite> writes) {
 int64_t PostgresqlTransaction::Queue(PostgresqlLead& lead,
                                      PostgresqlConnection& connection) {
   connection.Queue("BEGIN");
+  const std::chrono::milliseconds time = TimeOfLargest();
+  if (time.count() > 0) {
+    connection.Queue("SELECT set_config('statement_timeout', $1::text, true)",
+                     PostgresqlValues().Add(absl::StrCat(time.count())));
+    connection.Allow(time + (kPostgresqlPatience - kPostgresqlStatementTime));
+  }
   const int64_t number = lead.QueueEnter(led_, connection);
   for (Statement& statement : statements_) {
     connection.Queue(statement.text, std::move(statement.values));
   }
+  if (time.count() > 0) lead.QueueSign(connection);
   PostgresqlLead::QueueCommit(connection);
   return number;
+}
+
+std::chrono::milliseconds PostgresqlTransaction::TimeOfLargest() const {
+  if (largest_ < kLarge) return std::chrono::milliseconds(0);
+  return kPostgresqlStatementTime +
+         std::chrono::milliseconds(largest_ / kBytesPerMillisecond);
 }
 
 void PostgresqlTransaction::Apply(LedJobs& jobs) const {
@@ -123,6 +146,15 @@ absl::Status PostgresqlTransaction::Write(const AppendRecord& write) {
 absl::Status PostgresqlTransaction::Write(const WriteSnapshot& write) {
   const std::optional<PostgresqlJob>& job = ToWrite(write.job);
   if (!job->damage.ok()) return job->damage;
+  if (write.bytes.size() > kMostSnapshotBytes) {
+    // The job is as safe without, and goes on.
+    Log(LogLevel::kError, "snapshot too large",
+        {{"job", write.job},
+         {"bytes", absl::StrCat(write.bytes.size())},
+         {"accepted", absl::StrCat("up to ", kMostSnapshotBytes)}});
+    return absl::OkStatus();
+  }
+  largest_ = std::max(largest_, write.bytes.size());
   const auto records = static_cast<int64_t>(write.records);
   AddStatement(
       "INSERT INTO evenpack_snapshots "

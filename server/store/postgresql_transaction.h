@@ -2,6 +2,7 @@
 #ifndef EVENPACK_SERVER_STORE_POSTGRESQL_TRANSACTION_H_
 #define EVENPACK_SERVER_STORE_POSTGRESQL_TRANSACTION_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -72,6 +73,8 @@ class PostgresqlTransaction {
   void ChangeProfiles();
   void AddStatement(std::string_view text, PostgresqlValues values);
   void AddRecords();
+  // The time that the largest statement may take; none: the session's.
+  std::chrono::milliseconds TimeOfLargest() const;
 
   const std::string server_;
   const LedJobs& jobs_;
@@ -82,6 +85,8 @@ class PostgresqlTransaction {
   // Epochs of the jobs that must be led.
   std::map<int64_t, int64_t> led_;
   bool changes_profiles_ = false;
+  // Of the largest statement.
+  size_t largest_ = 0;
 };
 
 }  // namespace evenpack
