@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "server/app/end_signals.h"
 #include "server/app/library_logs.h"
 #include "server/app/packing_server.h"
 #include "server/app/server_options.h"
@@ -34,29 +35,10 @@ void Announce(const std::string& kind, const std::string& address) {
   std::fflush(stdout);
 }
 
-std::string NameOf(int signal) {
-  if (signal == SIGHUP) return "SIGHUP";
-  return signal == SIGTERM ? "SIGTERM" : "SIGINT";
-}
-
-// Has all threads that are started from here on leave to sigwait what ends a server.
-sigset_t BlockEndSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  // A terminal that closes; where it is ignored, as nohup has it, it is to end nothing.
-  struct sigaction hang_up {};
-  sigaction(SIGHUP, nullptr, &hang_up);
-  if (hang_up.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
-
 int Serve(const evenpack::ServerOptions& options) {
   // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  const sigset_t signals = BlockEndSignals();
+  const sigset_t blocked = evenpack::EndSignals::Block();
   if (const absl::Status status = evenpack::PackingServer::CheckThreads(options);
       !status.ok()) {
     return Fail(status);
@@ -64,11 +46,21 @@ int Serve(const evenpack::ServerOptions& options) {
   evenpack::StartLog(options.log_level, options.log_format);
   evenpack::TakeLibraryLogs();
   std::atomic<bool> lost = false;
+  const auto cause_of = [&lost](int signal) {
+    return lost ? "all jobs are lost" : evenpack::EndSignals::NameOf(signal);
+  };
+  // Nobody was told of anything yet, and a store is as it would be after a kill.
+  evenpack::EndSignals signals(blocked, [&lost, &cause_of](int signal) {
+    evenpack::Log(evenpack::LogLevel::kInfo, "stopped before it served",
+                  {{"because", cause_of(signal)}});
+    std::_Exit(lost ? kFailed : 0);
+  });
   const auto server = evenpack::PackingServer::Start(options, [&lost] {
     lost = true;
     kill(getpid(), SIGTERM);
   });
   if (!server.ok()) return Fail(server.status());
+  signals.Serving();
   // First, so that it stands before what clients bring about.
   evenpack::Log(evenpack::LogLevel::kInfo, "serving",
                 {{"grpc", (*server)->grpc_address()},
@@ -78,10 +70,8 @@ int Serve(const evenpack::ServerOptions& options) {
   Announce("grpc", (*server)->grpc_address());
   Announce("http", (*server)->http_address());
   Announce("health", (*server)->health_address());
-  int signal = 0;
-  sigwait(&signals, &signal);
-  const std::string cause = lost ? "all jobs are lost" : NameOf(signal);
-  evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause}});
+  const int signal = signals.Await();
+  evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause_of(signal)}});
   const evenpack::Drained drained = (*server)->Drain();
   if (drained == evenpack::Drained::kNotInTime) {
     // As where the process is killed: what isn't committed was told to nobody.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import time
 import unittest
 
@@ -13,10 +14,12 @@ import job_specs
 import local_client
 import step_checks
 from call_error import CallError, error_of
+from child_process import DEADLINE, ChildProcess
 from evenpack.v1 import packing_service_pb2 as api
 from health_client import NOT_SERVING, SERVICE, SERVING
+from listening_process import ANY_PORT
 from producer import Stream
-from server_process import ServerProcess
+from server_process import PROGRAM, ServerProcess
 from worker_process import ProducerProcess, RankProcess, subscription
 
 
@@ -81,6 +84,25 @@ class DrainTest(unittest.TestCase):
             local_client.create(server, "job", job_specs.small_spec())
             self.assertEqual(server.terminate(), 0)
             self.assertIn("draining because=SIGTERM", server.stderr())
+
+    def test_one_that_is_still_starting_stops_at_once(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            # A database that accepts and never answers.
+            with socket.create_server(("127.0.0.1", 0)) as database:
+                database.settimeout(DEADLINE)
+                target = (
+                    f"postgresql://evenpack@127.0.0.1:{database.getsockname()[1]}/e"
+                )
+                command = [PROGRAM, "--listen", ANY_PORT, "--store", target]
+                with ChildProcess(command) as server:
+                    connection, _ = database.accept()
+                    with connection:
+                        server.signal(number)
+                        self.assertEqual(server.wait(), 0)
+                    because = f"because={signal.Signals(number).name}"
+                    self.assertIn(
+                        f"stopped before it served {because}", server.stderr()
+                    )
 
     def start_hanging(self, server: ServerProcess) -> RankProcess:
         """A rank that stops before the steps come that it asked for."""
