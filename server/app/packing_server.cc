@@ -23,14 +23,17 @@
 #include "server/app/grpc_port.h"
 #include "server/app/health_port.h"
 #include "server/app/server_security.h"
+#include "server/app/transport_limits.h"
 #include "server/app/transport_threads.h"
 #include "server/control/committer.h"
 #include "server/control/cost_profile_registry.h"
 #include "server/control/directory.h"
 #include "server/control/job_moves.h"
 #include "server/control/job_registry.h"
+#include "server/control/late_reads.h"
 #include "server/metrics/figures_collector.h"
 #include "server/runtime/log.h"
+#include "server/runtime/repeated_task.h"
 #include "server/runtime/thread_check.h"
 #include "server/runtime/worker_pool.h"
 #include "server/service/calibration_conversion.h"
@@ -56,16 +59,15 @@ using std::chrono::seconds;
 constexpr const char* kServiceNames[] = {"evenpack.v1.PackingService",
                                          "evenpack.v1.CostProfileService"};
 constexpr int kTransportThreads = 8;
-// Above the 8 KiB in which gRPC collects them (docs/adr/0063).
-constexpr int kTlsFrameBytes = 8448;
 // That write what observers are told over HTTP.
 constexpr int kJsonThreads = 2;
 // As many reads may hang before other producers' files are waited for.
 constexpr int kFileThreads = 16;
 // Of gRPC's own, of which it has some for each processor up to kMostProcessors; of the
-// ports, the committer, the store and the log.
-constexpr size_t kOtherThreads = 24;
+// ports, the committer, the store, signals and the log.
+constexpr size_t kOtherThreads = 26;
 constexpr size_t kMostProcessors = 16;
+constexpr milliseconds kBetweenLateReads{250};
 // For calls that end by themselves, once the streams are gone.
 constexpr milliseconds kLastCalls{500};
 // For connections that close, once their calls are gone.
@@ -73,43 +75,9 @@ constexpr milliseconds kLastConnections{1000};
 // For all that comes behind the streams.
 constexpr milliseconds kAfterStreams{2000};
 
-int Milliseconds(uint64_t from_seconds) {
-  return static_cast<int>(std::min<uint64_t>(from_seconds * 1000, 2'000'000'000));
-}
-
 int WakeThreads(const ServerOptions& options) {
   if (options.wake_threads > 0) return static_cast<int>(options.wake_threads);
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-void SetLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
-  builder.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE,
-                             static_cast<int>(options.max_metadata_bytes));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             static_cast<int>(options.max_connection_streams));
-  builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
-  if (options.max_transport_bytes > 0) {
-    grpc::ResourceQuota quota("evenpack-server");
-    builder.SetResourceQuota(quota.Resize(options.max_transport_bytes));
-  }
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
-                             Milliseconds(options.keepalive_seconds));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                             Milliseconds(options.keepalive_timeout_seconds));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Nor is one waited for longer that does not come to its first call.
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                             Milliseconds(options.keepalive_seconds));
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             Milliseconds(options.min_ping_seconds));
-  if (options.max_connection_age_seconds > 0) {
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
-                               Milliseconds(options.max_connection_age_seconds));
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
-                               Milliseconds(options.connection_age_grace_seconds));
-  }
 }
 
 // Whether those can be read that ServerSecurity doesn't look at.
@@ -161,6 +129,7 @@ class PackingServer::Rooms {
                {CostScalesOf, IsSelfCalibrating, DescribeWith},
                ForecastTermsOfSpec},
               options.max_jobs),
+        late_reads_(jobs_, Clock::Steady()),
         moves_(MakeMoves()),
         calls_{LiveCalls(options.max_ingest_streams),
                LiveCalls(options.max_step_streams),
@@ -187,6 +156,8 @@ class PackingServer::Rooms {
         calls->RolesChanged();
       }
     });
+    reading_ = std::make_unique<RepeatedTask>(kBetweenLateReads,
+                                              [this] { late_reads_.ReadDue(); });
     SetServing(true);
     return absl::OkStatus();
   }
@@ -233,6 +204,8 @@ class PackingServer::Rooms {
     if (closed) file_readers_.reset();
     // Its last answers may wait for a commit.
     if (http_ != nullptr) http_->Stop();
+    // May wait for the store, as what comes next.
+    reading_.reset();
     committer_.Stop();
     store_->StepDown();
     return closed;
@@ -321,12 +294,11 @@ class PackingServer::Rooms {
       grpc::channelz::experimental::InitChannelzService();
     }
     grpc::ServerBuilder builder;
-    SetLimits(options_, builder);
+    SetTransportLimits(options_, builder);
     absl::StatusOr<std::unique_ptr<GrpcPort>> port = GrpcPort::Open(
-        *address,
-        {.peer_timeout = milliseconds(Milliseconds(options_.keepalive_timeout_seconds)),
-         .unclaimed = {.each_call = options_.max_message_bytes,
-                       .together = options_.max_unclaimed_bytes}});
+        *address, {.peer_timeout = seconds(options_.keepalive_timeout_seconds),
+                   .unclaimed = {.each_call = options_.max_message_bytes,
+                                 .together = options_.max_unclaimed_bytes}});
     // Whatever it is, it may be another time: a supervisor is to try again.
     if (!port.ok()) {
       return absl::UnavailableError(Renamed("listen", port.status()).message());
@@ -406,6 +378,7 @@ class PackingServer::Rooms {
   // Null without shared_, as moves_ is.
   const std::unique_ptr<Directory> directory_;
   JobRegistry jobs_;
+  LateReads late_reads_;
   const std::unique_ptr<JobMoves> moves_;
   bool joined_ = false;
   std::atomic<bool> lost_all_ = false;
@@ -433,6 +406,8 @@ class PackingServer::Rooms {
   std::unique_ptr<HttpServer> http_;
   std::string http_address_;
   HealthPort health_;
+  // Has late_reads_ read what is due.
+  std::unique_ptr<RepeatedTask> reading_;
   std::thread closer_;
   std::thread drainer_;
 };

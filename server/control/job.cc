@@ -107,8 +107,9 @@ absl::Status Job::CheckShown() {
 absl::Status Job::CheckRemovable() {
   absl::Status status = CheckAlive();
   if (paused_ || abandoned_) return status;
-  // What is broken can still go.
-  if (!broken_.ok() && !removing_ && !stale_) return absl::OkStatus();
+  // What is broken can still go, also where that showed when it was read back.
+  const bool broken = stale_ ? absl::IsDataLoss(why_stale_) : !broken_.ok();
+  if (broken && !removing_) return absl::OkStatus();
   if (status.ok() && !state_.created) return JobNotFound(name_);
   return status;
 }
@@ -131,6 +132,7 @@ absl::Status Job::Enqueue(const Command& command, Done done,
     with_tokens.token_ids = *std::move(tokens);
     read = std::move(with_tokens);
   }
+  ReadBack();
   MutexLock lock(mutex_);
   CommitEntry entry = NewEntry();
   entry.listener = std::move(listener);
@@ -147,6 +149,7 @@ void Job::AnswerOrFlush(const absl::Status& status, const Done& done) {
 }
 
 void Job::Change(const Command& command, const DoneWith<JobStatus>& done) {
+  ReadBack();
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -157,6 +160,7 @@ void Job::Change(const Command& command, const DoneWith<JobStatus>& done) {
 
 void Job::Reconfigure(const CommandAt& command, std::optional<uint64_t> expected_epoch,
                       const DoneWith<JobStatus>& done) {
+  ReadBack();
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -179,6 +183,7 @@ absl::Status Job::TakeAndTell(const Command& command, const DoneWith<JobStatus>&
 }
 
 void Job::Remove(const Done& done) {
+  ReadBack();
   absl::Status status;
   {
     MutexLock lock(mutex_);

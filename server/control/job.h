@@ -61,7 +61,10 @@ struct ControlEnvironment {
 };
 
 // Thread-safe. Callbacks run once, under no lock, from the committer's thread or, where
-// a request is refused, before the call returns. Nothing here waits.
+// a request is refused, before the call returns. Nothing here waits, but for the store,
+// where that failed and the job has to be read back first: one call does so at a time,
+// without the job's lock, and the others are refused. Describe, Observe and Figures
+// never do (docs/adr/0138).
 class Job final : public CommitParticipant, public std::enable_shared_from_this<Job> {
  public:
   using Done = std::function<void(const absl::Status&)>;
@@ -76,6 +79,13 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status Recover();
   // The same of what StateStore::Load returned.
   absl::Status RecoverFrom(const absl::StatusOr<StoredJob>& stored);
+  // Whether the store failed to give it, at first or since, which may pass; and the
+  // same once it was read again, unless somebody does so.
+  bool IsToBeRead() const;
+  bool ReadAgain();
+  // Whether since the last time somebody was refused who would have been told of it,
+  // had it been read back.
+  bool TakeWanted() { return wanted_.exchange(false); }
 
   // Decides and commits; then forms what steps can be formed. FormStep is not for
   // callers. Errors as Decide() has them, with details; UNAVAILABLE where the store
@@ -123,8 +133,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void Describe(const DoneWith<JobStatus>& done);
   // A producer begins. NOT_FOUND: no such stream.
   void OpenStream(const std::string& stream, const DoneWith<StreamPosition>& done);
-  // None where the stream has room; else `callback` runs once it has, or the job is
-  // removed, and the number is for StopWaiting.
+  // None where the stream has room, or the job can't be read back; else `callback` runs
+  // once it has room, or the job is removed, and the number is for StopWaiting.
   std::optional<uint64_t> WaitForRoom(size_t stream, RoomWaiters::Callback callback);
   void StopWaiting(uint64_t number);
   // A producer's call begins, and ends with the number that it got. `end` runs with
@@ -183,15 +193,41 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
  private:
   static constexpr uint64_t kNoIncarnation = ~uint64_t{0};
 
-  // What the store has of the job: nothing where it has none.
-  absl::Status Load() EVENPACK_REQUIRES(mutex_);
-  absl::Status LoadFrom(const absl::StatusOr<StoredJob>& stored)
-      EVENPACK_REQUIRES(mutex_);
+  // What the store has of a job, made a state of.
+  struct ReadJob {
+    // The store's own, NOT_FOUND where it has none.
+    absl::Status stored;
+    // OK, or why there is no state.
+    absl::Status status;
+    JobState state;
+    std::optional<uint64_t> let_go_epoch;
+    uint64_t records = 0;
+    uint64_t snapshot_bytes = 0;
+    uint64_t bytes_since_snapshot = 0;
+    std::shared_ptr<const JobSpec> spec;
+    TokenBook tokens;
+  };
+  // Under no lock: what makes a job of what is stored may take its time.
+  ReadJob MakeOf(const absl::StatusOr<StoredJob>& stored) EVENPACK_EXCLUDES(mutex_);
+  absl::Status NotReplayed(const absl::Status& why) const;
+  absl::Status ReadTokens(std::span<const StoredTokens> stored, TokenBook& tokens)
+      EVENPACK_EXCLUDES(mutex_);
+  absl::Status Load(ReadJob read) EVENPACK_REQUIRES(mutex_);
+  // Load, of a job that was not loaded before, and shows it.
+  absl::Status LoadFirst(ReadJob read) EVENPACK_REQUIRES(mutex_);
   absl::Status RestoreShown() EVENPACK_REQUIRES(mutex_);
   // Load, and what is shown follows: back, where the store did, as a standby database
   // that was promoted without its last commits; forward, where a commit stands of which
   // that was not known.
-  absl::Status Reload() EVENPACK_REQUIRES(mutex_);
+  absl::Status Reload(ReadJob read) EVENPACK_REQUIRES(mutex_);
+  // None where there is nothing to be read back, or somebody does so; else the caller
+  // does, and Read is due. `again`: what IsToBeRead, in place of what is stale.
+  std::optional<uint64_t> BeginReading(bool again) EVENPACK_REQUIRES(mutex_);
+  void Read(uint64_t incarnation) EVENPACK_EXCLUDES(mutex_);
+  void EndReading(uint64_t incarnation, ReadJob read) EVENPACK_EXCLUDES(mutex_);
+  // Where a commit failed and the job could not be read since: before its state is
+  // looked at for anyone who may wait for the store.
+  void ReadBack() EVENPACK_EXCLUDES(mutex_);
   // NOT_FOUND once the job is removed, or not led here; what broke it.
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and its creation is committed.
@@ -272,8 +308,15 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   JobTokens tokens_ EVENPACK_GUARDED_BY(mutex_);
   // Why nothing can be decided any more.
   absl::Status broken_ EVENPACK_GUARDED_BY(mutex_);
-  // A commit failed and the state could not be loaded since.
-  bool stale_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // The store failed to give it at first, which may pass: broken_ says so.
+  bool unread_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // A commit failed and the state could not be loaded since; what is told then. Written
+  // under the lock.
+  std::atomic<bool> stale_ = false;
+  absl::Status why_stale_ EVENPACK_GUARDED_BY(mutex_);
+  std::atomic<bool> wanted_ = false;
+  // Somebody reads it from the store just now.
+  bool reading_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool removing_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool paused_ EVENPACK_GUARDED_BY(mutex_) = false;
   RoomWaiters room_waiters_ EVENPACK_GUARDED_BY(mutex_);

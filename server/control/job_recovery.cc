@@ -1,6 +1,9 @@
 // How a Job comes from the store, at first and after a commit that failed.
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/control/job.h"
@@ -17,12 +20,16 @@ absl::Status Unreadable(const absl::Status& cause) {
   return StoreFailure("the job can't be read back after a failure", cause);
 }
 
+// Whether the next try may have what this one did not.
+bool MayPass(const absl::Status& cause) {
+  return !cause.ok() && !absl::IsDataLoss(cause) && !absl::IsFailedPrecondition(cause);
+}
+
 absl::Status Unrecovered(const absl::Status& cause) {
   if (cause.ok()) return cause;
-  absl::Status told = StoreFailure("the job can't be recovered", cause);
-  if (!IsStoreFailure(told)) return told;
-  // Where a disk is at fault each try may take long, and callers do try again.
-  return StoreFailure("the job can't be recovered before the server is started again",
+  return StoreFailure(MayPass(cause)
+                          ? "the job can't be recovered yet, which is tried again"
+                          : "the job can't be recovered",
                       cause);
 }
 
@@ -37,26 +44,85 @@ absl::Status ReadAnew(const std::string& job) {
 
 absl::Status Job::CheckAlive() {
   if (removing_ || paused_ || abandoned_) return JobNotFound(name_);
-  if (stale_) {
-    if (absl::Status status = Reload(); !status.ok()) return Unreadable(status);
-    stale_ = false;
-    if (abandoned_) return JobNotFound(name_);
-    if (state_.created) ReleaseProducers();
-  }
-  return broken_;
+  return stale_ ? why_stale_ : broken_;
 }
 
 void Job::OnCommitFailed(const absl::Status& status) {
   // Another server leads it: the store has told, or is about to. Or made it.
   if (absl::IsAborted(status) || absl::IsAlreadyExists(status)) return Abandon();
+  std::optional<uint64_t> incarnation;
+  {
+    MutexLock lock(mutex_);
+    ++incarnation_;
+    removing_ = false;
+    // What was never read has nothing to go back to.
+    if (!broken_.ok() && !shown_.IsShown()) return;
+    stale_ = true;
+    why_stale_ = Unreadable(absl::UnavailableError("it is being read"));
+    incarnation = BeginReading(/*again=*/false);
+  }
+  if (incarnation.has_value()) Read(*incarnation);
   MutexLock lock(mutex_);
-  ++incarnation_;
-  removing_ = false;
-  const absl::Status read = Reload();
-  stale_ = !read.ok();
-  if (!stale_ && !abandoned_ && state_.created) ReleaseProducers();
   // For as long as that took another server may lead the job, and have more steps.
-  if (stale_ && absl::IsUnknown(status)) shown_.EndThoseThatWait(Unreadable(read));
+  if (stale_ && absl::IsUnknown(status)) shown_.EndThoseThatWait(why_stale_);
+}
+
+void Job::ReadBack() {
+  if (!stale_) return;
+  std::optional<uint64_t> incarnation;
+  {
+    MutexLock lock(mutex_);
+    incarnation = BeginReading(/*again=*/false);
+  }
+  if (incarnation.has_value()) Read(*incarnation);
+}
+
+bool Job::ReadAgain() {
+  std::optional<uint64_t> incarnation;
+  {
+    MutexLock lock(mutex_);
+    incarnation = BeginReading(/*again=*/true);
+  }
+  if (incarnation.has_value()) Read(*incarnation);
+  return IsToBeRead();
+}
+
+bool Job::IsToBeRead() const {
+  MutexLock lock(mutex_);
+  if (removing_ || abandoned_) return false;
+  return unread_ || (stale_ && IsStoreFailure(why_stale_));
+}
+
+std::optional<uint64_t> Job::BeginReading(bool again) {
+  const bool stale = stale_;
+  const bool due = again ? unread_ || (stale && IsStoreFailure(why_stale_)) : stale;
+  if (!due || reading_ || removing_ || paused_ || abandoned_) return std::nullopt;
+  reading_ = true;
+  return incarnation_.load();
+}
+
+void Job::Read(uint64_t incarnation) {
+  EndReading(incarnation, MakeOf(environment_.store.Load(name_)));
+}
+
+void Job::EndReading(uint64_t incarnation, ReadJob read) {
+  MutexLock lock(mutex_);
+  reading_ = false;
+  // A commit failed meanwhile, or the job is to go, or is led elsewhere.
+  if (incarnation != incarnation_ || removing_ || abandoned_) return;
+  if (unread_) {
+    if (LoadFirst(std::move(read)).ok() && !abandoned_) {
+      Log(LogLevel::kInfo, "job recovered", {{"job", name_}});
+    }
+    return;
+  }
+  const absl::Status status = Reload(std::move(read));
+  stale_ = !status.ok();
+  if (stale_) {
+    why_stale_ = Unreadable(status);
+  } else if (!abandoned_ && state_.created) {
+    ReleaseProducers();
+  }
 }
 
 absl::Status Job::CheckCommitted(absl::Status& unread) {
@@ -89,16 +155,22 @@ void Job::EndThoseThatWait() {
 absl::Status Job::Recover() { return RecoverFrom(environment_.store.Load(name_)); }
 
 absl::Status Job::RecoverFrom(const absl::StatusOr<StoredJob>& stored) {
+  ReadJob read = MakeOf(stored);
   MutexLock lock(mutex_);
-  absl::Status status = LoadFrom(stored);
+  return LoadFirst(std::move(read));
+}
+
+absl::Status Job::LoadFirst(ReadJob read) {
+  absl::Status status = Load(std::move(read));
+  unread_ = MayPass(status);
   if (status.ok() && state_.created) status = RestoreShown();
   broken_ = Unrecovered(status);
   shown_records_ = records_;
   return broken_;
 }
 
-absl::Status Job::Reload() {
-  if (absl::Status status = Load(); !status.ok()) return status;
+absl::Status Job::Reload(ReadJob read) {
+  if (absl::Status status = Load(std::move(read)); !status.ok()) return status;
   const uint64_t shown = shown_records_;
   if (abandoned_ || records_ == shown) return absl::OkStatus();
   const bool went_back = records_ < shown;
@@ -118,38 +190,73 @@ absl::Status Job::Reload() {
   return absl::OkStatus();
 }
 
-absl::Status Job::Load() { return LoadFrom(environment_.store.Load(name_)); }
+Job::ReadJob Job::MakeOf(const absl::StatusOr<StoredJob>& stored) {
+  ReadJob read;
+  read.stored = stored.status();
+  if (!stored.ok() && !absl::IsNotFound(stored.status())) {
+    read.status = stored.status();
+    return read;
+  }
+  const StoredJob none;
+  const StoredJob& held = stored.ok() ? *stored : none;
+  absl::StatusOr<JobState> state =
+      Replay(held.snapshot, held.snapshot_records, held.records, &read.let_go_epoch);
+  if (!state.ok()) {
+    read.status = NotReplayed(state.status());
+    return read;
+  }
+  read.state = *std::move(state);
+  read.records = held.snapshot_records + held.records.size();
+  read.snapshot_bytes = held.snapshot.size();
+  for (const std::string& record : held.records) {
+    read.bytes_since_snapshot += record.size();
+  }
+  if (!read.state.created) return read;
+  read.spec = std::make_shared<const JobSpec>(read.state.spec);
+  read.status = ReadTokens(held.tokens, read.tokens);
+  return read;
+}
 
-absl::Status Job::LoadFrom(const absl::StatusOr<StoredJob>& stored) {
-  if (absl::IsAborted(stored.status()) ||
-      (absl::IsNotFound(stored.status()) && shown_.IsShown())) {
+absl::Status Job::NotReplayed(const absl::Status& why) const {
+  if (!absl::IsFailedPrecondition(why)) return why;
+  SharedStore* const shared = environment_.store.Shared();
+  if (shared == nullptr) return WithDetail(why, {kStoreOtherVersion, {}});
+  // A newer server may lead the job soon.
+  shared->CannotRead(name_);
+  return why;
+}
+
+absl::Status Job::ReadTokens(std::span<const StoredTokens> stored, TokenBook& tokens) {
+  std::vector<TokenBook::Batch> held;
+  {
+    MutexLock lock(mutex_);
+    held = tokens_.HeldOf(stored);
+  }
+  absl::StatusOr<TokenBook> read =
+      JobTokens::Read(stored, held, environment_.payload_root);
+  if (!read.ok()) return read.status();
+  tokens = *std::move(read);
+  return absl::OkStatus();
+}
+
+absl::Status Job::Load(ReadJob read) {
+  if (absl::IsAborted(read.stored) ||
+      (absl::IsNotFound(read.stored) && shown_.IsShown())) {
     // Another server leads it, or has removed it.
     Abandon();
     return absl::OkStatus();
   }
-  if (!stored.ok() && !absl::IsNotFound(stored.status())) return stored.status();
-  const StoredJob none;
-  const StoredJob& held = stored.ok() ? *stored : none;
-  absl::StatusOr<JobState> state =
-      Replay(held.snapshot, held.snapshot_records, held.records, &let_go_epoch_);
-  if (absl::IsFailedPrecondition(state.status())) {
-    SharedStore* const shared = environment_.store.Shared();
-    if (shared == nullptr) return WithDetail(state.status(), {kStoreOtherVersion, {}});
-    // A newer server may lead the job soon.
-    shared->CannotRead(name_);
-  }
-  if (!state.ok()) return state.status();
-  state_ = *std::move(state);
+  if (!read.status.ok()) return read.status;
+  state_ = std::move(read.state);
+  let_go_epoch_ = read.let_go_epoch;
   of_waiting_ = KnownOfWaiting::kNothing;
-  records_ = held.snapshot_records + held.records.size();
-  snapshot_bytes_ = held.snapshot.size();
-  bytes_since_snapshot_ = 0;
-  for (const std::string& record : held.records) {
-    bytes_since_snapshot_ += record.size();
-  }
+  records_ = read.records;
+  snapshot_bytes_ = read.snapshot_bytes;
+  bytes_since_snapshot_ = read.bytes_since_snapshot;
   if (!state_.created) return absl::OkStatus();
-  spec_ = std::make_shared<const JobSpec>(state_.spec);
-  return tokens_.Load(*spec_, held.tokens, environment_.payload_root);
+  spec_ = std::move(read.spec);
+  tokens_.Load(*spec_, std::move(read.tokens));
+  return absl::OkStatus();
 }
 
 absl::Status Job::RestoreShown() {

@@ -69,6 +69,7 @@ JobStatus Job::StatusNow() const {
 }
 
 void Job::Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done) {
+  ReadBack();
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -99,6 +100,7 @@ void Job::Describe(const DoneWith<JobStatus>& done) {
   {
     MutexLock lock(mutex_);
     status = CheckShown();
+    if (stale_) wanted_ = true;
     if (status.ok()) {
       EnqueueBarrier([now = StatusNow(), done](const absl::Status& committed) {
         done(committed.ok() ? absl::StatusOr<JobStatus>(now) : committed);
@@ -110,6 +112,7 @@ void Job::Describe(const DoneWith<JobStatus>& done) {
 }
 
 void Job::OpenStream(const std::string& stream, const DoneWith<StreamPosition>& done) {
+  ReadBack();
   absl::Status status;
   {
     MutexLock lock(mutex_);
@@ -168,6 +171,7 @@ void Job::RemoveProducer(uint64_t number) {
 
 absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
                                           std::shared_ptr<Subscriber> subscriber) {
+  ReadBack();
   absl::Status unread;
   {
     MutexLock lock(mutex_);
@@ -234,6 +238,7 @@ void Job::RefuseMark(const std::shared_ptr<Subscription>& subscription,
 void Job::Unsubscribe(Subscription& subscription) { shown_.Unsubscribe(subscription); }
 
 absl::Status Job::CheckSeat(const GroupSeat& seat) {
+  ReadBack();
   absl::Status unread;
   MutexLock lock(mutex_);
   if (absl::Status status = CheckCommitted(unread); !status.ok()) return status;
@@ -255,6 +260,7 @@ absl::StatusOr<std::shared_ptr<const PublishedStep>> Job::FindStep(uint64_t inde
 }
 
 absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {
+  ReadBack();
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
   return shown_.DurableStepsOf(dp_rank);

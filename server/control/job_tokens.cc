@@ -14,11 +14,21 @@
 
 namespace evenpack {
 
-absl::Status JobTokens::Load(const JobSpec& spec, std::span<const StoredTokens> stored,
-                             const PayloadRoot& root) {
+std::vector<TokenBook::Batch> JobTokens::HeldOf(
+    std::span<const StoredTokens> stored) const {
+  std::vector<TokenBook::Batch> held;
+  held.reserve(stored.size());
+  for (const StoredTokens& row : stored) held.push_back(HeldAs(row));
+  return held;
+}
+
+absl::StatusOr<TokenBook> JobTokens::Read(std::span<const StoredTokens> stored,
+                                          std::span<const TokenBook::Batch> held,
+                                          const PayloadRoot& root) {
   TokenBook book;
-  for (const StoredTokens& row : stored) {
-    TokenBook::Batch batch = HeldAs(row);
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const StoredTokens& row = stored[i];
+    TokenBook::Batch batch = held[i];
     if (batch == nullptr) {
       absl::StatusOr<TokenBatch> read = TokenBatch::FromBytes(
           row.first_sequence, row.bytes,
@@ -30,12 +40,15 @@ absl::Status JobTokens::Load(const JobSpec& spec, std::span<const StoredTokens> 
     }
     book.Put(row.stream, std::move(batch));
   }
+  return book;
+}
+
+void JobTokens::Load(const JobSpec& spec, TokenBook book) {
   travel_ = TravelIn(spec);
   oldest_step_ = 0;
   book_ = std::move(book);
   forgotten_ += dropped_.size();
   dropped_.clear();
-  return absl::OkStatus();
 }
 
 TokenBook::Batch JobTokens::HeldAs(const StoredTokens& row) const {

@@ -35,10 +35,16 @@ class JobTokens {
   JobTokens(std::string job, Travel travel, bool stored)
       : job_(std::move(job)), travel_in_(std::move(travel)), stored_(stored) {}
 
-  // What the store has of a job of this spec. Errors as TokenBatch::FromBytes, and
-  // nothing has changed. No file is read of which the tokens are here already.
-  absl::Status Load(const JobSpec& spec, std::span<const StoredTokens> stored,
-                    const PayloadRoot& root);
+  // Those of the rows whose tokens are in a file, and are here already; null for the
+  // others.
+  std::vector<TokenBook::Batch> HeldOf(std::span<const StoredTokens> stored) const;
+  // What the store has. `held`: as HeldOf, whose files are not read. Errors as
+  // TokenBatch::FromBytes. From any thread.
+  static absl::StatusOr<TokenBook> Read(std::span<const StoredTokens> stored,
+                                        std::span<const TokenBook::Batch> held,
+                                        const PayloadRoot& root);
+  // That is what the job has, which has this spec.
+  void Load(const JobSpec& spec, TokenBook book);
   // The job has this spec from here on.
   void Reshape(const JobSpec& spec) { travel_ = TravelIn(spec); }
 

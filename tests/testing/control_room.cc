@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "tests/testing/awaited.h"
 
 namespace evenpack::testing {
@@ -19,6 +22,27 @@ std::shared_ptr<Job> ControlRoom::RecoverJob(const std::string& name) {
   const absl::Status recovered = job->Recover();
   EXPECT_TRUE(recovered.ok()) << recovered;
   return job;
+}
+
+namespace {
+
+class Bystander final : public CommitParticipant {
+ public:
+  uint64_t incarnation() const override { return 0; }
+  void OnCommitFailed(const absl::Status&) override {}
+  void AfterCommit() override {}
+};
+
+}  // namespace
+
+void ControlRoom::AwaitCommits() {
+  const Awaited<absl::Status> done;
+  CommitEntry entry;
+  entry.participant = std::make_shared<Bystander>();
+  entry.done = done;
+  committer_.Enqueue(std::move(entry));
+  committer_.Flush();
+  done.Get().IgnoreError();
 }
 
 namespace {

@@ -38,6 +38,9 @@ class ControlRoom {
     return {committer_,     store_,        pool_,        clock_,
             tokens_travel_, payload_root_, calibration_, forecast_};
   }
+  // Returns once what was enqueued before is committed, or failed and was read back.
+  void AwaitCommits();
+
   // As ControlEnvironment has it: no job's do unless this was called.
   void SetTokensTravel(std::function<bool(const JobSpec&)> travel) {
     tokens_travel_ = std::move(travel);

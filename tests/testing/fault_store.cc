@@ -26,6 +26,11 @@ absl::Status FaultStore::Commit(std::span<const StoreWrite> writes) {
 absl::StatusOr<StoredJob> FaultStore::Load(const std::string& job) {
   {
     MutexLock lock(mutex_);
+    ++loads_;
+    ++waiting_loads_;
+    changed_.SignalAll();
+    while (loads_blocked_) changed_.Wait(mutex_);
+    --waiting_loads_;
     if (away_) return absl::UnavailableError("the store is away");
     if (failing_loads_ > 0) {
       --failing_loads_;
@@ -75,12 +80,28 @@ void FaultStore::Block() {
 void FaultStore::Release() {
   MutexLock lock(mutex_);
   blocked_ = false;
+  loads_blocked_ = false;
   changed_.SignalAll();
 }
 
 void FaultStore::WaitUntilBlocked() {
   MutexLock lock(mutex_);
   while (waiting_ == 0) changed_.Wait(mutex_);
+}
+
+void FaultStore::BlockLoads() {
+  MutexLock lock(mutex_);
+  loads_blocked_ = true;
+}
+
+void FaultStore::WaitUntilLoadBlocked() {
+  MutexLock lock(mutex_);
+  while (waiting_loads_ == 0) changed_.Wait(mutex_);
+}
+
+int FaultStore::loads() const {
+  MutexLock lock(mutex_);
+  return loads_;
 }
 
 std::vector<size_t> FaultStore::commits() const {

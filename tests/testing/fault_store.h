@@ -34,6 +34,8 @@ class FaultStore final : public StateStore {
   void FailCommitsOf(const std::string& job);
   // The next `count` loads fail: INTERNAL "the disk is gone".
   void FailLoads(int count);
+  // Loads so far.
+  int loads() const;
 
   // From now on whether a commit stands is not told (UNKNOWN) and nothing is read,
   // until ComeBack; the next commit stands all the same where it is `after_a_commit`.
@@ -48,6 +50,10 @@ class FaultStore final : public StateStore {
   void Release();
   // Returns once a commit waits.
   void WaitUntilBlocked();
+  // Loads wait from now on, until Release.
+  void BlockLoads();
+  // Returns once a load waits.
+  void WaitUntilLoadBlocked();
 
   // Those that did not fail: how many writes each had.
   std::vector<size_t> commits() const;
@@ -64,6 +70,9 @@ class FaultStore final : public StateStore {
   int lost_answer_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool away_ EVENPACK_GUARDED_BY(mutex_) = false;
   int waiting_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool loads_blocked_ EVENPACK_GUARDED_BY(mutex_) = false;
+  int waiting_loads_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  int loads_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int skipped_commits_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int failing_commits_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int failing_loads_ EVENPACK_GUARDED_BY(mutex_) = 0;

@@ -258,7 +258,7 @@ TEST_F(CostCalibrationTest, OneWhoseCommitFailsIsTriedAgainWithNewEvidence) {
   }
   room_.store().FailCommits(2);
   ASSERT_THAT(trainer.Execute(*job, next), IsOk());
-  Describe(*job).IgnoreError();
+  room_.AwaitCommits();
   EXPECT_EQ(Status(*job).applied, CostScales());
   EXPECT_EQ(Status(*job).calibrations, 0U);
   Train(*job, trainer, 12);

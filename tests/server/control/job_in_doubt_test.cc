@@ -79,6 +79,7 @@ TEST_P(JobInDoubtTest, ACommitThatStandsIsShownOnceTheStoreIsBack) {
   ExpectStoreFailed(Describe(*job_).status());
   ExpectStoreFailed(Follower(job_, Behind(*last_)).status());
   room_.store().ComeBack();
+  EXPECT_FALSE(job_->ReadAgain());
   EXPECT_EQ(Describe(*job_)->next_step, 4U);
   Follower follower(job_, Behind(*last_));
   ASSERT_THAT(follower.status(), IsOk());
@@ -92,6 +93,7 @@ TEST_P(JobInDoubtTest, ACommitThatStandsIsShownOnceTheStoreIsBack) {
 TEST_P(JobInDoubtTest, OneThatDoesNotStandNeverWas) {
   DecideInDoubt(false);
   room_.store().ComeBack();
+  EXPECT_FALSE(job_->ReadAgain());
   EXPECT_EQ(Describe(*job_)->next_step, 3U);
   Follower follower(job_, Behind(*last_));
   EXPECT_THAT(DoIngest(*job_, 24, StepsOfDocuments(1)), IsOk());
@@ -122,6 +124,7 @@ TEST_P(JobInDoubtTest, AnUpdateThatStandsEndsTheEpochOnceTheStoreIsBack) {
   Follower follower(job_, request);
   EXPECT_EQ(follower.TakeStep()->step.epoch, 0U);
   room_.store().ComeBack();
+  EXPECT_FALSE(job_->ReadAgain());
   EXPECT_EQ(Describe(*job_)->epoch, 1U);
   ExpectStoreFailed(follower.TakeEnd());
   EXPECT_EQ(DetailOf(Follower(job_, request).status()).reason, "EPOCH_ENDED");
@@ -143,6 +146,7 @@ TEST_P(JobInDoubtTest, AMarkThatStandsCounts) {
   room_.store().GoAway(/*after_a_commit=*/true);
   ExpectStoreFailed(Do(*job_, Acknowledge{0, 1, 0}));
   room_.store().ComeBack();
+  EXPECT_FALSE(job_->ReadAgain());
   EXPECT_EQ(Describe(*job_)->durable_steps_per_rank[0], 2U);
   EXPECT_EQ(*job_->DurableStepsOf(0), 2U);
 }
@@ -151,6 +155,7 @@ TEST_P(JobInDoubtTest, ARemovalThatStandsIsOne) {
   room_.store().GoAway(/*after_a_commit=*/true);
   ExpectStoreFailed(DoRemove(*job_));
   room_.store().ComeBack();
+  EXPECT_FALSE(job_->ReadAgain());
   EXPECT_THAT(Describe(*job_).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
 }

@@ -398,8 +398,8 @@ TEST(JobRecoveryTest, AJobThatTheDiskDoesNotGiveIsNotCalledDamaged) {
   const absl::Status unread = job->Recover();
   EXPECT_THAT(unread,
               StatusIs(absl::StatusCode::kUnavailable,
-                       "store: the job can't be recovered before the server is started "
-                       "again: the disk is gone"));
+                       "store: the job can't be recovered yet, which is tried again: "
+                       "the disk is gone"));
   EXPECT_EQ(DetailOf(unread).reason, "STORE_FAILED");
   EXPECT_EQ(Describe(*job).status(), unread);
 }

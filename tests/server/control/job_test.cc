@@ -165,7 +165,7 @@ TEST_F(JobTest, WhereTheStoreCannotBeReadBackEitherTheJobTriesAgainAtEachRequest
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
   // One load was of the failure itself.
   for (const absl::Status& status :
-       {DoIngest(*job_, 8, StepsOfDocuments(1)), Describe(*job_).status()}) {
+       {DoIngest(*job_, 8, StepsOfDocuments(1)), Open(*job_).status()}) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
                                  HasSubstr("the disk is gone")));
     EXPECT_EQ(DetailOf(status).reason, "STORE_FAILED");

@@ -11,6 +11,7 @@
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/emitted_documents.h"
 #include "tests/server/control/small_job.h"
+#include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/follower.h"
 #include "tests/testing/status_matchers.h"
@@ -130,6 +131,40 @@ TEST_F(UnreadableJobTest, ItsStepsAreFoundAndItsGroupsForm) {
   EXPECT_THAT(Describe(*job_), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
 }
 
+TEST_F(UnreadableJobTest, NobodyWhoOnlyLooksWaitsForAStoreThatHangs) {
+  room_.store().FailLoads(0);
+  room_.store().BlockLoads();
+  const testing::Awaited<absl::Status> refused;
+  job_->Submit(EndOfStream{"a", 24}, refused);
+  room_.store().WaitUntilLoadBlocked();
+  EXPECT_EQ(job_->Figures().next_step, 3U);
+  EXPECT_THAT(Describe(*job_),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("it is being read")));
+  const testing::Awaited<absl::StatusOr<JobObservation>> observed;
+  job_->Observe({}, observed);
+  EXPECT_FALSE(observed.Get().ok());
+  EXPECT_EQ((*job_->FindStep(2))->step.index, 2U);
+  // Nor do others, so that they hold no thread.
+  EXPECT_THAT(DoIngest(*job_, 24, StepsOfDocuments(1)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+  room_.store().Release();
+  EXPECT_THAT(refused.Get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
+  EXPECT_EQ(Describe(*job_)->next_step, 3U);
+}
+
+TEST_F(UnreadableJobTest, WhoOnlyLooksDoesNotReadItBackAndAnotherReadDoes) {
+  BreakStore();
+  MendStore();
+  const int loads = room_.store().loads();
+  EXPECT_FALSE(Describe(*job_).ok());
+  EXPECT_EQ(job_->Figures().next_step, 3U);
+  EXPECT_EQ(room_.store().loads(), loads);
+  EXPECT_TRUE(job_->IsToBeRead());
+  EXPECT_FALSE(job_->ReadAgain());
+  EXPECT_EQ(Describe(*job_)->next_step, 3U);
+}
+
 TEST_F(UnreadableJobTest, OneThatIsDamagedOrGoneServesNobodyAnew) {
   MendStore();
   std::string record = room_.memory().Load("job")->records[0];
@@ -141,8 +176,22 @@ TEST_F(UnreadableJobTest, OneThatIsDamagedOrGoneServesNobodyAnew) {
   EXPECT_THAT(Follower(job_, going_on_).status(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
   EXPECT_THAT(job_->FindStep(0), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
+  EXPECT_FALSE(job_->IsToBeRead());
   job_->Abandon();
   EXPECT_THAT(Follower(job_, going_on_).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
+}
+
+TEST_F(UnreadableJobTest, OneThatIsFoundToBeDamagedCanGo) {
+  MendStore();
+  std::string record = room_.memory().Load("job")->records[0];
+  record.pop_back();
+  const std::vector<StoreWrite> writes = {RemoveJob{"job"},
+                                          AppendRecord{"job", 0, record}};
+  ASSERT_THAT(room_.memory().Commit(writes), IsOk());
+  BreakStore();
+  EXPECT_THAT(testing::DoRemove(*job_), IsOk());
+  EXPECT_THAT(Describe(*job_),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
 }
 
