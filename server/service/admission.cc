@@ -61,20 +61,20 @@ Caller CallerOf(const ServiceEnvironment& environment,
                 const grpc::ServerContextBase& context) {
   if (environment.access == nullptr) return {};
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
-  Caller caller;
-  if (begin != end) {
-    // Several would leave open which is meant: they are no token.
-    caller =
-        std::next(begin) == end
-            ? CallerOf(std::string_view(begin->second.data(), begin->second.size()))
-            : Caller{{}, true, std::nullopt};
+  std::vector<std::string_view> authorizations;
+  for (auto field = begin; field != end; ++field) {
+    authorizations.emplace_back(field->second.data(), field->second.size());
   }
+  Caller caller = CallerOf(authorizations);
   const std::shared_ptr<const grpc::AuthContext> authenticated = context.auth_context();
   if (authenticated != nullptr) caller.subjects = SubjectsOf(*authenticated);
   return caller;
 }
 
-Caller CallerOf(std::string_view authorization) {
+Caller CallerOf(std::span<const std::string_view> authorizations) {
+  if (authorizations.empty()) return {};
+  if (authorizations.size() > 1) return {{}, true, std::nullopt};
+  const std::string_view authorization = authorizations.front();
   Caller caller;
   caller.authorized = !authorization.empty();
   const absl::string_view text(authorization.data(), authorization.size());

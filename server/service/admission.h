@@ -5,6 +5,7 @@
 #define EVENPACK_SERVER_SERVICE_ADMISSION_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,8 +30,9 @@ namespace evenpack {
 // where the server has no roles, which nobody would compare them with.
 Caller CallerOf(const ServiceEnvironment& environment,
                 const grpc::ServerContextBase& context);
-// Of an HTTP request by its field Authorization, which may be empty: not there.
-Caller CallerOf(std::string_view authorization);
+// Of a call or request by its fields Authorization. Of several none counts, since they
+// would leave open which is meant: they are no token. One that is empty isn't there.
+Caller CallerOf(std::span<const std::string_view> authorizations);
 
 // Whether the caller may make a call that is no stream. Its method and the jobs that it
 // names follow from the request (method_rules.h).

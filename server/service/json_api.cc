@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -72,8 +74,10 @@ class JsonFolder {
     };
     std::visit(
         [this, &request, &counted](auto& call) {
-          AnswerCall(environment_, pool_, CallerOf(request.authorization),
-                     std::move(call), counted);
+          const std::vector<std::string_view> authorizations(
+              request.authorizations.begin(), request.authorizations.end());
+          AnswerCall(environment_, pool_, CallerOf(authorizations), std::move(call),
+                     counted);
         },
         *read);
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -57,8 +58,7 @@ struct Exchanged {
 thread_local Exchanged* current_exchange = nullptr;
 
 // What stands behind the colon in a line of a header that is this field; none where it
-// is another, or nothing stands there. The library's reading, but for the escapes that
-// it decodes.
+// is another. The library's reading, but for the escapes that it decodes.
 std::optional<std::string_view> ValueIn(std::string_view line, std::string_view name) {
   constexpr std::string_view kBlanks = " \t";
   if (!line.ends_with('\r')) return std::nullopt;
@@ -72,13 +72,14 @@ std::optional<std::string_view> ValueIn(std::string_view line, std::string_view 
   }
   line.remove_prefix(colon + 1);
   const size_t first = line.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return std::nullopt;
+  if (first == std::string_view::npos) return "";
   return line.substr(first, line.find_last_not_of(kBlanks) + 1 - first);
 }
 
-// The first field of that name as it was sent; empty where there is none. The library
-// decodes what looks like an escape of a URL, which a token may have as its own text.
-std::string FieldAsSent(std::string_view request, std::string_view name) {
+// The fields of that name as they were sent. The library decodes what looks like an
+// escape of a URL, which a token may have as its own text.
+std::vector<std::string> FieldsAsSent(std::string_view request, std::string_view name) {
+  std::vector<std::string> values;
   size_t end = request.find('\n');
   while (end != std::string_view::npos) {
     request.remove_prefix(end + 1);
@@ -86,14 +87,14 @@ std::string FieldAsSent(std::string_view request, std::string_view name) {
     const std::string_view line = request.substr(0, end);
     if (line == "\r") break;
     const std::optional<std::string_view> value = ValueIn(line, name);
-    if (value.has_value()) return std::string(*value);
+    if (value.has_value()) values.emplace_back(*value);
   }
-  return "";
+  return values;
 }
 
 HttpRequest Converted(const httplib::Request& request, std::string_view sent) {
   return {request.path, request.params, request.get_header_value("If-None-Match"),
-          FieldAsSent(sent, "Authorization")};
+          FieldsAsSent(sent, "Authorization")};
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct HttpRequest {
   std::multimap<std::string, std::string> query = {};
   // That field of the header; empty where there is none.
   std::string if_none_match = {};
-  // Likewise; of several the first.
-  std::string authorization = {};
+  // Each of those that there are, as it was sent.
+  std::vector<std::string> authorizations = {};
 };
 
 struct HttpResponse {

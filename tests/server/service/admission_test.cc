@@ -6,8 +6,11 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_split.h"
@@ -86,19 +89,35 @@ TEST(AdmissionTest, RulesNameTheFieldsThatHoldJobs) {
   }
 }
 
+Caller CallerWith(std::string_view authorization) {
+  return CallerOf({&authorization, 1});
+}
+
 TEST(AdmissionTest, ATokenComesBehindBearer) {
-  EXPECT_FALSE(CallerOf("").authorized);
+  EXPECT_FALSE(CallerOf({}).authorized);
+  EXPECT_FALSE(CallerWith("").authorized);
   for (const char* authorization :
        {"Bearer a-token", "bearer a-token", "BEARER  a-token "}) {
-    const Caller caller = CallerOf(authorization);
+    const Caller caller = CallerWith(authorization);
     EXPECT_TRUE(caller.authorized);
     EXPECT_EQ(caller.token, HashOfToken(kToken)) << authorization;
   }
   for (const char* authorization : {"a-token", "Bearer", "Bearer ", "Bearera-token",
                                     "Basic a-token", " Bearer x"}) {
-    const Caller caller = CallerOf(authorization);
+    const Caller caller = CallerWith(authorization);
     EXPECT_TRUE(caller.authorized);
     EXPECT_EQ(caller.token, std::nullopt) << authorization;
+  }
+}
+
+TEST(AdmissionTest, SeveralAuthorizationsAreNoToken) {
+  using Two = std::array<std::string_view, 2>;
+  for (const Two& both : {Two{"Bearer a-token", "Bearer other"},
+                          {"Bearer a-token", "Bearer a-token"},
+                          {"", "Bearer a-token"}}) {
+    const Caller caller = CallerOf(both);
+    EXPECT_TRUE(caller.authorized);
+    EXPECT_EQ(caller.token, std::nullopt);
   }
 }
 
@@ -114,7 +133,7 @@ class AdmissionOfRolesTest : public ::testing::Test {
     Request request;
     request.GetReflection()->SetString(
         &request, request.GetDescriptor()->FindFieldByName(field), job);
-    return Admit(Environment(), CallerOf("Bearer a-token"), request);
+    return Admit(Environment(), CallerWith("Bearer a-token"), request);
   }
 
   TestServer server_;
@@ -128,9 +147,9 @@ TEST_F(AdmissionOfRolesTest, JobsAreThoseThatTheRequestNames) {
   EXPECT_FALSE(AdmitTo<v1::GetStepRequest>("job", "other").ok());
   v1::ForkJobRequest fork;
   fork.set_name("mine");
-  EXPECT_FALSE(Admit(Environment(), CallerOf("Bearer a-token"), fork).ok());
+  EXPECT_FALSE(Admit(Environment(), CallerWith("Bearer a-token"), fork).ok());
   fork.set_new_name("mine-2");
-  EXPECT_THAT(Admit(Environment(), CallerOf("Bearer a-token"), fork), IsOk());
+  EXPECT_THAT(Admit(Environment(), CallerWith("Bearer a-token"), fork), IsOk());
 }
 
 TEST_F(AdmissionOfRolesTest, AHandlerIsNotCalledForWhoMayNot) {
@@ -139,12 +158,13 @@ TEST_F(AdmissionOfRolesTest, AHandlerIsNotCalledForWhoMayNot) {
   *request.mutable_spec() = ServiceSpec();
   v1::CreateJobResponse response;
   const Awaited<absl::Status> denied;
-  HandleAdmitted(Environment(), CallerOf("Bearer a-token"), request, response, denied);
+  HandleAdmitted(Environment(), CallerWith("Bearer a-token"), request, response,
+                 denied);
   EXPECT_EQ(DetailOf(denied.Get()).reason, "ROLE_MISSING");
   EXPECT_THAT(server_.jobs().List("", 10), IsEmpty());
   request.set_name("mine");
   const Awaited<absl::Status> made;
-  HandleAdmitted(Environment(), CallerOf("Bearer a-token"), request, response, made);
+  HandleAdmitted(Environment(), CallerWith("Bearer a-token"), request, response, made);
   EXPECT_THAT(made.Get(), IsOk());
   EXPECT_EQ(server_.jobs().List("", 10).size(), 1U);
 }
@@ -159,7 +179,7 @@ TEST_F(AdmissionOfRolesTest, AListHasFullPagesOfTheJobsThatAreSeen) {
   do {
     v1::ListJobsResponse response;
     const Awaited<absl::Status> listed;
-    HandleAdmitted(Environment(), CallerOf("Bearer a-token"), request, response,
+    HandleAdmitted(Environment(), CallerWith("Bearer a-token"), request, response,
                    listed);
     ASSERT_THAT(listed.Get(), IsOk());
     ASSERT_EQ(response.jobs_size(), 1);

@@ -153,16 +153,27 @@ TEST_F(JsonApiTest, WithRolesATokenForTheJobIsNeeded) {
   environment.access = &access;
   HttpPages pages;
   AddJsonApi(environment, pool_, pages);
-  const auto ask = [&pages](const std::string& path, const std::string& authorization) {
+  const auto ask_with = [&pages](const std::string& path,
+                                 std::vector<std::string> authorizations) {
     const Awaited<HttpResponse> answered;
-    pages.FindFolder(path)->handler({path, {}, "", authorization}, answered);
+    pages.FindFolder(path)->handler({path, {}, "", std::move(authorizations)},
+                                    answered);
     return answered.Get();
+  };
+  const auto ask = [&ask_with](const std::string& path,
+                               const std::string& authorization) {
+    return ask_with(path, {authorization});
   };
   for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/mine", "/api/v1/jobs/none"}) {
     EXPECT_EQ(ask(path, "").status, 401);
     EXPECT_EQ(ask(path, "Bearer wrong").status, 401);
   }
   EXPECT_EQ(ask("/api/v1/jobs/mine", "Bearer t").status, 200);
+  EXPECT_EQ(ask_with("/api/v1/jobs/mine", {}).status, 401);
+  // Two leave open which is meant, as they do over gRPC.
+  for (const char* second : {"Bearer wrong", "Bearer t", ""}) {
+    EXPECT_EQ(ask_with("/api/v1/jobs/mine", {"Bearer t", second}).status, 401);
+  }
   for (const char* job : {"other", "none"}) {
     EXPECT_EQ(ask(std::string("/api/v1/jobs/") + job, "Bearer t").status, 403);
   }
