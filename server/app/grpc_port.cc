@@ -93,20 +93,11 @@ std::string PeerOf(int fd) {
   return absl::StrCat("ipv6:[", text, "]:", ntohs(v6.sin6_port));
 }
 
-absl::StatusOr<std::vector<Listener>> Listen(const ListenAddress& wanted) {
-  if (wanted.host == "0.0.0.0") {
-    // As gRPC does it; not all machines have IPv6.
-    auto both = Listener::OpenAll({"::", wanted.port});
-    if (both.ok()) return both;
-  }
-  return Listener::OpenAll(wanted);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcPort>> GrpcPort::Open(
     const ListenAddress& wanted, const GrpcPortOptions& options) {
-  absl::StatusOr<std::vector<Listener>> listeners = Listen(wanted);
+  absl::StatusOr<std::vector<Listener>> listeners = Listener::OpenAll(wanted);
   if (!listeners.ok()) return listeners.status();
   FileDescriptor wakeup(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wakeup.valid()) return absl::ErrnoToStatus(errno, "listen: eventfd");

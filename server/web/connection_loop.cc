@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace evenpack {
 namespace {
@@ -16,10 +18,10 @@ constexpr std::chrono::milliseconds kAcceptPause(100);
 
 }  // namespace
 
-ConnectionLoop::ConnectionLoop(Listener listener, FileDescriptor wakeup,
+ConnectionLoop::ConnectionLoop(std::vector<Listener> listeners, FileDescriptor wakeup,
                                const ConnectionLoopOptions& options,
                                RequestHandler on_request)
-    : listener_(std::move(listener)),
+    : listeners_(std::move(listeners)),
       wakeup_(std::move(wakeup)),
       options_(options),
       on_request_(std::move(on_request)) {}
@@ -27,7 +29,7 @@ ConnectionLoop::ConnectionLoop(Listener listener, FileDescriptor wakeup,
 void ConnectionLoop::Run() {
   for (;;) {
     TakeMail();
-    if (!listener_.has_value() && connections_.empty()) return;
+    if (listeners_.empty() && connections_.empty()) return;
     Poll();
   }
 }
@@ -68,7 +70,7 @@ void ConnectionLoop::TakeMail() {
 }
 
 void ConnectionLoop::HurryAll(Clock::TimePoint now) {
-  listener_.reset();
+  listeners_.clear();
   for (auto& [id, connection] : connections_) {
     if (connection.state() == State::kReading) {
       connection.HurryUntil(now);
@@ -83,7 +85,10 @@ void ConnectionLoop::Poll() {
   polled_.clear();
   polled_.push_back({wakeup_.get(), POLLIN, 0});
   // poll passes over a negative descriptor.
-  polled_.push_back({Accepting(now) ? listener_->fd() : -1, POLLIN, 0});
+  const bool accepting = Accepting(now);
+  for (const Listener& listener : listeners_) {
+    polled_.push_back({accepting ? listener.fd() : -1, POLLIN, 0});
+  }
   for (const auto& [id, connection] : connections_) {
     const int16_t events = connection.events();
     polled_.push_back({events == 0 ? -1 : connection.fd(), events, 0});
@@ -97,12 +102,14 @@ void ConnectionLoop::Poll() {
     uint64_t count = 0;
     [[maybe_unused]] const ssize_t size = read(wakeup_.get(), &count, sizeof(count));
   }
-  size_t i = 2;
+  size_t i = 1 + listeners_.size();
   for (auto& [id, connection] : connections_) {
     if (polled_[i++].revents != 0) Advance(id, connection, now);
   }
   Sweep(now);
-  if (polled_[1].revents != 0) Accept(now);
+  for (size_t k = 0; k < listeners_.size(); ++k) {
+    if (polled_[1 + k].revents != 0) Accept(listeners_[k], now);
+  }
 }
 
 int ConnectionLoop::PollTimeout(Clock::TimePoint now) const {
@@ -129,17 +136,17 @@ void ConnectionLoop::Sweep(Clock::TimePoint now) {
 }
 
 bool ConnectionLoop::Accepting(Clock::TimePoint now) const {
-  if (!listener_.has_value() || accept_again_ > now) return false;
+  if (listeners_.empty() || accept_again_ > now) return false;
   if (connections_.size() < options_.max_connections) return true;
   return std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {
     return entry.second.state() != State::kAnswering;
   });
 }
 
-void ConnectionLoop::Accept(Clock::TimePoint now) {
+void ConnectionLoop::Accept(Listener& listener, Clock::TimePoint now) {
   // Some at a time, so that a flood of new ones leaves the others their turn.
   for (int i = 0; i < 64 && Accepting(now); ++i) {
-    FileDescriptor socket = listener_->Accept();
+    FileDescriptor socket = listener.Accept();
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;

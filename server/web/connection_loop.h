@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,7 +39,7 @@ class ConnectionLoop {
   using RequestHandler = std::function<void(uint64_t connection, std::string request)>;
 
   // `wakeup`: an eventfd that doesn't block.
-  ConnectionLoop(Listener listener, FileDescriptor wakeup,
+  ConnectionLoop(std::vector<Listener> listeners, FileDescriptor wakeup,
                  const ConnectionLoopOptions& options, RequestHandler on_request);
 
   // Serves until Stop, and then until the requests that were whole are answered.
@@ -58,12 +57,12 @@ class ConnectionLoop {
   void Advance(uint64_t id, HttpConnection& connection, Clock::TimePoint now);
   void Sweep(Clock::TimePoint now);
   bool Accepting(Clock::TimePoint now) const;
-  void Accept(Clock::TimePoint now);
+  void Accept(Listener& listener, Clock::TimePoint now);
   void GiveUpOne();
   void Wake();
 
   // Run's own.
-  std::optional<Listener> listener_;  // none once stopped
+  std::vector<Listener> listeners_;  // none once stopped
   const FileDescriptor wakeup_;
   const ConnectionLoopOptions options_;
   const RequestHandler on_request_;

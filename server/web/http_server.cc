@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "server/runtime/worker_pool.h"
@@ -32,12 +33,12 @@ ConnectionLoopOptions LoopOptions(const HttpServerOptions& options) {
 // Bytes in and out on one thread, pages on others.
 class HttpServer::Serving {
  public:
-  Serving(Listener listener, FileDescriptor wakeup, HttpPages pages,
+  Serving(std::vector<Listener> listeners, FileDescriptor wakeup, HttpPages pages,
           const HttpServerOptions& options)
-      : address_(listener.address()),
+      : address_(listeners.front().address()),
         text_(FormatAddress(address_)),
         exchange_(std::move(pages)),
-        loop_(std::move(listener), std::move(wakeup), LoopOptions(options),
+        loop_(std::move(listeners), std::move(wakeup), LoopOptions(options),
               [this](uint64_t connection, std::string request) {
                 Handle(connection, std::move(request));
               }),
@@ -75,12 +76,12 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     std::string_view listen, HttpPages pages, const HttpServerOptions& options) {
   absl::StatusOr<ListenAddress> wanted = ParseListenAddress(listen);
   if (!wanted.ok()) return wanted.status();
-  absl::StatusOr<Listener> listener = Listener::Open(*wanted);
-  if (!listener.ok()) return listener.status();
+  absl::StatusOr<std::vector<Listener>> listeners = Listener::OpenAll(*wanted);
+  if (!listeners.ok()) return listeners.status();
   FileDescriptor wakeup(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wakeup.valid()) return absl::ErrnoToStatus(errno, "http-listen: eventfd");
   return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Serving>(
-      *std::move(listener), std::move(wakeup), std::move(pages), options)));
+      *std::move(listeners), std::move(wakeup), std::move(pages), options)));
 }
 
 HttpServer::HttpServer(std::unique_ptr<Serving> serving)

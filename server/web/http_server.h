@@ -41,14 +41,14 @@ struct HttpServerOptions {
 // Each connection serves one request. Thread-safe, but for Stop and the end.
 class HttpServer {
  public:
-  // Serves when it returns. `listen` is HOST:PORT or [IPV6]:PORT; port 0 takes any that
-  // is free. Errors name http-listen and the address; see ParseListenAddress and
-  // Listener::Open.
+  // Serves when it returns. `listen` is HOST:PORT or [IPV6]:PORT, of which all
+  // addresses are taken; port 0 takes any that is free. Errors name http-listen and the
+  // address; see ParseListenAddress and Listener::OpenAll.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       std::string_view listen, HttpPages pages, const HttpServerOptions& options = {});
   ~HttpServer();
 
-  // HOST:PORT that it listens on, the host as a number.
+  // HOST:PORT that it listens on, the host's first address as a number.
   const std::string& address() const;
   uint16_t port() const;
 

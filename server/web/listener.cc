@@ -93,6 +93,30 @@ absl::Status CannotListen(const ListenAddress& wanted) {
   return status;
 }
 
+bool IsAnyOfIPv4(const addrinfo& at) {
+  return at.ai_family == AF_INET &&
+         reinterpret_cast<const sockaddr_in*>(at.ai_addr)->sin_addr.s_addr ==
+             INADDR_ANY;
+}
+
+// Of all addresses of the machine. Not valid, and errno set, where it can't be had.
+FileDescriptor ListenAtAll(uint16_t port) {
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(port);
+  addrinfo at{};
+  at.ai_family = AF_INET6;
+  at.ai_socktype = SOCK_STREAM;
+  at.ai_addr = reinterpret_cast<sockaddr*>(&any);
+  at.ai_addrlen = sizeof(any);
+  return ListenAt(at);
+}
+
+// Why a machine without IPv6 refuses one of its sockets.
+bool LacksIPv6(int error) {
+  return error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == EPROTONOSUPPORT;
+}
+
 void SetPort(const addrinfo& at, uint16_t port) {
   if (at.ai_family == AF_INET6) {
     reinterpret_cast<sockaddr_in6*>(at.ai_addr)->sin6_port = htons(port);
@@ -124,6 +148,17 @@ absl::StatusOr<std::vector<Listener>> Listener::OpenAll(const ListenAddress& wan
   absl::StatusOr<AddressList> addresses = Resolve(wanted);
   if (!addresses.ok()) return addresses.status();
   std::vector<Listener> listeners;
+  for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {
+    if (!IsAnyOfIPv4(*at)) continue;
+    FileDescriptor socket = ListenAtAll(wanted.port);
+    if (!socket.valid() && LacksIPv6(errno)) break;
+    if (!socket.valid()) return CannotListen(wanted);
+    absl::StatusOr<ListenAddress> address = AddressOf(socket);
+    if (!address.ok()) return address.status();
+    address->host = "0.0.0.0";
+    listeners.push_back(Listener(std::move(socket), *std::move(address)));
+    return listeners;
+  }
   int error = 0;
   for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {
     if (!listeners.empty()) SetPort(*at, listeners.front().address().port);

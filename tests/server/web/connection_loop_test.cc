@@ -32,10 +32,10 @@ class RunningLoop {
     ConnectionLoopOptions options;
     options.max_connections = max_connections;
     options.clock = &clock_;
-    Listener listener = *Listener::Open({"127.0.0.1", 0});
-    port_ = listener.address().port;
+    std::vector<Listener> listeners = *Listener::OpenAll({"127.0.0.1", 0});
+    port_ = listeners.front().address().port;
     loop_ = std::make_unique<ConnectionLoop>(
-        std::move(listener), FileDescriptor(eventfd(0, EFD_NONBLOCK)), options,
+        std::move(listeners), FileDescriptor(eventfd(0, EFD_NONBLOCK)), options,
         [this](uint64_t connection, std::string request) {
           MutexLock lock(mutex_);
           requests_.emplace_back(connection, std::move(request));

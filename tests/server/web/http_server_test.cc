@@ -92,6 +92,20 @@ TEST(HttpServerTest, IPv6IsServedInBrackets) {
   EXPECT_EQ(result->body, "hello\n");
 }
 
+TEST(HttpServerTest, AnyAddressIsServedOverIPv4AndIPv6) {
+  if (!HttpServer::Start("[::1]:0", HttpPages()).ok()) GTEST_SKIP() << "no IPv6 here";
+  for (const char* listen : {"0.0.0.0:0", "*:0", "[::]:0"}) {
+    HttpPages pages;
+    pages.Add(PageWith("/a", "hello\n"));
+    const auto server = HttpServer::Start(listen, std::move(pages));
+    ASSERT_THAT(server, IsOk());
+    for (const char* host : {"127.0.0.1", "::1"}) {
+      EXPECT_TRUE(httplib::Client(host, (*server)->port()).Get("/a"))
+          << listen << " by " << host;
+    }
+  }
+}
+
 TEST(HttpServerTest, ManyScrapesAtOnceGetLargePagesWhole) {
   const std::string body(1 << 20, 'b');
   const auto server = StartWith(PageWith("/a", body));

@@ -2,9 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tests/server/web/raw_client.h"
@@ -19,6 +23,18 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::RawClient;
 using testing::StatusIs;
+
+bool HasIPv6() { return Listener::Open({"::1", 0}).ok(); }
+
+bool ConnectsOverIPv6(uint16_t port) {
+  const FileDescriptor connecting(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 to{};
+  to.sin6_family = AF_INET6;
+  to.sin6_addr = in6addr_loopback;
+  to.sin6_port = htons(port);
+  return connect(connecting.get(), reinterpret_cast<const sockaddr*>(&to),
+                 sizeof(to)) == 0;
+}
 
 TEST(ListenerTest, Port0TakesOneThatIsFree) {
   const absl::StatusOr<Listener> first = Listener::Open({"127.0.0.1", 0});
@@ -104,6 +120,32 @@ TEST(ListenerTest, AllAddressesOfIPv6AreThoseOfIPv4Too) {
   }
   ASSERT_THAT(listener, IsOk());
   EXPECT_TRUE(RawClient(listener->address().port).connected());
+}
+
+TEST(ListenerTest, AnyAddressIsOneOfEitherFamilyHoweverItIsWritten) {
+  for (const char* host : {"0.0.0.0", "0", "*", "::"}) {
+    absl::StatusOr<std::vector<Listener>> any = Listener::OpenAll({host, 0});
+    if (std::string(host) == "::" && absl::IsFailedPrecondition(any.status())) {
+      GTEST_SKIP() << "no IPv6 here: " << any.status();
+    }
+    ASSERT_THAT(any, IsOk()) << host;
+    ASSERT_EQ(any->size(), 1U) << host;
+    const ListenAddress& address = any->front().address();
+    EXPECT_EQ(address.host, std::string(host) == "::" ? "::" : "0.0.0.0");
+    EXPECT_TRUE(RawClient(address.port).connected()) << host;
+    if (HasIPv6()) {
+      EXPECT_TRUE(ConnectsOverIPv6(address.port)) << host;
+    }
+  }
+}
+
+TEST(ListenerTest, AnyAddressOfAPortThatIsTakenOverOneFamilyIsNotHad) {
+  if (!HasIPv6()) GTEST_SKIP() << "no IPv6 here";
+  const absl::StatusOr<Listener> taken = Listener::Open({"::1", 0});
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_THAT(Listener::OpenAll({"0.0.0.0", taken->address().port}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("Address already in use")));
 }
 
 }  // namespace
