@@ -221,7 +221,8 @@ class PackingServer::Rooms {
             quotas_,
             security_->access(),
             directory_.get(),
-            file_readers_.get()};
+            file_readers_.get(),
+            options_.max_message_bytes};
   }
 
   std::unique_ptr<Directory> MakeDirectory() {

@@ -25,6 +25,16 @@ absl::Status Starting() {
       {"STARTING", {}});
 }
 
+absl::Status AnswerTooLarge(const std::string& message, uint64_t bytes,
+                            uint64_t limit) {
+  return WithDetail(absl::ResourceExhaustedError(
+                        absl::StrCat("answer: a ", message, " of ", bytes,
+                                     " bytes, which is not sent; accepted: at most ",
+                                     limit, ", the server's --max-message-bytes")),
+                    {"ANSWER_TOO_LARGE",
+                     {{"bytes", absl::StrCat(bytes)}, {"limit", absl::StrCat(limit)}}});
+}
+
 absl::Status TooManyCalls(const LiveCalls& calls) {
   return WithDetail(absl::ResourceExhaustedError(
                         absl::StrCat("calls: there are ", calls.limit(),

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "server/control/cost_profile_registry.h"
@@ -55,6 +56,8 @@ struct ServiceEnvironment {
   // Threads that read files of token ids, whose disk may hang: those that call here are
   // the transport's. Null: no file is read.
   WorkerPool* file_readers = nullptr;
+  // Of an answer; 0: any.
+  uint64_t max_message_bytes = 0;
 };
 
 // Looks in the server's profiles, which must outlive it.
@@ -64,6 +67,9 @@ ProfileFinder FindProfileIn(const ServiceEnvironment& environment);
 absl::Status Draining();
 // UNAVAILABLE: what a request ends with that comes before the jobs were read.
 absl::Status Starting();
+// RESOURCE_EXHAUSTED: an answer that is above the environment's max_message_bytes, with
+// the name of its message.
+absl::Status AnswerTooLarge(const std::string& message, uint64_t bytes, uint64_t limit);
 // RESOURCE_EXHAUSTED: as many calls of a kind as may be.
 absl::Status TooManyCalls(const LiveCalls& calls);
 

@@ -256,6 +256,11 @@ class StepsCall final : public StepsReactor,
     if (auto* step = std::get_if<SendStep>(&next)) {
       response_ = step->shared ? environment_.messages.Get(step->step, view_)
                                : EncodeStep(*step->step, view_);
+      const uint64_t limit = environment_.max_message_bytes;
+      if (limit > 0 && response_.Length() > limit) {
+        ending_ = AnswerTooLarge("StreamStepsResponse", response_.Length(), limit);
+        return false;
+      }
       writing_step_ = std::move(step->step);
       // What another message follows at once may wait for it on its way out.
       if (step->more) options_.set_buffer_hint();

@@ -41,6 +41,15 @@ inline uint64_t BytesHeldBy(const google::protobuf::Message& response) {
   return response.SpaceUsedLong() + response.ByteSizeLong();
 }
 
+// OK, or why the answer can't be sent: gRPC itself would not say what to change.
+inline absl::Status CheckSize(const ServiceEnvironment& environment,
+                              const google::protobuf::Message& response) {
+  const uint64_t limit = environment.max_message_bytes;
+  const uint64_t bytes = response.ByteSizeLong();
+  if (limit == 0 || bytes <= limit) return absl::OkStatus();
+  return AnswerTooLarge(response.GetDescriptor()->name(), bytes, limit);
+}
+
 // A call whose answer is sent, or given up, once it is done.
 class AnsweredCall final : public grpc::ServerUnaryReactor {
  public:
@@ -81,8 +90,10 @@ grpc::ServerUnaryReactor* Answered(const ServiceEnvironment& environment,
   }
   CallQuota& held = reactor->Hold(*std::move(quota));
   HandleFor(environment, caller, request, response,
-            [finish, &held, &response](const absl::Status& status) {
-              held.Answered(status, status.ok() ? BytesHeldBy(response) : 0);
+            [finish, &held, &environment, &response](const absl::Status& answered) {
+              const absl::Status status =
+                  answered.ok() ? CheckSize(environment, response) : answered;
+              held.Answered(answered, status.ok() ? BytesHeldBy(response) : 0);
               finish(status);
             });
   return reactor;

@@ -43,13 +43,19 @@ class TransportTest(unittest.TestCase):
         self.assert_too_large(partial(local_client.ingest, server, opening, sent))
         request = api.CreateJobRequest(name="a" * 5000, spec=job_specs.small_spec())
         self.assert_too_large(partial(server.stub.CreateJob, request))
-        # Nor does the server send one: a step of 8,192 documents.
+        # Nor does the server send one, and says why: a step of 8,192 documents.
         for stream in job_specs.STREAMS:
             opening = local_client.opening("job", stream)
             for first in range(0, 12_000, 3000):
                 sent = local_client.batch(first_sequence=first, length=[1] * 3000)
                 local_client.ingest(server, opening, sent)
-        self.assert_too_large(partial(local_client.steps_of, server, "job"))
+        with self.assertRaises(grpc.RpcError) as caught:
+            local_client.steps_of(server, "job")
+        error = error_of(caught.exception)
+        self.assertEqual(error.code, "RESOURCE_EXHAUSTED")
+        self.assertEqual(error.reason, "ANSWER_TOO_LARGE")
+        self.assertEqual(error.metadata["limit"], "4096")
+        self.assertIn("--max-message-bytes", error.message)
 
     def test_the_default_limit_is_above_that_of_grpc(self) -> None:
         server = self.serve()

@@ -1,0 +1,106 @@
+#include "server/app/transport_limits.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "evenpack/v1/packing_service.grpc.pb.h"
+#include "server/app/packing_server.h"
+#include "tests/server/service/service_spec.h"
+#include "tests/testing/status_matchers.h"
+
+namespace evenpack {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ServiceSpec;
+
+// A server whose messages have at most 1,024 bytes.
+class TransportLimitsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.http_listen = "";
+    options.max_message_bytes = 1024;
+    absl::StatusOr<std::unique_ptr<PackingServer>> server =
+        PackingServer::Start(options);
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    stub_ = v1::PackingService::NewStub(grpc::CreateChannel(
+        server_->grpc_address(), grpc::InsecureChannelCredentials()));
+  }
+  grpc::Status Create(const std::string& name) {
+    grpc::ClientContext context;
+    v1::CreateJobRequest request;
+    request.set_name(name);
+    *request.mutable_spec() = ServiceSpec();
+    v1::CreateJobResponse response;
+    return stub_->CreateJob(&context, request, &response);
+  }
+
+  std::unique_ptr<PackingServer> server_;
+  std::unique_ptr<v1::PackingService::Stub> stub_;
+};
+
+TEST_F(TransportLimitsTest, ALargerRequestIsRefused) {
+  const grpc::Status large = Create(std::string(1100, 'x'));
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(large.error_message(), HasSubstr("larger than max"));
+}
+
+TEST_F(TransportLimitsTest, AnAnswerAboveTheLimitIsRefusedByTheNameOfTheFlag) {
+  // Each request is below the limit, and the list of them is not.
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Create("job-" + std::to_string(i)).ok());
+  grpc::ClientContext context;
+  v1::ListJobsResponse response;
+  const grpc::Status large =
+      stub_->ListJobs(&context, v1::ListJobsRequest(), &response);
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(large.error_message(),
+              AllOf(HasSubstr("answer: a ListJobsResponse of "),
+                    HasSubstr("accepted: at most 1024, the server's "
+                              "--max-message-bytes")));
+}
+
+TEST_F(TransportLimitsTest, AStepAboveTheLimitIsRefusedByTheNameOfTheFlag) {
+  ASSERT_TRUE(Create("job").ok());
+  grpc::ClientContext ingest_context;
+  const auto ingest = stub_->Ingest(&ingest_context);
+  v1::IngestRequest request;
+  request.mutable_open()->set_job("job");
+  request.mutable_open()->set_stream("a");
+  v1::IngestResponse accepted;
+  ASSERT_TRUE(ingest->Write(request) && ingest->Read(&accepted));
+  // Documents of one token: many to a step.
+  for (uint64_t sent = 0; sent < 600; sent += 100) {
+    v1::DocumentBatch& batch = *request.mutable_batch();
+    batch.Clear();
+    batch.set_first_sequence(sent);
+    for (int i = 0; i < 100; ++i) batch.add_length(1);
+    ASSERT_TRUE(ingest->Write(request) && ingest->Read(&accepted));
+  }
+  grpc::ClientContext context;
+  const auto steps = stub_->StreamSteps(&context);
+  v1::StreamStepsRequest subscribe;
+  subscribe.mutable_subscribe()->set_job("job");
+  subscribe.mutable_subscribe()->set_credits(1);
+  ASSERT_TRUE(steps->Write(subscribe));
+  v1::StreamStepsResponse response;
+  while (steps->Read(&response)) {
+  }
+  const grpc::Status large = steps->Finish();
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(large.error_message(),
+              AllOf(HasSubstr("answer: a StreamStepsResponse of "),
+                    HasSubstr("--max-message-bytes")));
+}
+
+}  // namespace
+}  // namespace evenpack
