@@ -249,7 +249,6 @@ class PackingServer::Rooms {
   // the directory.
   absl::Status JoinOthers() {
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
-    SetServing(false);
     absl::Status status = shared_->Join(advertised_, *moves_);
     if (!status.ok()) return status;
     joined_ = true;
@@ -317,6 +316,8 @@ class PackingServer::Rooms {
     transport_threads_.AddTo(builder, kTransportThreads);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return CannotServe();
+    // Before anybody can ask.
+    SetServing(false);
     transport_threads_.Start();
     grpc_port_->Start();
     const size_t colon = options_.listen.rfind(':');
