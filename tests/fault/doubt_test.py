@@ -19,8 +19,8 @@ import local_client
 from call_error import error_of
 from child_process import wait_until
 from database_link import DatabaseLink
+from evenpack.v1 import job_pb2, step_pb2
 from evenpack.v1 import packing_service_pb2 as api
-from evenpack.v1 import step_pb2
 from postgresql_server import USER, PostgresqlServer
 from server_process import ServerProcess
 
@@ -153,9 +153,17 @@ class DoubtTest(unittest.TestCase):
             local_client.get_job(doubt.server, "job")
         self.assertEqual(error_of(caught.exception).reason, "STORE_FAILED")
 
+    def described(self, doubt: Doubt) -> job_pb2.Job | None:
+        """The job; none while it has yet to be read back, not by a look."""
+        try:
+            return local_client.get_job(doubt.server, "job")
+        except grpc.RpcError as caught:
+            self.assertEqual(error_of(caught).reason, "STORE_FAILED")
+            return None
+
     def check_goes_on(self, doubt: Doubt, *, stands: bool) -> None:
         """The job is as if nothing had been; what was in doubt is there or isn't."""
-        held = local_client.get_job(doubt.server, "job")
+        held = wait_until(lambda: self.described(doubt), "the job is read back")
         count = FIRST + BATCH if stands else FIRST
         self.assertEqual(held.streams[0].next_sequence, count)
         local_client.fill(

@@ -97,7 +97,9 @@ TEST_F(IngestCallTest, ColumnsReachTheSteps) {
 // A file that hangs would else hold a thread of the transport, and so all calls.
 TEST_F(IngestCallTest, FilesAreReadByThreadsOfTheirOwn) {
   std::promise<void> release;
-  server_.file_readers().Run([&release] { release.get_future().wait(); });
+  // Its own, since it may begin after all of this.
+  server_.file_readers().Run(
+      [released = release.get_future().share()] { released.wait(); });
   IngestClient client(server_, "job");
   v1::IngestRequest request;
   request.mutable_batch()->add_length(50);
@@ -116,7 +118,9 @@ TEST_F(IngestCallTest, FilesAreReadByThreadsOfTheirOwn) {
 
 TEST_F(IngestCallTest, ABatchWhoseFileIsReadEndsWithItsCall) {
   std::promise<void> release;
-  server_.file_readers().Run([&release] { release.get_future().wait(); });
+  // Its own, since it may begin after all of this.
+  server_.file_readers().Run(
+      [released = release.get_future().share()] { released.wait(); });
   {
     IngestClient client(server_, "job");
     v1::IngestRequest request;
