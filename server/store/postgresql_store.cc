@@ -68,6 +68,7 @@ PostgresqlStore::PostgresqlStore(const std::string& target, const LeaseTiming& t
     : timing_(timing),
       server_(NewServerName()),
       reader_(target, kPostgresqlPatience),
+      loader_(target, kPostgresqlPatience),
       sweeper_(target, kPostgresqlPatience),
       member_(server_, target, timing) {}
 
@@ -88,6 +89,7 @@ absl::Status PostgresqlStore::Connect() {
   if (!status.ok() || !member_.lead().joined()) return status;
   Log(LogLevel::kInfo, "database reached again");
   reader_.Renew();
+  loader_.Renew();
   sweeper_.Renew();
   ++reconnections_;
   doubt_ = absl::OkStatus();
@@ -139,6 +141,7 @@ void PostgresqlStore::StepDown() {
   if (keeper_.joinable()) keeper_.join();
   sweeper_.Stop();
   reader_.Close();
+  loader_.Close();
   MutexLock lock(mutex_);
   member_.Release();
 }
@@ -406,14 +409,15 @@ absl::StatusOr<std::string> PostgresqlStore::ResolveHandOver(const std::string& 
 }
 
 absl::Status PostgresqlStore::Read(
+    PostgresqlReader& reader,
     absl::FunctionRef<absl::Status(PostgresqlConnection&)> read) {
   if (down_) return NotConnected();
-  return reader_.Read(read);
+  return reader.Read(read);
 }
 
 absl::StatusOr<JobPlace> PostgresqlStore::Locate(const std::string& job) {
   absl::StatusOr<JobPlace> place;
-  absl::Status status = Read([&](PostgresqlConnection& connection) {
+  absl::Status status = Read(reader_, [&](PostgresqlConnection& connection) {
     place = FindPlace(server_, job, connection);
     return place.status();
   });
@@ -424,7 +428,7 @@ absl::StatusOr<JobPlace> PostgresqlStore::Locate(const std::string& job) {
 absl::StatusOr<std::vector<JobPlace>> PostgresqlStore::Places(const std::string& after,
                                                               size_t most) {
   absl::StatusOr<std::vector<JobPlace>> places;
-  absl::Status status = Read([&](PostgresqlConnection& connection) {
+  absl::Status status = Read(reader_, [&](PostgresqlConnection& connection) {
     places = FindPlaces(server_, after, most, connection);
     return places.status();
   });
@@ -451,7 +455,7 @@ absl::StatusOr<StoredJob> PostgresqlStore::Load(const std::string& job) {
   if (down_) return NotConnected();
   const auto [reconnections, least] = BeforeRead(job);
   absl::StatusOr<LoadedJob> loaded;
-  absl::Status status = Read([&](PostgresqlConnection& connection) {
+  absl::Status status = Read(loader_, [&](PostgresqlConnection& connection) {
     loaded = LoadJob(server_, job, connection);
     return loaded.status();
   });
@@ -475,7 +479,7 @@ absl::StatusOr<StoredJob> PostgresqlStore::Load(const std::string& job) {
 
 absl::StatusOr<StoredProfiles> PostgresqlStore::Profiles() {
   absl::StatusOr<StoredProfiles> profiles;
-  absl::Status status = Read([&](PostgresqlConnection& connection) {
+  absl::Status status = Read(reader_, [&](PostgresqlConnection& connection) {
     profiles = LoadProfiles(connection);
     return profiles.status();
   });

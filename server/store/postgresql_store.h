@@ -38,8 +38,8 @@
 
 namespace evenpack {
 
-// Thread-safe; a connection for what is written, one for what is read, and one for what
-// is removed.
+// Thread-safe; a connection for what is written, one for jobs that are read, one for
+// all else that is, and one for what is removed.
 class PostgresqlStore final : public SharedStore {
  public:
   // `target`: as PostgresqlTarget gives it. Creates the tables where there are none.
@@ -99,8 +99,9 @@ class PostgresqlStore final : public SharedStore {
   absl::StatusOr<std::string> ResolveHandOver(const std::string& name, int64_t number,
                                               absl::Status lost)
       EVENPACK_REQUIRES(mutex_);
-  // On the connection for reads, unless the database is known to be away.
-  absl::Status Read(absl::FunctionRef<absl::Status(PostgresqlConnection&)> read);
+  // On a connection for reads, unless the database is known to be away.
+  absl::Status Read(PostgresqlReader& reader,
+                    absl::FunctionRef<absl::Status(PostgresqlConnection&)> read);
   // How often the store has connected anew, and the records that the job then had.
   std::pair<int, uint64_t> BeforeRead(const std::string& job);
   // The keeper's thread.
@@ -119,6 +120,8 @@ class PostgresqlStore final : public SharedStore {
   std::atomic<bool> cut_off_ = false;
   std::atomic<uint64_t> size_ = 0;
   PostgresqlReader reader_;
+  // For whole jobs, since nobody should wait for all of one who asks where one is.
+  PostgresqlReader loader_;
   PostgresqlSweeper sweeper_;
   // From Join on.
   LeadListener* listener_ = nullptr;

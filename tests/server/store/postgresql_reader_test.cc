@@ -104,6 +104,9 @@ TEST_F(PostgresqlReaderTest, NeitherReadsNorCommitsOfAStoreWaitForTheOthers) {
   std::thread reads([&store] { EXPECT_THAT(store->Load("a"), IsOk()); });
   AwaitBlocked();
   EXPECT_THAT(commit(AppendRecord{"a", 1, ""}), IsOk());
+  // A job may take long to read.
+  EXPECT_THAT(store->Locate("a"), IsOk());
+  EXPECT_THAT(store->Profiles(), IsOk());
   ASSERT_THAT(blocking.Run("COMMIT; BEGIN; LOCK TABLE evenpack_records IN SHARE MODE"),
               IsOk());
   reads.join();
