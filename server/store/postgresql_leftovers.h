@@ -26,7 +26,7 @@ inline constexpr std::string_view kLeaveJob =
 // was put and dropped twice; jobs have less than 23 bits (stored_row.h).
 inline constexpr std::string_view kLeaveTokens =
     "UPDATE evenpack_tokens "
-    "SET job = -(job | (pg_current_xact_id()::text::bigint << 23)) "
+    "SET job = -(job | (txid_current() << 23)) "
     "WHERE job = $1::bigint AND stream = $2::bigint AND first < $3::bigint";
 
 // Each removes a batch of rows, of a few MiB or one row, and says whether more may be

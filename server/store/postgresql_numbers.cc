@@ -20,6 +20,7 @@ constexpr std::string_view kNext =
     "(SELECT greatest((SELECT max(id) FROM evenpack_jobs), "
     "(SELECT max(job) FROM evenpack_leases), "
     "(SELECT max(job) FROM evenpack_snapshots), "
+    "(SELECT -min(job) FROM evenpack_snapshots), "
     "(SELECT max(job) FROM evenpack_tokens), "
     "(SELECT max(place) >> 40 FROM evenpack_records), 0) AS highest) AS used";
 

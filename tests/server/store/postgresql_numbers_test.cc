@@ -111,5 +111,21 @@ TEST_F(PostgresqlNumbersTest, NumbersGoOnBehindThoseThatAreUsed) {
   EXPECT_EQ(NumberOf("e"), NumberOf("d") + 1);
 }
 
+TEST_F(PostgresqlNumbersTest, NumbersGoOnBehindThoseOfJobsThatAreBeingRemoved) {
+  SharingServer server(schema_.target(), "here:1");
+  ASSERT_THAT(server.Commit({AppendRecord{"a", 0, "a"}}), IsOk());
+  // It is looked for each minute.
+  while (schema_.Number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
+                        "'WITH removed%evenpack_tokens%' AND application_name = "
+                        "current_setting('application_name') AND state = 'idle'") ==
+         0) {
+    // Until the test's time is over.
+  }
+  schema_.Run("INSERT INTO evenpack_snapshots VALUES (-40, 0, '', '')");
+  ASSERT_THAT(server.Commit({AppendRecord{"b", 0, "b"}}), IsOk());
+  EXPECT_GT(NumberOf("b"), 40);
+  EXPECT_THAT(server.Commit({RemoveJob{"b"}}), IsOk());
+}
+
 }  // namespace
 }  // namespace evenpack::testing
