@@ -34,7 +34,7 @@ absl::Status PostgresqlMember::Connect() {
 }
 
 absl::Status PostgresqlMember::Rejoin(PostgresqlConnection& connection) {
-  const absl::Status status = lead_.Rejoin(connection);
+  absl::Status status = lead_.Rejoin(connection);
   if (absl::IsNotFound(status)) return Lose(std::string(status.message()));
   if (!status.ok()) {
     if (connection.broken()) return status;

@@ -4,6 +4,14 @@
 #include <libpq-fe.h>
 
 namespace evenpack::testing {
+namespace {
+
+bool Send(pg_conn* connection, const std::string& statement) {
+  return PQsendQueryParams(connection, statement.c_str(), 0, nullptr, nullptr, nullptr,
+                           nullptr, 0) == 1;
+}
+
+}  // namespace
 
 void HeldTransaction::Close::operator()(pg_conn* connection) const {
   PQfinish(connection);
@@ -14,23 +22,14 @@ HeldTransaction::HeldTransaction(const std::string& target,
                                  size_t awaited)
     : connection_(PQconnectdb(target.c_str())) {
   pg_conn* const connection = connection_.get();
-  EXPECT_EQ(PQstatus(connection), CONNECTION_OK) << PQerrorMessage(connection);
-  EXPECT_EQ(PQenterPipelineMode(connection), 1);
-  const auto send = [connection](const char* statement) {
-    EXPECT_EQ(PQsendQueryParams(connection, statement, 0, nullptr, nullptr, nullptr,
-                                nullptr, 0),
-              1);
-  };
-  send("BEGIN");
+  bool sent = PQenterPipelineMode(connection) == 1 && Send(connection, "BEGIN");
   for (size_t i = 0; i < statements.size(); ++i) {
     // Answers come as far as they are asked for.
-    if (i == awaited) {
-      EXPECT_EQ(PQsendFlushRequest(connection), 1);
-    }
-    send(statements[i].c_str());
+    if (i == awaited) sent = sent && PQsendFlushRequest(connection) == 1;
+    sent = sent && Send(connection, statements[i]);
   }
-  EXPECT_EQ(PQsendFlushRequest(connection), 1);
-  EXPECT_EQ(PQflush(connection), 0);
+  sent = sent && PQsendFlushRequest(connection) == 1 && PQflush(connection) == 0;
+  EXPECT_TRUE(sent) << PQerrorMessage(connection);
   // Of each a result, and a null behind it.
   for (size_t answer = 0; answer < 2 * (1 + awaited); ++answer) {
     pg_result* const result = PQgetResult(connection);

@@ -15,7 +15,6 @@ namespace evenpack::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using ::testing::Eq;
 
 constexpr char kLockRow[] =
     "UPDATE evenpack_servers SET commits = 1 WHERE server = 'a'";

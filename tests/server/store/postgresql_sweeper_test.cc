@@ -28,7 +28,7 @@ constexpr uint64_t kMany = 5600;
 class PostgresqlSweeperTest : public ::testing::Test {
  protected:
   PostgresqlSweeperTest() {
-    SharingServer(schema_.target(), "first:1");  // makes the tables
+    const SharingServer makes_the_tables(schema_.target(), "first:1");
     schema_.Run(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
         "$$ BEGIN PERFORM pg_sleep(1.2); RETURN OLD; END $$;"
