@@ -402,7 +402,9 @@ class SecurityTest(unittest.TestCase):
 class NetworkPolicyTest(unittest.TestCase):
     def sources(self, *flags: str) -> dict[str, Any]:
         """Who may connect to each port; None: everybody."""
-        (policy,) = [each for each in render(flags) if each["kind"] == "NetworkPolicy"]
+        return self.peers(the(render(flags), "NetworkPolicy"))
+
+    def peers(self, policy: Object) -> dict[str, Any]:
         return {
             port["port"]: rule.get("from")
             for rule in policy["spec"]["ingress"]
@@ -410,8 +412,21 @@ class NetworkPolicyTest(unittest.TestCase):
         }
 
     def test_by_default_the_namespace_may_connect(self) -> None:
-        namespace: list[Object] = [{"podSelector": {}}]
-        self.assertEqual(self.sources(), {"grpc": namespace, "http": namespace})
+        namespace: Object = {"podSelector": {}}
+        sources = self.sources()
+        self.assertIn(namespace, sources["grpc"])
+        self.assertEqual(sources["http"], [namespace])
+
+    def test_agents_and_the_tests_pod_reach_a_server_of_other_namespaces(self) -> None:
+        trainers: Object = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+        clients = f"networkPolicy.clients=[{json.dumps(trainers)}]"
+        objects = render(["--set-json", clients, "--set", "agent.enabled=true"])
+        (own, others) = self.peers(the(objects, "NetworkPolicy", "evenpack"))["grpc"]
+        self.assertEqual(others, trainers)
+        agents = the(objects, "DaemonSet")["spec"]["template"]
+        for pod in (agents, the(objects, "Pod")):
+            selected = own["podSelector"]["matchLabels"].items()
+            self.assertLessEqual(selected, pod["metadata"]["labels"].items())
 
     def test_a_server_reaches_its_database(self) -> None:
         for values, types in (

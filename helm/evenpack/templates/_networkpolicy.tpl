@@ -1,6 +1,7 @@
 {{/*
 Who may connect to the ports grpc and http. The kubelet may always: its probes need no
-rule. Takes the chart's context.
+rule. So may the release's own pods, at the port grpc: agents, and that of `helm test`.
+Takes the chart's context.
 */}}
 {{- define "evenpack.ingress" -}}
 - ports:
@@ -8,6 +9,10 @@ rule. Takes the chart's context.
       protocol: TCP
   {{- with .Values.networkPolicy.clients }}
   from:
+    - podSelector:
+        matchLabels:
+          app.kubernetes.io/name: {{ include "evenpack.name" $ }}
+          app.kubernetes.io/instance: {{ $.Release.Name }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
 - ports:

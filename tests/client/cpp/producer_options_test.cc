@@ -14,7 +14,7 @@ using ::evenpack::testing::IsOk;
 using ::evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr auto kRefused = absl::StatusCode::kInvalidArgument;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(ProducerOptions, AJobAndAStreamAreAllThatIsNeeded) {
   EXPECT_THAT(Validate(ProducerOptions{.job = "run", .stream = "web"}), IsOk());
@@ -27,23 +27,23 @@ TEST(ProducerOptions, RefusesWhatCannotWorkNamingTheField) {
     return Validate(options);
   };
   EXPECT_THAT(refused([](auto& o) { o.job = ""; }),
-              StatusIs(kRefused, HasSubstr("job: ''")));
+              StatusIs(kInvalid, HasSubstr("job: ''")));
   EXPECT_THAT(refused([](auto& o) { o.stream = ""; }),
-              StatusIs(kRefused, HasSubstr("stream: ''")));
+              StatusIs(kInvalid, HasSubstr("stream: ''")));
   EXPECT_THAT(refused([](auto& o) { o.batch_documents = 0; }),
-              StatusIs(kRefused, HasSubstr("batch_documents: 0")));
+              StatusIs(kInvalid, HasSubstr("batch_documents: 0")));
   EXPECT_THAT(refused([](auto& o) { o.max_unaccepted_documents = 1023; }),
-              StatusIs(kRefused, HasSubstr("max_unaccepted_documents: 1023 is not "
+              StatusIs(kInvalid, HasSubstr("max_unaccepted_documents: 1023 is not "
                                            "accepted; accepted: at least "
                                            "batch_documents, 1024")));
   EXPECT_THAT(refused([](auto& o) { o.batch_token_bytes = 3; }),
-              StatusIs(kRefused, HasSubstr("batch_token_bytes: 3 is not accepted; "
+              StatusIs(kInvalid, HasSubstr("batch_token_bytes: 3 is not accepted; "
                                            "accepted: 4 to 1073741824")));
   EXPECT_THAT(refused([](auto& o) { o.batch_token_bytes = (1 << 30) + 1; }),
-              StatusIs(kRefused, HasSubstr("batch_token_bytes: 1073741825")));
+              StatusIs(kInvalid, HasSubstr("batch_token_bytes: 1073741825")));
   EXPECT_THAT(
       refused([](auto& o) { o.max_unaccepted_token_bytes = (1 << 20) - 1; }),
-      StatusIs(kRefused, HasSubstr("max_unaccepted_token_bytes: 1048575 is not "
+      StatusIs(kInvalid, HasSubstr("max_unaccepted_token_bytes: 1048575 is not "
                                    "accepted; accepted: at least batch_token_bytes, "
                                    "1048576")));
 }
@@ -75,12 +75,12 @@ TEST(DocumentColumns, TokenIdsAreAsManyAsTheLengthsComeTo) {
   for (const size_t entries : {1U, 3U, 5U}) {
     documents.token_ids.resize(entries);
     EXPECT_THAT(Validate(documents),
-                StatusIs(kRefused, absl::StrCat("token_ids: ", entries,
+                StatusIs(kInvalid, absl::StrCat("token_ids: ", entries,
                                                 " entries is not accepted; accepted: "
                                                 "none, or 4, the sum of length")));
   }
   documents.length.clear();
-  EXPECT_THAT(Validate(documents), StatusIs(kRefused, HasSubstr("none, or 0")));
+  EXPECT_THAT(Validate(documents), StatusIs(kInvalid, HasSubstr("none, or 0")));
 }
 
 TEST(DocumentColumns, ADocumentWhoseTokensAreNoMessageComesWithoutThem) {
@@ -89,7 +89,7 @@ TEST(DocumentColumns, ADocumentWhoseTokensAreNoMessageComesWithoutThem) {
   EXPECT_THAT(Validate(documents), IsOk());
   documents.token_ids = {1};
   EXPECT_THAT(Validate(documents),
-              StatusIs(kRefused,
+              StatusIs(kInvalid,
                        "length[1]: 268435457 is not accepted; accepted: 1 to "
                        "268435456 where token_ids come along"));
 }
@@ -126,32 +126,32 @@ TEST(DocumentColumns, RefusesATokenFileThatCannotBeRead) {
     return Validate(documents);
   };
   EXPECT_THAT(refused([](auto& d) { d.token_file.path = "web.bin"; }),
-              StatusIs(kRefused,
+              StatusIs(kInvalid,
                        "token_file.path: 'web.bin' is not accepted; accepted: an "
                        "absolute path on the server's machine"));
   EXPECT_THAT(refused([](auto& d) { d.token_file.path = ""; }),
-              StatusIs(kRefused, HasSubstr("token_file.path: ''")));
+              StatusIs(kInvalid, HasSubstr("token_file.path: ''")));
   for (const uint32_t bytes : {0U, 1U, 3U, 8U}) {
     EXPECT_THAT(refused([bytes](auto& d) { d.token_file.token_bytes = bytes; }),
-                StatusIs(kRefused, absl::StrCat("token_file.token_bytes: ", bytes,
+                StatusIs(kInvalid, absl::StrCat("token_file.token_bytes: ", bytes,
                                                 " is not accepted; accepted: 2 or 4")));
   }
   for (const size_t entries : {0U, 1U, 3U}) {
     EXPECT_THAT(refused([entries](auto& d) { d.token_file.offset.resize(entries); }),
-                StatusIs(kRefused, absl::StrCat("token_file.offset: ", entries,
+                StatusIs(kInvalid, absl::StrCat("token_file.offset: ", entries,
                                                 " entries is not accepted; accepted: "
                                                 "one for each of 2 documents")));
   }
   EXPECT_THAT(refused([](auto& d) { d.length.clear(); }),
-              StatusIs(kRefused, HasSubstr("token_file.offset: 2 entries")));
+              StatusIs(kInvalid, HasSubstr("token_file.offset: 2 entries")));
   EXPECT_THAT(refused([](auto& d) {
                 d.token_ids = {1, 2, 3, 4};
               }),
-              StatusIs(kRefused,
+              StatusIs(kInvalid,
                        "token_ids: 4 entries is not accepted; accepted: "
                        "none where a token_file is given"));
   EXPECT_THAT(refused([](auto& d) { d.length[1] = (1 << 28) + 1; }),
-              StatusIs(kRefused,
+              StatusIs(kInvalid,
                        "length[1]: 268435457 is not accepted; accepted: 1 to 268435456 "
                        "where a token_file is given"));
 }
@@ -164,21 +164,21 @@ TEST(DocumentColumns, RefusesColumnsOutOfShapeOrRange) {
     return Validate(documents);
   };
   EXPECT_THAT(refused([](auto& d) { d.id = {1}; }),
-              StatusIs(kRefused, HasSubstr("id: 1 entries")));
+              StatusIs(kInvalid, HasSubstr("id: 1 entries")));
   EXPECT_THAT(refused([](auto& d) {
                 d.loss_tokens = {1, 1, 1};
               }),
-              StatusIs(kRefused, HasSubstr("loss_tokens: 3 entries")));
+              StatusIs(kInvalid, HasSubstr("loss_tokens: 3 entries")));
   EXPECT_THAT(refused([](auto& d) { d.source = {1}; }),
-              StatusIs(kRefused, HasSubstr("source: 1 entries")));
+              StatusIs(kInvalid, HasSubstr("source: 1 entries")));
   EXPECT_THAT(refused([](auto& d) { d.length[1] = 0; }),
-              StatusIs(kRefused, HasSubstr("length[1]: 0")));
+              StatusIs(kInvalid, HasSubstr("length[1]: 0")));
   EXPECT_THAT(refused([](auto& d) { d.length[0] = 2147483648; }),
-              StatusIs(kRefused, HasSubstr("length[0]: 2147483648")));
+              StatusIs(kInvalid, HasSubstr("length[0]: 2147483648")));
   EXPECT_THAT(refused([](auto& d) {
                 d.loss_tokens = {3, 5};
               }),
-              StatusIs(kRefused, HasSubstr("loss_tokens[1]: 5 is not accepted; "
+              StatusIs(kInvalid, HasSubstr("loss_tokens[1]: 5 is not accepted; "
                                            "accepted: 0 to 4")));
 }
 
