@@ -52,17 +52,29 @@ StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
   local->at.received = from;
   local->digest = previous;
   local->confirmed = connected_;
-  LocalSubscription*& claim = claims_[{request.cp_rank, request.subscriber}];
-  if (claim != nullptr) End(*claim, ClaimTaken(request));
-  claims_[{request.cp_rank, request.subscriber}] = local.get();
-  if (request.sends_durable) {
-    if (durable_ != nullptr) End(*durable_, MarksTaken(durable_->at.request));
-    durable_ = local.get();
-  }
+  TakeClaims(*local);
   if (request.cp_rank.has_value()) ++views_[*request.cp_rank];
   locals_.insert(local);
   if (over_) End(*local, AskAgain(from, kEndedMeanwhile));
   return local;
+}
+
+void StepFan::TakeClaims(LocalSubscription& local) {
+  const SubscribeRequest& request = local.at.request;
+  const auto is_older = [&local](const LocalSubscription* held) {
+    return held != nullptr && local.at.subscriber->IsOlderThan(*held->at.subscriber);
+  };
+  const auto found = claims_.find({request.cp_rank, request.subscriber});
+  LocalSubscription* const claim = found == claims_.end() ? nullptr : found->second;
+  if (is_older(claim)) return End(local, ClaimTaken(request));
+  if (request.sends_durable && is_older(durable_)) {
+    return End(local, MarksTaken(request));
+  }
+  if (claim != nullptr) End(*claim, ClaimTaken(request));
+  claims_[{request.cp_rank, request.subscriber}] = &local;
+  if (!request.sends_durable) return;
+  if (durable_ != nullptr) End(*durable_, MarksTaken(durable_->at.request));
+  durable_ = &local;
 }
 
 void StepFan::FreeClaims(const LocalSubscription& local) {

@@ -180,6 +180,8 @@ class StepFan {
   // End, with the error of a call where it is the subscription's too.
   void EndOfCall(LocalSubscription& local, const absl::Status& status);
   bool IsOf(const LocalSubscription& local, const absl::Status& status) const;
+  // From older calls; ends it where a newer one has them.
+  void TakeClaims(LocalSubscription& local);
   void FreeClaims(const LocalSubscription& local);
   // The step, if it follows what the subscription had.
   LocalMessage Send(LocalSubscription& local, std::shared_ptr<const HeldStep> step);

@@ -63,6 +63,9 @@ absl::StatusOr<GroupTable::Members> GroupTable::Join(
   MutexLock lock(mutex_);
   if (ended_.has_value()) return *ended_;
   const auto [entry, is_new] = groups_.try_emplace(KeyOf(seat), seat.cp_size);
+  const Subscriber* const seated =
+      is_new ? nullptr : entry->second.calls[seat.cp_rank].get();
+  if (seated != nullptr && call->IsOlderThan(*seated)) return SeatTaken(seat);
   absl::StatusOr<Members> woken = Tell(entry->second, seat, state);
   if (!woken.ok()) {
     if (is_new) groups_.erase(entry);

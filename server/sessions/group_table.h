@@ -55,7 +55,8 @@ class GroupTable {
 
   // What the member of a call says first, by which it takes the seat, which has passed
   // CheckSeat. Returns those who may have news, to be woken under no lock: Next() has
-  // it. INVALID_ARGUMENT as RankGroup::Join; the status of EndAll.
+  // it. INVALID_ARGUMENT as RankGroup::Join; ABORTED where a newer call has the seat;
+  // the status of EndAll.
   absl::StatusOr<Members> Join(const GroupSeat& seat, const MemberState& state,
                                const std::shared_ptr<Subscriber>& call);
   // What it says later. As Join, and as Next where the call ends.

@@ -3,6 +3,7 @@
 #ifndef EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_H_
 #define EVENPACK_SERVER_SESSIONS_SUBSCRIPTION_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,12 +32,25 @@ struct SubscribeRequest {
   std::optional<Layout> layout;
 };
 
-// Who is told that there may be something to send.
+// Who is told that there may be something to send: a call, made when it came.
 class Subscriber {
  public:
+  Subscriber() = default;
   virtual ~Subscriber() = default;
+  Subscriber(const Subscriber&) = delete;
+  Subscriber& operator=(const Subscriber&) = delete;
   // From any thread, under no lock; may come more often than there is something.
   virtual void Wake() = 0;
+
+  // Of two calls that can't both be, the older ends, whichever is heard first: on a
+  // busy server a call that its client has lost may be heard after the one that
+  // replaces it.
+  bool IsOlderThan(const Subscriber& other) const { return number_ < other.number_; }
+
+ private:
+  static inline std::atomic<uint64_t> next_number = 0;
+
+  const uint64_t number_ = next_number.fetch_add(1);
 };
 
 // What a subscriber does next.

@@ -64,6 +64,9 @@ absl::StatusOr<std::shared_ptr<Subscription>> SubscriptionTable::Add(
     if (!is_sent) return instead_of_waiting;
   }
   if (!from.ok()) return from.status();
+  if (absl::Status status = CheckClaims(request, *subscriber); !status.ok()) {
+    return status;
+  }
   auto subscription = std::make_shared<Subscription>();
   subscription->request = request;
   subscription->subscriber = std::move(subscriber);
@@ -72,6 +75,19 @@ absl::StatusOr<std::shared_ptr<Subscription>> SubscriptionTable::Add(
   subscription->instead_of_waiting = instead_of_waiting;
   TakeClaims(subscription);
   return subscription;
+}
+
+absl::Status SubscriptionTable::CheckClaims(const SubscribeRequest& request,
+                                            const Subscriber& subscriber) const {
+  const auto has = [&subscriber](const auto& held, const auto& claim) {
+    const auto found = held.find(claim);
+    return found != held.end() && subscriber.IsOlderThan(*found->second->subscriber);
+  };
+  if (has(claims_, ClaimOf(request))) return ClaimTaken(request);
+  if (request.sends_durable && has(durable_, request.dp_rank)) {
+    return MarksTaken(request);
+  }
+  return absl::OkStatus();
 }
 
 void SubscriptionTable::TakeClaims(const std::shared_ptr<Subscription>& subscription) {

@@ -65,7 +65,8 @@ class SubscriptionTable {
  public:
   // Checks the request and takes its claims: a subscription of the same (dp_rank,
   // cp_rank, subscriber) ends, and where the request sends durable marks the one that
-  // did so for its DP rank. Errors as StreamSteps has them (packing_service.proto).
+  // did so for its DP rank. Errors as StreamSteps has them (packing_service.proto);
+  // ABORTED also where a newer call has one of its claims.
   // `instead_of_waiting`: as Subscription has it. Where it isn't OK the view may be
   // behind the truth: then it is also the answer to all but a request that there is
   // something to send to, behind the step whose digest it has.
@@ -110,6 +111,9 @@ class SubscriptionTable {
 
   static Claim ClaimOf(const SubscribeRequest& request);
   static bool HasWork(const Subscription& subscription, const SessionView& view);
+  // ABORTED: a newer call has them.
+  absl::Status CheckClaims(const SubscribeRequest& request,
+                           const Subscriber& subscriber) const;
   void TakeClaims(const std::shared_ptr<Subscription>& subscription);
   // Those that are still its own.
   void FreeClaims(const Subscription& subscription);

@@ -225,6 +225,22 @@ TEST_F(StepFanTest, ANewerSubscriptionTakesTheClaimOfItsName) {
   }
 }
 
+// The server answers each of them, and may answer the older later.
+TEST_F(StepFanTest, AnOlderCallTakesNoClaimFromANewer) {
+  for (const SubscribeRequest& request : {Asks("a", false, 1), Asks("b", true, 0)}) {
+    const auto came_first = std::make_shared<NeverWoken>();
+    const auto newer = Add(Asks("a", true, 1));
+    const auto older = fan_->Add(request, 0, DigestOf(0), came_first);
+    const LocalMessage next = fan_->Next(*older);
+    ASSERT_TRUE(std::holds_alternative<EndCall>(next));
+    EXPECT_EQ(DetailOf(std::get<EndCall>(next).status).reason, "CLAIM_TAKEN");
+    fan_->Remove(*older);
+    EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*newer)));
+    EXPECT_THAT(fan_->MarkDurable(*newer, {0, kEpoch}), IsOk());
+    fan_->Remove(*newer);
+  }
+}
+
 TEST_F(StepFanTest, OneSendsDurableMarksAndTheyAreSaidUntilConfirmed) {
   const auto reader = Add(Asks("reader"));
   Connect();

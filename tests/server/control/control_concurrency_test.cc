@@ -270,6 +270,8 @@ TEST_P(ControlConcurrencyTest, AClaimThatIsTakenAgainAndAgainLosesNoStep) {
         request.from_step = steps.size();
         if (!steps.empty()) request.last_digest = steps.back()->step.digest;
         Follower follower(job, request);
+        // One that came later has it.
+        if (absl::IsAborted(follower.status())) continue;
         ASSERT_THAT(follower.status(), IsOk());
         NextMessage next = follower.Take();
         for (; !std::holds_alternative<EndCall>(next); next = follower.Take()) {

@@ -121,6 +121,18 @@ TEST_F(GroupTableTest, ANewerCallHasTheSeatWhoeversItIs) {
   }
 }
 
+// On a busy server what a lost call has said may be heard after all of its successor.
+TEST_F(GroupTableTest, AnOlderCallTakesNoSeatFromANewer) {
+  const CallPointer lost = Open(0, "a");
+  const CallPointer newer = Join(0, "a");
+  const CallPointer peer = Join(1, "b");
+  EXPECT_THAT(table_.Join(lost->seat, {"h:1", 0, false}, lost).status(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("taken by a newer call")));
+  Leave(lost);
+  EXPECT_EQ(Next(newer), "connect 1");
+  EXPECT_EQ(Next(peer), "connect 1");
+}
+
 TEST_F(GroupTableTest, ANewerCallOfTheSameProcessGoesOn) {
   const CallPointer a = Join(0, "a");
   const CallPointer b = Join(1, "b");
