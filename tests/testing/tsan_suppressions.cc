@@ -7,6 +7,7 @@
 //
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:absl/status/status.h\nrace:Status::UnrefNonInlined\nrace:gloo\n"
+  return "race:absl/status/status.h\nrace:Status::UnrefNonInlined\n"
+         "race:status_internal::Payload\nrace:gloo\n"
          "called_from_lib:libcpp-httplib\ncalled_from_lib:libspdlog\n";
 }

@@ -44,13 +44,13 @@ GroupNews NewsOf(const MemberMessage& message) {
 
 // A call of JoinGroup, at both ends, and what is on its way.
 struct Call final : Subscriber {
-  Call(GroupSeat its_seat, std::shared_ptr<GroupTable> its_table)
-      : seat(std::move(its_seat)), table(std::move(its_table)) {}
+  Call(GroupSeat its_seat, GroupTable& its_table)
+      : seat(std::move(its_seat)), table(&its_table) {}
   void Wake() override { woken = true; }
 
   const GroupSeat seat;
   // Of the server to which it was opened, which may be gone.
-  const std::shared_ptr<GroupTable> table;
+  GroupTable* const table;
   std::deque<MemberState> to_server;
   std::deque<GroupNews> to_client;
   bool joined = false;
@@ -182,14 +182,14 @@ class RandomRanks {
     for (const auto& [rank, call] : calls_) {
       if (call != nullptr && call->table == tables_[leader_]) call->ended = true;
     }
-    tables_[leader_] = std::make_shared<GroupTable>();
+    tables_[leader_] = NewTable();
   }
 
   // From here on the other server leads the job, and this one doesn't know.
   void CutOff() {
     cut_off_ = true;
     leader_ = 1 - leader_;
-    tables_[leader_] = std::make_shared<GroupTable>();
+    tables_[leader_] = NewTable();
   }
   // Until now.
   void Reach() {
@@ -214,7 +214,7 @@ class RandomRanks {
     // Where a server knows that another leads the job it says so at once.
     if (!cut_off_) asked_[rank] = leader_;
     calls_[rank] = std::make_shared<Call>(GroupSeat{0, size(), rank, member.name()},
-                                          tables_[asked_[rank]]);
+                                          *tables_[asked_[rank]]);
     const client::MemberState& state = *member.mailbox().state();
     calls_[rank]->to_server.push_back({state.address, state.epoch, state.connected});
     return true;
@@ -283,10 +283,13 @@ class RandomRanks {
     return true;
   }
 
+  GroupTable* NewTable() { return &made_.emplace_back(); }
+
   std::mt19937_64 random_;
+  // Those of servers that are gone are held, too, since calls know them.
+  std::deque<GroupTable> made_;
   // By server: one that leads the job, and one that did if it is cut off.
-  std::array<std::shared_ptr<GroupTable>, 2> tables_ = {std::make_shared<GroupTable>(),
-                                                        std::make_shared<GroupTable>()};
+  std::array<GroupTable*, 2> tables_ = {NewTable(), NewTable()};
   uint32_t leader_ = 0;
   bool cut_off_ = false;
   // By rank: the server that it asks next, and its call.
