@@ -6,16 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/store/postgresql_page.h"
 #include "server/store/stored_row.h"
 
 namespace evenpack {
 namespace {
-
-// A page is about so many bytes, or so many rows: it comes well within the time that a
-// statement may take, and takes little memory beside what is read. Lengths are known
-// without reading the bytes.
-constexpr int64_t kPageBytes = 8 << 20;
-constexpr int kPageRows = 1000;
 
 constexpr std::string_view kSnapshot =
     "SELECT records, octet_length(bytes)::bigint, checksum, "
@@ -26,39 +21,13 @@ constexpr std::string_view kSnapshotPart =
     "SELECT substring(bytes FROM $2::bigint::integer FOR $3::bigint::integer) "
     "FROM evenpack_snapshots WHERE job = $1::bigint";
 
-// Those that the snapshot covers may be there for a while (postgresql_leftovers.h).
-constexpr std::string_view kRecordsPage =
-    "SELECT place, bytes, checksum FROM (SELECT place, bytes, checksum, "
-    "sum(octet_length(bytes)) OVER (ORDER BY place) - octet_length(bytes) AS before "
-    "FROM (SELECT place, bytes, checksum FROM evenpack_records "
-    "WHERE place >= greatest($1::bigint, (SELECT (job << 40) + records "
-    "FROM evenpack_snapshots WHERE job = $1::bigint >> 40)) AND place <= $2::bigint "
-    "ORDER BY place LIMIT $4::bigint) AS next) AS page "
-    "WHERE before < $3::bigint ORDER BY place";
-
-constexpr std::string_view kTokensPage =
-    "SELECT stream, first, bytes, checksum FROM (SELECT stream, first, bytes, "
-    "checksum, "
-    "sum(octet_length(bytes)) OVER (ORDER BY stream, first) - octet_length(bytes) "
-    "AS before FROM (SELECT stream, first, bytes, checksum FROM evenpack_tokens "
-    "WHERE job = $1::bigint AND (stream, first) > ($2::bigint, $3::bigint) "
-    "ORDER BY stream, first LIMIT $5::bigint) AS next) AS page "
-    "WHERE before < $4::bigint ORDER BY stream, first";
-
-constexpr std::string_view kProfilesPage =
-    "SELECT name, bytes, checksum FROM (SELECT name, bytes, checksum, "
-    "sum(octet_length(bytes)) OVER (ORDER BY name) - octet_length(bytes) AS before "
-    "FROM (SELECT name, bytes, checksum FROM evenpack_profiles "
-    "WHERE name > $1::text ORDER BY name LIMIT $3::bigint) AS next) AS page "
-    "WHERE before < $2::bigint ORDER BY name";
-
 // Whether another page may follow this one, whose bytes are in the column.
 bool MayHaveMore(const PostgresqlRows& page, int column) {
   int64_t bytes = 0;
   for (int row = 0; row < page.size(); ++row) {
     bytes += static_cast<int64_t>(page.Bytes(row, column).size());
   }
-  return page.size() >= kPageRows || bytes >= kPageBytes;
+  return page.size() >= kPostgresqlPageRows || bytes >= kPostgresqlPageBytes;
 }
 
 // Reads the job of a number page by page, in a transaction.
@@ -93,25 +62,30 @@ class PagedJob {
 };
 
 void PagedJob::QueueRecords() {
-  connection_.Queue(kRecordsPage, PostgresqlValues()
-                                      .Add(place_)
-                                      .Add(LastRecordPlace(id_))
-                                      .Add(kPageBytes)
-                                      .Add(int64_t{kPageRows}));
+  // Those that the snapshot covers may be there for a while (postgresql_leftovers.h).
+  static const std::string& statement = *new std::string(SelectPage(
+      "place, bytes, checksum",
+      {.table = "evenpack_records",
+       .order = "place",
+       .where = "place >= greatest($1::bigint, (SELECT (job << 40) + records "
+                "FROM evenpack_snapshots WHERE job = $1::bigint >> 40)) "
+                "AND place <= $2::bigint"}));
+  connection_.Queue(statement,
+                    PostgresqlValues().Add(place_).Add(LastRecordPlace(id_)));
 }
 
 void PagedJob::QueueTokens() {
-  connection_.Queue(kTokensPage, PostgresqlValues()
-                                     .Add(id_)
-                                     .Add(stream_)
-                                     .Add(first_)
-                                     .Add(kPageBytes)
-                                     .Add(int64_t{kPageRows}));
+  static const std::string& statement = *new std::string(SelectPage(
+      "stream, first, bytes, checksum",
+      {.table = "evenpack_tokens",
+       .order = "stream, first",
+       .where = "job = $1::bigint AND (stream, first) > ($2::bigint, $3::bigint)"}));
+  connection_.Queue(statement, PostgresqlValues().Add(id_).Add(stream_).Add(first_));
 }
 
 absl::Status PagedJob::Read() {
   // Most jobs are a page of each.
-  connection_.Queue(kSnapshot, PostgresqlValues().Add(id_).Add(kPageBytes));
+  connection_.Queue(kSnapshot, PostgresqlValues().Add(id_).Add(kPostgresqlPageBytes));
   QueueRecords();
   QueueTokens();
   absl::StatusOr<std::vector<PostgresqlRows>> pages = connection_.Exchange();
@@ -129,9 +103,10 @@ absl::Status PagedJob::ReadSnapshot(const PostgresqlRows& first) {
   stored_.snapshot_records = static_cast<uint64_t>(records);
   stored_.snapshot.reserve(static_cast<size_t>(size));
   stored_.snapshot.assign(first.Bytes(0, 3));
-  for (int64_t read = kPageBytes; read < size; read += kPageBytes) {
+  for (int64_t read = kPostgresqlPageBytes; read < size; read += kPostgresqlPageBytes) {
     const absl::StatusOr<PostgresqlRows> part = connection_.Ask(
-        kSnapshotPart, PostgresqlValues().Add(id_).Add(read + 1).Add(kPageBytes));
+        kSnapshotPart,
+        PostgresqlValues().Add(id_).Add(read + 1).Add(kPostgresqlPageBytes));
     if (!part.ok()) return part.status();
     stored_.snapshot.append(part->Bytes(0, 0));
   }
@@ -263,12 +238,14 @@ absl::StatusOr<LoadedJob> LoadJob(const std::string& server, const std::string& 
 }
 
 absl::StatusOr<StoredProfiles> LoadProfiles(PostgresqlConnection& connection) {
+  static const std::string& statement = *new std::string(SelectPage(
+      "name, bytes, checksum",
+      {.table = "evenpack_profiles", .order = "name", .where = "name > $1::text"}));
   StoredProfiles profiles;
   std::string last;
   for (bool more = true; more;) {
-    const absl::StatusOr<PostgresqlRows> rows = connection.Ask(
-        kProfilesPage,
-        PostgresqlValues().Add(last).Add(kPageBytes).Add(int64_t{kPageRows}));
+    const absl::StatusOr<PostgresqlRows> rows =
+        connection.Ask(statement, PostgresqlValues().Add(last));
     if (!rows.ok()) return rows.status();
     for (int row = 0; row < rows->size(); ++row) {
       last = std::string(rows->Bytes(row, 0));
