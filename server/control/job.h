@@ -225,9 +225,12 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   std::optional<uint64_t> BeginReading(bool again) EVENPACK_REQUIRES(mutex_);
   void Read(uint64_t incarnation) EVENPACK_EXCLUDES(mutex_);
   void EndReading(uint64_t incarnation, ReadJob read) EVENPACK_EXCLUDES(mutex_);
+  void ReadIfDue(bool again) EVENPACK_EXCLUDES(mutex_);
   // Where a commit failed and the job could not be read since: before its state is
   // looked at for anyone who may wait for the store.
   void ReadBack() EVENPACK_EXCLUDES(mutex_);
+  // The store did not give it, which may pass.
+  bool LacksStore() const EVENPACK_REQUIRES(mutex_);
   // NOT_FOUND once the job is removed, or not led here; what broke it.
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and its creation is committed.
@@ -308,8 +311,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   JobTokens tokens_ EVENPACK_GUARDED_BY(mutex_);
   // Why nothing can be decided any more.
   absl::Status broken_ EVENPACK_GUARDED_BY(mutex_);
-  // The store failed to give it at first, which may pass: broken_ says so.
-  bool unread_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // The store failed to give it at first, which may pass: broken_ says so. Written
+  // under the lock.
+  std::atomic<bool> unread_ = false;
   // A commit failed and the state could not be loaded since; what is told then. Written
   // under the lock.
   std::atomic<bool> stale_ = false;

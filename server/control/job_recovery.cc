@@ -68,34 +68,36 @@ void Job::OnCommitFailed(const absl::Status& status) {
 }
 
 void Job::ReadBack() {
-  if (!stale_) return;
-  std::optional<uint64_t> incarnation;
-  {
-    MutexLock lock(mutex_);
-    incarnation = BeginReading(/*again=*/false);
-  }
-  if (incarnation.has_value()) Read(*incarnation);
+  if (stale_) ReadIfDue(/*again=*/false);
 }
 
 bool Job::ReadAgain() {
-  std::optional<uint64_t> incarnation;
-  {
-    MutexLock lock(mutex_);
-    incarnation = BeginReading(/*again=*/true);
-  }
-  if (incarnation.has_value()) Read(*incarnation);
+  ReadIfDue(/*again=*/true);
   return IsToBeRead();
 }
 
+void Job::ReadIfDue(bool again) {
+  std::optional<uint64_t> incarnation;
+  {
+    MutexLock lock(mutex_);
+    incarnation = BeginReading(again);
+  }
+  if (incarnation.has_value()) Read(*incarnation);
+}
+
 bool Job::IsToBeRead() const {
+  // Of most jobs it is known without their locks.
+  if (!unread_ && !stale_) return false;
   MutexLock lock(mutex_);
-  if (removing_ || abandoned_) return false;
+  return !removing_ && !abandoned_ && LacksStore();
+}
+
+bool Job::LacksStore() const {
   return unread_ || (stale_ && IsStoreFailure(why_stale_));
 }
 
 std::optional<uint64_t> Job::BeginReading(bool again) {
-  const bool stale = stale_;
-  const bool due = again ? unread_ || (stale && IsStoreFailure(why_stale_)) : stale;
+  const bool due = again ? LacksStore() : stale_.load();
   if (!due || reading_ || removing_ || paused_ || abandoned_) return std::nullopt;
   reading_ = true;
   return incarnation_.load();
