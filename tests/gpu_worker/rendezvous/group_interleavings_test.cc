@@ -22,6 +22,7 @@
 #include "server/runtime/log.h"
 #include "server/sessions/group_table.h"
 #include "tests/gpu_worker/rendezvous/stepped_rank.h"
+#include "tests/gpu_worker/rendezvous/table_member.h"
 #include "tests/testing/test_documents.h"
 
 namespace evenpack::worker {
@@ -29,18 +30,8 @@ namespace {
 
 using client::GroupNews;
 using ::evenpack::testing::Draw;
+using ::evenpack::testing::NewsOf;
 using ::evenpack::testing::SteppedRank;
-
-GroupNews NewsOf(const MemberMessage& message) {
-  using Kind = GroupNews::Kind;
-  if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
-    return {Kind::kConnect, connect->epoch, *connect->addresses};
-  }
-  if (const auto* stands = std::get_if<EpochStands>(&message)) {
-    return {Kind::kStands, stands->epoch, {}};
-  }
-  return {Kind::kGiveUp, std::get<GiveUpEpoch>(message).epoch, {}};
-}
 
 // A call of JoinGroup, at both ends, and what is on its way.
 struct Call final : Subscriber {

@@ -13,6 +13,18 @@
 
 namespace evenpack::testing {
 
+// Of all but AwaitPeers.
+inline client::GroupNews NewsOf(const MemberMessage& message) {
+  using Kind = client::GroupNews::Kind;
+  if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
+    return {Kind::kConnect, connect->epoch, *connect->addresses};
+  }
+  if (const auto* stands = std::get_if<EpochStands>(&message)) {
+    return {Kind::kStands, stands->epoch, {}};
+  }
+  return {Kind::kGiveUp, std::get<GiveUpEpoch>(message).epoch, {}};
+}
+
 // Thread-safe but for Report, which one thread calls at a time.
 class TableMember final : public client::GroupMember {
  public:
@@ -72,17 +84,6 @@ class TableMember final : public client::GroupMember {
     bool woken_ EVENPACK_GUARDED_BY(mutex_) = false;
     bool cancelled_ EVENPACK_GUARDED_BY(mutex_) = false;
   };
-
-  static client::GroupNews NewsOf(const MemberMessage& message) {
-    using Kind = client::GroupNews::Kind;
-    if (const auto* connect = std::get_if<ConnectPeers>(&message)) {
-      return {Kind::kConnect, connect->epoch, *connect->addresses};
-    }
-    if (const auto* stands = std::get_if<EpochStands>(&message)) {
-      return {Kind::kStands, stands->epoch, {}};
-    }
-    return {Kind::kGiveUp, std::get<GiveUpEpoch>(message).epoch, {}};
-  }
 
   GroupTable& table_;
   const GroupSeat seat_;
