@@ -11,14 +11,13 @@
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/app/packing_server.h"
 #include "server/runtime/mutex.h"
-#include "tests/server/service/service_spec.h"
+#include "tests/server/app/served_job.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
 using testing::IsOk;
-using testing::ServiceSpec;
 
 constexpr uint64_t kCalls = 2000;
 constexpr uint64_t kMostOfAPeer = 64;
@@ -106,15 +105,9 @@ class CallFloodTest : public ::testing::Test {
     auto server = PackingServer::Start(options);
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    stub_ = v1::PackingService::NewStub(grpc::CreateChannel(
-        server_->grpc_address(), grpc::InsecureChannelCredentials()));
+    stub_ = testing::StubAt(server_->grpc_address());
     for (const char* job : {"flooded", "trained"}) {
-      grpc::ClientContext context;
-      v1::CreateJobRequest request;
-      request.set_name(job);
-      *request.mutable_spec() = ServiceSpec();
-      v1::CreateJobResponse response;
-      ASSERT_TRUE(stub_->CreateJob(&context, request, &response).ok());
+      ASSERT_TRUE(testing::CreateJobAt(*stub_, job).ok());
     }
   }
 

@@ -10,7 +10,7 @@
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/app/packing_server.h"
-#include "tests/server/service/service_spec.h"
+#include "tests/server/app/served_job.h"
 #include "tests/server/service/status_details.h"
 #include "tests/testing/shared_memory_store.h"
 #include "tests/testing/status_matchers.h"
@@ -25,7 +25,6 @@ using testing::GrpcStatusIs;
 using testing::IsGrpcOk;
 using testing::IsOk;
 using ::testing::Not;
-using testing::ServiceSpec;
 using testing::SharedMemory;
 using testing::SharedMemoryStore;
 using ::testing::StartsWith;
@@ -45,9 +44,7 @@ class Sharing {
     EXPECT_THAT(server, IsOk());
     server_ = *std::move(server);
     const std::string& address = server_->grpc_address();
-    stub_ = v1::PackingService::NewStub(
-        grpc::CreateChannel("127.0.0.1" + address.substr(address.rfind(':')),
-                            grpc::InsecureChannelCredentials()));
+    stub_ = testing::StubAt("127.0.0.1" + address.substr(address.rfind(':')));
   }
 
   PackingServer& server() { return *server_; }
@@ -56,12 +53,7 @@ class Sharing {
   const std::string& address() const { return server_->grpc_address(); }
 
   grpc::Status Create(const std::string& name) {
-    grpc::ClientContext context;
-    v1::CreateJobRequest request;
-    request.set_name(name);
-    *request.mutable_spec() = ServiceSpec();
-    v1::CreateJobResponse response;
-    return stub_->CreateJob(&context, request, &response);
+    return testing::CreateJobAt(*stub_, name);
   }
   grpc::Status Get(const std::string& name, v1::Job* job = nullptr) {
     grpc::ClientContext context;

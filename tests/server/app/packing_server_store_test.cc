@@ -11,7 +11,7 @@
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/app/packing_server.h"
-#include "tests/server/service/service_spec.h"
+#include "tests/server/app/served_job.h"
 #include "tests/server/web/raw_client.h"
 #include "tests/testing/fault_store.h"
 #include "tests/testing/memory_store.h"
@@ -23,7 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::RawGet;
-using testing::ServiceSpec;
 
 class PackingServerStoreTest : public ::testing::Test {
  protected:
@@ -40,16 +39,10 @@ class PackingServerStoreTest : public ::testing::Test {
         PackingServer::StartOver(std::move(store), options);
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    stub_ = v1::PackingService::NewStub(grpc::CreateChannel(
-        server_->grpc_address(), grpc::InsecureChannelCredentials()));
+    stub_ = testing::StubAt(server_->grpc_address());
   }
   grpc::Status Create(const std::string& name) {
-    grpc::ClientContext context;
-    v1::CreateJobRequest request;
-    request.set_name(name);
-    *request.mutable_spec() = ServiceSpec();
-    v1::CreateJobResponse response;
-    return stub_->CreateJob(&context, request, &response);
+    return testing::CreateJobAt(*stub_, name);
   }
   grpc::Status Skip() {
     grpc::ClientContext context;

@@ -19,7 +19,7 @@
 #include "server/core/document/invalid_field.h"
 #include "server/web/listener.h"
 #include "tests/server/app/raw_grpc_client.h"
-#include "tests/server/service/service_spec.h"
+#include "tests/server/app/served_job.h"
 #include "tests/server/web/raw_client.h"
 #include "tests/testing/fault_store.h"
 #include "tests/testing/memory_store.h"
@@ -38,7 +38,6 @@ using ::testing::MatchesRegex;
 using testing::RawGet;
 using testing::RawGrpcCall;
 using testing::ScratchDirectory;
-using testing::ServiceSpec;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing::StatusIs;
@@ -114,12 +113,7 @@ class PackingServerTest : public ::testing::Test {
     stub_ = v1::PackingService::NewStub(channel_);
   }
   grpc::Status Create(const std::string& name) {
-    grpc::ClientContext context;
-    v1::CreateJobRequest request;
-    request.set_name(name);
-    *request.mutable_spec() = ServiceSpec();
-    v1::CreateJobResponse response;
-    return stub_->CreateJob(&context, request, &response);
+    return testing::CreateJobAt(*stub_, name);
   }
   std::string HttpGet(const std::string& path) const {
     return RawGet(PortOf(server_->http_address()), path);

@@ -10,7 +10,7 @@
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/app/packing_server.h"
-#include "tests/server/service/service_spec.h"
+#include "tests/server/app/served_job.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -19,7 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
-using testing::ServiceSpec;
 
 // A server whose messages have at most 1,024 bytes.
 class TransportLimitsTest : public ::testing::Test {
@@ -33,16 +32,10 @@ class TransportLimitsTest : public ::testing::Test {
         PackingServer::Start(options);
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    stub_ = v1::PackingService::NewStub(grpc::CreateChannel(
-        server_->grpc_address(), grpc::InsecureChannelCredentials()));
+    stub_ = testing::StubAt(server_->grpc_address());
   }
   grpc::Status Create(const std::string& name) {
-    grpc::ClientContext context;
-    v1::CreateJobRequest request;
-    request.set_name(name);
-    *request.mutable_spec() = ServiceSpec();
-    v1::CreateJobResponse response;
-    return stub_->CreateJob(&context, request, &response);
+    return testing::CreateJobAt(*stub_, name);
   }
 
   std::unique_ptr<PackingServer> server_;
