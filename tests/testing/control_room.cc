@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/testing/awaited.h"
 
@@ -22,6 +24,15 @@ std::shared_ptr<Job> ControlRoom::RecoverJob(const std::string& name) {
   const absl::Status recovered = job->Recover();
   EXPECT_TRUE(recovered.ok()) << recovered;
   return job;
+}
+
+void ControlRoom::DamageJob(const std::string& name) {
+  std::string record = memory_.Load(name)->records[0];
+  record.pop_back();
+  const std::vector<StoreWrite> writes = {RemoveJob{name},
+                                          AppendRecord{name, 0, record}};
+  const absl::Status damaged = memory_.Commit(writes);
+  EXPECT_TRUE(damaged.ok()) << damaged;
 }
 
 namespace {

@@ -56,6 +56,8 @@ class ControlRoom {
   // What another server would make of what the store holds. The two must not both go
   // on.
   std::shared_ptr<Job> RecoverJob(const std::string& name = "job");
+  // The store has but the first record of a job from here on, and that cut short.
+  void DamageJob(const std::string& name = "job");
   // As ControlEnvironment has it, for the jobs that are made from here on.
   void SetForecast(ForecastTermsOf terms) { forecast_ = std::move(terms); }
 

@@ -368,11 +368,8 @@ TEST(JobRecoveryTest, WhatTheStoreDoesNotKnowIsNotCreated) {
 
 TEST(JobRecoveryTest, ADamagedJobSaysSoToEveryRequestAndCanBeRemoved) {
   ControlRoom room;
-  room.MakeJob(SmallJob(), "sound");
-  std::string record = room.memory().Load("sound")->records[0];
-  record.pop_back();
-  const std::vector<StoreWrite> writes = {AppendRecord{"job", 0, record}};
-  ASSERT_THAT(room.memory().Commit(writes), IsOk());
+  room.MakeJob(SmallJob());
+  room.DamageJob();
   const auto job = std::make_shared<Job>("job", room.environment());
   const absl::Status damage = job->Recover();
   EXPECT_THAT(damage, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));

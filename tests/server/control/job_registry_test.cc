@@ -172,10 +172,7 @@ TEST_F(JobRegistryTest, TakesOverTheJobsOfTheStoreAlsoThoseThatAreDamaged) {
   ASSERT_THAT(Create("a"), IsOk());
   ASSERT_THAT(Create("b"), IsOk());
   ASSERT_THAT(DoIngest(*registry_.Find("b").value(), 0, {10, 20}), IsOk());
-  std::string record = room_.memory().Load("a")->records[0];
-  record.pop_back();
-  const std::vector<StoreWrite> damage = {RemoveJob{"a"}, AppendRecord{"a", 0, record}};
-  ASSERT_THAT(room_.memory().Commit(damage), IsOk());
+  room_.DamageJob("a");
 
   JobRegistry recovered(room_.environment(), 1);
   ASSERT_THAT(recovered.Recover(), IsOk());

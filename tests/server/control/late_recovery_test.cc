@@ -68,11 +68,8 @@ TEST(LateRecoveryTest, WhatTheDiskDidNotGiveIsNotReadOnceItIsToGo) {
 
 TEST(LateRecoveryTest, ADamagedJobCanBeRemovedAlsoWhereThatFailedBefore) {
   ControlRoom room;
-  room.MakeJob(SmallJob(), "sound");
-  std::string record = room.memory().Load("sound")->records[0];
-  record.pop_back();
-  const std::vector<StoreWrite> writes = {AppendRecord{"job", 0, record}};
-  ASSERT_THAT(room.memory().Commit(writes), IsOk());
+  room.MakeJob(SmallJob());
+  room.DamageJob();
   const auto job = std::make_shared<Job>("job", room.environment());
   ASSERT_FALSE(job->Recover().ok());
   EXPECT_FALSE(job->IsToBeRead());

@@ -167,11 +167,7 @@ TEST_F(UnreadableJobTest, WhoOnlyLooksDoesNotReadItBackAndAnotherReadDoes) {
 
 TEST_F(UnreadableJobTest, OneThatIsDamagedOrGoneServesNobodyAnew) {
   MendStore();
-  std::string record = room_.memory().Load("job")->records[0];
-  record.pop_back();
-  const std::vector<StoreWrite> writes = {RemoveJob{"job"},
-                                          AppendRecord{"job", 0, record}};
-  ASSERT_THAT(room_.memory().Commit(writes), IsOk());
+  room_.DamageJob();
   BreakStore();
   EXPECT_THAT(Follower(job_, going_on_).status(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
@@ -184,11 +180,7 @@ TEST_F(UnreadableJobTest, OneThatIsDamagedOrGoneServesNobodyAnew) {
 
 TEST_F(UnreadableJobTest, OneThatIsFoundToBeDamagedCanGo) {
   MendStore();
-  std::string record = room_.memory().Load("job")->records[0];
-  record.pop_back();
-  const std::vector<StoreWrite> writes = {RemoveJob{"job"},
-                                          AppendRecord{"job", 0, record}};
-  ASSERT_THAT(room_.memory().Commit(writes), IsOk());
+  room_.DamageJob();
   BreakStore();
   EXPECT_THAT(testing::DoRemove(*job_), IsOk());
   EXPECT_THAT(Describe(*job_),
