@@ -36,13 +36,8 @@ class StepFanLayoutTest : public ::testing::Test {
     const StepFan::Request request = fan_.BeginCall();
     EXPECT_THAT(fan_.Subscribed(*request.from.next, *request.from.digest, 0), IsOk());
   }
-  // Takes a step and marks it received; its index.
   std::optional<uint64_t> Take(const StepFan::Local& local) {
-    const LocalMessage next = fan_.Next(*local);
-    const auto* held = std::get_if<SendHeld>(&next);
-    if (held == nullptr) return std::nullopt;
-    EXPECT_THAT(fan_.Received(*local, held->step->index()), IsOk());
-    return held->step->index();
+    return evenpack::testing::TakeStep(fan_, local);
   }
 
   StepFan fan_{kEpoch, client::StepPosition{0, DigestOf(0)},

@@ -58,13 +58,8 @@ class StepFanTest : public ::testing::Test {
       ++sent;
     }
   }
-  // Takes a step and marks it received; its index.
   std::optional<uint64_t> Take(const StepFan::Local& local) {
-    const LocalMessage next = fan_->Next(*local);
-    const auto* held = std::get_if<SendHeld>(&next);
-    if (held == nullptr) return std::nullopt;
-    EXPECT_THAT(fan_->Received(*local, held->step->index()), IsOk());
-    return held->step->index();
+    return evenpack::testing::TakeStep(*fan_, local);
   }
 
   std::optional<StepFan> fan_{std::in_place, kEpoch,

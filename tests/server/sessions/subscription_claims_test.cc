@@ -12,6 +12,7 @@
 #include "server/runtime/status_detail.h"
 #include "server/sessions/subscription_table.h"
 #include "tests/server/sessions/session_rig.h"
+#include "tests/server/sessions/subscription_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -19,34 +20,17 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::NullSubscriber;
-using testing::SessionRig;
 using testing::StatusIs;
+using testing::SubscriptionPointer;
 using ::testing::UnorderedElementsAre;
 
-using SubscriptionPointer = std::shared_ptr<Subscription>;
-
-class SubscriptionClaimsTest : public ::testing::Test {
+class SubscriptionClaimsTest : public testing::SubscriptionFixture {
  protected:
-  SubscriptionPointer Add(uint32_t dp_rank, std::optional<uint32_t> cp_rank,
-                          const std::string& subscriber, bool sends_durable) {
-    SubscribeRequest request;
-    request.dp_rank = dp_rank;
-    request.cp_rank = cp_rank;
-    request.subscriber = subscriber;
-    request.sends_durable = sends_durable;
-    return table_.Add(request, std::make_shared<NullSubscriber>(), rig_.view()).value();
-  }
-  NextMessage Next(const SubscriptionPointer& subscription) {
-    return table_.Next(*subscription, rig_.view());
-  }
   bool Ends(const SubscriptionPointer& subscription) {
     const NextMessage next = Next(subscription);
     const auto* end = std::get_if<EndCall>(&next);
     return end != nullptr && absl::IsAborted(end->status);
   }
-
-  SessionRig rig_;
-  SubscriptionTable table_;
 };
 
 TEST_F(SubscriptionClaimsTest, ARefusedRequestTakesNoClaim) {

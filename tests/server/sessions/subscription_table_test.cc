@@ -13,6 +13,7 @@
 
 #include "server/runtime/status_detail.h"
 #include "tests/server/sessions/session_rig.h"
+#include "tests/server/sessions/subscription_fixture.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -24,36 +25,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
-using testing::NullSubscriber;
-using testing::SessionRig;
 using testing::StatusIs;
+using testing::SubscriptionPointer;
 using ::testing::UnorderedElementsAre;
 
-using SubscriptionPointer = std::shared_ptr<Subscription>;
-
-class SubscriptionTableTest : public ::testing::Test {
+class SubscriptionTableTest : public testing::SubscriptionFixture {
  protected:
-  SubscriptionPointer Add(const SubscribeRequest& request) {
-    return table_.Add(request, std::make_shared<NullSubscriber>(), rig_.view()).value();
-  }
-  SubscriptionPointer Add(uint32_t dp_rank, std::optional<uint32_t> cp_rank,
-                          const std::string& subscriber, bool sends_durable) {
-    SubscribeRequest request;
-    request.dp_rank = dp_rank;
-    request.cp_rank = cp_rank;
-    request.subscriber = subscriber;
-    request.sends_durable = sends_durable;
-    return Add(request);
-  }
   SubscriptionPointer AddWithCredits(uint32_t credits) {
     SubscribeRequest request;
     request.credits = credits;
     return Add(request);
   }
 
-  NextMessage Next(const SubscriptionPointer& subscription) {
-    return table_.Next(*subscription, rig_.view());
-  }
   // All that is to be done now, as text: "step 3", "marked 2", "drained 7", "ABORTED".
   std::vector<std::string> TakeAll(const SubscriptionPointer& subscription) {
     std::vector<std::string> taken;
@@ -90,9 +73,6 @@ class SubscriptionTableTest : public ::testing::Test {
     }
     return woken;
   }
-
-  SessionRig rig_;
-  SubscriptionTable table_;
 };
 
 TEST_F(SubscriptionTableTest, HandsOutStepsInOrderFromTheFirstAskedFor) {
