@@ -29,17 +29,20 @@ LatencyReporter::LatencyReporter(std::shared_ptr<Stub> stub,
       client_options_(std::move(client_options)),
       options_(std::move(options)) {}
 
-LatencyReporter::~LatencyReporter() { Stop(); }
+LatencyReporter::~LatencyReporter() { TakeThread().request_stop(); }
 
-void LatencyReporter::Stop() {
+std::jthread LatencyReporter::TakeThread() {
   std::jthread thread;
+  std::stop_source awake;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
     changed_.SignalAll();
     thread = std::move(thread_);
+    awake = awake_;
   }
-  thread.request_stop();
+  awake.request_stop();
+  return thread;
 }
 
 void LatencyReporter::AddStep(double waited_seconds) {
@@ -82,21 +85,22 @@ void LatencyReporter::Run(const std::stop_token& stop) {
       while (pending_.empty() && !stopping_) changed_.Wait(mutex_);
       if (stopping_) return;
     }
-    if (!AwaitInterval(stop)) return;
+    if (!AwaitInterval()) return;
     Send(stop);
   }
 }
 
-bool LatencyReporter::AwaitInterval(const std::stop_token& stop) {
+bool LatencyReporter::AwaitInterval() {
   std::stop_source awake;
   {
     MutexLock lock(mutex_);
-    if (hurried_) return !stop.stop_requested();
+    if (stopping_) return false;
+    if (hurried_) return true;
     awake_ = awake;
   }
-  const std::stop_callback on_stop(stop, [&awake] { awake.request_stop(); });
   client_options_.sleeper->Sleep(options_.report_interval, awake.get_token());
-  return !stop.stop_requested();
+  MutexLock lock(mutex_);
+  return !stopping_;
 }
 
 void LatencyReporter::Send(const std::stop_token& stop) {
@@ -153,7 +157,11 @@ void LatencyReporter::PutBack(Figures figures) {
 }
 
 void LatencyReporter::Finish(const std::stop_token& stop) {
-  Stop();
+  {
+    std::jthread thread = TakeThread();
+    const std::stop_callback on_stop(stop, [&thread] { thread.request_stop(); });
+    if (thread.joinable()) thread.join();
+  }
   if (options_.report_interval.count() != 0) Send(stop);
 }
 

@@ -41,7 +41,8 @@ class LatencyReporter {
   // Latencies that wait are sent now, though the interval isn't over. Returns at once.
   void Hurry();
 
-  // Sends what is left, in one attempt that `stop` cancels; nothing is sent later.
+  // Awaits a report under way, which has the time of a call, then sends what is left in
+  // one attempt; `stop` cancels both. Nothing is sent later.
   void Finish(const std::stop_token& stop);
 
  private:
@@ -55,9 +56,9 @@ class LatencyReporter {
 
   void Run(const std::stop_token& stop);
   // Until the interval is over or there is a hurry; false: the reporter ends.
-  bool AwaitInterval(const std::stop_token& stop);
-  // Ends the thread.
-  void Stop();
+  bool AwaitInterval();
+  // Tells the thread to begin no further report.
+  std::jthread TakeThread();
   // Begins the thread, or tells it that there is something.
   void Notify() EVENPACK_REQUIRES(mutex_);
   void Send(const std::stop_token& stop);

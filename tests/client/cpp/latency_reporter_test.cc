@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -54,15 +55,28 @@ class LatencyReporterTest : public testing::SessionFixture {
     options_.dp_rank = 3;
     options_.report_interval = seconds(10);
     ON_CALL(*stub_, ReportLatency)
-        .WillByDefault([this](const auto& request, const auto&) {
-          MutexLock lock(mutex_);
-          reports_.push_back(request);
-          changed_.SignalAll();
-          const absl::Status status = answer_;
-          return status.ok() ? absl::StatusOr<v1::ReportLatencyResponse>(
-                                   v1::ReportLatencyResponse())
-                             : status;
-        });
+        .WillByDefault(
+            [this](const auto& request, const auto&) { return AnswerTo(request); });
+  }
+
+  absl::StatusOr<v1::ReportLatencyResponse> AnswerTo(
+      const v1::ReportLatencyRequest& request) {
+    MutexLock lock(mutex_);
+    reports_.push_back(request);
+    changed_.SignalAll();
+    if (!answer_.ok()) return answer_;
+    return v1::ReportLatencyResponse();
+  }
+  // It comes, and is answered when the gate lets one pass, or cancelled.
+  void HoldTheFirstReport() {
+    EXPECT_CALL(*stub_, ReportLatency)
+        .WillOnce([this](const auto& request, const CallOptions& options) {
+          held_ = options.stop;
+          const auto answer = AnswerTo(request);
+          return gate_->Sleep(seconds(1), options.stop) ? answer
+                                                        : absl::CancelledError("");
+        })
+        .WillRepeatedly(::testing::DoDefault());
   }
 
   v1::ReportLatencyRequest AwaitReport() {
@@ -87,6 +101,8 @@ class LatencyReporterTest : public testing::SessionFixture {
   CondVar changed_;
   std::deque<v1::ReportLatencyRequest> reports_;
   absl::Status answer_;
+  // Of the report that is held.
+  std::stop_token held_;
 };
 
 TEST_F(LatencyReporterTest, SendsWhatCameTogetherOnceAnInterval) {
@@ -184,6 +200,42 @@ TEST_F(LatencyReporterTest, FinishingSendsTheRestAndNothingLater) {
   EXPECT_EQ(reports(), 0U);
 }
 
+TEST_F(LatencyReporterTest, FinishingAwaitsAReportUnderWayAndThenSendsTheRest) {
+  HoldTheFirstReport();
+  LatencyReporter reporter(stub_, client_options_, options_);
+  reporter.AddStep(1);
+  gate_->LetOnePass();
+  EXPECT_EQ(AwaitReport().steps_taken(), 1U);
+  reporter.AddStep(0.5);
+  std::jthread finishing([&reporter] { reporter.Finish({}); });
+  gate_->LetOnePass();
+  EXPECT_EQ(AwaitReport().step_wait_seconds(), 0.5);
+  EXPECT_FALSE(held_.stop_requested());
+}
+
+TEST_F(LatencyReporterTest, AStopCancelsAReportThatFinishingAwaits) {
+  HoldTheFirstReport();
+  LatencyReporter reporter(stub_, client_options_, options_);
+  reporter.AddStep(1);
+  gate_->LetOnePass();
+  AwaitReport();
+  std::stop_source closing;
+  std::jthread finishing([&] { reporter.Finish(closing.get_token()); });
+  closing.request_stop();
+  finishing.join();
+  EXPECT_TRUE(held_.stop_requested());
+  EXPECT_EQ(reports(), 0U);
+}
+
+TEST_F(LatencyReporterTest, FinishingEndsTheInterval) {
+  LatencyReporter reporter(stub_, client_options_, options_);
+  reporter.AddStep(1);
+  while (gate_->slept().empty()) std::this_thread::yield();
+  reporter.Finish({});
+  EXPECT_EQ(AwaitReport().steps_taken(), 1U);
+  EXPECT_EQ(reports(), 0U);
+}
+
 TEST_F(LatencyReporterTest, FinishingWithNothingSendsNothing) {
   LatencyReporter reporter(stub_, client_options_, options_);
   reporter.Finish({});
@@ -199,25 +251,14 @@ TEST_F(LatencyReporterTest, AnIntervalOfZeroReportsNothing) {
 }
 
 TEST_F(LatencyReporterTest, DestroyingItCancelsAReportUnderWay) {
-  std::stop_token stop;
-  EXPECT_CALL(*stub_, ReportLatency)
-      .WillOnce([this, &stop](const auto&, const CallOptions& options) {
-        stop = options.stop;
-        {
-          MutexLock lock(mutex_);
-          reports_.emplace_back();
-          changed_.SignalAll();
-        }
-        gate_->Sleep(seconds(1), stop);
-        return absl::CancelledError("");
-      });
+  HoldTheFirstReport();
   {
     LatencyReporter reporter(stub_, client_options_, options_);
     reporter.AddStep(1);
     gate_->LetOnePass();
     AwaitReport();
   }
-  EXPECT_TRUE(stop.stop_requested());
+  EXPECT_TRUE(held_.stop_requested());
 }
 
 TEST_F(LatencyReporterTest, WhatTheWorkerMeasuredIsSentWhereItDid) {
