@@ -1,7 +1,6 @@
 #include "client/agent/agent_steps_call.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <memory>
 #include <optional>
@@ -18,6 +17,8 @@
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/status_detail.h"
+#include "server/service/message_bytes.h"
+#include "server/service/stream_call.h"
 
 namespace evenpack::agent {
 namespace {
@@ -55,27 +56,11 @@ grpc::ByteBuffer BufferOf(const HeldStep::Encoded& bytes) {
   return {&slice, 1};
 }
 
-grpc::ByteBuffer EncodeResponse(const v1::StreamStepsResponse& response) {
-  return BufferOf(std::make_shared<const std::string>(response.SerializeAsString()));
-}
-
-// As the server's (steps_call.cc), with a feed in place of the job: the transport's
-// operations are started under no lock.
-class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
-                             public Subscriber,
-                             public DrainableCall,
-                             public std::enable_shared_from_this<AgentStepsCall> {
+// As the server's (steps_call.cc), with a feed in place of the job.
+class AgentStepsCall final : public StreamCall, public Subscriber {
  public:
   explicit AgentStepsCall(const StepsCallEnvironment& environment)
-      : environment_(environment) {}
-
-  void Start() {
-    self_ = shared_from_this();
-    if (!environment_.calls.Add(self_)) {
-      return End(TooManySubscriptions(environment_.calls));
-    }
-    StartRead(&request_);
-  }
+      : StreamCall(environment.calls), feeds_(environment.feeds) {}
 
   void OnReadDone(bool ok) override {
     const auto self = shared_from_this();
@@ -88,42 +73,11 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
       return Pump();
     }
     v1::StreamStepsRequest request;
-    const grpc::Status parsed =
-        grpc::SerializationTraits<v1::StreamStepsRequest>::Deserialize(&request_,
-                                                                       &request);
-    request_.Clear();
-    if (!parsed.ok()) {
-      return End(InvalidField("message", "bytes that can't be read",
-                              "an evenpack.v1.StreamStepsRequest"));
-    }
-    if (!asked_) return Subscribe(request);
-    if (absl::Status status = Take(request); !status.ok()) {
-      return End(std::move(status));
-    }
-    StartRead(&request_);
-  }
-
-  void OnWriteDone(bool ok) override {
-    const auto self = shared_from_this();
-    {
-      MutexLock lock(mutex_);
-      writing_ = false;
-    }
-    if (!ok) return End(absl::CancelledError("the client is gone"));
-    Pump();
-  }
-
-  void OnCancel() override {
-    const auto self = shared_from_this();
-    End(absl::CancelledError("the client cancelled the call"));
-  }
-
-  void OnDone() override {
-    const auto self = std::move(self_);
-    if (const auto held = subscription(); held.has_value()) {
-      environment_.feeds.Leave(*held);
-    }
-    environment_.calls.Remove(self);
+    absl::Status status = ReadMessage(bytes_, request);
+    if (status.ok() && !asked_) return Subscribe(request);
+    if (status.ok()) status = Take(request);
+    if (!status.ok()) return End(std::move(status));
+    Read();
   }
 
   void Wake() override {
@@ -137,6 +91,18 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
   }
 
  private:
+  absl::Status Admit() override { return absl::OkStatus(); }
+  absl::Status TooMany(const LiveCalls& calls) override {
+    return TooManySubscriptions(calls);
+  }
+  void Ending() override { asking_.request_stop(); }
+  void FinishWith(const absl::Status& status) override {
+    Finish(Relayed(WithoutLeader(status)));
+  }
+  void Left() override {
+    if (const auto held = subscription(); held.has_value()) feeds_.Leave(*held);
+  }
+
   // Nothing is read until the server has answered.
   void Subscribe(const v1::StreamStepsRequest& request) {
     if (!request.has_subscribe()) {
@@ -144,9 +110,9 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
           MisplacedMessage("another message", "subscribe as the first of a call"));
     }
     asked_ = true;
-    environment_.feeds.Subscribe(
-        request.subscribe(), shared_from_this(), asking_.get_token(),
-        [self = shared_from_this()](absl::StatusOr<FeedSubscription> made) {
+    feeds_.Subscribe(
+        request.subscribe(), SelfAs<AgentStepsCall>(), asking_.get_token(),
+        [self = SelfAs<AgentStepsCall>()](absl::StatusOr<FeedSubscription> made) {
           self->Subscribed(std::move(made));
         });
   }
@@ -160,16 +126,11 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
       if (!too_late) {
         subscription_ = *made;
         first_ = BufferOf(made->subscribed);
-        starting_read_ = true;
+        ReadIsNext();
       }
     }
-    if (too_late) return environment_.feeds.Leave(*made);
-    StartRead(&request_);
-    {
-      MutexLock lock(mutex_);
-      starting_read_ = false;
-    }
-    Pump();
+    if (too_late) return feeds_.Leave(*made);
+    ReadNext();
   }
 
   // From OnReadDone alone, so one at a time.
@@ -193,33 +154,8 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
     return subscription_;
   }
 
-  void End(absl::Status status) {
-    {
-      MutexLock lock(mutex_);
-      if (!ending_.has_value()) ending_ = std::move(status);
-    }
-    asking_.request_stop();
-    Pump();
-  }
-
-  // Writes or finishes, where that is next.
-  void Pump() {
-    bool write = false;
-    std::optional<absl::Status> finish;
-    {
-      MutexLock lock(mutex_);
-      if (finished_ || writing_ || starting_read_) return;
-      if (!ending_.has_value() && subscription_.has_value()) writing_ = TakeNext();
-      write = writing_;
-      finished_ = !write && ending_.has_value();
-      if (finished_) finish = ending_;
-    }
-    if (write) StartWrite(&response_, options_);
-    if (finish.has_value()) Finish(Relayed(WithoutLeader(*finish)));
-  }
-
-  // True where response_ is to be written.
-  bool TakeNext() EVENPACK_REQUIRES(mutex_) {
+  bool TakeNext() override EVENPACK_REQUIRES(mutex_) {
+    if (ending_.has_value() || !subscription_.has_value()) return false;
     options_ = {};
     if (first_.has_value()) {
       response_ = *std::exchange(first_, std::nullopt);
@@ -243,7 +179,7 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
       response.mutable_drained()->set_steps(drained.steps);
       response.mutable_drained()->set_digest(DigestBytes(drained.digest));
     }
-    response_ = EncodeResponse(response);
+    response_ = MessageBytes(response);
     return true;
   }
 
@@ -259,36 +195,21 @@ class AgentStepsCall final : public grpc::ServerGenericBidiReactor,
     return true;
   }
 
-  const StepsCallEnvironment environment_;
-  // Until the call is done.
-  std::shared_ptr<AgentStepsCall> self_;
+  StepFeeds& feeds_;
   // Of the reads, which come one at a time.
-  grpc::ByteBuffer request_;
   bool asked_ = false;
   // Has the server's answer no longer awaited.
   std::stop_source asking_;
-  // Of the write under way.
-  grpc::ByteBuffer response_;
-  grpc::WriteOptions options_;
 
-  Mutex mutex_;
   std::optional<FeedSubscription> subscription_ EVENPACK_GUARDED_BY(mutex_);
   // What goes before all others.
   std::optional<grpc::ByteBuffer> first_ EVENPACK_GUARDED_BY(mutex_);
-  bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // By a thread that is none of the transport's: the call must not be finished under
-  // it.
-  bool starting_read_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // With what the call ends, once nothing is being written.
-  std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
-  bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
 
-grpc::ServerGenericBidiReactor* StartAgentStepsCall(
-    const StepsCallEnvironment& environment) {
+StreamReactor* StartAgentStepsCall(const StepsCallEnvironment& environment) {
   const auto call = std::make_shared<AgentStepsCall>(environment);
   call->Start();
   return call.get();

@@ -2,10 +2,9 @@
 #ifndef EVENPACK_CLIENT_AGENT_AGENT_STEPS_CALL_H_
 #define EVENPACK_CLIENT_AGENT_AGENT_STEPS_CALL_H_
 
-#include <grpcpp/generic/async_generic_service.h>
-
 #include "client/agent/step_feeds.h"
 #include "server/service/live_calls.h"
+#include "server/service/stream_call.h"
 
 namespace evenpack::agent {
 
@@ -15,8 +14,7 @@ struct StepsCallEnvironment {
   LiveCalls& calls;
 };
 
-grpc::ServerGenericBidiReactor* StartAgentStepsCall(
-    const StepsCallEnvironment& environment);
+StreamReactor* StartAgentStepsCall(const StepsCallEnvironment& environment);
 
 }  // namespace evenpack::agent
 

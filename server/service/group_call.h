@@ -2,16 +2,14 @@
 #ifndef EVENPACK_SERVER_SERVICE_GROUP_CALL_H_
 #define EVENPACK_SERVER_SERVICE_GROUP_CALL_H_
 
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-
 #include "server/service/service_environment.h"
+#include "server/service/stream_call.h"
 
 namespace evenpack {
 
 // Lives until the call is done.
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartGroupCall(
-    const ServiceEnvironment& environment, const grpc::ServerContextBase& context);
+StreamReactor* StartGroupCall(const ServiceEnvironment& environment,
+                              const grpc::ServerContextBase& context);
 
 }  // namespace evenpack
 

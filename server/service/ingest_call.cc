@@ -17,14 +17,11 @@
 #include "server/runtime/worker_pool.h"
 #include "server/service/admission.h"
 #include "server/service/batch_conversion.h"
+#include "server/service/job_stream_call.h"
 #include "server/service/message_bytes.h"
-#include "server/service/status_conversion.h"
-#include "server/service/where_led.h"
 
 namespace evenpack {
 namespace {
-
-using IngestReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // Batches of one call that are decided and not committed yet; no more is read then.
 constexpr int kMaxUncommitted = 64;
@@ -33,29 +30,15 @@ constexpr int kMaxUncommitted = 64;
 constexpr int kMaxUntold = 16;
 
 // Reads are started one after another, each when the batch before it is decided and the
-// stream has room; answers go out as commits come in. The transport's operations are
-// started under no lock, since they may call back before they return.
-class IngestCall final : public IngestReactor,
-                         public DrainableCall,
-                         public CommitListener,
-                         public std::enable_shared_from_this<IngestCall> {
+// stream has room; answers go out as commits come in.
+class IngestCall final : public JobStreamCall, public CommitListener {
  public:
   IngestCall(const ServiceEnvironment& environment,
              const grpc::ServerContextBase& context)
-      : environment_(environment), admission_(environment, context, kIngestStream) {}
-
-  void Start() {
-    self_ = shared_from_this();
-    absl::Status status = admission_.Open();
-    if (!status.ok()) return End(std::move(status));
-    if (!environment_.calls.ingest.Add(self_)) {
-      return End(TooManyCalls(environment_.calls.ingest));
-    }
-    StartRead(&bytes_);
-  }
+      : JobStreamCall(environment, context, kIngestStream, environment.calls.ingest) {}
 
   void OnReadDone(bool ok) override {
-    const auto self = shared_from_this();
+    const auto self = SelfAs<IngestCall>();
     if (!ok) {
       {
         MutexLock lock(mutex_);
@@ -77,40 +60,6 @@ class IngestCall final : public IngestReactor,
   void AfterCommit() override {
     Pump();
     ReadOn();
-  }
-
-  void OnWriteDone(bool ok) override {
-    const auto self = shared_from_this();
-    {
-      MutexLock lock(mutex_);
-      writing_ = false;
-    }
-    if (!ok) return End(absl::CancelledError("the client is gone"));
-    Pump();
-  }
-
-  void OnCancel() override {
-    const auto self = shared_from_this();
-    End(absl::CancelledError("the client cancelled the call"));
-  }
-
-  void OnDone() override {
-    const auto self = std::move(self_);
-    admission_.GiveBack();
-    if (job_ != nullptr) LeaveJob();
-    environment_.calls.ingest.Remove(self);
-  }
-
-  void Drain() override {
-    const auto self = shared_from_this();
-    End(Draining());
-  }
-
-  void RolesChanged() override {
-    const auto self = shared_from_this();
-    if (absl::Status status = admission_.Recheck(); !status.ok()) {
-      End(std::move(status));
-    }
   }
 
  private:
@@ -151,18 +100,15 @@ class IngestCall final : public IngestReactor,
     if (!request.has_open()) {
       return InvalidField("message", "another message", "open as the first of a call");
     }
-    absl::Status admitted = admission_.Name(request.open().job());
-    if (!admitted.ok()) return admitted;
-    absl::StatusOr<std::shared_ptr<Job>> job =
-        environment_.jobs.Find(request.open().job());
+    absl::StatusOr<std::shared_ptr<Job>> job = FindJob(request.open().job());
     if (!job.ok()) return job.status();
-    absl::Status status = admission_.Hold((*job)->name());
+    absl::Status status = Hold(**job);
     if (!status.ok()) return status;
     stream_ = request.open().stream();
     job_ = *std::move(job);
     producer_ = job_->AddProducer(
-        [self = shared_from_this()](const absl::Status& why) { self->Drop(why); });
-    job_->OpenStream(stream_, [self = shared_from_this()](
+        [self = SelfAs<IngestCall>()](const absl::Status& why) { self->Drop(why); });
+    job_->OpenStream(stream_, [self = SelfAs<IngestCall>()](
                                   const absl::StatusOr<StreamPosition>& position) {
       self->Opened(position);
     });
@@ -183,7 +129,7 @@ class IngestCall final : public IngestReactor,
     ReadOn();
   }
 
-  void LeaveJob() {
+  void LeaveJob() override {
     std::optional<uint64_t> waiting;
     {
       MutexLock lock(mutex_);
@@ -232,7 +178,7 @@ class IngestCall final : public IngestReactor,
       sent_ahead_ = uncommitted_ > 0 || untold_ > 0;
       ++uncommitted_;
     }
-    auto self = shared_from_this();
+    auto self = SelfAs<IngestCall>();
     absl::Status status = job_->Enqueue(
         command,
         [this, self, next, ends](const absl::Status& committed) {
@@ -266,18 +212,12 @@ class IngestCall final : public IngestReactor,
       if (ending_.has_value() || reading_ != Reading::kHeldBack) return;
       if (uncommitted_ >= kMaxUncommitted || waiting_for_room_.has_value()) return;
       waiting_for_room_ = job_->WaitForRoom(
-          stream_index_, [self = shared_from_this()] { self->RoomMade(); });
+          stream_index_, [self = SelfAs<IngestCall>()] { self->RoomMade(); });
       if (waiting_for_room_.has_value()) return;
       reading_ = Reading::kYes;
-      // Until the transport knows of the read, it would take a finished call for done.
-      ++starting_reads_;
+      ReadIsNext();
     }
-    StartRead(&bytes_);
-    {
-      MutexLock lock(mutex_);
-      --starting_reads_;
-    }
-    Pump();
+    ReadNext();
   }
 
   void RoomMade() {
@@ -286,14 +226,6 @@ class IngestCall final : public IngestReactor,
       waiting_for_room_.reset();
     }
     ReadOn();
-  }
-
-  void End(absl::Status status) {
-    {
-      MutexLock lock(mutex_);
-      if (!ending_.has_value()) ending_ = std::move(status);
-    }
-    Pump();
   }
 
   // What was accepted is no more, or is not what it was: nothing more is told of it.
@@ -306,73 +238,44 @@ class IngestCall final : public IngestReactor,
     End(std::move(status));
   }
 
-  // Writes or finishes, where that is next.
-  void Pump() {
-    bool write = false;
-    std::optional<absl::Status> finish;
-    {
-      MutexLock lock(mutex_);
-      if (finished_ || writing_ || starting_reads_ > 0) return;
-      if (untold_ >= (uncommitted_ == 0 ? 1 : kMaxUntold)) {
-        response_ = MessageBytes(committed_);
-        untold_ = 0;
-        writing_ = true;
-        write = true;
-      } else if (uncommitted_ == 0) {
-        if (reading_ == Reading::kNoMore && !ending_.has_value()) {
-          ending_ = absl::OkStatus();
-        }
-        finished_ = ending_.has_value();
-        finish = ending_;
-      }
+  bool TakeNext() override EVENPACK_REQUIRES(mutex_) {
+    if (untold_ >= (uncommitted_ == 0 ? 1 : kMaxUntold)) {
+      response_ = MessageBytes(committed_);
+      untold_ = 0;
+      return true;
     }
-    if (write) StartWrite(&response_);
-    if (!finish.has_value()) return;
-    // The call lives until it is finished.
-    EndWhereLed(environment_, *finish, [this](const absl::Status& status) {
-      environment_.errors.Count(status);
-      Finish(ToGrpc(status));
-    });
+    if (uncommitted_ == 0 && reading_ == Reading::kNoMore && !ending_.has_value()) {
+      ending_ = absl::OkStatus();
+    }
+    return false;
   }
 
-  const ServiceEnvironment environment_;
-  StreamAdmission admission_;
-  // Until the call is done.
-  std::shared_ptr<IngestCall> self_;
-  // Of the reads, which come one at a time.
-  grpc::ByteBuffer bytes_;
+  // All that was decided is told first.
+  bool MayFinish() override EVENPACK_REQUIRES(mutex_) { return uncommitted_ == 0; }
+
   // A batch until its file is read; no other is read meanwhile.
   std::optional<Ingest> from_file_;
   // The last batch came before the producer knew of the one before.
   bool sent_ahead_ = false;
-  // Set by the first read, constant from then on.
-  std::shared_ptr<Job> job_;
+  // Set with job_.
   uint64_t producer_ = 0;
   std::string stream_;
-  // Of the write under way.
-  grpc::ByteBuffer response_;
 
-  Mutex mutex_;
   size_t stream_index_ EVENPACK_GUARDED_BY(mutex_) = 0;
   Reading reading_ EVENPACK_GUARDED_BY(mutex_) = Reading::kYes;
-  int starting_reads_ EVENPACK_GUARDED_BY(mutex_) = 0;
   std::optional<uint64_t> waiting_for_room_ EVENPACK_GUARDED_BY(mutex_);
   int uncommitted_ EVENPACK_GUARDED_BY(mutex_) = 0;
   v1::IngestResponse committed_ EVENPACK_GUARDED_BY(mutex_);
   int untold_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool dropped_ EVENPACK_GUARDED_BY(mutex_) = false;
   // A batch was not; those behind it were not either.
   bool not_stored_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // With what the call ends, once all that was decided is committed and told.
-  std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
-  bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartIngestCall(
-    const ServiceEnvironment& environment, const grpc::ServerContextBase& context) {
+StreamReactor* StartIngestCall(const ServiceEnvironment& environment,
+                               const grpc::ServerContextBase& context) {
   const auto call = std::make_shared<IngestCall>(environment, context);
   call->Start();
   return call.get();

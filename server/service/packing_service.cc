@@ -105,16 +105,13 @@ class PackingService final : public Base {
                            v1::ObserveMicroBatchResponse* response) override {
     return Answered(environment_, context, *request, *response);
   }
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Ingest(
-      Context* context) override {
+  StreamReactor* Ingest(Context* context) override {
     return StartIngestCall(environment_, *context);
   }
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StreamSteps(
-      Context* context) override {
+  StreamReactor* StreamSteps(Context* context) override {
     return StartStepsCall(environment_, *context);
   }
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* JoinGroup(
-      Context* context) override {
+  StreamReactor* JoinGroup(Context* context) override {
     return StartGroupCall(environment_, *context);
   }
 

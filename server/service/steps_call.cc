@@ -17,19 +17,16 @@
 #include "server/runtime/status_detail.h"
 #include "server/service/admission.h"
 #include "server/service/field_path.h"
+#include "server/service/job_stream_call.h"
 #include "server/service/message_bytes.h"
 #include "server/service/spec_conversion.h"
-#include "server/service/status_conversion.h"
 #include "server/service/subscribe_conversion.h"
-#include "server/service/where_led.h"
 
 namespace evenpack {
 namespace {
 
 // Marks that are not committed; beyond, no more is read.
 constexpr int kMaxUncommittedMarks = 64;
-
-using StepsReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
   to.set_epoch(subscribed.epoch);
@@ -43,26 +40,11 @@ absl::Status Misplaced(absl::string_view what, absl::string_view where) {
   return InvalidField("message", what, where);
 }
 
-// The transport's operations are started under no lock, since they may call back before
-// they return.
-class StepsCall final : public StepsReactor,
-                        public Subscriber,
-                        public DrainableCall,
-                        public std::enable_shared_from_this<StepsCall> {
+class StepsCall final : public JobStreamCall, public Subscriber {
  public:
   StepsCall(const ServiceEnvironment& environment,
             const grpc::ServerContextBase& context)
-      : environment_(environment), admission_(environment, context, kStepStream) {}
-
-  void Start() {
-    self_ = shared_from_this();
-    absl::Status status = admission_.Open();
-    if (!status.ok()) return End(std::move(status));
-    if (!environment_.calls.steps.Add(self_)) {
-      return End(TooManyCalls(environment_.calls.steps));
-    }
-    StartRead(&request_);
-  }
+      : JobStreamCall(environment, context, kStepStream, environment.calls.steps) {}
 
   void OnReadDone(bool ok) override {
     const auto self = shared_from_this();
@@ -75,7 +57,7 @@ class StepsCall final : public StepsReactor,
       return Pump();
     }
     v1::StreamStepsRequest request;
-    absl::Status status = ReadMessage(request_, request);
+    absl::Status status = ReadMessage(bytes_, request);
     if (status.ok()) status = Take(request);
     if (!status.ok()) return End(std::move(status));
     {
@@ -85,46 +67,9 @@ class StepsCall final : public StepsReactor,
     ReadOn();
   }
 
-  void OnWriteDone(bool ok) override {
-    const auto self = shared_from_this();
-    std::shared_ptr<const PublishedStep> delivered;
-    {
-      MutexLock lock(mutex_);
-      writing_ = false;
-      delivered = std::move(writing_step_);
-    }
-    if (!ok) return End(absl::CancelledError("the client is gone"));
-    if (delivered != nullptr) job_->CountDelivery(*delivered);
-    Pump();
-  }
-
-  void OnCancel() override {
-    const auto self = shared_from_this();
-    End(absl::CancelledError("the client cancelled the call"));
-  }
-
-  void OnDone() override {
-    const auto self = std::move(self_);
-    admission_.GiveBack();
-    if (const auto held = subscription(); held != nullptr) job_->Unsubscribe(*held);
-    environment_.calls.steps.Remove(self);
-  }
-
   void Wake() override {
     const auto self = shared_from_this();
     Pump();
-  }
-
-  void Drain() override {
-    const auto self = shared_from_this();
-    End(Draining());
-  }
-
-  void RolesChanged() override {
-    const auto self = shared_from_this();
-    if (absl::Status status = admission_.Recheck(); !status.ok()) {
-      End(std::move(status));
-    }
   }
 
  private:
@@ -145,7 +90,7 @@ class StepsCall final : public StepsReactor,
       }
         job_->MarkDurable(subscription(), request.durable().step(),
                           request.durable().epoch(),
-                          [self = shared_from_this()](const absl::Status& status) {
+                          [self = SelfAs<StepsCall>()](const absl::Status& status) {
                             self->MarkDone(status);
                           });
         return absl::OkStatus();
@@ -156,16 +101,14 @@ class StepsCall final : public StepsReactor,
   }
 
   absl::Status Subscribe(const v1::Subscribe& from) {
-    absl::Status admitted = admission_.Name(from.job());
-    if (!admitted.ok()) return admitted;
-    absl::StatusOr<std::shared_ptr<Job>> job = environment_.jobs.Find(from.job());
+    absl::StatusOr<std::shared_ptr<Job>> job = FindJob(from.job());
     if (!job.ok()) return job.status();
     const absl::StatusOr<SubscribeRequest> request = FromProto(from);
     if (!request.ok()) return Under("subscribe", request.status());
-    absl::Status status = admission_.Hold((*job)->name());
+    absl::Status status = Hold(**job);
     if (!status.ok()) return status;
     const absl::StatusOr<Subscribed> subscribed =
-        (*job)->Subscribe(*request, shared_from_this());
+        (*job)->Subscribe(*request, SelfAs<StepsCall>());
     if (!subscribed.ok()) return Under("subscribe", subscribed.status());
     job_ = *std::move(job);
     view_ = {request->dp_rank, request->cp_rank};
@@ -199,15 +142,9 @@ class StepsCall final : public StepsReactor,
       MutexLock lock(mutex_);
       if (ending_.has_value() || uncommitted_marks_ >= kMaxUncommittedMarks) return;
       if (!std::exchange(held_back_, false)) return;
-      // Until the transport knows of the read, it would take a finished call for done.
-      ++starting_reads_;
+      ReadIsNext();
     }
-    StartRead(&request_);
-    {
-      MutexLock lock(mutex_);
-      --starting_reads_;
-    }
-    Pump();
+    ReadNext();
   }
 
   std::shared_ptr<Subscription> subscription() {
@@ -215,37 +152,15 @@ class StepsCall final : public StepsReactor,
     return subscription_;
   }
 
-  void End(absl::Status status) {
-    {
-      MutexLock lock(mutex_);
-      if (!ending_.has_value()) ending_ = std::move(status);
-    }
-    Pump();
+  void LeaveJob() override { job_->Unsubscribe(*subscription()); }
+
+  void Written(bool ok) override {
+    const auto delivered = std::exchange(writing_step_, nullptr);
+    if (ok && delivered != nullptr) job_->CountDelivery(*delivered);
   }
 
-  // Writes or finishes, where that is next.
-  void Pump() {
-    bool write = false;
-    std::optional<absl::Status> finish;
-    {
-      MutexLock lock(mutex_);
-      if (finished_ || writing_ || starting_reads_ > 0) return;
-      if (!ending_.has_value() && subscription_ != nullptr) writing_ = TakeNext();
-      write = writing_;
-      finished_ = !write && ending_.has_value();
-      if (finished_) finish = ending_;
-    }
-    if (write) StartWrite(&response_, options_);
-    if (!finish.has_value()) return;
-    // The call lives until it is finished.
-    EndWhereLed(environment_, *finish, [this](const absl::Status& status) {
-      environment_.errors.Count(status);
-      Finish(ToGrpc(status));
-    });
-  }
-
-  // True where response_ is to be written.
-  bool TakeNext() EVENPACK_REQUIRES(mutex_) {
+  bool TakeNext() override EVENPACK_REQUIRES(mutex_) {
+    if (ending_.has_value() || subscription_ == nullptr) return false;
     options_ = {};
     if (first_.has_value()) {
       response_ = *std::exchange(first_, std::nullopt);
@@ -291,41 +206,26 @@ class StepsCall final : public StepsReactor,
     return true;
   }
 
-  const ServiceEnvironment environment_;
-  StreamAdmission admission_;
-  // Until the call is done.
-  std::shared_ptr<StepsCall> self_;
-  // Of the reads, which come one at a time.
-  grpc::ByteBuffer request_;
-  // Set by the first read, constant from then on.
-  std::shared_ptr<Job> job_;
+  // Set with job_.
   StepView view_;
   // Of the write under way.
-  grpc::ByteBuffer response_;
-  grpc::WriteOptions options_;
+  std::shared_ptr<const PublishedStep> writing_step_;
 
-  Mutex mutex_;
   std::shared_ptr<Subscription> subscription_ EVENPACK_GUARDED_BY(mutex_);
   // What goes before all others.
   std::optional<grpc::ByteBuffer> first_ EVENPACK_GUARDED_BY(mutex_);
-  bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
-  std::shared_ptr<const PublishedStep> writing_step_ EVENPACK_GUARDED_BY(mutex_);
   bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // request_ is taken, and may be read into again.
+  // bytes_ are taken, and may be read into again.
   bool held_back_ EVENPACK_GUARDED_BY(mutex_) = false;
-  int starting_reads_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int uncommitted_marks_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Not OK: the call ends so once there is nothing to be sent.
   absl::Status refused_mark_ EVENPACK_GUARDED_BY(mutex_);
-  // With what the call ends, once nothing is being written.
-  std::optional<absl::Status> ending_ EVENPACK_GUARDED_BY(mutex_);
-  bool finished_ EVENPACK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStepsCall(
-    const ServiceEnvironment& environment, const grpc::ServerContextBase& context) {
+StreamReactor* StartStepsCall(const ServiceEnvironment& environment,
+                              const grpc::ServerContextBase& context) {
   const auto call = std::make_shared<StepsCall>(environment, context);
   call->Start();
   return call.get();
