@@ -152,6 +152,46 @@ absl::Status SetSecurity(const CLI::App& app,
   return absl::OkStatus();
 }
 
+// What --help and --version print; empty without them.
+absl::StatusOr<std::string> Parse(CLI::App& app,
+                                  const std::vector<std::string>& arguments) {
+  // CLI11 takes them from the back.
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForVersion& version) {
+    return absl::StrCat(version.what(), "\n");
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  return "";
+}
+
+// A selftest among processes, where --group-folder says so.
+absl::Status SetGroup(const GroupFlags& flags, WorkerOptions& options) {
+  if (flags.folder->count() == 0) return absl::OkStatus();
+  if (options.cuda_device.has_value()) {
+    return absl::InvalidArgumentError(
+        "--device: ranks of a CUDA device are threads; accepted with --group-folder: "
+        "cpu");
+  }
+  options.group = flags.group;
+  GlooOptions& group = options.group->options;
+  if (group.rank >= group.ranks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--rank: ", group.rank, " is not accepted; accepted: 0 to --ranks - 1, ",
+        group.ranks - 1));
+  }
+  group.host = options.host;
+  group.connect_timeout = std::chrono::seconds(options.group_timeout_seconds);
+  group.exchange_timeout = group.connect_timeout;
+  options.selftest_options.min_ranks = group.ranks;
+  options.selftest_options.max_ranks = group.ranks;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<WorkerCommand> ReadWorkerCommand(
@@ -174,45 +214,18 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   AddServeFlags(app, command.options.serve);
   AddAgentFlags(app, command.options.agent);
   AddSecurityFlags(app);
-  // CLI11 takes them from the back.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::CallForVersion& version) {
-    command.text = absl::StrCat(version.what(), "\n");
-  } catch (const CLI::CallForHelp&) {
-    command.text = app.help();
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
+  absl::StatusOr<std::string> text = Parse(app, arguments);
+  if (!text.ok()) return text.status();
+  command.text = *std::move(text);
   if (!command.text.empty()) return command;
   absl::Status status = CheckModes(command.options);
   if (status.ok()) status = CheckShared(app, command.options);
   if (status.ok()) status = SetDevice(device, command.options);
   if (status.ok()) status = SetSecurity(app, variables, command.options);
+  if (status.ok()) status = SetGroup(flags, command.options);
   if (!status.ok()) return status;
   if (command.options.agent.agent && app.get_option("--memory")->count() == 0) {
     command.options.serve.memory_bytes = kAgentMemoryBytes;
-  }
-  if (flags.folder->count() > 0) {
-    if (command.options.cuda_device.has_value()) {
-      return absl::InvalidArgumentError(
-          "--device: ranks of a CUDA device are threads; accepted with --group-folder: "
-          "cpu");
-    }
-    GlooOptions& options = flags.group.options;
-    if (options.rank >= options.ranks) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--rank: ", options.rank, " is not accepted; accepted: 0 to --ranks - 1, ",
-          options.ranks - 1));
-    }
-    options.host = command.options.host;
-    options.connect_timeout =
-        std::chrono::seconds(command.options.group_timeout_seconds);
-    options.exchange_timeout = options.connect_timeout;
-    command.options.selftest_options.min_ranks = options.ranks;
-    command.options.selftest_options.max_ranks = options.ranks;
-    command.options.group = flags.group;
   }
   return command;
 }

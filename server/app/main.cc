@@ -35,6 +35,36 @@ void Announce(const std::string& kind, const std::string& address) {
   std::fflush(stdout);
 }
 
+void AnnounceAll(const evenpack::PackingServer& server, const std::string& store) {
+  // First, so that it stands before what clients bring about.
+  evenpack::Log(evenpack::LogLevel::kInfo, "serving",
+                {{"grpc", server.grpc_address()},
+                 {"http", server.http_address()},
+                 {"health", server.health_address()},
+                 {"store", evenpack::ShownStoreName(store)}});
+  Announce("grpc", server.grpc_address());
+  Announce("http", server.http_address());
+  Announce("health", server.health_address());
+}
+
+// Drains the server; the exit status. `lost`: all jobs are.
+int Stop(evenpack::PackingServer& server, const std::atomic<bool>& lost) {
+  const evenpack::Drained drained = server.Drain();
+  if (drained == evenpack::Drained::kNotInTime) {
+    // As where the process is killed: what isn't committed was told to nobody.
+    evenpack::Log(evenpack::LogLevel::kError, "stopped before all was committed",
+                  {{"because", "the store does not answer"}});
+    std::_Exit(kFailed);
+  }
+  const bool closed = drained == evenpack::Drained::kAll;
+  evenpack::Log(evenpack::LogLevel::kInfo, "stopped",
+                {{"connections", closed ? "closed" : "left to the system"}});
+  // All is committed: nothing is lost with the connections that hang.
+  const int status = lost ? kFailed : 0;
+  if (!closed) std::_Exit(status);
+  return status;
+}
+
 int Serve(const evenpack::ServerOptions& options) {
   // gRPC's locks: Debian's Abseil is built to look for cycles at each of them.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
@@ -61,31 +91,10 @@ int Serve(const evenpack::ServerOptions& options) {
   });
   if (!server.ok()) return Fail(server.status());
   signals.Serving();
-  // First, so that it stands before what clients bring about.
-  evenpack::Log(evenpack::LogLevel::kInfo, "serving",
-                {{"grpc", (*server)->grpc_address()},
-                 {"http", (*server)->http_address()},
-                 {"health", (*server)->health_address()},
-                 {"store", evenpack::ShownStoreName(options.store)}});
-  Announce("grpc", (*server)->grpc_address());
-  Announce("http", (*server)->http_address());
-  Announce("health", (*server)->health_address());
+  AnnounceAll(**server, options.store);
   const int signal = signals.Await();
   evenpack::Log(evenpack::LogLevel::kInfo, "draining", {{"because", cause_of(signal)}});
-  const evenpack::Drained drained = (*server)->Drain();
-  if (drained == evenpack::Drained::kNotInTime) {
-    // As where the process is killed: what isn't committed was told to nobody.
-    evenpack::Log(evenpack::LogLevel::kError, "stopped before all was committed",
-                  {{"because", "the store does not answer"}});
-    std::_Exit(kFailed);
-  }
-  const bool closed = drained == evenpack::Drained::kAll;
-  evenpack::Log(evenpack::LogLevel::kInfo, "stopped",
-                {{"connections", closed ? "closed" : "left to the system"}});
-  // All is committed: nothing is lost with the connections that hang.
-  const int status = lost ? kFailed : 0;
-  if (!closed) std::_Exit(status);
-  return status;
+  return Stop(**server, lost);
 }
 
 }  // namespace

@@ -305,14 +305,7 @@ class PackingServer::Rooms {
     }
     grpc_port_ = *std::move(port);
     grpc_port_->AddTo(builder, security_->credentials());
-    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-        interceptors;
-    interceptors.push_back(flood_guard_.Interceptors());
-    interceptors.push_back(CountCalls(
-        [this](const std::string& peer) { return grpc_port_->CallsOf(peer); }));
-    builder.experimental().SetInterceptorCreators(std::move(interceptors));
-    builder.RegisterService(service_.get());
-    builder.RegisterService(profile_service_.get());
+    AddServices(builder);
     transport_threads_.AddTo(builder, kTransportThreads);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return CannotServe();
@@ -328,6 +321,17 @@ class PackingServer::Rooms {
     if (!advertised.ok()) return advertised.status();
     advertised_ = *advertised;
     return absl::OkStatus();
+  }
+
+  void AddServices(grpc::ServerBuilder& builder) {
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+        interceptors;
+    interceptors.push_back(flood_guard_.Interceptors());
+    interceptors.push_back(CountCalls(
+        [this](const std::string& peer) { return grpc_port_->CallsOf(peer); }));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
+    builder.RegisterService(service_.get());
+    builder.RegisterService(profile_service_.get());
   }
 
   absl::Status CannotServe() const {
