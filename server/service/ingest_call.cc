@@ -228,14 +228,16 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     ReadOn();
   }
 
-  // What was accepted is no more, or is not what it was: nothing more is told of it.
+  // What was accepted is no more, or is not what it was: nothing more is told of it,
+  // nor of what was refused since, as behind a gap where batches before it are gone.
   void Drop(absl::Status status) {
     {
       MutexLock lock(mutex_);
       dropped_ = true;
       untold_ = 0;
+      ending_ = std::move(status);
     }
-    End(std::move(status));
+    Pump();
   }
 
   bool TakeNext() override EVENPACK_REQUIRES(mutex_) {
