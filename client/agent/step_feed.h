@@ -74,6 +74,8 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
 
   // Ends the upstream call and the thread. Not from a callback of gRPC's.
   void Stop();
+  // Likewise, and waits for nothing: from here on no call is opened that stays.
+  void BeginStop() { thread_.request_stop(); }
 
   // As StepFan's.
   StepFan::Local Add(const SubscribeRequest& request, uint64_t from,

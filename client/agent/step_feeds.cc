@@ -110,6 +110,9 @@ void StepFeeds::DivideMemory() {
 
 void StepFeeds::Retire(const std::shared_ptr<StepFeed>& feed) {
   Add(feed->figures(), past_);
+  // At once, however long the pool is busy: a call that it opened after those of the
+  // feed in its place would take their claim.
+  feed->BeginStop();
   // Its thread is awaited, which must not be by one of gRPC's.
   upstream_.pool->Run([feed] { feed->Stop(); });
 }

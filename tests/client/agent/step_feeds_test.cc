@@ -123,6 +123,23 @@ TEST_F(StepFeedsTest, TheSameStepsHaveOneFeed) {
   pool_.reset();
 }
 
+// Its next call would take the claim of the feed that is made after it.
+TEST_F(StepFeedsTest, AFeedThatNobodyHasOpensNoCallWhileItWaitsToBeFreed) {
+  const FeedSubscription a = Accepted("a", history_, true);
+  Made waiting;
+  // The pool's one thread is in this.
+  feeds_.Subscribe(Asked("b"), std::make_shared<Unwoken>(), {}, waiting.Taker());
+  const auto question = stub_->AwaitStepCall();
+  feeds_.Leave(a);
+  EXPECT_TRUE(calls_[0]->IsGone());
+  question->Send(history_.Subscribed(0));
+  const auto b = waiting.Await();
+  ASSERT_THAT(b, IsOk());
+  EXPECT_NE(a.feed, b->feed);
+  feeds_.Leave(*b);
+  pool_.reset();
+}
+
 TEST_F(StepFeedsTest, ANewEpochHasAFeedOfItsOwn) {
   const FeedSubscription a = Accepted("a", history_, true);
   const FeedSubscription b = Accepted("b", TestHistory(3, 1), true);

@@ -54,6 +54,11 @@ class FakeCall {
     MutexLock lock(mutex_);
     while (!cancelled_ && !gone_) changed_.Wait(mutex_);
   }
+  // The same, now.
+  bool IsGone() const {
+    MutexLock lock(mutex_);
+    return cancelled_ || gone_;
+  }
   // How many messages the transport claims not to have sent.
   void SetUnsent(size_t messages) {
     MutexLock lock(mutex_);
