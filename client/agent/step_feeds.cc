@@ -8,6 +8,7 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/service/subscribe_conversion.h"
+#include "server/sessions/subscription_table.h"
 
 namespace evenpack::agent {
 namespace {
@@ -25,6 +26,15 @@ v1::StreamStepsRequest QuestionOf(const v1::Subscribe& subscribe) {
   return question;
 }
 
+// What the server says of one that is older than another with its claim.
+absl::Status TakenFrom(const v1::Subscribe& subscribe) {
+  SubscribeRequest request;
+  request.dp_rank = subscribe.dp_rank();
+  if (subscribe.has_cp_rank()) request.cp_rank = subscribe.cp_rank();
+  request.subscriber = subscribe.subscriber();
+  return ClaimTaken(request);
+}
+
 void Add(const FeedFigures& feed, StepFeedsFigures& to) {
   to.steps_received += feed.steps_received;
   to.steps_fetched += feed.steps_fetched;
@@ -38,6 +48,13 @@ StepFeeds::StepFeeds(FeedUpstream upstream, const StepFeedsOptions& options)
   upstream_.stop = stop_.get_token();
 }
 
+StepFeeds::Claim StepFeeds::ClaimOf(const v1::Subscribe& subscribe) {
+  Claim claim{subscribe.job(), subscribe.dp_rank(), std::nullopt,
+              subscribe.subscriber()};
+  if (subscribe.has_cp_rank()) claim.cp_rank = subscribe.cp_rank();
+  return claim;
+}
+
 void StepFeeds::Subscribe(const v1::Subscribe& subscribe,
                           std::shared_ptr<Subscriber> subscriber,
                           const std::stop_token& stop, Done done) {
@@ -49,28 +66,26 @@ void StepFeeds::Subscribe(const v1::Subscribe& subscribe,
 absl::StatusOr<FeedSubscription> StepFeeds::Ask(const v1::Subscribe& subscribe,
                                                 std::shared_ptr<Subscriber> subscriber,
                                                 const std::stop_token& stop) {
-  std::stop_source call;
-  const auto end = [&call] { call.request_stop(); };
+  const std::stop_source call;
+  const auto end = [call]() mutable { call.request_stop(); };
   const std::stop_callback on_stop(stop_.get_token(), end);
   const std::stop_callback on_given_up(stop, end);
   if (call.stop_requested()) return absl::CancelledError("nobody waits for the answer");
-  const std::unique_ptr<client::StepStream> stream =
-      upstream_.stub->StreamSteps(call.get_token());
-  stream->Write(QuestionOf(subscribe));
-  v1::StreamStepsResponse answer;
-  if (!stream->Read(answer)) {
-    absl::Status status = stream->Finish();
-    return status.ok() ? absl::UnavailableError("the server ended the call") : status;
-  }
+  const Claim claim = ClaimOf(subscribe);
+  if (!BeginQuestion(claim, {subscriber, call})) return TakenFrom(subscribe);
+  const absl::StatusOr<v1::StreamStepsResponse> answer =
+      AnswerTo(subscribe, call.get_token());
+  const bool is_newest = EndQuestion(claim, *subscriber);
+  if (!answer.ok()) return is_newest ? answer.status() : TakenFrom(subscribe);
   const absl::StatusOr<SubscribeRequest> request = FromProto(subscribe);
   if (!request.ok()) return request.status();
-  const v1::Subscribed& subscribed = answer.subscribed();
+  const v1::Subscribed& subscribed = answer->subscribed();
   const auto previous = DigestFromBytes(subscribed.previous_digest());
   if (!previous.has_value()) {
     return client::DataLoss("the server's first answer is not `subscribed`");
   }
   FeedSubscription made;
-  made.subscribed = std::make_shared<const std::string>(answer.SerializeAsString());
+  made.subscribed = std::make_shared<const std::string>(answer->SerializeAsString());
   const FeedKey key = {subscribe.job(), subscribe.dp_rank(), subscribed.epoch()};
   std::shared_ptr<StepFeed> outdated;
   made.feed = TakePlace(key, ShapeOf(subscribed.spec()),
@@ -79,6 +94,41 @@ absl::StatusOr<FeedSubscription> StepFeeds::Ask(const v1::Subscribe& subscribe,
   made.local = made.feed->Add(*request, subscribed.from_step(), *previous,
                               std::move(subscriber));
   return made;
+}
+
+absl::StatusOr<v1::StreamStepsResponse> StepFeeds::AnswerTo(
+    const v1::Subscribe& subscribe, const std::stop_token& call) const {
+  const std::unique_ptr<client::StepStream> stream = upstream_.stub->StreamSteps(call);
+  stream->Write(QuestionOf(subscribe));
+  v1::StreamStepsResponse answer;
+  if (stream->Read(answer)) return answer;
+  absl::Status status = stream->Finish();
+  return status.ok() ? absl::UnavailableError("the server ended the call") : status;
+}
+
+bool StepFeeds::BeginQuestion(const Claim& claim, const Question& question) {
+  std::stop_source older(std::nostopstate);
+  {
+    MutexLock lock(mutex_);
+    const auto [held, is_new] = questions_.try_emplace(claim, question);
+    if (!is_new) {
+      if (question.subscriber->IsOlderThan(*held->second.subscriber)) return false;
+      older = std::exchange(held->second, question).call;
+    }
+  }
+  // Under no lock, and before this question is asked.
+  older.request_stop();
+  return true;
+}
+
+bool StepFeeds::EndQuestion(const Claim& claim, const Subscriber& subscriber) {
+  MutexLock lock(mutex_);
+  const auto held = questions_.find(claim);
+  if (held == questions_.end() || held->second.subscriber.get() != &subscriber) {
+    return false;
+  }
+  questions_.erase(held);
+  return true;
 }
 
 std::shared_ptr<StepFeed> StepFeeds::TakePlace(const FeedKey& key,

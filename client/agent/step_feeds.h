@@ -2,11 +2,13 @@
 #ifndef EVENPACK_CLIENT_AGENT_STEP_FEEDS_H_
 #define EVENPACK_CLIENT_AGENT_STEP_FEEDS_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -16,8 +18,9 @@
 #include "server/runtime/mutex.h"
 
 namespace evenpack::v1 {
+class StreamStepsResponse;
 class Subscribe;
-}
+}  // namespace evenpack::v1
 
 namespace evenpack::agent {
 
@@ -80,9 +83,32 @@ class StepFeeds {
     size_t places = 0;
   };
 
+  // What a question takes at the server for as long as it is there.
+  struct Claim {
+    std::string job;
+    uint32_t dp_rank = 0;
+    std::optional<uint32_t> cp_rank;
+    std::string subscriber;
+
+    friend auto operator<=>(const Claim&, const Claim&) = default;
+  };
+  struct Question {
+    std::shared_ptr<Subscriber> subscriber;
+    std::stop_source call;
+  };
+
+  static Claim ClaimOf(const v1::Subscribe& subscribe);
   absl::StatusOr<FeedSubscription> Ask(const v1::Subscribe& subscribe,
                                        std::shared_ptr<Subscriber> subscriber,
                                        const std::stop_token& stop);
+  // The server's answer to a question on this call.
+  absl::StatusOr<v1::StreamStepsResponse> AnswerTo(const v1::Subscribe& subscribe,
+                                                   const std::stop_token& call) const;
+  // False: a newer subscription is being asked for with the same claim. An older one no
+  // longer is.
+  bool BeginQuestion(const Claim& claim, const Question& question);
+  // Whether none was meanwhile.
+  bool EndQuestion(const Claim& claim, const Subscriber& subscriber);
   // The feed, made where there is none that goes on, of a job of that shape; it stays
   // until Leave. One of another shape is given to `outdated`.
   std::shared_ptr<StepFeed> TakePlace(const FeedKey& key, const std::string& shape,
@@ -98,6 +124,7 @@ class StepFeeds {
 
   mutable Mutex mutex_;
   std::map<FeedKey, Entry> feeds_ EVENPACK_GUARDED_BY(mutex_);
+  std::map<Claim, Question> questions_ EVENPACK_GUARDED_BY(mutex_);
   size_t locals_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Of feeds that are no more.
   StepFeedsFigures past_ EVENPACK_GUARDED_BY(mutex_);

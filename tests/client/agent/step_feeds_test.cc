@@ -25,6 +25,7 @@ using evenpack::testing::SessionFixture;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TestHistory;
 using ::testing::_;
+using ::testing::HasSubstr;
 
 class Unwoken final : public Subscriber {
  public:
@@ -231,6 +232,48 @@ TEST_F(StepFeedsTest, TheEndWaitsForNoStepThatIsFetchedAlone) {
   ASSERT_TRUE(std::holds_alternative<EndCall>(next));
   EXPECT_THAT(std::get<EndCall>(next).status,
               StatusIs(absl::StatusCode::kCancelled, _));
+}
+
+// At the server the question that is asked later takes the other's claim.
+TEST_F(StepFeedsTest, NobodyIsAskedForBehindANewerOneWithTheClaim) {
+  const auto older = std::make_shared<Unwoken>();
+  const auto newer = std::make_shared<Unwoken>();
+  auto pool = std::make_unique<WorkerPool>(2);
+  StepFeeds feeds({stub_, client_options_, "agent-n1", pool.get()}, {});
+  Made of_newer;
+  feeds.Subscribe(Asked("a"), newer, {}, of_newer.Taker());
+  const auto question = stub_->AwaitStepCall();
+  Made of_older;
+  feeds.Subscribe(Asked("a"), older, {}, of_older.Taker());
+  EXPECT_THAT(of_older.Await(), StatusIs(absl::StatusCode::kAborted,
+                                         HasSubstr("a newer subscription took")));
+  EXPECT_EQ(stub_->step_calls(), 0U);
+  question->Send(history_.Subscribed(0));
+  const auto made = of_newer.Await();
+  ASSERT_THAT(made, IsOk());
+  feeds.Leave(*made);
+  pool.reset();
+}
+
+TEST_F(StepFeedsTest, AQuestionEndsWhereANewerOneWithItsClaimIsAsked) {
+  const auto older = std::make_shared<Unwoken>();
+  const auto newer = std::make_shared<Unwoken>();
+  auto pool = std::make_unique<WorkerPool>(2);
+  StepFeeds feeds({stub_, client_options_, "agent-n1", pool.get()}, {});
+  Made of_older;
+  feeds.Subscribe(Asked("a"), older, {}, of_older.Taker());
+  const auto first = stub_->AwaitStepCall();
+  Made of_newer;
+  feeds.Subscribe(Asked("a"), newer, {}, of_newer.Taker());
+  const auto question = stub_->AwaitStepCall();
+  EXPECT_TRUE(first->IsGone());
+  EXPECT_THAT(of_older.Await(), StatusIs(absl::StatusCode::kAborted,
+                                         HasSubstr("a newer subscription took")));
+  question->Send(history_.Subscribed(0));
+  const auto made = of_newer.Await();
+  ASSERT_THAT(made, IsOk());
+  feeds.Leave(*made);
+  pool.reset();
 }
 
 TEST_F(StepFeedsTest, NobodyIsAskedForWhoGaveUp) {
