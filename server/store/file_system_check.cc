@@ -1,5 +1,6 @@
 #include "server/store/file_system_check.h"
 
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <array>
@@ -34,6 +35,22 @@ std::string NetworkFileSystem(uint64_t type) {
   return "";
 }
 
+namespace {
+
+// SQLite says of these that it can't read or open them, and waits for a pipe's writer.
+absl::Status CheckKindOfFile(const std::string& path) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0 || S_ISREG(file.st_mode)) return absl::OkStatus();
+  if (S_ISDIR(file.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "store: '", path, "' is a directory; accepted: a file in one that exists"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "store: '", path, "' is a pipe or a device; accepted: a file on a local disk"));
+}
+
+}  // namespace
+
 absl::Status CheckFileSystem(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string directory = parent.empty() ? "./" : parent.string();
@@ -44,7 +61,7 @@ absl::Status CheckFileSystem(const std::string& path) {
   }
   // Its sign differs between machines.
   const std::string network = NetworkFileSystem(static_cast<uint32_t>(system.f_type));
-  if (network.empty()) return absl::OkStatus();
+  if (network.empty()) return CheckKindOfFile(path);
   return absl::FailedPreconditionError(
       absl::StrCat("store: '", directory, "' lies on ", network,
                    ", a network file system, whose locks and flushes a store can't "

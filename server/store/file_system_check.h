@@ -13,8 +13,8 @@ namespace evenpack {
 // other. On one, locks and flushes are not what SQLite needs.
 std::string NetworkFileSystem(uint64_t type);
 
-// FAILED_PRECONDITION: the file's directory lies on a network file system. NOT_FOUND:
-// there is no such directory.
+// FAILED_PRECONDITION: the file's directory lies on a network file system, or what is
+// there is no file. NOT_FOUND: there is no such directory.
 absl::Status CheckFileSystem(const std::string& path);
 
 }  // namespace evenpack

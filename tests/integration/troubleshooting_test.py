@@ -85,6 +85,7 @@ class TroubleshootingTest(unittest.TestCase):
             ["--listen", ANY_PORT, "--http-listen", http],
             ["--listen", ANY_PORT, *none, "--store", self.store],
             ["--listen", ANY_PORT, *none, "--store", "sqlite:/nowhere/store"],
+            ["--listen", ANY_PORT, *none, "--store", f"sqlite:{self.folder}"],
             ["--listen", ANY_PORT, *none, "--store", f"sqlite:{other}"],
         ]
         for flags in cases:
@@ -97,6 +98,7 @@ class TroubleshootingTest(unittest.TestCase):
                 said = said.removeprefix("evenpack-server: ")
                 said = said.replace(grpc, "127.0.0.1:7654")
                 said = said.replace(http, "127.0.0.1:7655")
+                said = said.replace(str(self.folder), "/nowhere")
                 self.assert_on_page(said.replace("/nowhere", "/var/lib/evenpack"))
 
     def test_a_server_that_is_away(self) -> None:

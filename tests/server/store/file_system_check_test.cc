@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
 
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
@@ -32,6 +35,28 @@ TEST(FileSystemCheckTest, TakesAFileToBeOnALocalDisk) {
 TEST(FileSystemCheckTest, NamesTheDirectoryThatIsNotThere) {
   EXPECT_THAT(CheckFileSystem("/no such/store"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'/no such'")));
+}
+
+TEST(FileSystemCheckTest, ADirectoryIsNoStore) {
+  const ScratchDirectory directory;
+  EXPECT_THAT(CheckFileSystem(directory.path()),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("' is a directory; accepted: a file in one")));
+  EXPECT_THAT(CheckFileSystem(directory.path() + "/"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("' is a directory; accepted: a file in one")));
+}
+
+// Whoever opened it would wait for who writes it.
+TEST(FileSystemCheckTest, APipeOrADeviceIsNoStore) {
+  const ScratchDirectory directory;
+  const std::string pipe = directory.File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/null")}) {
+    EXPECT_THAT(CheckFileSystem(path),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("'" + path + "' is a pipe or a device")));
+  }
 }
 
 }  // namespace
