@@ -19,6 +19,9 @@ constexpr absl::string_view kName =
     "; the server's certificate is for another name than the address's host, or than "
     "the server name that is given";
 constexpr absl::string_view kPlaintext = "; the server speaks no TLS at this port";
+// The files have been read and have what they should, each by itself.
+constexpr absl::string_view kOwnFiles =
+    "; the client can't show its certificate: its key may be of another certificate";
 constexpr absl::string_view kClosed =
     "; the server closed the new connection: it may want TLS, a client certificate, or "
     "another one than it was given, or take no more connections, which its log says";
@@ -31,6 +34,7 @@ constexpr Cause kCauses[] = {
     {"Hostname Verification Check failed", kName, true},
     {"wrong version number", kPlaintext, true},
     {"WRONG_VERSION_NUMBER", kPlaintext, true},
+    {"Failed to create security handshaker", kOwnFiles, true},
     {"Socket closed", kClosed, false},
     {"Handshake read failed", kClosed, false},
 };

@@ -7,8 +7,8 @@
 namespace evenpack::client {
 
 // In gRPC's words, which are OpenSSL's or BoringSSL's: the two ends don't agree on who
-// they are or on TLS at all, so that another attempt ends in the same way as long as
-// nobody changes a file or a flag.
+// they are or on TLS at all, or the client's own files don't go together, so that
+// another attempt ends in the same way as long as nobody changes a file or a flag.
 bool IsHandshakeRefusal(absl::string_view message);
 
 // What may be behind it, in words for whoever runs the client; empty for a connection

@@ -36,6 +36,7 @@ TEST(ConnectionCause, NamesWhatRefusedAHandshakeInTheWordsOfEitherLibrary) {
        "number",
        "speaks no TLS"},
       {"SSL routines:OPENSSL_internal:WRONG_VERSION_NUMBER", "speaks no TLS"},
+      {"Failed to create security handshaker", "key may be of another certificate"},
   };
   for (const auto& row : rows) {
     EXPECT_TRUE(IsHandshakeRefusal(NotConnected(row.why))) << row.why;

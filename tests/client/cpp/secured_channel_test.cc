@@ -194,6 +194,15 @@ TEST_F(SecuredChannelTest, AServerWithoutTlsIsNamedAsSuch) {
               StatusIs(kUnauthenticated, HasSubstr("speaks no TLS")));
 }
 
+TEST_F(SecuredChannelTest, AClientsKeyOfAnotherCertificateEndsTheFirstCallAtOnce) {
+  Serve(TlsAs("server"));
+  options_.backoff.total = std::chrono::hours(1);
+  Security security = As("client");
+  security.key_file = KeyFile("stranger");
+  EXPECT_THAT(NameSeen(security),
+              StatusIs(kUnauthenticated, HasSubstr("key may be of another")));
+}
+
 TEST_F(SecuredChannelTest, AClientWithoutTlsIsToldWhatTheServerMayWant) {
   Serve(TlsAs("server"));
   EXPECT_THAT(NameSeen({}), StatusIs(kUnavailable, HasSubstr("may want TLS")));
