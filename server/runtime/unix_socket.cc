@@ -27,8 +27,7 @@ absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
 }
 
 absl::Status Failed(absl::string_view what, const std::string& path) {
-  return absl::ErrnoToStatus(
-      errno, absl::StrCat(what, " at ", path, " failed: ", std::strerror(errno)));
+  return absl::ErrnoToStatus(errno, absl::StrCat(what, " at ", path, " failed"));
 }
 
 OwnedDescriptor NewSocket() {
