@@ -53,6 +53,13 @@ absl::Status StatusOf(sqlite3* database, int code) {
       return absl::ResourceExhaustedError(message);
     case SQLITE_CORRUPT:
     case SQLITE_IOERR: {
+      if (extended == SQLITE_IOERR_SHMSIZE) {
+        return absl::UnavailableError(
+            absl::StrCat("store: the index of the write-ahead log can't be made: ",
+                         std::strerror(sqlite3_system_errno(database)),
+                         "; accepted: room for it beside the file, or a copy of both "
+                         "where there is"));
+      }
       const int error = TakeSystemError(database);
       const bool damaged = (code & 0xff) == SQLITE_CORRUPT;
       if (damaged && error == 0) return absl::DataLossError(message);

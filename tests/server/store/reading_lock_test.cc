@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -72,6 +74,13 @@ class ReadingLockTest : public ::testing::Test {
     if (geteuid() == 0 && setuid(65534) != 0) std::_Exit(2);
     std::_Exit(RecordsRead() == wanted ? 0 : 1);
   }
+  // In a process that may make no file as large as an index, as on a disk that is full.
+  [[noreturn]] void ReadWithoutRoom(size_t wanted) const {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit little = {16384, 16384};
+    if (setrlimit(RLIMIT_FSIZE, &little) != 0) std::_Exit(2);
+    std::_Exit(RecordsRead() == wanted ? 0 : 1);
+  }
 
   const ScratchDirectory directory_;
   // As a URI would take for something else.
@@ -127,6 +136,14 @@ TEST_F(ReadingLockTest, ACopyWithALogWantsADirectoryThatMayBeWritten) {
   EXPECT_EXIT(ReadAsAnother(0), ::testing::ExitedWithCode(0),
               "has a write-ahead log, and .* can't be written: Permission denied; "
               "accepted: a copy of both in a directory that may be written");
+}
+
+TEST_F(ReadingLockTest, ACopyWithALogWantsRoomForItsIndex) {
+  WriteAndKill();
+  EXPECT_EXIT(
+      ReadWithoutRoom(0), ::testing::ExitedWithCode(0),
+      "store: the index of the write-ahead log can't be made: File too large; "
+      "accepted: room for it beside the file, or a copy of both where there is");
 }
 
 TEST_F(ReadingLockTest, AFileThatIsNotThereIsSaidToBe) {
