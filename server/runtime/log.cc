@@ -73,6 +73,23 @@ class StandardErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
   LogOutput output_{STDERR_FILENO, kPatience};
 };
 
+std::shared_ptr<spdlog::logger> LoggerOf(LogLevel least, LogFormat format) {
+  auto logger = std::make_shared<spdlog::logger>("evenpack",
+                                                 std::make_shared<StandardErrorSink>());
+  logger->set_level(LevelOf(least));
+  logger->set_pattern(format == LogFormat::kJson
+                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
+                          : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  return logger;
+}
+
+// Never destroyed: threads may log while the process ends.
+std::shared_ptr<spdlog::logger>& Logger() {
+  static auto& logger =
+      *new std::shared_ptr<spdlog::logger>(LoggerOf(LogLevel::kInfo, LogFormat::kText));
+  return logger;
+}
+
 }  // namespace
 
 const std::map<std::string, LogLevel>& LogLevels() {
@@ -92,18 +109,12 @@ const std::map<std::string, LogFormat>& LogFormats() {
 
 void StartLog(LogLevel least, LogFormat format) {
   log_format = format;
-  auto logger = std::make_shared<spdlog::logger>("evenpack",
-                                                 std::make_shared<StandardErrorSink>());
-  logger->set_level(LevelOf(least));
-  logger->set_pattern(format == LogFormat::kJson
-                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
-                          : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(std::move(logger));
+  Logger() = LoggerOf(least, format);
 }
 
 void Log(LogLevel level, std::string_view event, const LogFields& fields) {
   const spdlog::level::level_enum spdlog_level = LevelOf(level);
-  spdlog::logger& logger = *spdlog::default_logger_raw();
+  spdlog::logger& logger = *Logger();
   if (!logger.should_log(spdlog_level)) return;
   logger.log(spdlog_level, "{}", FormatLogLine(log_format, event, fields));
 }

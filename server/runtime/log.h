@@ -25,7 +25,8 @@ const std::map<std::string, LogFormat>& LogFormats();
 
 using LogFields = std::vector<std::pair<std::string, std::string>>;
 
-// Lines below `least` are dropped. Before the threads that log.
+// Lines below `least` are dropped. Before the threads that log. Where it isn't called,
+// as in a trainer that links the worker: kInfo and kText.
 void StartLog(LogLevel least, LogFormat format);
 
 // Thread-safe. Values may hold anything: they are quoted where that is needed. A line

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 
 namespace evenpack {
@@ -13,7 +14,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
 using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
 
 TEST(LogTest, TextQuotesValuesThatAreNotPlain) {
   EXPECT_EQ(FormatLogLine(LogFormat::kText, "job created", {}), "job created");
@@ -51,6 +54,21 @@ TEST(LogTest, WritesOneLineToStandardErrorWithTimeAndLevel) {
   EXPECT_THAT(GetCapturedStderr(),
               MatchesRegex("[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+[.][0-9]+"
                            "[-+][0-9]+:[0-9]+ warning store slow seconds=2\n"));
+}
+
+void LogAndEnd() {
+  CaptureStdout();
+  Log(LogLevel::kInfo, "group lost", {{"epoch", "3"}});
+  if (!GetCapturedStdout().empty()) std::abort();
+  std::exit(EXIT_SUCCESS);
+}
+
+// As of a trainer that has the worker in its process, whose standard output is its own.
+TEST(LogDeathTest, WritesToStandardErrorWhereNobodyHasStartedIt) {
+  // Another process, in which nobody has.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(LogAndEnd(), ::testing::ExitedWithCode(EXIT_SUCCESS),
+              "^[0-9]+-[0-9]+-[0-9]+T[^ ]+ info group lost epoch=3\n$");
 }
 
 TEST(LogTest, WritesOneJsonObjectALineWherePatternSignsMeanNothing) {
