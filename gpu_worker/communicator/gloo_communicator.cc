@@ -65,11 +65,11 @@ constexpr size_t kParcelBytes = size_t{16} << 20;
 size_t MostBytes(uint32_t ranks) { return kParcelBytes / 2 / std::max(1U, ranks - 1); }
 
 // What goes to a peer in an exchange, and what comes from it. Gloo takes fewer bytes
-// than it waits for as they are, and ends the process for more. So bytes are sent under
-// a name that only those who expect as many wait for, and each tells the other its
-// terms beside: where they differ, both know before a row is used. A connection that is
-// closed with bytes unread takes along what its other end has not read either, the
-// terms too. So rows of more than a parcel travel once both know that their terms
+// than it waits for as they are, and ends the connection for more. So bytes are sent
+// under a name that only those who expect as many wait for, and each tells the other
+// its terms beside: where they differ, both know before a row is used. A connection
+// that is closed with bytes unread takes along what its other end has not read either,
+// the terms too. So rows of more than a parcel travel once both know that their terms
 // agree, and ranks whose terms don't answer each other before they close.
 struct Mail {
   Mail(uint32_t peer, const Exchange& exchange, size_t most_bytes)

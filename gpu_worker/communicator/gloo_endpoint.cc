@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/communicator/gloo_communicator.h"
+#include "gpu_worker/communicator/gloo_pairs.h"
 #include "gpu_worker/communicator/pipe_signal.h"
 #include "server/core/document/invalid_field.h"
 
@@ -33,7 +34,7 @@ class MeshContext final : public gloo::Context {
       : gloo::Context(static_cast<int>(options.rank), static_cast<int>(options.ranks)) {
     setTimeout(options.exchange_timeout);
     device_ = std::move(device);
-    transportContext_ = device_->createContext(rank, size);
+    transportContext_ = MakeGlooContext(device_, rank, size);
     transportContext_->setTimeout(options.connect_timeout / kTimeoutsToConnect);
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;

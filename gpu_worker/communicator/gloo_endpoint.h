@@ -28,8 +28,7 @@ struct GlooOptions {
 // Listens on a port of its own. INVALID_ARGUMENT: a number out of range. UNAVAILABLE:
 // the host can't be used.
 //
-// A peer that ends while others connect to it ends their processes, too: it must not be
-// closed before all are connected.
+// Where a peer ends while others connect to it, their Connect is UNAVAILABLE.
 absl::StatusOr<std::unique_ptr<Endpoint>> OpenGlooEndpoint(const GlooOptions& options);
 // `options` say all but rank and ranks.
 OpenEndpointOf GlooEndpoints(const GlooOptions& options);

@@ -2,14 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/owned_descriptor.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
@@ -85,6 +89,30 @@ TEST(GlooEndpointTest, APeerThatDoesNotComeIsWaitedForNoLongerThanAsked) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, 4 * kTimeout);
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("timeout")));
+}
+
+// Connects as a peer whose process is killed before its connection is taken.
+void ConnectAndVanish(const Endpoint& endpoint) {
+  sockaddr_storage at{};
+  ASSERT_GE(endpoint.address().size(), sizeof(at));
+  std::memcpy(&at, endpoint.address().data(), sizeof(at));
+  const OwnedDescriptor peer(socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(peer.get(), reinterpret_cast<const sockaddr*>(&at),
+                    at.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(at)),
+            0);
+  const linger reset{1, 0};
+  setsockopt(peer.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+}
+
+TEST(GlooEndpointTest, APeerThatVanishesWhileItConnectsIsAnErrorAndNoCrash) {
+  const std::string gone = Open(1, 2)->address();
+  // The kernel has the reset before Gloo's thread wakes, but for a few times.
+  for (int time = 0; time < 50; ++time) {
+    const auto endpoint = Open(0, 2);
+    ConnectAndVanish(*endpoint);
+    EXPECT_THAT(endpoint->Connect({endpoint->address(), gone}).status(),
+                StatusIs(absl::StatusCode::kUnavailable, _));
+  }
 }
 
 TEST(GlooEndpointTest, EachHasAnAddressOfItsOwn) {

@@ -1,0 +1,86 @@
+#include "gpu_worker/communicator/gloo_pairs.h"
+
+#include <gloo/transport/tcp/context.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/pair.h>
+#include <unistd.h>
+
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace evenpack::worker {
+namespace {
+
+namespace tcp = gloo::transport::tcp;
+
+class EnduringPair final : public tcp::Pair {
+ public:
+  using Pair::Pair;
+  // As its base's, but before this part of it is gone, whose handleEvents may be
+  // called.
+  ~EnduringPair() override {
+    const std::lock_guard<std::mutex> lock(m_);
+    if (state_ != CLOSED) Pair::changeState(CLOSED);
+  }
+  EnduringPair(const EnduringPair&) = delete;
+  EnduringPair& operator=(const EnduringPair&) = delete;
+
+  // As its base's, under whose lock it all is: another thread may close the pair else
+  // before what was thrown is told.
+  void handleEvents(int events) override {
+    const std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
+    if (!lock) return;
+    try {
+      if (state_ == CONNECTED) {
+        handleReadWrite(events);
+      } else if (state_ == LISTENING) {
+        handleListening();
+      } else if (state_ == CONNECTING) {
+        handleConnecting();
+      }
+    } catch (const std::exception&) {
+      Fail(std::current_exception());
+    }
+  }
+
+ private:
+  void Fail(const std::exception_ptr& why) {
+    if (state_ != CONNECTED) CloseUnlessRegistered();
+    signalException(why);
+  }
+
+  // A connection that was just taken is not, and Gloo ends the process where it closes
+  // one that isn't.
+  void CloseUnlessRegistered() {
+    if (fd_ < 0) return;
+    try {
+      device_->unregisterDescriptor(fd_, this);
+      // NOLINTNEXTLINE(bugprone-empty-catch): closed it isn't registered either
+    } catch (const std::exception&) {
+    }
+    ::close(fd_);
+    fd_ = -1;
+  }
+};
+
+class EnduringContext final : public tcp::Context {
+ public:
+  using Context::Context;
+
+  std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override {
+    pairs_[static_cast<size_t>(peer)] =
+        std::make_unique<EnduringPair>(this, device_.get(), peer, getTimeout());
+    return pairs_[static_cast<size_t>(peer)];
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<gloo::transport::Context> MakeGlooContext(
+    std::shared_ptr<gloo::transport::Device> device, int rank, int size) {
+  return std::make_shared<EnduringContext>(
+      std::dynamic_pointer_cast<tcp::Device>(std::move(device)), rank, size);
+}
+
+}  // namespace evenpack::worker
