@@ -72,12 +72,13 @@ TEST(PlanAgentTest, ServesWithoutAServerAndSaysThatThereIsNone) {
 // A rank's call for the steps of a job, begun.
 class RanksCall {
  public:
-  RanksCall(v1::PackingService::Stub& stub, const std::string& job) {
+  RanksCall(v1::PackingService::Stub& stub, const std::string& job, uint32_t dp_rank) {
     constexpr std::chrono::seconds kLongest{30};
     context_.set_deadline(std::chrono::system_clock::now() + kLongest);
     stream_ = stub.StreamSteps(&context_);
     v1::StreamStepsRequest request;
     request.mutable_subscribe()->set_job(job);
+    request.mutable_subscribe()->set_dp_rank(dp_rank);
     EXPECT_TRUE(stream_->Write(request));
   }
   bool IsSubscribed() {
@@ -114,12 +115,12 @@ TEST(PlanAgentTest, AJobWithoutAnAnswerLeavesOthersTheirs) {
   ASSERT_THAT(agent, IsOk());
   const auto stub = v1::PackingService::NewStub(grpc::CreateChannel(
       (*agent)->grpc_address(), grpc::InsecureChannelCredentials()));
-  constexpr int kRanks = 64;
+  constexpr uint32_t kRanks = 64;
   std::vector<std::unique_ptr<RanksCall>> waiting;
-  for (int i = 0; i < kRanks; ++i) {
-    waiting.push_back(std::make_unique<RanksCall>(*stub, "hangs"));
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    waiting.push_back(std::make_unique<RanksCall>(*stub, "hangs", rank));
   }
-  RanksCall served(*stub, "run-7");
+  RanksCall served(*stub, "run-7", 0);
   EXPECT_TRUE(served.IsSubscribed());
   EXPECT_TRUE((*agent)->Drain());
   for (const auto& call : waiting) {
