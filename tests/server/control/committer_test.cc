@@ -341,13 +341,13 @@ TEST_F(CommitterTest, CountsCommitsFailuresRecordsAndBytes) {
 
 TEST_F(CommitterTest, TheLogHasAFailuresCauseOnceAndItsEnd) {
   // Where a log goes that was not started.
-  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   store_.FailCommits(4);
   EXPECT_FALSE(Append(a_, 0).Get().ok());
   EXPECT_FALSE(Append(a_, 0).Get().ok());
   EXPECT_THAT(Append(a_, 0).Get(), IsOk());
   committer_.Stop();
-  const std::string log = ::testing::internal::GetCapturedStdout();
+  const std::string log = ::testing::internal::GetCapturedStderr();
   const size_t failed = log.find("commit failed because=");
   ASSERT_NE(failed, std::string::npos) << log;
   EXPECT_EQ(log.find("commit failed", failed + 1), std::string::npos) << log;

@@ -34,8 +34,8 @@ using testing::SharedServer;
 using testing::SmallJob;
 using testing::StatusIs;
 using testing::StepsOfDocuments;
-using ::testing::internal::CaptureStdout;
-using ::testing::internal::GetCapturedStdout;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
 
 std::string ReasonOf(const absl::Status& status) { return DetailOf(status).reason; }
 
@@ -370,17 +370,17 @@ TEST_F(JobMovesTest, AServerThatCanLeadNothingSaysSo) {
 // can't be read.
 TEST_F(JobMovesTest, AJobThatMovedOnBeforeItWasReadIsNoFault) {
   // Where a log goes that was not started.
-  CaptureStdout();
+  CaptureStderr();
   two_.moves().OnTaken("job");
   two_.Settle();
-  EXPECT_THAT(GetCapturedStdout(),
-              HasSubstr("[info] job not taken job=job error=\"store: another server "
+  EXPECT_THAT(GetCapturedStderr(),
+              HasSubstr(" info job not taken job=job error=\"store: another server "
                         "leads\"\n"));
   two_.room().store().FailLoads(1);
-  CaptureStdout();
+  CaptureStderr();
   two_.moves().OnTaken("job");
   two_.Settle();
-  EXPECT_THAT(GetCapturedStdout(), HasSubstr("[warning] job not taken job=job "));
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr(" warning job not taken job=job "));
   EXPECT_EQ(two_.moves().Figures().taken, 0U);
 }
 
