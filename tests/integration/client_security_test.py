@@ -166,15 +166,18 @@ class ClientSecurityTest(unittest.TestCase):
         for name in ("expired", "named"):
             pair = (key(name).read_bytes(), pem(name).read_bytes())
             servers.add(self.serve(grpc.ssl_server_credentials([pair])))
+        ca = ("--tls-ca", str(pem("ca")), "--timeout", "2")
+        mixed = ("--tls-certificate", str(pem("client")), "--tls-key", str(key("ca")))
+        calls = [(server, ca) for server in servers]
+        calls.append((self.secured, (*ca, *mixed)))
         said = set()
-        for server in servers:
-            ca = ("--tls-ca", str(pem("ca")), "--timeout", "2")
-            _, output = self.list_jobs(server, *ca)
+        for server, flags in calls:
+            _, output = self.list_jobs(server, *flags)
             self.assertEqual(len(output.splitlines()), 1, output)
             cause = output.strip().rpartition("; ")[-1].partition(" (gave up")[0]
             self.assertTrue(f"`{cause}`" in page, output)
             said.add(cause)
-        self.assertEqual(len(said), len(servers))
+        self.assertEqual(len(said), len(calls))
 
     def test_a_token_is_not_sent_in_the_clear_beyond_this_machine(self) -> None:
         """Which shows before anything is sent."""
