@@ -2,10 +2,27 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "server/runtime/log.h"
 
 namespace evenpack {
+
+std::string FollowLinks(const std::string& path) {
+  // As many as the kernel follows (path_resolution(7)).
+  constexpr int kMostLinks = 40;
+  std::filesystem::path at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code none;
+    const std::filesystem::path next = std::filesystem::read_symlink(at, none);
+    if (none) return at.string();
+    // An absolute one takes the place of all before it.
+    at = at.parent_path() / next;
+  }
+  return path;
+}
 
 std::optional<FilePlaces::Identity> FilePlaces::IdentityAt(const std::string& path) {
   struct stat found {};

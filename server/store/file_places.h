@@ -13,10 +13,14 @@
 
 namespace evenpack {
 
+// The file that SQLite opens at `path`, and beside which its log lies: what links at
+// the path's end lead to. `path` itself where they lead nowhere but to themselves.
+std::string FollowLinks(const std::string& path);
+
 // For one thread at a time.
 class FilePlaces {
  public:
-  // Of the file at `path`.
+  // Of the file at `path`, which is no link.
   explicit FilePlaces(std::string path)
       : path_(std::move(path)), log_path_(path_ + "-wal") {}
 

@@ -50,8 +50,9 @@ absl::Status CheckLogCanBeRead(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path,
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& given,
                                                                Access access) {
+  const std::string path = FollowLinks(given);
   if (absl::Status status = CheckFileSystem(path); !status.ok()) return status;
   const bool writes = access == Access::kReadWrite;
   std::unique_ptr<const ReadingLock> reading;

@@ -74,5 +74,28 @@ TEST_F(FilePlacesTest, WhatALogHadThatWasRemovedIsInTheFile) {
   EXPECT_EQ(SqliteStore::Open(killed).value()->Load("a")->records.size(), 1U);
 }
 
+TEST_F(FilePlacesTest, ALogThatIsGoneIsMissedWhereALinkLeadsToTheFile) {
+  store_.reset();
+  const ScratchDirectory elsewhere;
+  std::filesystem::create_symlink(path_, elsewhere.File("link"));
+  store_ = SqliteStore::Open(elsewhere.File("link")).value();
+  CheckWhileAway(path_ + "-wal");
+}
+
+TEST(FollowLinksTest, LeadsToTheFileAsSqliteDoes) {
+  const ScratchDirectory directory;
+  const std::string file = directory.File("store");
+  EXPECT_EQ(FollowLinks(file), file) << "that isn't there yet";
+  std::ofstream(file) << "file";
+  EXPECT_EQ(FollowLinks(file), file);
+  std::filesystem::create_symlink("store", directory.File("near"));
+  std::filesystem::create_symlink(directory.File("near"), directory.File("far"));
+  EXPECT_EQ(FollowLinks(directory.File("far")), file);
+  std::filesystem::create_symlink("/nowhere/store", directory.File("dangling"));
+  EXPECT_EQ(FollowLinks(directory.File("dangling")), "/nowhere/store");
+  std::filesystem::create_symlink("circle", directory.File("circle"));
+  EXPECT_EQ(FollowLinks(directory.File("circle")), directory.File("circle"));
+}
+
 }  // namespace
 }  // namespace evenpack::testing

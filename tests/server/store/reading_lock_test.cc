@@ -106,6 +106,16 @@ TEST_F(ReadingLockTest, ALogIsReadAndStaysAndSoDoesAnIndexThatWasThere) {
   EXPECT_EQ(Files().size(), 3U);
 }
 
+TEST_F(ReadingLockTest, ALogIsReadThatIsBesideTheFileWhichALinkLeadsTo) {
+  WriteAndKill();
+  const ScratchDirectory elsewhere;
+  const std::string link = elsewhere.File("link");
+  std::filesystem::create_symlink(path_, link);
+  const auto store = SqliteStore::Open(link, SqliteStore::Access::kReadOnly);
+  ASSERT_THAT(store, IsOk());
+  EXPECT_EQ((*store)->Load("a")->records.size(), 1U);
+}
+
 TEST_F(ReadingLockTest, AServerThatHasTheFileIsNotReadFrom) {
   const auto server = Open(SqliteStore::Access::kReadWrite).value();
   EXPECT_THAT(Open(SqliteStore::Access::kReadOnly).status(),
