@@ -25,7 +25,7 @@ class EnduringPair final : public tcp::Pair {
   // As its base's, but before this part of it is gone, whose handleEvents may be
   // called.
   ~EnduringPair() override {
-    const std::lock_guard<std::mutex> lock(m_);
+    const std::scoped_lock lock(m_);
     if (state_ != CLOSED) Pair::changeState(CLOSED);
   }
   EnduringPair(const EnduringPair&) = delete;
