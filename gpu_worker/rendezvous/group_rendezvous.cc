@@ -22,6 +22,7 @@ GroupRendezvous::~GroupRendezvous() {
   Cancel();
   EndConnecting();
   thread_.join();
+  StopConnecting();
 }
 
 void GroupRendezvous::EndConnecting() {
@@ -29,9 +30,23 @@ void GroupRendezvous::EndConnecting() {
   MutexLock lock(mutex_);
   while (connecting_ != nullptr) {
     const auto left = end - std::chrono::steady_clock::now();
-    if (left.count() <= 0) return connecting_->Cancel();
+    if (left.count() <= 0) return CancelConnecting();
     changed_.WaitFor(mutex_, left);
   }
+}
+
+void GroupRendezvous::CancelConnecting() {
+  if (connecting_ == nullptr || connecting_is_cancelled_) return;
+  connecting_is_cancelled_ = true;
+  connecting_->Cancel();
+}
+
+void GroupRendezvous::StopConnecting() {
+  {
+    MutexLock lock(mutex_);
+    CancelConnecting();
+  }
+  if (connecting_thread_.joinable()) connecting_thread_.join();
 }
 
 void GroupRendezvous::Cancel() {
@@ -77,12 +92,14 @@ void GroupRendezvous::Run() {
 
 bool GroupRendezvous::Carry(const GroupNews& news) {
   if (news.kind == GroupNews::Kind::kConnect) {
-    Connect(news);
+    BeginToConnect(news);
+  } else if (news.kind == GroupNews::Kind::kGiveUp) {
+    if (news.epoch >= standing().epoch) StopConnecting();
+    MutexLock lock(mutex_);
+    GiveUp(news.epoch);
   } else {
     MutexLock lock(mutex_);
-    if (news.kind == GroupNews::Kind::kGiveUp) {
-      GiveUp(news.epoch);
-    } else if (news.epoch == epoch_ && communicator_ != nullptr) {
+    if (news.epoch == epoch_ && communicator_ != nullptr) {
       stands_ = true;
       connect_failure_ = absl::OkStatus();
       changed_.SignalAll();
@@ -104,7 +121,8 @@ void GroupRendezvous::GiveUp(uint64_t epoch) {
                                              "restarted or lost its connections")));
 }
 
-void GroupRendezvous::Connect(const GroupNews& news) {
+void GroupRendezvous::BeginToConnect(const GroupNews& news) {
+  StopConnecting();
   std::shared_ptr<Endpoint> endpoint;
   // All have asked for this epoch, so nobody connects in one before it.
   std::unique_ptr<Endpoint> passed_over;
@@ -118,19 +136,28 @@ void GroupRendezvous::Connect(const GroupNews& news) {
     }
     endpoint = std::move(endpoint_);
     connecting_ = endpoint;
+    connecting_is_cancelled_ = false;
   }
+  connecting_thread_ =
+      std::thread([this, endpoint = std::move(endpoint), addresses = news.addresses] {
+        Connect(*endpoint, addresses);
+      });
+}
+
+void GroupRendezvous::Connect(Endpoint& endpoint,
+                              const std::vector<std::string>& addresses) {
   absl::StatusOr<std::unique_ptr<Communicator>> communicator =
-      endpoint->Connect(news.addresses);
+      endpoint.Connect(addresses);
   MutexLock lock(mutex_);
   connecting_ = nullptr;
   changed_.SignalAll();
   if (final_.has_value()) return;
   if (!communicator.ok()) {
-    NoteFailure(communicator.status());
+    if (!absl::IsCancelled(communicator.status())) NoteFailure(communicator.status());
     return ReportLost(communicator.status());
   }
   communicator_ = *std::move(communicator);
-  member_->Report({endpoint->address(), epoch_, true});
+  member_->Report({endpoint.address(), epoch_, true});
 }
 
 void GroupRendezvous::NoteFailure(const absl::Status& why) {

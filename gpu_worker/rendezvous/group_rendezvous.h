@@ -8,7 +8,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -46,8 +48,7 @@ class GroupRendezvous {
   using OpenEndpoint = std::function<absl::StatusOr<std::unique_ptr<Endpoint>>()>;
 
   // `patience`: how long Await waits for the others. `farewell`: how long the
-  // destructor does where they are connecting: a peer may fail badly where an endpoint
-  // that it was told of is gone (gloo_endpoint.h).
+  // destructor does where they are connecting, so that they need not begin anew.
   GroupRendezvous(std::unique_ptr<client::GroupMember> member, OpenEndpoint open,
                   std::chrono::nanoseconds patience = kDefaultPatience,
                   std::chrono::nanoseconds farewell = kDefaultFarewell);
@@ -78,7 +79,13 @@ class GroupRendezvous {
   void Run();
   // False where the membership is over.
   bool Carry(const client::GroupNews& news);
-  void Connect(const client::GroupNews& news);
+  // On a thread of its own: that the epoch is over is heard meanwhile.
+  void BeginToConnect(const client::GroupNews& news);
+  void Connect(Endpoint& endpoint, const std::vector<std::string>& addresses);
+  // Returns when nothing is being connected. All that a peer would wait for here it has
+  // to give up as well.
+  void StopConnecting();
+  void CancelConnecting() EVENPACK_REQUIRES(mutex_);
   void GiveUp(uint64_t epoch) EVENPACK_REQUIRES(mutex_);
   // Peers may be there again and again, and not be reached: said once until they are.
   void NoteFailure(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
@@ -102,6 +109,7 @@ class GroupRendezvous {
   std::unique_ptr<Endpoint> passed_over_ EVENPACK_GUARDED_BY(mutex_);
   // While it is being connected.
   std::shared_ptr<Endpoint> connecting_ EVENPACK_GUARDED_BY(mutex_);
+  bool connecting_is_cancelled_ EVENPACK_GUARDED_BY(mutex_) = false;
   // The last that it was told to connect in, or to give up.
   uint64_t epoch_ EVENPACK_GUARDED_BY(mutex_) = 0;
   // Of that epoch; null while it isn't connected, or not any more.
@@ -114,6 +122,8 @@ class GroupRendezvous {
   absl::Status connect_failure_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
 
+  // The other one's, and the destructor's once that has ended.
+  std::thread connecting_thread_;
   std::thread thread_;
 };
 

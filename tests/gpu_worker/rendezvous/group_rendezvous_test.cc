@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/communicator/gloo_endpoint.h"
+#include "tests/gpu_worker/rendezvous/scripted_members.h"
 #include "tests/gpu_worker/rendezvous/table_member.h"
 #include "tests/testing/status_matchers.h"
 
@@ -20,6 +21,8 @@ namespace evenpack::worker {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::MemberOfALostPeer;
+using ::evenpack::testing::ScriptedMember;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TableMember;
 using ::testing::HasSubstr;
@@ -197,6 +200,29 @@ TEST(GroupFarewellTest, WhoLeavesDoesNotWaitForPeersThatNeverCome) {
   }
 }
 
+// A peer may be lost before it has connected: whoever waits for it would do so as long
+// as for one that is slow, and all others for the two.
+TEST(GroupPatienceTest, WhoHearsThatTheEpochIsOverConnectsNoLonger) {
+  std::promise<client::MemberState> answer;
+  std::promise<void> waits;
+  const GroupRendezvous group(
+      std::make_unique<MemberOfALostPeer>(answer), [&waits, opened = 0]() mutable {
+        std::unique_ptr<Endpoint> endpoint;
+        if (++opened == 1) {
+          endpoint = std::make_unique<WaitingEndpoint>(waits);
+        } else {
+          endpoint = std::make_unique<LoneEndpoint>("h:2", absl::OkStatus(), nullptr);
+        }
+        return absl::StatusOr<std::unique_ptr<Endpoint>>(std::move(endpoint));
+      });
+  auto told = answer.get_future();
+  ASSERT_EQ(told.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  const client::MemberState state = told.get();
+  EXPECT_EQ(state.address, "h:2");
+  EXPECT_EQ(state.epoch, 1U);
+  EXPECT_FALSE(state.connected);
+}
+
 // A group of one that has no patience. `outcomes` of connecting; then it waits for
 // ever.
 class ImpatientGroup {
@@ -253,53 +279,17 @@ TEST(GroupPatienceTest, AFailureThatWasOvercomeIsForgotten) {
                        "last epoch was 3"));
 }
 
-// Gives the news of a test, one for each report.
-class ScriptedMember final : public client::GroupMember {
- public:
-  using Reports = std::vector<client::MemberState>;
-
-  ScriptedMember(std::vector<client::GroupNews> news, std::shared_ptr<Reports> reports)
-      : news_(std::move(news)), reports_(std::move(reports)) {}
-  absl::StatusOr<client::GroupNews> Next() override {
-    MutexLock lock(mutex_);
-    while (next_ < news_.size() && next_ >= reported_ && !cancelled_) {
-      changed_.Wait(mutex_);
-    }
-    if (cancelled_ || next_ == news_.size()) return absl::CancelledError("the end");
-    return news_[next_++];
-  }
-  void Report(const client::MemberState& state) override {
-    MutexLock lock(mutex_);
-    reports_->push_back(state);
-    ++reported_;
-    changed_.SignalAll();
-  }
-  void Cancel() override {
-    MutexLock lock(mutex_);
-    cancelled_ = true;
-    changed_.SignalAll();
-  }
-
- private:
-  const std::vector<client::GroupNews> news_;
-  const std::shared_ptr<Reports> reports_;
-  Mutex mutex_;
-  CondVar changed_;
-  size_t next_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  size_t reported_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  bool cancelled_ EVENPACK_GUARDED_BY(mutex_) = false;
-};
-
-// Of a member with such news, which it takes to its end.
+// Of a member with a test's news, which it takes to its end.
 class ScriptedGroupTest : public GroupOfOneTest {
  protected:
   using Kind = client::GroupNews::Kind;
 
-  ScriptedMember::Reports Play(std::vector<client::GroupNews> news) {
+  ScriptedMember::Reports Play(std::vector<client::GroupNews> news,
+                               size_t last_report) {
     const auto reports = std::make_shared<ScriptedMember::Reports>();
     {
-      const auto group =
-          Start(std::make_unique<ScriptedMember>(std::move(news), reports));
+      const auto group = Start(
+          std::make_unique<ScriptedMember>(std::move(news), last_report, reports));
       EXPECT_THAT(group->Await().status(),
                   StatusIs(absl::StatusCode::kCancelled, "the end"));
     }
@@ -310,14 +300,14 @@ class ScriptedGroupTest : public GroupOfOneTest {
 // Peers would connect to an endpoint that is gone.
 TEST_F(ScriptedGroupTest, AnEpochThatItHasReportedLostIsNotReportedTwice) {
   failing_ = 1;
-  EXPECT_EQ(Play({{Kind::kConnect, 1, {"h:1"}}, {Kind::kGiveUp, 1, {}}}).size(), 2U);
+  EXPECT_EQ(Play({{Kind::kConnect, 1, {"h:1"}}, {Kind::kGiveUp, 1, {}}}, 2).size(), 2U);
   EXPECT_EQ(opened_, 2);
 }
 
 // Else all ranks would wait for it, and it for them.
 TEST_F(ScriptedGroupTest, AnEpochThatEndedBeforeItWasBegunIsAnsweredAsAnyOther) {
   const ScriptedMember::Reports reports =
-      Play({{Kind::kGiveUp, 5, {}}, {Kind::kConnect, 6, {"h:2"}}});
+      Play({{Kind::kGiveUp, 5, {}}, {Kind::kConnect, 6, {"h:2"}}}, 3);
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[1].address, "h:2") << "peers may have been told of the first";
   EXPECT_EQ(reports[1].epoch, 5U);
@@ -326,7 +316,7 @@ TEST_F(ScriptedGroupTest, AnEpochThatEndedBeforeItWasBegunIsAnsweredAsAnyOther) 
 }
 
 TEST_F(ScriptedGroupTest, TheEndOfAnEarlierEpochDoesNotDisturbThePresentOne) {
-  EXPECT_EQ(Play({{Kind::kConnect, 4, {"h:1"}}, {Kind::kGiveUp, 3, {}}}).size(), 2U);
+  EXPECT_EQ(Play({{Kind::kConnect, 4, {"h:1"}}, {Kind::kGiveUp, 3, {}}}, 2).size(), 2U);
   EXPECT_EQ(opened_, 1);
 }
 

@@ -23,8 +23,8 @@
 
 namespace evenpack::testing {
 
-// Used by one thread, that of the test. The rendezvous' own runs only while that waits
-// for it.
+// Used by one thread, that of the test. The rendezvous' own run only while that waits
+// for them: one of them takes news, the other connects.
 class SteppedRank {
  public:
   using Addresses = std::vector<std::string>;
@@ -50,22 +50,40 @@ class SteppedRank {
   // Those to which it is connected in its epoch, or was.
   const Addresses& peers() const { return peers_; }
   // While it connects.
-  const std::optional<Addresses>& connecting() const { return connecting_; }
+  std::optional<Addresses> connecting() const {
+    MutexLock lock(mutex_);
+    return connecting_;
+  }
   // What an endpoint was asked to connect to without being among it.
-  bool misled() const { return misled_; }
+  bool misled() const {
+    MutexLock lock(mutex_);
+    return misled_;
+  }
 
-  // Takes the next news, if there is any and it doesn't connect.
+  // Takes the next news, if there is any, also while it connects.
   bool TakeNews() {
-    if (connecting_.has_value()) return false;
     std::optional<client::GroupNews> news = mailbox_.Take();
     if (!news.has_value()) return false;
-    Go([&] { given_ = *std::move(news); });
+    const bool connects = news->kind == client::GroupNews::Kind::kConnect;
+    MutexLock lock(mutex_);
+    const uint64_t reports = reports_;
+    given_ = *std::move(news);
+    rests_ = false;
+    changed_.SignalAll();
+    // Told to connect it does, or says why it can't.
+    while (!rests_ || (connects && !connecting_.has_value() && reports_ == reports)) {
+      changed_.Wait(mutex_);
+    }
     return true;
   }
-  // How connecting goes.
+  // How connecting goes, which it then reports.
   void Resolve(const absl::Status& outcome) {
+    MutexLock lock(mutex_);
     if (outcome.ok()) peers_ = *connecting_;
-    Go([&] { outcome_ = outcome; });
+    const uint64_t reports = reports_;
+    outcome_ = outcome;
+    changed_.SignalAll();
+    while (reports_ == reports) changed_.Wait(mutex_);
   }
   // An exchange of its epoch fails.
   void Lose() { rendezvous_.Lose(standing().epoch, absl::UnavailableError("a cable")); }
@@ -79,6 +97,7 @@ class SteppedRank {
     void Report(const client::MemberState& state) override {
       rank_.mailbox_.Report(state);
       rank_.on_report_(state);
+      rank_.NoteReport();
     }
     void Cancel() override { rank_.Cancel(); }
 
@@ -94,14 +113,14 @@ class SteppedRank {
     absl::StatusOr<std::unique_ptr<worker::Communicator>> Connect(
         const Addresses& addresses) override {
       if (std::find(addresses.begin(), addresses.end(), address_) == addresses.end()) {
-        rank_.misled_ = true;
+        rank_.NoteMisled();
       }
       if (absl::Status status = rank_.AwaitOutcome(addresses); !status.ok()) {
         return status;
       }
       return std::make_unique<MetCommunicator>();
     }
-    void Cancel() override { rank_.Cancel(); }
+    void Cancel() override { rank_.CancelConnecting(); }
 
    private:
     SteppedRank& rank_;
@@ -133,11 +152,25 @@ class SteppedRank {
   absl::Status AwaitOutcome(const Addresses& addresses) {
     MutexLock lock(mutex_);
     connecting_ = addresses;
-    Rest();
+    changed_.SignalAll();
     while (!outcome_.has_value() && !cancelled_) changed_.Wait(mutex_);
     connecting_.reset();
     if (cancelled_) return absl::CancelledError("cancelled");
     return *std::exchange(outcome_, std::nullopt);
+  }
+  void CancelConnecting() {
+    MutexLock lock(mutex_);
+    outcome_ = absl::CancelledError("the epoch is over");
+    changed_.SignalAll();
+  }
+  void NoteReport() {
+    MutexLock lock(mutex_);
+    ++reports_;
+    changed_.SignalAll();
+  }
+  void NoteMisled() {
+    MutexLock lock(mutex_);
+    misled_ = true;
   }
   void Rest() EVENPACK_REQUIRES(mutex_) {
     rests_ = true;
@@ -145,16 +178,6 @@ class SteppedRank {
   }
 
   // Of the test's.
-  template <typename Change>
-  void Go(const Change& change) {
-    {
-      MutexLock lock(mutex_);
-      change();
-      rests_ = false;
-      changed_.SignalAll();
-    }
-    AwaitRest();
-  }
   void AwaitRest() {
     MutexLock lock(mutex_);
     while (!rests_) changed_.Wait(mutex_);
@@ -169,18 +192,20 @@ class SteppedRank {
   const OnReport on_report_;
   client::GroupMailbox mailbox_;
   uint64_t opened_ = 0;
-  bool misled_ = false;
   Addresses peers_;
-  std::optional<Addresses> connecting_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
+  // It waits for news.
   bool rests_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool cancelled_ EVENPACK_GUARDED_BY(mutex_) = false;
-  std::optional<client::GroupNews> given_;
-  std::optional<absl::Status> outcome_;
+  bool misled_ EVENPACK_GUARDED_BY(mutex_) = false;
+  uint64_t reports_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  std::optional<Addresses> connecting_ EVENPACK_GUARDED_BY(mutex_);
+  std::optional<client::GroupNews> given_ EVENPACK_GUARDED_BY(mutex_);
+  std::optional<absl::Status> outcome_ EVENPACK_GUARDED_BY(mutex_);
 
-  // Its thread uses what is above.
+  // Its threads use what is above.
   worker::GroupRendezvous rendezvous_;
 };
 
