@@ -89,7 +89,8 @@ absl::StatusOr<OpenedSession> Sidecar::EndOpening(
   const bool unwanted = opening_->stop_requested();
   opening_.reset();
   changed_.SignalAll();
-  absl::Status gone = absl::AbortedError("the trainer that asked for it is gone");
+  absl::Status gone = absl::UnavailableError(
+      "the worker ends, or the trainer that asked for the session is gone");
   if (!session.ok()) return unwanted ? gone : session.status();
   // Also one that nobody wants any more: OnDetached(), which waits, ends it.
   session_ = *std::move(session);

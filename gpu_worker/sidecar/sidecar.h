@@ -73,9 +73,9 @@ class Sidecar final : public AttachHandler {
   void OnDetached() override;
 
   // Once for an arena. PERMISSION_DENIED: the token is not that of the trainer that is
-  // attached. FAILED_PRECONDITION: the arena has a session, or had one. ABORTED: the
-  // trainer has gone meanwhile. Errors of WorkerSession::Open, after which one may try
-  // again.
+  // attached. FAILED_PRECONDITION: the arena has a session, or had one. UNAVAILABLE:
+  // the trainer has gone meanwhile, or the worker ends. Errors of WorkerSession::Open,
+  // after which one may try again.
   absl::StatusOr<OpenedSession> OpenSession(const std::string& token,
                                             const SessionRequest& request);
   // PERMISSION_DENIED likewise.
