@@ -25,8 +25,10 @@ ACCEPTED = 1e-5
 ACCEPTED_OF_BFLOAT16 = 2e-2
 
 
-def create_job(server: ServerProcess, context: int, data: int = 1) -> int:
-    """The job "job", whose steps are many enough, and small; how many."""
+def create_job(
+    server: ServerProcess, context: int, data: int = 1, steps: int = STEPS
+) -> int:
+    """The job "job", of about so many steps, which are small; how many they are."""
     spec = job_specs.small_spec(
         ["web"], data=data, context=context, window=WINDOW, roomy=True
     )
@@ -34,7 +36,7 @@ def create_job(server: ServerProcess, context: int, data: int = 1) -> int:
     local_client.create(server, "job", spec)
     lengths: list[int] = []
     draw = random.Random(7)
-    while sum(lengths) < STEPS * 2 * data * WINDOW:
+    while sum(lengths) < steps * 2 * data * WINDOW:
         lengths.append(draw.randint(1, 90))
     sent = local_client.batch(length=lengths)
     ended = local_client.end_of_stream(len(lengths))

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -114,6 +114,17 @@ class ChildProcess:
         if line is None:
             self._lines.put(None)
         return line
+
+    def lines(self, *, to_the_end: bool) -> Iterator[str]:
+        """Those that it has written by now, or all, where it ends."""
+        if to_the_end:
+            while (line := self.next_line()) is not None:
+                yield line
+            return
+        with contextlib.suppress(queue.Empty):
+            while (line := self._lines.get_nowait()) is not None:
+                yield line
+            self._lines.put(None)
 
     def signal(self, number: signal.Signals) -> None:
         """Sends it a signal."""

@@ -1,11 +1,13 @@
-// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP [PAIR_NS]]:
+// attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER [FROM_STEP [PAIR_NS
+// [GROUP_SECONDS]]]:
 // executes the attention of a rank's steps, forward and backward, to the last of the
 // job, and holds it to the definition. Steps are durable once CP rank 0 has ended them.
 // With PAIR_NS passes are timed by a clock that a query and a key move by so many
-// nanoseconds, and nothing else does.
+// nanoseconds, and nothing else does; 0: as they are. Ranks wait GROUP_SECONDS for each
+// other, in connecting and in an exchange.
 //
-// A line of standard output is an object in JSON: of a step its number, the epoch of
-// the group, how often it was begun, and the largest error.
+// A line of standard output is an object in JSON: of a step its number, its digest, the
+// epoch of the group, how often it was begun, and the largest error.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -107,8 +109,10 @@ absl::Status ExecuteStep(GroupExecutor& executor, const PreparedStep& step,
                          uint32_t cp_rank, double& error) {
   absl::Status status = executor.BeginStep(step.step.index());
   for (size_t i = 0; status.ok() && i < step.micro_batches.size(); ++i) {
-    status = ExecuteOne(executor, step.step.micro_batches()[i], step.micro_batches[i],
-                        cp_rank, step.step.index() * 100 + i, error);
+    const client::MicroBatchView& view = step.step.micro_batches()[i];
+    // As sidecar_trainer: the ranks of a group make the same tensors.
+    const uint64_t seed = step.step.index() * 100 + view.index();
+    status = ExecuteOne(executor, view, step.micro_batches[i], cp_rank, seed, error);
   }
   return status.ok() ? executor.EndStep() : status;
 }
@@ -127,7 +131,8 @@ absl::Status ExecuteAll(RankWorker& worker, uint32_t cp_rank) {
     } while (absl::IsAborted(status));
     if (!status.ok()) return status;
     const uint64_t index = (*step)->step.index();
-    std::cout << R"({"step": )" << index << R"(, "epoch": )"
+    std::cout << R"({"step": )" << index << R"(, "digest": ")"
+              << ToHex((*step)->step.digest()) << R"(", "epoch": )"
               << worker.executor().epoch() << R"(, "attempts": )" << attempts
               << R"(, "error": )" << error << "}\n"
               << std::flush;
@@ -158,11 +163,19 @@ bool Read(int argc, char** argv, Task& task) {
   RankWorkerOptions& options = task.options;
   uint32_t cp_rank = 0;
   uint64_t from_step = 0;
-  if (argc < 6 || argc > 8 || !absl::SimpleAtoi(argv[3], &options.steps.dp_rank) ||
+  uint32_t group_seconds = 0;
+  if (argc < 6 || argc > 9 || !absl::SimpleAtoi(argv[3], &options.steps.dp_rank) ||
       !absl::SimpleAtoi(argv[4], &cp_rank) ||
       (argc >= 7 && !absl::SimpleAtoi(argv[6], &from_step)) ||
-      (argc == 8 && !absl::SimpleAtoi(argv[7], &task.pair_ns))) {
+      (argc >= 8 && !absl::SimpleAtoi(argv[7], &task.pair_ns)) ||
+      (argc == 9 && !absl::SimpleAtoi(argv[8], &group_seconds))) {
     return false;
+  }
+  if (argc == 9) {
+    evenpack::worker::GlooOptions group;
+    group.exchange_timeout = std::chrono::seconds(group_seconds);
+    group.connect_timeout = group.exchange_timeout;
+    options.endpoints = evenpack::worker::GlooEndpoints(group);
   }
   task.address = argv[1];
   options.steps.job = argv[2];
@@ -181,7 +194,7 @@ int main(int argc, char** argv) {
   Task task;
   if (!Read(argc, argv, task)) {
     std::cerr << "usage: attention_trainer HOST:PORT JOB DP_RANK CP_RANK MEMBER "
-                 "[FROM_STEP [PAIR_NS]]\n";
+                 "[FROM_STEP [PAIR_NS [GROUP_SECONDS]]]\n";
     return 2;
   }
   const absl::Status status = Run(task);

@@ -160,7 +160,8 @@ class Trainer {
       } while (absl::IsAborted(status));
       if (!status.ok()) return status;
       const uint64_t index = (*step)->index();
-      std::cout << R"({"step": )" << index << R"(, "attempts": )" << attempts
+      std::cout << R"({"step": )" << index << R"(, "digest": ")"
+                << ToHex((*step)->digest()) << R"(", "attempts": )" << attempts
                 << R"(, "error": )" << error << "}\n"
                 << std::flush;
       if (!task_.steps.sends_durable) continue;
