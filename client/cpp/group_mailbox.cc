@@ -10,6 +10,13 @@ namespace evenpack::client {
 void GroupMailbox::Report(const MemberState& state) {
   state_ = state;
   epoch_ = std::max(epoch_, state.epoch);
+  connects_ = false;
+  is_to_give_up_ = false;
+}
+
+void GroupMailbox::Drop() {
+  news_.clear();
+  is_to_give_up_ = is_to_give_up_ || connects_;
 }
 
 void GroupMailbox::Deliver(GroupNews news) {
@@ -23,6 +30,10 @@ void GroupMailbox::Deliver(GroupNews news) {
 }
 
 std::optional<GroupNews> GroupMailbox::Take() {
+  if (std::exchange(is_to_give_up_, false)) {
+    connects_ = false;
+    return GroupNews{GroupNews::Kind::kGiveUp, epoch_, {}};
+  }
   while (!news_.empty()) {
     GroupNews news = std::move(news_.front());
     news_.pop_front();
@@ -30,6 +41,7 @@ std::optional<GroupNews> GroupMailbox::Take() {
     epoch_ = std::max(epoch_, news.epoch);
     // A call that is opened before the answer would tell what holds no longer.
     if (news.kind != GroupNews::Kind::kStands) state_.reset();
+    connects_ = news.kind == GroupNews::Kind::kConnect;
     return news;
   }
   return std::nullopt;

@@ -22,8 +22,10 @@ class GroupMailbox {
 
   // The call has told this.
   void Deliver(GroupNews news);
-  // The call is lost: the next one tells its news anew.
-  void Drop() { news_.clear(); }
+  // The call is lost: the next one tells its news anew. A member that was told to
+  // connect, and hasn't said how that went, is to give up: no call can be opened before
+  // it reports, and that a peer is gone nobody would tell it.
+  void Drop();
   // What the member is to hear next; none: nothing. That an epoch is to be given up, or
   // stands, it doesn't hear once a report of its own has answered that.
   std::optional<GroupNews> Take();
@@ -35,6 +37,9 @@ class GroupMailbox {
   std::deque<GroupNews> news_;
   // The last that the member has heard or spoken of.
   uint64_t epoch_ = 0;
+  // It has been told to connect, and neither reported since nor been told to give up.
+  bool connects_ = false;
+  bool is_to_give_up_ = false;
 };
 
 }  // namespace evenpack::client

@@ -87,6 +87,7 @@ absl::Status GroupSession::OneCall(Backoff& backoff, const std::stop_token& stop
     MutexLock lock(mutex_);
     stream_ = nullptr;
     mailbox_.Drop();
+    changed_.SignalAll();
   }
   return stream->Finish();
 }

@@ -104,5 +104,28 @@ TEST_F(GroupMailboxTest, NewsOfALostCallIsDropped) {
   EXPECT_EQ(mailbox_.state()->address, "h:1");
 }
 
+// It would hear of no peer that is lost, and have no call until it has given up by
+// itself.
+TEST_F(GroupMailboxTest, WhoseCallIsLostWhileItConnectsBeginsAnew) {
+  mailbox_.Report({"h:1"});
+  mailbox_.Deliver({Kind::kConnect, 3, {}});
+  EXPECT_EQ(Take(), "connect 3");
+  mailbox_.Drop();
+  EXPECT_EQ(Take(), "give up 3");
+  EXPECT_EQ(Take(), "nothing");
+  mailbox_.Report({"h:2", 3, false});
+  EXPECT_EQ(Take(), "nothing");
+  EXPECT_EQ(mailbox_.state()->address, "h:2");
+}
+
+TEST_F(GroupMailboxTest, UnlessItIsConnectedBeforeItHearsOfThat) {
+  mailbox_.Report({"h:1"});
+  mailbox_.Deliver({Kind::kConnect, 3, {}});
+  EXPECT_EQ(Take(), "connect 3");
+  mailbox_.Drop();
+  mailbox_.Report({"h:1", 3, true});
+  EXPECT_EQ(Take(), "nothing");
+}
+
 }  // namespace
 }  // namespace evenpack::client
