@@ -263,6 +263,7 @@ TEST_F(StepFeedsTest, AQuestionEndsWhereANewerOneWithItsClaimIsAsked) {
   Made of_older;
   feeds.Subscribe(Asked("a"), older, {}, of_older.Taker());
   const auto first = stub_->AwaitStepCall();
+  first->AwaitMessage();
   Made of_newer;
   feeds.Subscribe(Asked("a"), newer, {}, of_newer.Taker());
   const auto question = stub_->AwaitStepCall();

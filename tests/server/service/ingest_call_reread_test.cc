@@ -35,8 +35,8 @@ class Gate {
   void Open() const { opened_(true); }
 
  private:
-  const Awaited<bool> reached_;
-  const Awaited<bool> opened_;
+  Awaited<bool> reached_ = {};
+  Awaited<bool> opened_ = {};
 };
 
 class IngestCallRereadTest : public ::testing::Test {
