@@ -44,13 +44,15 @@ StepFan::StepFan(uint64_t epoch, const client::StepPosition& start,
 
 StepFan::Local StepFan::Add(const SubscribeRequest& request, uint64_t from,
                             const Digest128& previous,
-                            std::shared_ptr<Subscriber> subscriber) {
+                            std::shared_ptr<Subscriber> subscriber,
+                            uint64_t durable_steps) {
   auto local = std::make_shared<LocalSubscription>();
   local->at.request = request;
   local->at.subscriber = std::move(subscriber);
   local->at.next = from;
   local->at.received = from;
   local->digest = previous;
+  local->durable_steps = durable_steps;
   local->confirmed = connected_;
   TakeClaims(*local);
   if (request.cp_rank.has_value()) ++views_[*request.cp_rank];
@@ -279,7 +281,9 @@ void StepFan::Marked(uint64_t durable_steps) {
   if (unconfirmed_.has_value() && unconfirmed_->step < durable_steps) {
     unconfirmed_.reset();
   }
-  if (durable_ != nullptr) durable_->at.marked = durable_steps;
+  if (durable_ == nullptr || durable_steps < durable_->durable_steps) return;
+  durable_->durable_steps = durable_steps;
+  durable_->at.marked = durable_steps;
 }
 
 absl::Status StepFan::Drained(uint64_t steps, const Digest128& digest) {

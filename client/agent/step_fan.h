@@ -36,6 +36,8 @@ struct LocalSubscription {
   Subscription at;
   // Of step at.next - 1.
   Digest128 digest;
+  // Steps that it was told are durable, or is to be told.
+  uint64_t durable_steps = 0;
   // What is held is of the history that the server subscribed it to: it came while the
   // call stood, or the call has been opened again since. Until then it waits.
   bool confirmed = false;
@@ -102,8 +104,10 @@ class StepFan {
   // all were ended before it came, it asks again. Where no call stands it gets
   // nothing that is held before one does: the job may have been made anew since the
   // last one.
+  // `durable_steps`: of its DP rank, as the server told it, which says no less of them
+  // within an epoch.
   Local Add(const SubscribeRequest& request, uint64_t from, const Digest128& previous,
-            std::shared_ptr<Subscriber> subscriber);
+            std::shared_ptr<Subscriber> subscriber, uint64_t durable_steps = 0);
   // Also forgets the subscriber.
   void Remove(LocalSubscription& local);
   bool empty() const { return locals_.empty(); }

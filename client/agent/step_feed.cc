@@ -231,10 +231,11 @@ absl::Status StepFeed::Update(const std::function<absl::Status(StepFan&)>& chang
 
 StepFan::Local StepFeed::Add(const SubscribeRequest& request, uint64_t from,
                              const Digest128& previous,
-                             std::shared_ptr<Subscriber> subscriber) {
+                             std::shared_ptr<Subscriber> subscriber,
+                             uint64_t durable_steps) {
   StepFan::Local local;
   static_cast<void>(Update([&](StepFan& fan) {
-    local = fan.Add(request, from, previous, std::move(subscriber));
+    local = fan.Add(request, from, previous, std::move(subscriber), durable_steps);
     return absl::OkStatus();
   }));
   return local;

@@ -79,7 +79,8 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
 
   // As StepFan's.
   StepFan::Local Add(const SubscribeRequest& request, uint64_t from,
-                     const Digest128& previous, std::shared_ptr<Subscriber> subscriber);
+                     const Digest128& previous, std::shared_ptr<Subscriber> subscriber,
+                     uint64_t durable_steps = 0);
   void Remove(LocalSubscription& local);
   // FetchStep is carried out here, as long as the server is away too: NothingYet then,
   // and the subscription is woken.

@@ -92,7 +92,7 @@ absl::StatusOr<FeedSubscription> StepFeeds::Ask(const v1::Subscribe& subscribe,
                         {subscribed.from_step(), previous}, outdated);
   if (outdated != nullptr) outdated->MadeAnew();
   made.local = made.feed->Add(*request, subscribed.from_step(), *previous,
-                              std::move(subscriber));
+                              std::move(subscriber), subscribed.durable_steps());
   return made;
 }
 

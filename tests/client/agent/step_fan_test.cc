@@ -269,6 +269,19 @@ TEST_F(StepFanTest, OneSendsDurableMarksAndTheyAreSaidUntilConfirmed) {
   EXPECT_TRUE(std::holds_alternative<SendMarked>(fan_->Next(*saver)));
 }
 
+// An answer to the call before, of the same rank, comes after the server's to this one.
+TEST_F(StepFanTest, ThatStepsAreDurableIsNotTakenBack) {
+  const auto saver = fan_->Add(Asks("saver", true), 0, DigestOf(0),
+                               std::make_shared<NeverWoken>(), /*durable_steps=*/2);
+  Connect();
+  fan_->Marked(1);
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_->Next(*saver)));
+  fan_->Marked(3);
+  const LocalMessage next = fan_->Next(*saver);
+  ASSERT_TRUE(std::holds_alternative<SendMarked>(next));
+  EXPECT_EQ(std::get<SendMarked>(next).durable_steps, 3U);
+}
+
 TEST_F(StepFanTest, AnErrorIsFirstThatOfWhoSendsMarks) {
   const auto reader = Add(Asks("reader"));
   const auto saver = Add(Asks("saver", true));
