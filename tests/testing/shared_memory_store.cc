@@ -40,6 +40,30 @@ void SharedMemory::Move(const std::string& job, SharedMemoryStore* to) {
   if (taker != nullptr) taker->OnTaken(job);
 }
 
+void SharedMemory::Take(const std::string& job, SharedMemoryStore* to) {
+  LeadListener* taker = nullptr;
+  {
+    MutexLock lock(mutex_);
+    leaders_.at(job) = to;
+    taker = ListenerOf(to);
+  }
+  if (taker != nullptr) taker->OnTaken(job);
+}
+
+void SharedMemory::TellLost(const std::string& job, SharedMemoryStore& loser) {
+  LeadListener* listener = nullptr;
+  {
+    MutexLock lock(mutex_);
+    listener = ListenerOf(&loser);
+  }
+  if (listener != nullptr) listener->OnLost(job);
+}
+
+SharedMemoryStore* SharedMemory::LeaderOf(const std::string& job) const {
+  MutexLock lock(mutex_);
+  return leaders_.at(job);
+}
+
 void SharedMemory::AskToGive(const std::string& job) {
   LeadListener* leader = nullptr;
   {

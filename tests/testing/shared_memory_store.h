@@ -25,6 +25,11 @@ class SharedMemory {
   // From here on `to` leads the job, or nobody where it is null. The servers are told
   // before this returns.
   void Move(const std::string& job, SharedMemoryStore* to);
+  // As Move, of a leader that is cut off: it is told by TellLost.
+  void Take(const std::string& job, SharedMemoryStore* to);
+  void TellLost(const std::string& job, SharedMemoryStore& loser);
+  // Null: nobody.
+  SharedMemoryStore* LeaderOf(const std::string& job) const;
   // Tells the job's leader.
   void AskToGive(const std::string& job);
   // Tells all servers but this one.

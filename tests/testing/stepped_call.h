@@ -82,11 +82,12 @@ class SteppedCall final
 
   void ClientWrite(grpc::ByteBuffer message) {
     MutexLock lock(mutex_);
-    if (!half_closed_) to_server_.push_back(std::move(message));
+    if (half_closed_ || ClientIsGone()) return;
+    to_server_.push_back(std::move(message));
   }
   void ClientWritesDone() {
     MutexLock lock(mutex_);
-    half_closed_ = true;
+    half_closed_ |= !ClientIsGone();
   }
   bool ClientRead(grpc::ByteBuffer& message);
   grpc::Status ClientFinish();
