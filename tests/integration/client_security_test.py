@@ -168,7 +168,7 @@ class ClientSecurityTest(unittest.TestCase):
             servers.add(self.serve(grpc.ssl_server_credentials([pair])))
         ca = ("--tls-ca", str(pem("ca")), "--timeout", "2")
         mixed = ("--tls-certificate", str(pem("client")), "--tls-key", str(key("ca")))
-        calls = [(server, ca) for server in servers]
+        calls: list[tuple[str, tuple[str, ...]]] = [(server, ca) for server in servers]
         calls.append((self.secured, (*ca, *mixed)))
         said = set()
         for server, flags in calls:
