@@ -29,13 +29,13 @@ class SqliteStore final : public StateStore {
  public:
   enum class Access { kReadWrite, kReadOnly };
 
-  // kReadWrite creates the file where there is none. kReadOnly keeps servers off it
-  // meanwhile, and leaves nothing beside it. FAILED_PRECONDITION: the file is in use,
-  // of another program or a newer format, may not be written, or lies on a network file
-  // system. NOT_FOUND: there is no such directory. DATA_LOSS: the list of jobs or the
-  // log is damaged.
+  // Of a path that may be a link's. kReadWrite creates the file where there is none.
+  // kReadOnly keeps servers off it meanwhile, and leaves nothing beside it.
+  // FAILED_PRECONDITION: the file is in use, of another program or a newer format, may
+  // not be written, or lies on a network file system. NOT_FOUND: there is no such
+  // directory. DATA_LOSS: the list of jobs or the log is damaged.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(
-      const std::string& path, Access access = Access::kReadWrite);
+      const std::string& given, Access access = Access::kReadWrite);
 
   // RESOURCE_EXHAUSTED: the disk is full.
   absl::Status Commit(std::span<const StoreWrite> writes) override;
