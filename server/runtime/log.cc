@@ -1,5 +1,6 @@
 #include "server/runtime/log.h"
 
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -8,11 +9,11 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/log_output.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack {
 namespace {
@@ -49,9 +50,13 @@ bool IsPlain(std::string_view text) {
   });
 }
 
-class StandardErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
+using UnlockedSink = spdlog::sinks::base_sink<spdlog::details::null_mutex>;
+
+// Has a lock of its own, which the thread sanitizer sees.
+class StandardErrorSink final : public UnlockedSink {
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    MutexLock lock(mutex_);
     if (output_.left_out() > 0) {
       const std::string notice =
           FormatLogLine(log_format, "log lines left out",
@@ -64,13 +69,14 @@ class StandardErrorSink final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 
  private:
-  bool Put(const spdlog::details::log_msg& message) {
+  bool Put(const spdlog::details::log_msg& message) EVENPACK_REQUIRES(mutex_) {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     return output_.Write({line.data(), line.size()});
   }
 
-  LogOutput output_{STDERR_FILENO, kPatience};
+  Mutex mutex_;
+  LogOutput output_ EVENPACK_GUARDED_BY(mutex_){STDERR_FILENO, kPatience};
 };
 
 std::shared_ptr<spdlog::logger> LoggerOf(LogLevel least, LogFormat format) {
