@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "client/cpp/grpc_stub.h"
 #include "client/cpp/retrying_connection.h"
 #include "client/cpp/security_flags.h"
+#include "server/runtime/first_process.h"
 #include "server/runtime/standard_streams.h"
 #include "server/runtime/thread_check.h"
 
@@ -76,6 +78,8 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   evenpack::PrepareStandardStreams();
+  const std::optional<int> ended = evenpack::LeaveFirstProcess();
+  if (ended.has_value()) return *ended;
   // Its lines beside this program's say less; whoever sets the variable gets them.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   try {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/selftest/device_cases.h"
 #include "gpu_worker/selftest/selftest.h"
+#include "server/runtime/first_process.h"
 #include "server/runtime/standard_streams.h"
 
 namespace {
@@ -118,6 +120,11 @@ int main(int argc, char** argv) {
     if (!command->text.empty()) {
       std::fputs(command->text.c_str(), stdout);
       return Finish();
+    }
+    // The others have handlers of the signals that end them.
+    if (command->options.selftest || command->options.profile.profile) {
+      const std::optional<int> ended = evenpack::LeaveFirstProcess();
+      if (ended.has_value()) return *ended;
     }
     if (command->options.selftest) return Selftest(command->options);
     if (command->options.profile.profile) return Profile(command->options);
