@@ -146,6 +146,8 @@ void SharedMemoryStore::StepDown() {
   for (auto& [job, leader] : memory_.leaders_) {
     if (leader == this) leader = nullptr;
   }
+  // Whoever hands a job over may be telling this one's listener, which is about to go.
+  while (memory_.telling_ > 0) memory_.changed_.Wait(memory_.mutex_);
 }
 
 absl::Status SharedMemoryStore::CheckFence(std::span<const StoreWrite> writes) {
@@ -236,8 +238,12 @@ absl::StatusOr<std::string> SharedMemoryStore::HandOver(const std::string& job) 
       return absl::FailedPreconditionError("store: the job can't be handed over");
     }
     lease->second = to;
+    ++memory_.telling_;
   }
   taker->OnTaken(job);
+  MutexLock lock(memory_.mutex_);
+  --memory_.telling_;
+  memory_.changed_.SignalAll();
   return address;
 }
 

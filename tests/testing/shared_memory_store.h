@@ -72,6 +72,8 @@ class SharedMemory {
   bool failing_ EVENPACK_GUARDED_BY(mutex_) = false;
   int reading_ EVENPACK_GUARDED_BY(mutex_) = 0;
   int locations_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // Servers that hand a job over, and tell the one that takes it.
+  int telling_ EVENPACK_GUARDED_BY(mutex_) = 0;
 };
 
 // One server's view. Its listener is told by whoever moves a job, once that is done.
