@@ -106,23 +106,26 @@ void JobMoves::Queue(const std::string& job, Move move) {
 }
 
 void JobMoves::Run(const std::string& job) {
-  while (true) {
-    Move move;
-    {
-      MutexLock lock(mutex_);
-      std::deque<Move>& queue = queues_[job];
-      if (stopped_) queue.clear();
-      if (queue.empty()) {
-        queues_.erase(job);
-        changed_.SignalAll();
-        return;
-      }
-      move = queue.front();
-    }
-    move();
-    MutexLock lock(mutex_);
-    queues_[job].pop_front();
-  }
+  for (Move move = First(job); move != nullptr; move = Next(job)) move();
+}
+
+JobMoves::Move JobMoves::First(const std::string& job) {
+  MutexLock lock(mutex_);
+  return Front(job);
+}
+
+JobMoves::Move JobMoves::Next(const std::string& job) {
+  MutexLock lock(mutex_);
+  queues_[job].pop_front();
+  return Front(job);
+}
+
+JobMoves::Move JobMoves::Front(const std::string& job) {
+  const std::deque<Move>& queue = queues_[job];
+  if (!stopped_ && !queue.empty()) return queue.front();
+  queues_.erase(job);
+  changed_.SignalAll();
+  return nullptr;
 }
 
 void JobMoves::Take(const std::string& job) {

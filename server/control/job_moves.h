@@ -74,6 +74,12 @@ class JobMoves final : public LeadListener {
   void Queue(const std::string& job, Move move);
   // Runs the job's moves until there are none.
   void Run(const std::string& job);
+  Move First(const std::string& job);
+  // Once the one before is done. That is taken away, and the queue with its last one,
+  // under one lock: a move that found it empty in between would be run by two.
+  Move Next(const std::string& job);
+  // Null: there is none to run, and the queue is gone.
+  Move Front(const std::string& job) EVENPACK_REQUIRES(mutex_);
   void Take(const std::string& job);
   void Lose(const std::string& job);
   void Give(const std::string& job);

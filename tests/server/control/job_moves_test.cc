@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/core/engine/event_codec.h"
@@ -382,6 +383,25 @@ TEST_F(JobMovesTest, AJobThatMovedOnBeforeItWasReadIsNoFault) {
   two_.Settle();
   EXPECT_THAT(GetCapturedStderr(), HasSubstr(" warning job not taken job=job "));
   EXPECT_EQ(two_.moves().Figures().taken, 0U);
+}
+
+// Told while the move before ends, on whose thread it may be done or be begun anew.
+TEST_F(JobMovesTest, AMoveIsDoneOnceHoweverCloseItComesBehindAnother) {
+  const auto tell = [this] {
+    constexpr int kMoves = 20'000;
+    constexpr int kLongestPause = 20'000;
+    for (int i = 0; i < kMoves; ++i) {
+      two_.moves().OnTaken("none");
+      // Now shorter and now longer than moves take.
+      for (std::atomic<int> pause = i * 7 % kLongestPause; pause > 0;) --pause;
+    }
+  };
+  {
+    const std::jthread one(tell);
+    const std::jthread other(tell);
+  }
+  two_.Settle();
+  EXPECT_EQ(two_.moves().Figures().lost, 0U);
 }
 
 TEST_F(JobMovesTest, NothingMovesOnceItHasStopped) {
