@@ -26,15 +26,6 @@ v1::StreamStepsRequest QuestionOf(const v1::Subscribe& subscribe) {
   return question;
 }
 
-// What the server says of one that is older than another with its claim.
-absl::Status TakenFrom(const v1::Subscribe& subscribe) {
-  SubscribeRequest request;
-  request.dp_rank = subscribe.dp_rank();
-  if (subscribe.has_cp_rank()) request.cp_rank = subscribe.cp_rank();
-  request.subscriber = subscribe.subscriber();
-  return ClaimTaken(request);
-}
-
 void Add(const FeedFigures& feed, StepFeedsFigures& to) {
   to.steps_received += feed.steps_received;
   to.steps_fetched += feed.steps_fetched;
@@ -55,6 +46,14 @@ StepFeeds::Claim StepFeeds::ClaimOf(const v1::Subscribe& subscribe) {
   return claim;
 }
 
+absl::Status StepFeeds::TakenFrom(const Claim& claim) {
+  SubscribeRequest request;
+  request.dp_rank = claim.dp_rank;
+  request.cp_rank = claim.cp_rank;
+  request.subscriber = claim.subscriber;
+  return ClaimTaken(request);
+}
+
 void StepFeeds::Subscribe(const v1::Subscribe& subscribe,
                           std::shared_ptr<Subscriber> subscriber,
                           const std::stop_token& stop, Done done) {
@@ -72,11 +71,11 @@ absl::StatusOr<FeedSubscription> StepFeeds::Ask(const v1::Subscribe& subscribe,
   const std::stop_callback on_given_up(stop, end);
   if (call.stop_requested()) return absl::CancelledError("nobody waits for the answer");
   const Claim claim = ClaimOf(subscribe);
-  if (!BeginQuestion(claim, {subscriber, call})) return TakenFrom(subscribe);
+  if (!BeginQuestion(claim, {subscriber, call})) return TakenFrom(claim);
   const absl::StatusOr<v1::StreamStepsResponse> answer =
       AnswerTo(subscribe, call.get_token());
   const bool is_newest = EndQuestion(claim, *subscriber);
-  if (!answer.ok()) return is_newest ? answer.status() : TakenFrom(subscribe);
+  if (!answer.ok()) return is_newest ? answer.status() : TakenFrom(claim);
   const absl::StatusOr<SubscribeRequest> request = FromProto(subscribe);
   if (!request.ok()) return request.status();
   const v1::Subscribed& subscribed = answer->subscribed();

@@ -98,6 +98,8 @@ class StepFeeds {
   };
 
   static Claim ClaimOf(const v1::Subscribe& subscribe);
+  // What the server says to one that is older than another with its claim.
+  static absl::Status TakenFrom(const Claim& claim);
   absl::StatusOr<FeedSubscription> Ask(const v1::Subscribe& subscribe,
                                        std::shared_ptr<Subscriber> subscriber,
                                        const std::stop_token& stop);
