@@ -152,23 +152,6 @@ absl::Status SetSecurity(const CLI::App& app,
   return absl::OkStatus();
 }
 
-// What --help and --version print; empty without them.
-absl::StatusOr<std::string> Parse(CLI::App& app,
-                                  const std::vector<std::string>& arguments) {
-  // CLI11 takes them from the back.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::CallForVersion& version) {
-    return absl::StrCat(version.what(), "\n");
-  } catch (const CLI::CallForHelp&) {
-    return app.help();
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
-  return "";
-}
-
 // A selftest among processes, where --group-folder says so.
 absl::Status SetGroup(const GroupFlags& flags, WorkerOptions& options) {
   if (flags.folder->count() == 0) return absl::OkStatus();
@@ -214,7 +197,7 @@ absl::StatusOr<WorkerCommand> ReadWorkerCommand(
   AddServeFlags(app, command.options.serve);
   AddAgentFlags(app, command.options.agent);
   AddSecurityFlags(app);
-  absl::StatusOr<std::string> text = Parse(app, arguments);
+  absl::StatusOr<std::string> text = ParseArguments(app, arguments);
   if (!text.ok()) return text.status();
   command.text = *std::move(text);
   if (!command.text.empty()) return command;

@@ -218,18 +218,9 @@ class Parser {
     if (std::find(given.begin(), given.end(), "--insecure=") != given.end()) {
       return Refused(absl::StrCat("--insecure: ", CheckSwitch("")));
     }
-    std::vector<std::string> arguments = WithEmptyValues(given);
-    // CLI11 takes them from the back.
-    std::reverse(arguments.begin(), arguments.end());
-    try {
-      app_.parse(std::move(arguments));
-    } catch (const CLI::CallForVersion& version) {
-      command_.text = absl::StrCat(version.what(), "\n");
-    } catch (const CLI::CallForHelp&) {
-      command_.text = app_.help();
-    } catch (const CLI::ParseError& error) {
-      return Refused(error.what());
-    }
+    absl::StatusOr<std::string> text = ParseArguments(app_, WithEmptyValues(given));
+    if (!text.ok()) return text.status();
+    command_.text = *std::move(text);
     return absl::OkStatus();
   }
 

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace evenpack {
@@ -53,6 +55,22 @@ std::array<CLI::Option*, 2> AddLogFlags(CLI::App& app, LogLevel& level,
                    "what is logged: messages of this level and above"),
           AddNamed(app, "--log-format", format, LogFormats(), "text",
                    "how messages are logged")};
+}
+
+absl::StatusOr<std::string> ParseArguments(CLI::App& app,
+                                           std::vector<std::string> arguments) {
+  // CLI11 takes them from the back.
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForVersion& version) {
+    return absl::StrCat(version.what(), "\n");
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  return "";
 }
 
 }  // namespace evenpack

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "server/runtime/log.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named it.
@@ -30,6 +32,12 @@ extern template CLI::Option* AddNumber(CLI::App&, const std::string&, uint64_t&,
 // --log-level and --log-format, which must outlive the parse.
 std::array<CLI::Option*, 2> AddLogFlags(CLI::App& app, LogLevel& level,
                                         LogFormat& format);
+
+// Reads a program's arguments, without its name. What --help and --version print, and
+// nothing else is to be done then; empty without them. INVALID_ARGUMENT, in CLI11's
+// words.
+absl::StatusOr<std::string> ParseArguments(CLI::App& app,
+                                           std::vector<std::string> arguments);
 
 }  // namespace evenpack
 

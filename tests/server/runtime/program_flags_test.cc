@@ -84,5 +84,16 @@ TEST_F(ProgramFlagsTest, HelpHasRangesNamesAndDefaults) {
   }
 }
 
+TEST_F(ProgramFlagsTest, ArgumentsAreReadInTheirOrderOrSayWhatIsToBePrinted) {
+  app_.set_version_flag("--version", "program 1");
+  EXPECT_EQ(ParseArguments(app_, {"--ranks", "7"}).value(), "");
+  EXPECT_EQ(ranks_, 7);
+  EXPECT_EQ(ParseArguments(app_, {"--version"}).value(), "program 1\n");
+  EXPECT_THAT(ParseArguments(app_, {"--help"}).value(), HasSubstr("--ranks"));
+  const absl::Status refused = ParseArguments(app_, {"--ranks", "65"}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("--ranks"));
+}
+
 }  // namespace
 }  // namespace evenpack
