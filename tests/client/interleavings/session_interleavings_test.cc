@@ -204,9 +204,7 @@ Terms TermsOf(uint64_t seed) {
   return terms;
 }
 
-// By hand: a history in some thousand crashes where a server is ended, the cause of
-// which is not known.
-TEST(SessionInterleavingsTest, DISABLED_InWhateverOrderTheyHearOfItAllGetThroughOnce) {
+TEST(SessionInterleavingsTest, InWhateverOrderTheyHearOfItAllGetThroughOnce) {
   StartLog(LogLevel::kError, LogFormat::kText);
   constexpr uint64_t kHistories = 24;
   constexpr int kEvents = 1200;
