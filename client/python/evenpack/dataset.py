@@ -361,15 +361,16 @@ class PackedDataset(IterableDataset[Step]):
         All of it: behind a barrier, where one rank writes for others. A rank that
         begins without a state begins behind the steps that it has marked. The server
         then may let go of the steps up to it, once all DP ranks said so. Where this
-        process has no subscription (the steps come from a DataLoader's worker), the
-        mark is sent at once.
+        process has no subscription (the steps come from a DataLoader's worker), or one
+        that began behind the step, the mark is sent at once.
 
         Args:
             step: the step, or its index; the last one that this dataset gave if None.
 
         Raises:
             FailedPreconditionError: there was no step yet, or an index of a step that
-                this process hasn't seen, or none, where a worker gave steps.
+                this iteration didn't give, or none, where a worker gave steps; or
+                sends_durable is False.
             InvalidArgumentError: what is no index, or a step of another DP rank.
         """
         position = self._position_behind(step)
@@ -445,7 +446,10 @@ class PackedDataset(IterableDataset[Step]):
         self._end(confirm=True)
 
     def cancel(self) -> None:
-        """Ends at once; iterating again opens anew."""
+        """Ends at once; iterating again opens anew.
+
+        A durable mark that isn't confirmed may be lost: a later one stands for it.
+        """
         self._end(confirm=False)
 
     def _end(self, *, confirm: bool) -> None:

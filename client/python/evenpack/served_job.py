@@ -42,7 +42,12 @@ class ServedJob:
         )
 
     def mark_durable(self, position: Position) -> None:
-        """Marks the DP rank's steps before a position, without a subscription."""
+        """Marks the DP rank's steps before a position, without a subscription.
+
+        Raises:
+            FailedPreconditionError: the options are of a dataset that doesn't.
+        """
+        self.options.check_sends_durable()
         self._client().acknowledge(
             self.name, self.dp_rank, position.next_step - 1, position.epoch
         )

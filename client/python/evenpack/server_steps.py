@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from evenpack import _native
 from evenpack.client import Client
-from evenpack.errors import FailedPreconditionError
+from evenpack.errors import FailedPreconditionError, InvalidArgumentError
 from evenpack.invalid_argument import (
     check_seconds,
     checked_integer,
@@ -61,6 +61,18 @@ class ServerOptions:
         checked_integer("max_buffered_bytes", self.max_buffered_bytes, 1)
         check_seconds("patience_seconds", self.patience_seconds, 0)
 
+    def check_sends_durable(self) -> None:
+        """Refuses a mark.
+
+        Raises:
+            FailedPreconditionError: this dataset isn't the one that sends them.
+        """
+        if not self.sends_durable:
+            raise FailedPreconditionError(
+                "sends_durable: False is not accepted by ack_durable(); accepted: "
+                "True, on one dataset of each DP rank"
+            )
+
     def layout_number(self) -> int:
         """Of the API; 0 for any. InvalidArgumentError: no such layout."""
         if self.layout is None:
@@ -113,7 +125,10 @@ class ServerSteps:
             follow_epochs=options.follow_epochs,
         )
         end_at_exit(self._consumer)
-        self._marks = options.sends_durable
+        self._client = client
+        self._job = job
+        self._dp_rank = dp_rank
+        self._options = options
 
     @property
     def wait(self) -> StepWait:
@@ -139,15 +154,20 @@ class ServerSteps:
     def acknowledge_durable(self, position: Position) -> None:
         """Marks the steps before a position as durable for this DP rank.
 
+        Those that an earlier subscription gave are marked at once.
+
         Raises:
-            FailedPreconditionError: this dataset isn't the one that sends them.
+            FailedPreconditionError: this dataset isn't the one that sends them, or
+                neither this subscription nor the position tells the step's epoch.
         """
-        if not self._marks:
-            raise FailedPreconditionError(
-                "sends_durable: False is not accepted by ack_durable(); accepted: "
-                "True, on one dataset of each DP rank"
-            )
-        self._consumer.acknowledge_durable(position.next_step - 1)
+        self._options.check_sends_durable()
+        step = position.next_step - 1
+        try:
+            self._consumer.acknowledge_durable(step)
+        except InvalidArgumentError as error:
+            if position.digest is None:
+                raise FailedPreconditionError(f"{error.message}, or a Step") from error
+            self._client.acknowledge(self._job, self._dp_rank, step, position.epoch)
 
     def report_latency(
         self, step: int, micro_batch: int, forward_ns: int, backward_ns: int

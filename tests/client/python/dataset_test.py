@@ -356,35 +356,6 @@ def test_a_served_run_goes_on_under_another_dp_as_a_local_one(client: Client) ->
     assert digests == _digests(resumed)
 
 
-def test_steps_are_durable_once_every_rank_said_so(client: Client) -> None:
-    """And not before."""
-    datasets = [_served(client, rank) for rank in range(2)]
-    for rank, dataset in enumerate(datasets):
-        list(islice(dataset, 5))
-        dataset.ack_durable(2)
-        dataset.close()
-        assert client.get_job("run").durable_steps == (0 if rank == 0 else 3)
-
-
-def test_a_mark_is_sent_where_there_is_no_subscription(client: Client) -> None:
-    """The steps came in a worker's process; this one has the step alone."""
-    with _served(client) as dataset:
-        step = next(iter(dataset))
-    other = _served(client)
-    with pytest.raises(FailedPreconditionError, match=r"step: 0 .*; accepted: a Step"):
-        other.ack_durable(0)
-    other.ack_durable(step)
-    assert client.get_job("run").durable_steps_per_rank[0] == 1
-
-
-def test_a_dataset_that_does_not_mark_says_so(client: Client) -> None:
-    """One per rank does."""
-    with _served(client, sends_durable=False) as dataset:
-        next(iter(dataset))
-        with pytest.raises(FailedPreconditionError, match="sends_durable"):
-            dataset.ack_durable()
-
-
 def test_a_newer_subscription_takes_over(client: Client) -> None:
     """The older one ends with the reason."""
     with _served(client) as older, _served(client) as newer:
