@@ -35,6 +35,12 @@ JobSpec MakeSpec(PolicyKind policy, uint32_t micro_batches, uint32_t window) {
   return spec;
 }
 
+JobSpec QueueSpec() {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
+  spec.policy.queue_thresholds = {375, 750};
+  return spec;
+}
+
 void ResolveCosts(JobSpec& spec) {
   spec.workload = QuadraticWorkload(47000, spec.max_length, spec.micro_batches);
 }

@@ -19,6 +19,10 @@ namespace evenpack::testing {
 
 // N micro-batches of window L and max_length 1.5 L, one stream "a", crossover 47,000.
 JobSpec MakeSpec(PolicyKind policy, uint32_t micro_batches, uint32_t window);
+// Of wlb, four micro-batches of window 1,000, queues from 375 and 750 tokens.
+JobSpec QueueSpec();
+// The paper's, of which most of its figures are.
+inline constexpr uint32_t kLongWindow = 131072;
 // Of a stream with each of the lengths, as often as they stand there.
 LengthSketch SketchOf(const std::vector<uint32_t>& lengths);
 // After a change of max_length.

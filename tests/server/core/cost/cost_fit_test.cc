@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/test_documents.h"
 
 namespace evenpack {
 namespace {
 
 constexpr CostScales kNone;
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-
-uint32_t Draw(std::mt19937_64& random, uint32_t least, uint32_t most) {
-  return least + static_cast<uint32_t>(random() % (uint64_t{most} - least + 1));
-}
+constexpr int64_t kMostTime = std::numeric_limits<int64_t>::max();
 
 // A machine whose true costs are the model's times `truth`, with noise: what a
 // micro-batch with such a share of attention takes there.
@@ -38,8 +35,9 @@ class Machine {
   }
 
   CostObservation Measure() {
-    const auto share = static_cast<double>(Draw(random_, least_ * 100, most_ * 100));
-    const double predicted = 1e6 * static_cast<double>(Draw(random_, 50, 150));
+    const auto share =
+        static_cast<double>(testing::Draw(random_, least_ * 100, most_ * 100));
+    const double predicted = 1e6 * static_cast<double>(testing::Draw(random_, 50, 150));
     CostObservation observation;
     observation.attention_ns = static_cast<int64_t>(predicted * share / 1e4);
     observation.linear_ns = static_cast<int64_t>(predicted) - observation.attention_ns;
@@ -47,10 +45,10 @@ class Machine {
                       static_cast<double>(truth_.attention_ppm) / 1e6 +
                   static_cast<double>(observation.linear_ns) *
                       static_cast<double>(truth_.linear_ppm) / 1e6;
-    const auto noise = static_cast<double>(Draw(random_, 0, 200 * noise_));
+    const auto noise = static_cast<double>(testing::Draw(random_, 0, 200 * noise_));
     took *= 1 + (noise - 100 * noise_) / 1e4;
-    if (one_in_ > 0 && Draw(random_, 1, one_in_) == 1) {
-      took *= static_cast<double>(Draw(random_, 15, 500)) / 10;
+    if (one_in_ > 0 && testing::Draw(random_, 1, one_in_) == 1) {
+      took *= static_cast<double>(testing::Draw(random_, 15, 500)) / 10;
     }
     observation.measured_ns = static_cast<int64_t>(took);
     return observation;
@@ -99,12 +97,12 @@ TEST(CostFitTest, ExactMeasurementsGiveTheExactScales) {
 TEST(CostFitTest, AThirdMayBeArbitrarilySlow) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);
-    const CostScales truth = {Draw(random, 100'000, 10'000'000),
-                              Draw(random, 500'000, 2'000'000)};
+    const CostScales truth = {testing::Draw(random, 100'000, 10'000'000),
+                              testing::Draw(random, 500'000, 2'000'000)};
     Machine machine(truth, seed);
     machine.SetStragglers(3);
     CostFit fit;
-    machine.Fill(Draw(random, 256, 2000), fit);
+    machine.Fill(testing::Draw(random, 256, 2000), fit);
     const std::optional<CostEstimate> estimate = fit.Estimate(kNone);
     ASSERT_TRUE(estimate.has_value());
     if (!estimate->separable) continue;
@@ -182,10 +180,10 @@ TEST(CostFitTest, WhatIsNoMeasurementIsPassedOver) {
   EXPECT_EQ(fit.size(), 0U);
   // Extreme ones are bounded: nothing overflows.
   for (int i = 0; i < 20; ++i) {
-    fit.Add({kMost, kMost, 1});
-    fit.Add({1, 1, kMost});
-    fit.Add({0, 1, kMost});
-    fit.Add({1, 0, kMost});
+    fit.Add({kMostTime, kMostTime, 1});
+    fit.Add({1, 1, kMostTime});
+    fit.Add({0, 1, kMostTime});
+    fit.Add({1, 0, kMostTime});
   }
   const std::optional<CostEstimate> estimate = fit.Estimate(kNone);
   ASSERT_TRUE(estimate.has_value());

@@ -10,7 +10,7 @@
 namespace evenpack {
 namespace {
 
-constexpr CostScales kNone;
+constexpr CostScales kUnchanged;
 
 WorkloadTable Quadratic() {
   return ResolveWorkload(QuadraticCost{47'000, 1'000}, 65'536, 4).value();
@@ -34,7 +34,7 @@ TEST(CostScalesTest, AScaleIsReadInMillionths) {
 }
 
 TEST(CostScalesTest, RefusesScalesOutOfTheirRange) {
-  EXPECT_TRUE(Validate(kNone).ok());
+  EXPECT_TRUE(Validate(kUnchanged).ok());
   EXPECT_THAT(Validate({CostScales::kLeast - 1, CostScales::kOne}),
               RefusesField("attention_ppm", "9999", "10000 to 100000000"));
   EXPECT_THAT(Validate({CostScales::kOne, CostScales::kMost + 1}),
@@ -43,23 +43,24 @@ TEST(CostScalesTest, RefusesScalesOutOfTheirRange) {
 
 TEST(CostScalesTest, EachPartIsScaledByItsOwn) {
   const WorkloadTable table = Quadratic();
-  const WorkloadTable scaled = Rescaled(table, kNone, {2'000'000, 500'000}, 4).value();
+  const WorkloadTable scaled =
+      Rescaled(table, kUnchanged, {2'000'000, 500'000}, 4).value();
   for (const uint32_t tokens : {1U, 100U, 47'000U, 65'536U}) {
     EXPECT_NEAR(static_cast<double>(scaled.AttentionNs(tokens)),
                 2.0 * static_cast<double>(table.AttentionNs(tokens)), 2);
     EXPECT_EQ(scaled.LinearNs(tokens), table.LinearNs(tokens) / 2);
   }
-  EXPECT_EQ(Rescaled(table, kNone, kNone, 4).value(), table);
+  EXPECT_EQ(Rescaled(table, kUnchanged, kUnchanged, 4).value(), table);
 }
 
 TEST(CostScalesTest, ScalesOfATableAreReplacedAndNotMultiplied) {
   const WorkloadTable once =
-      Rescaled(Quadratic(), kNone, {4'000'000, 3'000'000}, 4).value();
-  EXPECT_EQ(Rescaled(once, {4'000'000, 3'000'000}, kNone, 4).value(), Quadratic());
+      Rescaled(Quadratic(), kUnchanged, {4'000'000, 3'000'000}, 4).value();
+  EXPECT_EQ(Rescaled(once, {4'000'000, 3'000'000}, kUnchanged, 4).value(), Quadratic());
   const WorkloadTable twice =
       Rescaled(once, {4'000'000, 3'000'000}, {8'000'000, 1'000'000}, 4).value();
   const WorkloadTable at_once =
-      Rescaled(Quadratic(), kNone, {8'000'000, 1'000'000}, 4).value();
+      Rescaled(Quadratic(), kUnchanged, {8'000'000, 1'000'000}, 4).value();
   for (const uint32_t tokens : {64U, 4'096U, 65'536U}) {
     EXPECT_NEAR(static_cast<double>(twice.AttentionNs(tokens)),
                 static_cast<double>(at_once.AttentionNs(tokens)), 1);
@@ -70,7 +71,7 @@ TEST(CostScalesTest, ScalesOfATableAreReplacedAndNotMultiplied) {
 TEST(CostScalesTest, AKnotIsRoundedToTheNearest) {
   const LengthCurve curve = LengthCurve::Create(3, 0, {0, 1, 3, 5}).value();
   const WorkloadTable table = WorkloadTable::Create(curve, curve).value();
-  const WorkloadTable half = Rescaled(table, kNone, {500'000, 499'999}, 1).value();
+  const WorkloadTable half = Rescaled(table, kUnchanged, {500'000, 499'999}, 1).value();
   EXPECT_EQ(half.attention().values(), (std::vector<int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(half.linear().values(), (std::vector<int64_t>{0, 0, 1, 2}));
 }
@@ -83,12 +84,12 @@ TEST(CostScalesTest, RefusesAScaleByWhichAStepOverflows) {
   const WorkloadTable linear = WorkloadTable::Create(none, half).value();
   const std::string accepted =
       "a scale at which the predicted workload of a step stays within 2^62 ns";
-  EXPECT_TRUE(Rescaled(attention, kNone, {1'500'000, 1'000'000}, 1).ok());
-  EXPECT_THAT(Rescaled(attention, kNone, {3'000'000, 1'000'000}, 1).status(),
+  EXPECT_TRUE(Rescaled(attention, kUnchanged, {1'500'000, 1'000'000}, 1).ok());
+  EXPECT_THAT(Rescaled(attention, kUnchanged, {3'000'000, 1'000'000}, 1).status(),
               RefusesField("attention_scale", "3", accepted));
-  EXPECT_THAT(Rescaled(attention, kNone, {1'500'000, 1'000'000}, 2).status(),
+  EXPECT_THAT(Rescaled(attention, kUnchanged, {1'500'000, 1'000'000}, 2).status(),
               RefusesField("attention_scale", "1.5", accepted));
-  EXPECT_THAT(Rescaled(linear, kNone, {1'000'000, 1'500'000}, 2).status(),
+  EXPECT_THAT(Rescaled(linear, kUnchanged, {1'000'000, 1'500'000}, 2).status(),
               RefusesField("linear_scale", "1.5", accepted));
 }
 

@@ -13,7 +13,7 @@
 namespace evenpack {
 namespace {
 
-constexpr uint32_t kLongest = 2147483647;
+constexpr uint32_t kLongestLength = 2147483647;
 
 WorkloadTable Resolved(const CostSpec& cost, uint32_t max_tokens,
                        uint32_t micro_batches) {
@@ -76,20 +76,22 @@ TEST(QuadraticCost, StaysWithinTheErrorOfInterpolation) {
 
 TEST(QuadraticCost, HoldsTheLongestDocument) {
   const WorkloadTable table =
-      Resolved(QuadraticCost{.crossover_tokens = 47'000}, kLongest, 40);
-  const double exact = static_cast<double>(kLongest) * kLongest / 47'000 * 1000;
-  EXPECT_NEAR(static_cast<double>(table.AttentionNs(kLongest)) / exact, 1.0, 1e-6);
-  EXPECT_EQ(table.LinearNs(kLongest), int64_t{kLongest} * 1000);
+      Resolved(QuadraticCost{.crossover_tokens = 47'000}, kLongestLength, 40);
+  const double exact =
+      static_cast<double>(kLongestLength) * kLongestLength / 47'000 * 1000;
+  EXPECT_NEAR(static_cast<double>(table.AttentionNs(kLongestLength)) / exact, 1.0,
+              1e-6);
+  EXPECT_EQ(table.LinearNs(kLongestLength), int64_t{kLongestLength} * 1000);
 }
 
 // W(2^31 - 1) is just above 2^62 / 47 ns: 46 micro-batches fit, 47 do not.
 TEST(QuadraticCost, RefusesStepsWhoseSumCouldOverflow) {
   const QuadraticCost cost{.crossover_tokens = 47'000};
-  EXPECT_TRUE(ResolveWorkload(cost, kLongest, 46).ok());
-  EXPECT_THAT(ResolveWorkload(cost, kLongest, 47),
+  EXPECT_TRUE(ResolveWorkload(cost, kLongestLength, 46).ok());
+  EXPECT_THAT(ResolveWorkload(cost, kLongestLength, 47),
               RefusesField("max_tokens", "2147483647",
                            "47 micro-batches stays within 2^62 ns"));
-  EXPECT_TRUE(ResolveWorkload(cost, kLongest / 16, 4096).ok());
+  EXPECT_TRUE(ResolveWorkload(cost, kLongestLength / 16, 4096).ok());
 }
 
 TEST(QuadraticCost, RefusesNumbersThatNoIntegerHolds) {
@@ -97,18 +99,19 @@ TEST(QuadraticCost, RefusesNumbersThatNoIntegerHolds) {
   for (const QuadraticCost& cost :
        {QuadraticCost{.crossover_tokens = 1, .ns_per_token = kMost},
         QuadraticCost{.crossover_tokens = kMost, .ns_per_token = kMost}}) {
-    EXPECT_THAT(ResolveWorkload(cost, kLongest, 1),
+    EXPECT_THAT(ResolveWorkload(cost, kLongestLength, 1),
                 RefusesField("max_tokens", "2147483647", "within 2^62 ns"));
   }
   EXPECT_TRUE(
-      ResolveWorkload(QuadraticCost{.crossover_tokens = kMost}, kLongest, 1).ok());
+      ResolveWorkload(QuadraticCost{.crossover_tokens = kMost}, kLongestLength, 1)
+          .ok());
 }
 
 TEST(ResolveWorkload, RefusesBadSizes) {
   const QuadraticCost cost{.crossover_tokens = 47'000};
   EXPECT_THAT(ResolveWorkload(cost, 0, 1),
               RefusesField("max_tokens", "0", "1 to 2147483647"));
-  EXPECT_THAT(ResolveWorkload(cost, kLongest + 1, 1),
+  EXPECT_THAT(ResolveWorkload(cost, kLongestLength + 1, 1),
               RefusesField("max_tokens", "2147483648", "1 to 2147483647"));
   EXPECT_THAT(ResolveWorkload(cost, 1, 0),
               RefusesField("micro_batches", "0", "at least 1"));
@@ -182,7 +185,7 @@ TEST(TabulateWorkload, RefusesWhatNoTableHolds) {
   const auto nothing = [](uint64_t) { return 0.0; };
   EXPECT_THAT(TabulateWorkload(0, 1, nothing, nothing),
               RefusesField("max_tokens", "0", "1 to 2147483647"));
-  EXPECT_THAT(TabulateWorkload(kLongest + 1, 1, nothing, nothing),
+  EXPECT_THAT(TabulateWorkload(kLongestLength + 1, 1, nothing, nothing),
               RefusesField("max_tokens", "2147483648", "1 to 2147483647"));
   EXPECT_THAT(TabulateWorkload(1, 0, nothing, nothing),
               RefusesField("micro_batches", "0", "at least 1"));
@@ -259,12 +262,12 @@ TEST(AnalyticCost, HoldsTheLongestDocumentOfTheLargestModel) {
   AnalyticCost cost = Analytic("405B");
   cost.tensor_parallel = 8;
   cost.context_parallel = 16;
-  const WorkloadTable table = Resolved(cost, kLongest, 16);
-  EXPECT_GT(table.AttentionNs(kLongest), table.LinearNs(kLongest));
-  EXPECT_THAT(ResolveWorkload(cost, kLongest, 32),
+  const WorkloadTable table = Resolved(cost, kLongestLength, 16);
+  EXPECT_GT(table.AttentionNs(kLongestLength), table.LinearNs(kLongestLength));
+  EXPECT_THAT(ResolveWorkload(cost, kLongestLength, 32),
               RefusesField("max_tokens", "2147483647", "within 2^62 ns"));
   cost.hardware.peak_flops = 1e9;
-  EXPECT_THAT(ResolveWorkload(cost, kLongest, 1),
+  EXPECT_THAT(ResolveWorkload(cost, kLongestLength, 1),
               RefusesField("max_tokens", "2147483647", "within 2^62 ns"));
 }
 
@@ -311,10 +314,10 @@ TEST(ProfiledCost, NeverPricesALongerDocumentLower) {
 
 TEST(ProfiledCost, HoldsTheLongestDocument) {
   const ProfiledCost cost = Profiled("7B", 1);
-  EXPECT_THAT(ResolveWorkload(cost, kLongest, 64),
+  EXPECT_THAT(ResolveWorkload(cost, kLongestLength, 64),
               RefusesField("max_tokens", "2147483647", "within 2^62 ns"));
-  const WorkloadTable table = Resolved(Profiled("405B", 16), kLongest, 1);
-  EXPECT_GT(table.AttentionNs(kLongest), int64_t{1} << 50);
+  const WorkloadTable table = Resolved(Profiled("405B", 16), kLongestLength, 1);
+  EXPECT_GT(table.AttentionNs(kLongestLength), int64_t{1} << 50);
 }
 
 // Property: with a table that was resolved, whatever documents fill N micro-batches,

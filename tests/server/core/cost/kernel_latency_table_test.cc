@@ -9,11 +9,12 @@
 
 #include "server/core/cost/named_models.h"
 #include "tests/server/core/cost/refused_field.h"
+#include "tests/testing/test_documents.h"
 
 namespace evenpack {
 namespace {
 
-constexpr uint32_t kLongest = 2147483647;
+constexpr uint32_t kLongestSide = 2147483647;
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
 ModelSpec SeventyB() { return *NamedModel("70B"); }
@@ -46,15 +47,11 @@ double TileByTile(uint32_t q_len, uint32_t kv_len, double heads, double head_siz
   return us * heads / 132 / 0.8 * 1e6;
 }
 
-uint32_t Draw(std::mt19937_64& random, uint32_t least, uint32_t most) {
-  return least + static_cast<uint32_t>(random() % (uint64_t{most} - least + 1));
-}
-
 TEST(KernelLatencyTable, PredictsNothingWhereItIsEmpty) {
   const KernelLatencyTable table;
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.SlicePs(128, 4096), 0);
-  EXPECT_EQ(table.SliceNs(kLongest, kLongest), 0);
+  EXPECT_EQ(table.SliceNs(kLongestSide, kLongestSide), 0);
   EXPECT_EQ(table.launch_ns(), 0);
 }
 
@@ -62,8 +59,8 @@ TEST(KernelLatencyTable, FollowsTheTileModelToThePicosecondPerBlock) {
   const KernelLatencyTable table = TileModel(8);
   std::mt19937_64 random(7);
   for (int i = 0; i < 500; ++i) {
-    const uint32_t kv_len = Draw(random, 1, 200'000);
-    const uint32_t q_len = Draw(random, 1, kv_len);
+    const uint32_t kv_len = testing::Draw(random, 1, 200'000);
+    const uint32_t q_len = testing::Draw(random, 1, kv_len);
     const double exact = TileByTile(q_len, kv_len, 8, 128);
     const double blocks = (q_len + 127) / 128;
     ASSERT_NEAR(static_cast<double>(table.SlicePs(q_len, kv_len)), exact,
@@ -204,8 +201,8 @@ TEST(KernelLatencyTable, NeverPredictsLessThanTheCheapestPairOfTiles) {
   EXPECT_EQ(table.SliceNs(12'800, 12'800), 100 * 150);
   std::mt19937_64 random(11);
   for (int i = 0; i < 1000; ++i) {
-    const uint32_t kv_len = Draw(random, 1, kLongest);
-    const uint32_t q_len = Draw(random, 1, kv_len);
+    const uint32_t kv_len = testing::Draw(random, 1, kLongestSide);
+    const uint32_t q_len = testing::Draw(random, 1, kv_len);
     ASSERT_GE(table.SlicePs(q_len, kv_len), 150'000);
   }
 }
@@ -232,17 +229,17 @@ TEST(KernelLatencyTable, FindsTheSegmentInLongAxesAsInShortOnes) {
 
 TEST(KernelLatencyTable, SaturatesAtTheLongestSlices) {
   const KernelLatencyTable tile_model = TileModel(1);
-  EXPECT_EQ(tile_model.SlicePs(kLongest, kLongest), kMaxInt64);
+  EXPECT_EQ(tile_model.SlicePs(kLongestSide, kLongestSide), kMaxInt64);
   const double exact_ns =
       64.0 / 132 / 0.8 * 1e3 * (4.35 * 0x1p24 + 1.547 * 0x1p24 * (0x1p24 + 1) / 2);
-  EXPECT_NEAR(static_cast<double>(tile_model.SliceNs(kLongest, kLongest)), exact_ns,
-              1e-9 * exact_ns);
+  EXPECT_NEAR(static_cast<double>(tile_model.SliceNs(kLongestSide, kLongestSide)),
+              exact_ns, 1e-9 * exact_ns);
   constexpr int64_t kMost = KernelLatencyTable::kMaxBlockPs;
   const auto steep = KernelLatencyTable::FromGrid({128, 256}, {128, 256},
                                                   {0, kMost, -kMost, kMost}, 0);
   ASSERT_TRUE(steep.ok()) << steep.status();
-  EXPECT_EQ(steep->SlicePs(kLongest, kLongest), kMaxInt64);
-  EXPECT_EQ(steep->SliceNs(kLongest, kLongest), kMaxInt64);
+  EXPECT_EQ(steep->SlicePs(kLongestSide, kLongestSide), kMaxInt64);
+  EXPECT_EQ(steep->SliceNs(kLongestSide, kLongestSide), kMaxInt64);
 }
 
 TEST(KernelLatencyTable, ComesBackTheSameFromItsColumns) {

@@ -11,7 +11,7 @@
 namespace evenpack {
 namespace {
 
-constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostWork = std::numeric_limits<int64_t>::max();
 
 LengthCurve CurveOf(uint32_t max_tokens, int knot_shift, std::vector<int64_t> values) {
   auto curve = LengthCurve::Create(max_tokens, knot_shift, std::move(values));
@@ -54,16 +54,16 @@ TEST(LengthCurve, ContinuesTheLastSlopeBeyondTheLastKnot) {
 }
 
 TEST(LengthCurve, SaturatesWhereTheSlopeLeavesTheIntegers) {
-  const LengthCurve curve = CurveOf(2, 0, {0, 1, kMaxInt64 - 1});
-  EXPECT_EQ(curve.At(2), kMaxInt64 - 1);
-  EXPECT_EQ(curve.At(3), kMaxInt64);
-  EXPECT_EQ(curve.At(std::numeric_limits<uint64_t>::max()), kMaxInt64);
+  const LengthCurve curve = CurveOf(2, 0, {0, 1, kMostWork - 1});
+  EXPECT_EQ(curve.At(2), kMostWork - 1);
+  EXPECT_EQ(curve.At(3), kMostWork);
+  EXPECT_EQ(curve.At(std::numeric_limits<uint64_t>::max()), kMostWork);
 }
 
 TEST(LengthCurve, DoesNotOverflowBetweenTheSteepestKnots) {
-  const LengthCurve curve = CurveOf(1u << 31, 31, {0, kMaxInt64});
-  EXPECT_EQ(curve.At(1u << 30), kMaxInt64 / 2);
-  EXPECT_EQ(curve.At((1u << 31) - 1), kMaxInt64 - (int64_t{1} << 32));
+  const LengthCurve curve = CurveOf(1u << 31, 31, {0, kMostWork});
+  EXPECT_EQ(curve.At(1u << 30), kMostWork / 2);
+  EXPECT_EQ(curve.At((1u << 31) - 1), kMostWork - (int64_t{1} << 32));
 }
 
 TEST(LengthCurve, RefusesWhatIsNoCurve) {

@@ -9,7 +9,7 @@
 namespace evenpack {
 namespace {
 
-MicroBatch Example() {
+MicroBatch ExampleMicroBatch() {
   MicroBatch micro_batch;
   micro_batch.documents = testing::MakeDocuments({3, 4});
   micro_batch.tokens = 7;
@@ -17,7 +17,7 @@ MicroBatch Example() {
 }
 
 TEST(MicroBatchTest, Sums) {
-  MicroBatch micro_batch = Example();
+  MicroBatch micro_batch = ExampleMicroBatch();
   micro_batch.documents[0].loss_tokens = 1;
   EXPECT_EQ(SumOfSquaredLengths(micro_batch), 25U);
   EXPECT_EQ(LossTokens(micro_batch), 5U);
@@ -35,7 +35,7 @@ TEST(MicroBatchTest, TheDigestIsOfTheDocumentedWords) {
   builder.Word(0);
   builder.Word(7);
   builder.Word(0);
-  EXPECT_EQ(MicroBatchDigest(Example()), builder.Finish());
+  EXPECT_EQ(MicroBatchDigest(ExampleMicroBatch()), builder.Finish());
 }
 
 TEST(MicroBatchTest, TheDigestCoversWhatMakesTheSequence) {
@@ -50,9 +50,9 @@ TEST(MicroBatchTest, TheDigestCoversWhatMakesTheSequence) {
       [](MicroBatch& m) { std::swap(m.documents[0], m.documents[1]); },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    MicroBatch changed = Example();
+    MicroBatch changed = ExampleMicroBatch();
     changes[i](changed);
-    EXPECT_NE(MicroBatchDigest(changed), MicroBatchDigest(Example())) << i;
+    EXPECT_NE(MicroBatchDigest(changed), MicroBatchDigest(ExampleMicroBatch())) << i;
   }
 }
 

@@ -7,7 +7,7 @@
 namespace evenpack {
 namespace {
 
-Step Example() {
+Step ExampleStep() {
   Step step;
   step.index = 3;
   step.micro_batches.resize(2);
@@ -17,10 +17,10 @@ Step Example() {
   return step;
 }
 
-TEST(StepTest, CountsItsTokens) { EXPECT_EQ(StepTokens(Example()), 7U); }
+TEST(StepTest, CountsItsTokens) { EXPECT_EQ(StepTokens(ExampleStep()), 7U); }
 
 TEST(StepTest, TheDigestIsOfTheDocumentedWords) {
-  const Step step = Example();
+  const Step step = ExampleStep();
   DigestBuilder builder;
   builder.Add(GenesisDigest());
   builder.Word(3);
@@ -31,7 +31,7 @@ TEST(StepTest, TheDigestIsOfTheDocumentedWords) {
 }
 
 TEST(StepTest, TheDigestCoversHistoryPlaceAndOrder) {
-  const Step step = Example();
+  const Step step = ExampleStep();
   const Digest128 digest = StepDigest(GenesisDigest(), step);
   EXPECT_NE(StepDigest(digest, step), digest);
   Step later = step;

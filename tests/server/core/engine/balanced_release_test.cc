@@ -20,13 +20,11 @@ using testing::IsOk;
 using testing::MakeSpec;
 using testing::TestJob;
 
-constexpr uint32_t kWindow = 131072;
-
 JobSpec BalancedJob(uint32_t micro_batches) {
-  return MakeSpec(PolicyKind::kBalanced, micro_batches, kWindow);
+  return MakeSpec(PolicyKind::kBalanced, micro_batches, testing::kLongWindow);
 }
 
-LengthSketch SketchOf(const std::vector<Document>& documents) {
+LengthSketch SketchOfDocuments(const std::vector<Document>& documents) {
   return SketchAfter({}, documents);
 }
 
@@ -65,7 +63,7 @@ TEST(BalancedReleaseTest, PackingLeansOfDocumentsThatDifferInAttention) {
   const std::vector<Document> alike =
       testing::MakeDocuments(std::vector<uint32_t>(128, 4096));
   const std::vector<Document> due = testing::MakeDocuments({90'000, 90'000});
-  const LengthSketch sketch = SketchOf(alike);
+  const LengthSketch sketch = SketchOfDocuments(alike);
   BalancedPool pool = PoolOf(alike);
   EXPECT_EQ(ReleaseBalanced(spec, sketch, pool).packing_lean_256ths, 0U);
   pool.due = PointTo(due);
@@ -79,7 +77,7 @@ TEST(BalancedReleaseTest, ByClassGivesUpTheOldestNOfAClass) {
   lengths.insert(lengths.end(), 3, 100'000);
   std::vector<Document> documents = testing::MakeDocuments(lengths);
   for (size_t i = 0; i < documents.size(); ++i) documents[i].order = i;
-  const LengthSketch sketch = SketchOf(documents);
+  const LengthSketch sketch = SketchOfDocuments(documents);
   // A class holds three of 100,000: the first two go.
   BalancedRelease release = ReleaseBalanced(spec, sketch, PoolOf(documents));
   ASSERT_EQ(release.held.size(), 1U);
@@ -97,7 +95,7 @@ TEST(BalancedReleaseTest, AClassIsShortWhereNothingElseWouldGo) {
   spec.policy.balanced.release = ReleaseMode::kByClass;
   std::vector<uint32_t> lengths(2000, 3000);
   lengths.insert(lengths.end(), 8, 100'000);
-  const LengthSketch sketch = SketchOf(testing::MakeDocuments(lengths));
+  const LengthSketch sketch = SketchOfDocuments(testing::MakeDocuments(lengths));
   const std::vector<Document> lone = testing::MakeDocuments({100'000});
   EXPECT_EQ(ReleaseBalanced(spec, sketch, PoolOf(lone)).goes.size(), 1U);
 }
@@ -120,7 +118,7 @@ TEST(BalancedReleaseTest, StepsHoldHalfABatchAtLeastWhereThereIsAsMuch) {
       testing::MakeDocuments(std::vector<uint32_t>(5, 120'000));
   const JobSpec spec = BalancedJob(4);
   const BalancedRelease release =
-      ReleaseBalanced(spec, SketchOf(documents), PoolOf(documents));
+      ReleaseBalanced(spec, SketchOfDocuments(documents), PoolOf(documents));
   EXPECT_EQ(release.goes.size(), 4U);
   EXPECT_EQ(release.terms.least_tokens, GlobalBatchTokens(spec) / 2);
 }
@@ -131,19 +129,19 @@ TEST(BalancedReleaseTest, NothingIsHeldWhereNothingMayWait) {
   std::vector<uint32_t> lengths = {120'000};
   lengths.insert(lengths.end(), 140, 3000);
   const std::vector<Document> documents = testing::MakeDocuments(lengths);
-  EXPECT_TRUE(
-      ReleaseBalanced(spec, SketchOf(documents), PoolOf(documents)).held.empty());
+  EXPECT_TRUE(ReleaseBalanced(spec, SketchOfDocuments(documents), PoolOf(documents))
+                  .held.empty());
   spec.max_delay = 1;
-  EXPECT_FALSE(
-      ReleaseBalanced(spec, SketchOf(documents), PoolOf(documents)).held.empty());
+  EXPECT_FALSE(ReleaseBalanced(spec, SketchOfDocuments(documents), PoolOf(documents))
+                   .held.empty());
 }
 
 TEST(BalancedReleaseTest, EvenTokensOnceEnoughWait) {
   JobSpec spec = BalancedJob(4);
   spec.policy.balanced.token_spread_ppm = 50'000;
   TestJob job(spec);
-  job.Run(testing::SkewedLengths(11, 40'000, kWindow), 1);
-  ExpectExactlyOnce(job, {testing::SkewedLengths(11, 40'000, kWindow)});
+  job.Run(testing::SkewedLengths(11, 40'000, testing::kLongWindow), 1);
+  ExpectExactlyOnce(job, {testing::SkewedLengths(11, 40'000, testing::kLongWindow)});
   std::vector<double> tokens;
   for (const TestJob::Emitted& emitted : job.emitted()) {
     if (emitted.step.kind != StepKind::kFullBatch) continue;
@@ -166,7 +164,8 @@ TEST(BalancedReleaseTest, StepsOfEvenTokensTakeWhatBatchesBring) {
   spec.policy.balanced.token_spread_ppm = 50'000;
   std::mt19937_64 random(9);
   std::vector<uint32_t> lengths;
-  for (int i = 0; i < 3000; ++i) lengths.push_back(testing::Draw(random, 1, kWindow));
+  for (int i = 0; i < 3000; ++i)
+    lengths.push_back(testing::Draw(random, 1, testing::kLongWindow));
   TestJob job(spec);
   job.Run(lengths, 1);
   ExpectExactlyOnce(job, {lengths});
@@ -188,14 +187,15 @@ std::pair<size_t, size_t> StepsOfTheStreamsShare(const TestJob& job,
   double long_ones = 0;
   for (const uint32_t length : lengths) {
     all += length;
-    if (IsLongDocument(length, kWindow)) long_ones += length;
+    if (IsLongDocument(length, testing::kLongWindow)) long_ones += length;
   }
   std::pair<size_t, size_t> steps = {0, 0};
   for (const TestJob::Emitted& emitted : job.emitted()) {
     if (emitted.step.kind != StepKind::kFullBatch) continue;
-    const double share = MeasureBalance(emitted.step, emitted.spec->workload, kWindow)
-                             .LongDocumentShare() /
-                         (long_ones / all);
+    const double share =
+        MeasureBalance(emitted.step, emitted.spec->workload, testing::kLongWindow)
+            .LongDocumentShare() /
+        (long_ones / all);
     ++steps.second;
     if (share >= 0.5 && share <= 1.5) ++steps.first;
   }
@@ -203,7 +203,8 @@ std::pair<size_t, size_t> StepsOfTheStreamsShare(const TestJob& job,
 }
 
 TEST(BalancedReleaseTest, LongDocumentsHaveTheStreamsShareOfEachStep) {
-  const std::vector<uint32_t> lengths = testing::SkewedLengths(12, 60'000, kWindow);
+  const std::vector<uint32_t> lengths =
+      testing::SkewedLengths(12, 60'000, testing::kLongWindow);
   JobSpec spec = BalancedJob(16);
   TestJob free(spec);
   free.Run(lengths, 1);
@@ -221,7 +222,7 @@ TEST(BalancedReleaseTest, SomethingGoesWhereAllAreLongAndTheStreamWasNot) {
   JobSpec spec = BalancedJob(4);
   spec.policy.balanced.long_share_spread_ppm = 0;
   const std::vector<Document> documents = testing::MakeDocuments({120'000, 90'000});
-  const LengthSketch sketch = SketchOf(testing::MakeDocuments({500, 800}));
+  const LengthSketch sketch = SketchOfDocuments(testing::MakeDocuments({500, 800}));
   EXPECT_FALSE(ReleaseBalanced(spec, sketch, PoolOf(documents)).goes.empty());
 }
 
@@ -265,7 +266,7 @@ TEST(BalancedReleaseTest, WhatWaitsMakesAStepWhereItIsOfALike) {
 TEST(BalancedReleaseTest, NothingWaitsOutsideItsPolicy) {
   for (const PolicyKind kind :
        {PolicyKind::kOriginal, PolicyKind::kFixedGreedy, PolicyKind::kWlb}) {
-    JobSpec spec = MakeSpec(kind, 4, kWindow);
+    JobSpec spec = MakeSpec(kind, 4, testing::kLongWindow);
     TestJob job(spec);
     ASSERT_THAT(job.Ingest(std::vector<uint32_t>(40, 60'000)), IsOk());
     job.FormAll().IgnoreError();

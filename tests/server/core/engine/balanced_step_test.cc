@@ -14,10 +14,10 @@ namespace {
 using testing::MakeSpec;
 using testing::TestJob;
 
-constexpr uint32_t kWindow = 8192;
+constexpr uint32_t kStepWindow = 8192;
 
 JobSpec PipelinedJob() {
-  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 8, kWindow);
+  JobSpec spec = MakeSpec(PolicyKind::kBalanced, 8, kStepWindow);
   spec.data_parallel = 2;
   spec.pipeline_parallel = 3;
   return spec;
@@ -34,7 +34,7 @@ BalancedStep Form(const JobSpec& spec, const std::vector<Document>& documents,
 
 TEST(BalancedStepTest, HoldsEveryDocumentOnce) {
   const std::vector<Document> documents =
-      testing::MakeDocuments(testing::SkewedLengths(2, 300, kWindow));
+      testing::MakeDocuments(testing::SkewedLengths(2, 300, kStepWindow));
   const BalancedStep step = Form(PipelinedJob(), documents);
   std::vector<uint64_t> seen;
   for (const MicroBatch& micro_batch : step.packing.micro_batches) {
@@ -54,7 +54,7 @@ TEST(BalancedStepTest, HoldsEveryDocumentOnce) {
 
 TEST(BalancedStepTest, OrdersMicroBatchesWhereItIsAskedTo) {
   const std::vector<Document> documents =
-      testing::MakeDocuments(testing::SkewedLengths(2, 300, kWindow));
+      testing::MakeDocuments(testing::SkewedLengths(2, 300, kStepWindow));
   JobSpec spec = PipelinedJob();
   const BalancedStep placed = Form(spec, documents);
   spec.policy.balanced.place = false;
@@ -76,7 +76,7 @@ TEST(BalancedStepTest, KeepsNoMoreTokensInFlightThanAllowed) {
     JobSpec spec = PipelinedJob();
     spec.policy.balanced.max_in_flight_tokens = allowed;
     ASSERT_TRUE(Validate(spec).ok()) << Validate(spec);
-    const std::vector<uint32_t> lengths = testing::SkewedLengths(9, 4000, kWindow);
+    const std::vector<uint32_t> lengths = testing::SkewedLengths(9, 4000, kStepWindow);
     TestJob job(spec);
     job.Run(lengths, 3);
     ExpectExactlyOnce(job, {lengths});
@@ -93,7 +93,7 @@ TEST(BalancedStepTest, KeepsTheBoundInFlightAlsoWhereDocumentsAreDue) {
   JobSpec spec = PipelinedJob();
   spec.policy.balanced.max_in_flight_tokens = 13000;
   spec.max_delay = 1;
-  const std::vector<uint32_t> lengths = testing::SkewedLengths(10, 2000, kWindow);
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(10, 2000, kStepWindow);
   TestJob job(spec);
   job.Run(lengths, 3);
   ExpectExactlyOnce(job, {lengths});

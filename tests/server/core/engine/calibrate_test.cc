@@ -28,12 +28,6 @@ CalibrateCost Calibrated(const JobSpec& spec) {
   return {QuadraticWorkload(100, spec.max_length, spec.micro_batches), "calibrated"};
 }
 
-JobSpec QueueSpec() {
-  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
-  spec.policy.queue_thresholds = {375, 750};
-  return spec;
-}
-
 JobSpec WindowSpec() {
   JobSpec spec = MakeSpec(PolicyKind::kFixedGreedy, 4, 1000);
   spec.policy.window_batches = 4;
@@ -42,11 +36,11 @@ JobSpec WindowSpec() {
 
 TEST(CalibrateTest, StepsFromTheNextOnHaveTheNewCostsAndTheEpochStays) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(23, 3000, 1000);
-  TestJob before(QueueSpec());
+  TestJob before(testing::QueueSpec());
   ASSERT_THAT(before.Ingest(lengths), IsOk());
   before.FormAll().IgnoreError();
 
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   ASSERT_THAT(job.Ingest(lengths), IsOk());
   for (int i = 0; i < 5; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
   const CalibrateCost command = Calibrated(job.state().spec);
@@ -71,7 +65,7 @@ TEST(CalibrateTest, StepsFromTheNextOnHaveTheNewCostsAndTheEpochStays) {
 }
 
 TEST(CalibrateTest, WhatWaitsStaysWhereItIs) {
-  for (const JobSpec& spec : {QueueSpec(), WindowSpec()}) {
+  for (const JobSpec& spec : {testing::QueueSpec(), WindowSpec()}) {
     TestJob job(spec);
     ASSERT_THAT(job.Ingest(testing::SkewedLengths(5, 3000, 1000)), IsOk());
     for (int i = 0; i < 5; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
@@ -83,7 +77,7 @@ TEST(CalibrateTest, WhatWaitsStaysWhereItIs) {
 }
 
 TEST(CalibrateTest, AMarkAndAWithdrawalKnowNothingOfIt) {
-  for (const JobSpec& spec : {QueueSpec(), WindowSpec()}) {
+  for (const JobSpec& spec : {testing::QueueSpec(), WindowSpec()}) {
     TestJob job(spec);
     ASSERT_THAT(job.Ingest(testing::SkewedLengths(7, 3000, 1000)), IsOk());
     for (int i = 0; i < 3; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
@@ -104,7 +98,7 @@ TEST(CalibrateTest, AMarkAndAWithdrawalKnowNothingOfIt) {
 }
 
 TEST(CalibrateTest, TheJournalAloneGivesTheSameJob) {
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   ASSERT_THAT(job.Ingest(testing::SkewedLengths(9, 2000, 1000)), IsOk());
   for (int i = 0; i < 8; ++i) {
     ASSERT_THAT(job.Do(FormStep{}), IsOk());
@@ -121,7 +115,7 @@ TEST(CalibrateTest, TheJournalAloneGivesTheSameJob) {
 }
 
 TEST(CalibrateTest, RefusesATableThatIsNotForTheJob) {
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   CalibrateCost command;
   command.workload = QuadraticWorkload(100, 1499, 4);
   EXPECT_THAT(job.Do(command), StatusIs(absl::StatusCode::kInvalidArgument,

@@ -28,12 +28,13 @@ using testing::MakeSpec;
 using testing::StatusIs;
 using testing::TestJob;
 
-constexpr uint32_t kWindow = 4096;
+constexpr uint32_t kShortWindow = 4096;
 
 JobSpec Wlb(uint32_t data_parallel, uint32_t micro_batches) {
-  JobSpec spec = MakeSpec(PolicyKind::kWlb, data_parallel * micro_batches, kWindow);
+  JobSpec spec =
+      MakeSpec(PolicyKind::kWlb, data_parallel * micro_batches, kShortWindow);
   spec.data_parallel = data_parallel;
-  spec.policy.queue_thresholds = {kWindow / 4, kWindow / 2};
+  spec.policy.queue_thresholds = {kShortWindow / 4, kShortWindow / 2};
   return spec;
 }
 
@@ -51,7 +52,7 @@ JobState Restored(const RestoreJob& command) {
 std::vector<uint32_t> EvenLengths(uint64_t seed, size_t count) {
   std::mt19937_64 random(seed);
   std::vector<uint32_t> lengths(count);
-  for (uint32_t& length : lengths) length = testing::Draw(random, 1, kWindow);
+  for (uint32_t& length : lengths) length = testing::Draw(random, 1, kShortWindow);
   return lengths;
 }
 
@@ -89,7 +90,7 @@ TEST(CheckpointTest, AJobGoesOnFromEveryStepByteForByte) {
 
 TEST(CheckpointTest, StepsUpToItAreDurableAndLetGo) {
   TestJob job(Wlb(2, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(42, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(42, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const JobState state = CheckpointAfter(job.state(), 7).value();
   EXPECT_EQ(state.position.next_step, 8U);
@@ -103,7 +104,7 @@ TEST(CheckpointTest, StepsUpToItAreDurableAndLetGo) {
 
 TEST(CheckpointTest, OneOfAnEarlierShapeHasThatShape) {
   TestJob job(Wlb(2, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(43, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(43, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   ASSERT_THAT(job.Do(UpdateJob{10, Wlb(4, 2)}), IsOk());
   job.FormAll().IgnoreError();
@@ -116,7 +117,7 @@ TEST(CheckpointTest, StepsThatAreNotThereAreRefused) {
   TestJob job(Wlb(1, 2));
   EXPECT_THAT(CheckpointAfter(job.state(), 0).status(),
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("no step is")));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(44, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(44, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const uint64_t next = job.state().position.next_step;
   EXPECT_THAT(CheckpointAfter(job.state(), next).status(),
@@ -138,7 +139,7 @@ TEST(CheckpointTest, StepsThatAreNotThereAreRefused) {
 
 TEST(CheckpointTest, BytesThatAreNoCheckpointAreRefused) {
   TestJob job(Wlb(1, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(45, 500, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(45, 500, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const JobState empty;
   std::string checkpoint = RestoreOf(job.state(), 3).checkpoint;
@@ -157,7 +158,7 @@ TEST(CheckpointTest, BytesThatAreNoCheckpointAreRefused) {
 
 TEST(CheckpointTest, ARestoredJobIsReplayedFromItsRecord) {
   TestJob job(Wlb(1, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(46, 500, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(46, 500, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const RestoreJob command = RestoreOf(job.state(), 3);
   const std::string record = EncodeEvent(Decide(JobState(), command).value());
@@ -171,10 +172,10 @@ TEST(CheckpointTest, ARewindToAStepThatIsKeptKeepsWhatWasAccepted) {
   JobSpec spec = Wlb(2, 2);
   spec.retain_checkpoints = 100;
   TestJob job(spec);
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(47, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(47, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(48, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(48, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const std::vector<TestJob::Emitted> before = job.emitted();
   ASSERT_THAT(job.Do(RewindToCheckpoint{checkpoint, {}}), IsOk());
@@ -186,9 +187,9 @@ TEST(CheckpointTest, ARewindToAStepThatIsKeptKeepsWhatWasAccepted) {
 }
 
 TEST(CheckpointTest, ARewindBeyondWhatIsKeptTakesAcceptedDocumentsBack) {
-  const std::vector<uint32_t> more = testing::SkewedLengths(50, 2000, kWindow);
+  const std::vector<uint32_t> more = testing::SkewedLengths(50, 2000, kShortWindow);
   TestJob job(Wlb(1, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(49, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(49, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
   ASSERT_THAT(job.Ingest(more), IsOk());
@@ -208,7 +209,7 @@ TEST(CheckpointTest, ARewindBeyondWhatIsKeptTakesAcceptedDocumentsBack) {
 
 TEST(CheckpointTest, ARewindToACheckpointKeepsWhatTheJobSkips) {
   TestJob job(Wlb(1, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(51, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(51, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   const std::string checkpoint = RestoreOf(job.state(), 5).checkpoint;
   ASSERT_THAT(job.Do(Acknowledge{0, 20, 0}), IsOk());
@@ -222,7 +223,7 @@ TEST(CheckpointTest, ARewindToACheckpointKeepsWhatTheJobSkips) {
 TEST(CheckpointTest, ARewindToACheckpointTakesWhatThatSkips) {
   for (const uint64_t durable : {0U, 20U}) {
     TestJob job(Wlb(1, 2));
-    ASSERT_THAT(job.Ingest(testing::SkewedLengths(53, 2000, kWindow)), IsOk());
+    ASSERT_THAT(job.Ingest(testing::SkewedLengths(53, 2000, kShortWindow)), IsOk());
     job.FormAll().IgnoreError();
     JobState then = CheckpointAfter(job.state(), 5).value();
     then.streams[0].skipped = {{2990, 2995}};
@@ -240,7 +241,7 @@ TEST(CheckpointTest, ARewindToACheckpointTakesWhatThatSkips) {
 // A command has no more than those, and they are not of this one.
 TEST(CheckpointTest, RangesThatTheJobSkipsAlreadyDoNotCount) {
   TestJob job(Wlb(1, 2));
-  ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kWindow)), IsOk());
+  ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kShortWindow)), IsOk());
   job.FormAll().IgnoreError();
   SkipDocuments most = {30, {}};
   for (size_t i = 0; i < kMaxSkippedRanges; ++i) {
@@ -253,7 +254,7 @@ TEST(CheckpointTest, RangesThatTheJobSkipsAlreadyDoNotCount) {
 
 TEST(CheckpointTest, RangesOfTwoJobsTogetherAreNotMoreThanAStreamCanHave) {
   const auto skip_every_other = [](TestJob& job, uint64_t first) {
-    ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kWindow)), IsOk());
+    ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kShortWindow)), IsOk());
     job.FormAll().IgnoreError();
     SkipDocuments most = {job.state().position.next_step, {}};
     for (size_t i = 0; i < kMaxSkippedRanges; ++i) {
@@ -264,7 +265,7 @@ TEST(CheckpointTest, RangesOfTwoJobsTogetherAreNotMoreThanAStreamCanHave) {
   TestJob job(Wlb(1, 2));
   skip_every_other(job, 10'000);
   TestJob other(Wlb(1, 2));
-  ASSERT_THAT(other.Ingest(testing::SkewedLengths(55, 20, kWindow)), IsOk());
+  ASSERT_THAT(other.Ingest(testing::SkewedLengths(55, 20, kShortWindow)), IsOk());
   skip_every_other(other, 10'002);
   const std::string checkpoint =
       RestoreOf(other.state(), other.state().position.next_step - 1).checkpoint;
@@ -278,7 +279,7 @@ TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {
   JobSpec spec = Wlb(1, 2);
   spec.streams[0].name = "b";
   TestJob other(spec);
-  ASSERT_THAT(other.Ingest(testing::SkewedLengths(52, 500, kWindow), "b"), IsOk());
+  ASSERT_THAT(other.Ingest(testing::SkewedLengths(52, 500, kShortWindow), "b"), IsOk());
   other.FormAll().IgnoreError();
   const std::string checkpoint = RestoreOf(other.state(), 1).checkpoint;
   EXPECT_THAT(

@@ -17,8 +17,6 @@ namespace {
 using testing::MakeSpec;
 using testing::TestJob;
 
-constexpr uint32_t kWindow = 131072;
-
 std::vector<uint32_t> Uniform(uint32_t least, uint32_t most, size_t count,
                               uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -28,7 +26,8 @@ std::vector<uint32_t> Uniform(uint32_t least, uint32_t most, size_t count,
 }
 
 std::vector<uint32_t> Sorted(bool rising) {
-  std::vector<uint32_t> lengths = testing::SkewedLengths(41, 12000, kWindow);
+  std::vector<uint32_t> lengths =
+      testing::SkewedLengths(41, 12000, testing::kLongWindow);
   std::sort(lengths.begin(), lengths.end());
   if (!rising) std::reverse(lengths.begin(), lengths.end());
   return lengths;
@@ -36,7 +35,7 @@ std::vector<uint32_t> Sorted(bool rising) {
 
 std::vector<uint32_t> GiantAmongDust() {
   std::vector<uint32_t> lengths(40000, 40);
-  lengths[20000] = kWindow + kWindow / 2;
+  lengths[20000] = testing::kLongWindow + testing::kLongWindow / 2;
   return lengths;
 }
 
@@ -47,7 +46,7 @@ struct Stream {
 
 std::vector<Stream> HostileStreams() {
   return {
-      {"skewed", testing::SkewedLengths(42, 12000, kWindow)},
+      {"skewed", testing::SkewedLengths(42, 12000, testing::kLongWindow)},
       {"50K to 70K", Uniform(50000, 70000, 1500, 43)},
       {"all 100K", std::vector<uint32_t>(1200, 100000)},
       {"all 65,537", std::vector<uint32_t>(1200, 65537)},
@@ -55,8 +54,9 @@ std::vector<Stream> HostileStreams() {
       {"falling", Sorted(false)},
       {"constant", std::vector<uint32_t>(10000, 4096)},
       {"one giant among dust", GiantAmongDust()},
-      {"whole windows", std::vector<uint32_t>(300, kWindow)},
-      {"longest accepted", std::vector<uint32_t>(300, kWindow + kWindow / 2)},
+      {"whole windows", std::vector<uint32_t>(300, testing::kLongWindow)},
+      {"longest accepted",
+       std::vector<uint32_t>(300, testing::kLongWindow + testing::kLongWindow / 2)},
       {"one document", {7}},
       {"one token each", std::vector<uint32_t>(5000, 1)},
   };
@@ -72,7 +72,7 @@ std::vector<NamedSpec> Specs() {
   const auto add = [&specs](const std::string& name, PolicyKind kind,
                             const std::function<void(JobSpec&)>& change) {
     for (const uint32_t micro_batches : {1U, 4U, 16U}) {
-      JobSpec spec = MakeSpec(kind, micro_batches, kWindow);
+      JobSpec spec = MakeSpec(kind, micro_batches, testing::kLongWindow);
       change(spec);
       specs.push_back({name + ", N = " + std::to_string(micro_batches), spec});
     }
@@ -102,7 +102,7 @@ std::vector<NamedSpec> Specs() {
   add("balanced, placed, few in flight", PolicyKind::kBalanced, [](JobSpec& spec) {
     spec.pipeline_parallel = 4;
     spec.data_parallel = spec.micro_batches == 1 ? 1 : 2;
-    spec.policy.balanced.max_in_flight_tokens = 3 * kWindow;
+    spec.policy.balanced.max_in_flight_tokens = 3 * testing::kLongWindow;
   });
   add("balanced, steady", PolicyKind::kBalanced,
       [](JobSpec& spec) { spec.policy.balanced.token_spread_ppm = 50'000; });
@@ -148,14 +148,15 @@ TEST(EnginePropertyTest, ExactlyOnceAndBoundedOnHostileStreams) {
 }
 
 TEST(EnginePropertyTest, FixedLengthPoliciesKeepToTheWindow) {
-  const std::vector<uint32_t> lengths = testing::SkewedLengths(44, 12000, kWindow);
+  const std::vector<uint32_t> lengths =
+      testing::SkewedLengths(44, 12000, testing::kLongWindow);
   for (const NamedSpec& named : Specs()) {
     if (IsVariableLength(named.spec.policy.kind)) continue;
     SCOPED_TRACE(named.name);
     TestJob job(named.spec);
     job.Run(lengths, 6);
     ExpectExactlyOnce(job, {lengths});
-    EXPECT_LE(LongestMicroBatch(job), kWindow);
+    EXPECT_LE(LongestMicroBatch(job), testing::kLongWindow);
   }
 }
 

@@ -12,10 +12,9 @@ namespace {
 
 using testing::SketchOf;
 
-constexpr uint32_t kWindow = 131072;
-
 TEST(PlacedOneByOneTest, AreThoseOfWhichABatchBringsFewForEachMicroBatch) {
-  const JobSpec spec = testing::MakeSpec(PolicyKind::kBalanced, 4, kWindow);
+  const JobSpec spec =
+      testing::MakeSpec(PolicyKind::kBalanced, 4, testing::kLongWindow);
   // A batch of 512K tokens brings 4 of 64K, one to a micro-batch, and 256 of 1K.
   std::vector<uint32_t> lengths(64, 1024);
   lengths.insert(lengths.begin(), 1, 65536);
@@ -25,14 +24,17 @@ TEST(PlacedOneByOneTest, AreThoseOfWhichABatchBringsFewForEachMicroBatch) {
 }
 
 TEST(PlacedOneByOneTest, AreNeverMoreThanSixteenForEachMicroBatch) {
-  const JobSpec spec = testing::MakeSpec(PolicyKind::kBalanced, 4, kWindow);
+  const JobSpec spec =
+      testing::MakeSpec(PolicyKind::kBalanced, 4, testing::kLongWindow);
   const std::vector<Document> documents =
-      testing::MakeDocuments(std::vector<uint32_t>(500, kWindow));
-  EXPECT_EQ(PlacedOneByOne(spec, SketchOf({kWindow}), PointTo(documents)), 128U);
+      testing::MakeDocuments(std::vector<uint32_t>(500, testing::kLongWindow));
+  EXPECT_EQ(PlacedOneByOne(spec, SketchOf({testing::kLongWindow}), PointTo(documents)),
+            128U);
 }
 
 TEST(PlacedOneByOneTest, AreAsManyAsMayBeWhereEvenTheLongestComeOften) {
-  const JobSpec spec = testing::MakeSpec(PolicyKind::kBalanced, 4, kWindow);
+  const JobSpec spec =
+      testing::MakeSpec(PolicyKind::kBalanced, 4, testing::kLongWindow);
   const std::vector<Document> documents =
       testing::MakeDocuments(std::vector<uint32_t>(500, 128));
   EXPECT_EQ(PlacedOneByOne(spec, SketchOf({128}), PointTo(documents)), 128U);

@@ -20,7 +20,7 @@ using testing::IsOk;
 using testing::MakeSpec;
 using testing::StatusIs;
 
-JobSpec Spec(Layout layout, Sharding sharding, uint32_t context) {
+JobSpec PlanSpec(Layout layout, Sharding sharding, uint32_t context) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 1000);
   spec.layout.kind = layout;
   spec.sharding = sharding;
@@ -79,40 +79,40 @@ void Expect(const Row& row) {
 }
 
 TEST(PlanMicroBatchTest, GivesEachLayoutItsPaddedForm) {
-  JobSpec shared = Spec(Layout::kMegatronThd, Sharding::kPerDocument, 2);
+  JobSpec shared = PlanSpec(Layout::kMegatronThd, Sharding::kPerDocument, 2);
   shared.tensor_parallel = 8;
   shared.layout.sequence_parallel = true;
-  JobSpec fixed = Spec(Layout::kTeThd, Sharding::kPerDocument, 2);
+  JobSpec fixed = PlanSpec(Layout::kTeThd, Sharding::kPerDocument, 2);
   fixed.layout.pad_tokens_to = 24;
-  JobSpec ring = Spec(Layout::kRingLlama3, Sharding::kContiguous, 2);
+  JobSpec ring = PlanSpec(Layout::kRingLlama3, Sharding::kContiguous, 2);
   ring.layout.shape_ladder = {16, 1000};
-  JobSpec flat = Spec(Layout::kHfFlat, Sharding::kPerSequence, 1);
+  JobSpec flat = PlanSpec(Layout::kHfFlat, Sharding::kPerSequence, 1);
   flat.tensor_parallel = 3;
   flat.layout.sequence_parallel = true;
-  JobSpec native = Spec(Layout::kNative, Sharding::kPerDocument, 2);
+  JobSpec native = PlanSpec(Layout::kNative, Sharding::kPerDocument, 2);
   native.layout.pad_tokens_to = 16;
   const Row rows[] = {
       {"native",
-       Spec(Layout::kNative, Sharding::kPerDocument, 2),
+       PlanSpec(Layout::kNative, Sharding::kPerDocument, 2),
        {5, 6},
        {0, 5, 11},
        {5, 6},
        {0, 0}},
       {"native, padded at the end", native, {5, 6}, {0, 5, 16}, {5, 6}, {3, 2}},
       {"each document",
-       Spec(Layout::kMegatronThd, Sharding::kPerDocument, 2),
+       PlanSpec(Layout::kMegatronThd, Sharding::kPerDocument, 2),
        {5, 6},
        {0, 8, 16},
        {4, 7},
        {4, 1}},
       {"each document, alone",
-       Spec(Layout::kMegatronThd, Sharding::kPerDocument, 1),
+       PlanSpec(Layout::kMegatronThd, Sharding::kPerDocument, 1),
        {5, 6},
        {0, 5, 11},
        {11},
        {0}},
       {"the whole",
-       Spec(Layout::kTeThd, Sharding::kPerSequence, 2),
+       PlanSpec(Layout::kTeThd, Sharding::kPerSequence, 2),
        {5, 6},
        {0, 5, 12},
        {5, 6},
@@ -134,7 +134,7 @@ TEST(PlanMicroBatchTest, GivesEachLayoutItsPaddedForm) {
 }
 
 TEST(PlanMicroBatchTest, AnEmptyMicroBatchHasAnEmptyPlan) {
-  JobSpec spec = Spec(Layout::kTeThd, Sharding::kPerDocument, 2);
+  JobSpec spec = PlanSpec(Layout::kTeThd, Sharding::kPerDocument, 2);
   spec.layout.pad_tokens_to = 24;
   const ShardPlan plan = PlanMicroBatch(spec, Pack(spec, {})).value();
   EXPECT_EQ(plan.padded_tokens, 0U);
@@ -142,7 +142,7 @@ TEST(PlanMicroBatchTest, AnEmptyMicroBatchHasAnEmptyPlan) {
 }
 
 TEST(PlanMicroBatchTest, RefusesAMicroBatchOfAnotherJob) {
-  const JobSpec spec = Spec(Layout::kTeThd, Sharding::kPerDocument, 2);
+  const JobSpec spec = PlanSpec(Layout::kTeThd, Sharding::kPerDocument, 2);
   MicroBatch micro_batch = Pack(spec, {5, 6});
   ++micro_batch.padding;
   EXPECT_THAT(PlanMicroBatch(spec, micro_batch),

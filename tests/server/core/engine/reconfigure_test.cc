@@ -24,12 +24,6 @@ using testing::MakeSpec;
 using testing::StatusIs;
 using testing::TestJob;
 
-JobSpec QueueSpec() {
-  JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
-  spec.policy.queue_thresholds = {375, 750};
-  return spec;
-}
-
 // A state differs from an earlier one by what arrived since; steps alone are undone.
 struct StepByStep {
   TestJob job;
@@ -47,7 +41,8 @@ StepByStep RunWholeStream(const JobSpec& spec, uint64_t seed) {
 }
 
 TEST(WithdrawTest, GivesBackTheExactStateBeforeAnyStep) {
-  std::vector<JobSpec> specs = {QueueSpec(), MakeSpec(PolicyKind::kOriginal, 4, 1000),
+  std::vector<JobSpec> specs = {testing::QueueSpec(),
+                                MakeSpec(PolicyKind::kOriginal, 4, 1000),
                                 MakeSpec(PolicyKind::kFixedGreedy, 4, 1000)};
   specs[0].max_delay = 5;
   specs[1].policy.split_documents = true;
@@ -64,7 +59,7 @@ TEST(WithdrawTest, GivesBackTheExactStateBeforeAnyStep) {
 }
 
 TEST(WithdrawTest, SeveralStepsAtOnceAreTheSameAsOneByOne) {
-  const StepByStep run = RunWholeStream(QueueSpec(), 12);
+  const StepByStep run = RunWholeStream(testing::QueueSpec(), 12);
   for (size_t k = 0; k + 1 < run.after.size(); k += 5) {
     JobState state = run.job.state();
     Withdraw(k, state);
@@ -73,12 +68,12 @@ TEST(WithdrawTest, SeveralStepsAtOnceAreTheSameAsOneByOne) {
 }
 
 TEST(WithdrawTest, UndoesReconfigurationsBetween) {
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   ASSERT_THAT(job.Ingest(testing::SkewedLengths(13, 2000, 1000)), IsOk());
   for (int i = 0; i < 6; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
   JobState before = job.state();
   Withdraw(4, before);
-  JobSpec wider = QueueSpec();
+  JobSpec wider = testing::QueueSpec();
   wider.micro_batches = 6;
   wider.policy.queue_thresholds = {500};
   testing::ResolveCosts(wider);
@@ -93,13 +88,13 @@ TEST(WithdrawTest, UndoesReconfigurationsBetween) {
 
 TEST(UpdateTest, StepsBeforeFromStepStayAndTheRestIsFormedAnew) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(14, 3000, 1000);
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   ASSERT_THAT(job.Ingest(lengths), IsOk());
   job.FormAll().IgnoreError();
   const std::vector<TestJob::Emitted> before = job.emitted();
   ASSERT_GT(before.size(), 12U);
 
-  JobSpec wider = QueueSpec();
+  JobSpec wider = testing::QueueSpec();
   wider.micro_batches = 6;
   wider.data_parallel = 3;
   testing::ResolveCosts(wider);
@@ -123,7 +118,7 @@ TEST(UpdateTest, EveryPolicyCanFollowEveryOther) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(15, 2000, 1000);
   for (const PolicyKind first : kinds) {
     for (const PolicyKind second : kinds) {
-      JobSpec spec = QueueSpec();
+      JobSpec spec = testing::QueueSpec();
       spec.policy.kind = first;
       spec.policy.window_batches = 3;
       TestJob job(spec);
@@ -250,7 +245,7 @@ TEST(UpdateTest, ADifferentDataParallelSizeKeepsTheDurableMark) {
 
 // The same shape after it and all its documents still there: byte for byte.
 TEST(RewindTest, AJobGoesOnFromAnyKeptStepAsBefore) {
-  std::vector<JobSpec> specs = {QueueSpec(),
+  std::vector<JobSpec> specs = {testing::QueueSpec(),
                                 MakeSpec(PolicyKind::kFixedGreedy, 4, 1000)};
   specs[1].policy.window_batches = 4;
   for (JobSpec& spec : specs) {
@@ -299,10 +294,10 @@ TEST(RewindTest, AMarkOfTheOldEpochIsRefused) {
 
 TEST(RewindTest, TheSpecIsThatOfTheStepOrTheOneGiven) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(22, 3000, 1000);
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   ASSERT_THAT(job.Ingest(lengths), IsOk());
   for (int i = 0; i < 6; ++i) ASSERT_THAT(job.Do(FormStep{}), IsOk());
-  JobSpec wider = QueueSpec();
+  JobSpec wider = testing::QueueSpec();
   wider.micro_batches = 6;
   wider.data_parallel = 3;
   testing::ResolveCosts(wider);
@@ -319,7 +314,7 @@ TEST(RewindTest, TheSpecIsThatOfTheStepOrTheOneGiven) {
   ASSERT_THAT(job.Do(RewindJob{6, std::nullopt, {}}), IsOk());
   EXPECT_EQ(job.state().spec, wider);
   ASSERT_THAT(job.Do(RewindJob{5, std::nullopt, {}}), IsOk());
-  EXPECT_EQ(job.state().spec, QueueSpec());
+  EXPECT_EQ(job.state().spec, testing::QueueSpec());
   ASSERT_THAT(job.Do(RewindJob{3, wider, {}}), IsOk());
   EXPECT_EQ(job.state().spec, wider);
   EXPECT_EQ(job.state().durable.size(), 3U);
@@ -351,7 +346,7 @@ TEST(RewindTest, IsRefusedWhereADocumentDoesNotFitTheSpecOfThen) {
 
 TEST(SkipTest, NoStepFromThereOnHasWhatIsSkipped) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(23, 3000, 1000);
-  TestJob job(QueueSpec());
+  TestJob job(testing::QueueSpec());
   ASSERT_THAT(job.Ingest(lengths), IsOk());
   job.FormAll().IgnoreError();
   const std::vector<TestJob::Emitted> before = job.emitted();

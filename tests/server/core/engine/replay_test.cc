@@ -34,7 +34,7 @@ JobState StateAfter(const std::vector<Event>& journal) {
   return state;
 }
 
-std::vector<JobSpec> Specs() {
+std::vector<JobSpec> ReplayedSpecs() {
   JobSpec wlb = MakeSpec(PolicyKind::kWlb, 4, 131072);
   wlb.policy.queue_thresholds = {49152, 98304};
   JobSpec bounded = wlb;
@@ -61,7 +61,7 @@ std::vector<JobSpec> Specs() {
 
 TEST(ReplayTest, TheJournalGivesTheStateBack) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(31, 8000, 131072);
-  for (const JobSpec& spec : Specs()) {
+  for (const JobSpec& spec : ReplayedSpecs()) {
     TestJob job(spec);
     job.Run(lengths, 1);
     EXPECT_EQ(StateAfter(job.journal()), job.state());
@@ -70,20 +70,20 @@ TEST(ReplayTest, TheJournalGivesTheStateBack) {
 }
 
 TEST(ReplayTest, UpdatesAndMarksReplay) {
-  TestJob job(Specs()[0]);
+  TestJob job(ReplayedSpecs()[0]);
   ASSERT_THAT(job.Ingest(testing::SkewedLengths(32, 5000, 131072)), IsOk());
   job.FormAll().IgnoreError();
   ASSERT_THAT(job.Do(Acknowledge{0, 3}), IsOk());
-  ASSERT_THAT(job.Do(UpdateJob{6, Specs()[4]}), IsOk());
+  ASSERT_THAT(job.Do(UpdateJob{6, ReplayedSpecs()[4]}), IsOk());
   job.FormAll().IgnoreError();
-  ASSERT_THAT(job.Do(UpdateJob{5, Specs()[1]}), IsOk());
+  ASSERT_THAT(job.Do(UpdateJob{5, ReplayedSpecs()[1]}), IsOk());
   job.FormAll().IgnoreError();
   EXPECT_EQ(StateAfter(job.journal()), job.state());
 }
 
 TEST(ReplayTest, GroupingInMessagesDoesNotMatter) {
   const std::vector<uint32_t> lengths = testing::SkewedLengths(33, 8000, 131072);
-  for (const JobSpec& spec : Specs()) {
+  for (const JobSpec& spec : ReplayedSpecs()) {
     TestJob first(spec);
     first.Run(lengths, 1);
     TestJob second(spec);
@@ -104,7 +104,7 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
       "3b81318866c06a7b586974e3a1cc13c9", "4f92f026f55547e0c1365c2e501d69fe",
       "8114329ccc119d3c4e84f7ffb0b2cc99", "5c7f813aa654c14dfbceca7e797be0b3",
       "5de861167fecb06eb260bebb2186676b", "2b2dc001e3785ff69599dd3f43dd7b8e"};
-  const std::vector<JobSpec> specs = Specs();
+  const std::vector<JobSpec> specs = ReplayedSpecs();
   ASSERT_EQ(specs.size(), expected.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     TestJob job(specs[i]);
@@ -114,7 +114,7 @@ TEST(ReplayTest, DigestsOnTheGivenLengthsAreThoseOfEveryOtherBuild) {
 }
 
 TEST(ReplayTest, ASnapshotAndTheRecordsBehindItGiveTheStateBack) {
-  TestJob job(Specs()[0]);
+  TestJob job(ReplayedSpecs()[0]);
   job.Run(testing::SkewedLengths(33, 3000, 131072), 1);
   std::vector<std::string> records;
   for (const Event& event : job.journal()) records.push_back(EncodeEvent(event));
@@ -132,10 +132,10 @@ TEST(ReplayTest, ASnapshotAndTheRecordsBehindItGiveTheStateBack) {
 }
 
 TEST(ReplayTest, TellsTheEpochOfTheLastStepThatTheRecordsLetGo) {
-  TestJob job(Specs()[0]);
+  TestJob job(ReplayedSpecs()[0]);
   ASSERT_THAT(job.Ingest(testing::SkewedLengths(34, 5000, 131072)), IsOk());
   job.FormAll().IgnoreError();
-  ASSERT_THAT(job.Do(UpdateJob{2, Specs()[1]}), IsOk());
+  ASSERT_THAT(job.Do(UpdateJob{2, ReplayedSpecs()[1]}), IsOk());
   job.FormAll().IgnoreError();
   std::vector<size_t> marks;
   const auto mark = [&](uint64_t step, uint64_t epoch) {
@@ -159,7 +159,7 @@ TEST(ReplayTest, TellsTheEpochOfTheLastStepThatTheRecordsLetGo) {
 }
 
 TEST(ReplayTest, TheRecordThatIsNoneIsNamed) {
-  TestJob job(Specs()[0]);
+  TestJob job(ReplayedSpecs()[0]);
   ASSERT_THAT(job.Ingest({50, 60}), IsOk());
   std::vector<std::string> records;
   for (const Event& event : job.journal()) records.push_back(EncodeEvent(event));

@@ -19,16 +19,16 @@ using testing::MakeSpec;
 using testing::SketchOf;
 using testing::TestJob;
 
-constexpr uint32_t kWindow = 131072;
-
-JobSpec BalancedJob() { return MakeSpec(PolicyKind::kBalanced, 16, kWindow); }
+JobSpec BalancedJob() {
+  return MakeSpec(PolicyKind::kBalanced, 16, testing::kLongWindow);
+}
 
 // Most tokens are those of long documents, of every length.
 std::vector<uint32_t> UniformLengths(size_t count) {
   std::mt19937_64 random(5);
   std::vector<uint32_t> lengths;
   for (size_t i = 0; i < count; ++i) {
-    lengths.push_back(testing::Draw(random, 1, kWindow));
+    lengths.push_back(testing::Draw(random, 1, testing::kLongWindow));
   }
   return lengths;
 }
@@ -47,7 +47,8 @@ TEST(ReserveTest, IsKeptOfALongStreamAndNotOfOneWithAFewLongDocuments) {
   const JobSpec spec = BalancedJob();
   EXPECT_EQ(ReserveTokens(spec, SketchOf(UniformLengths(5000))),
             GlobalBatchTokens(spec) / 4 * 3);
-  EXPECT_EQ(ReserveTokens(spec, SketchOf(testing::SkewedLengths(3, 5000, kWindow))),
+  EXPECT_EQ(ReserveTokens(
+                spec, SketchOf(testing::SkewedLengths(3, 5000, testing::kLongWindow))),
             0U);
   EXPECT_EQ(ReserveTokens(spec, SketchOf({8192})), 0U);
   EXPECT_EQ(ReserveTokens(spec, {}), 0U);
@@ -56,9 +57,9 @@ TEST(ReserveTest, IsKeptOfALongStreamAndNotOfOneWithAFewLongDocuments) {
 // The bucket of the longest has a middle that is longer than any of them.
 TEST(ReserveTest, IsKeptWhereTheLongestFillAMicroBatch) {
   JobSpec spec = BalancedJob();
-  spec.max_length = kWindow;
+  spec.max_length = testing::kLongWindow;
   std::vector<uint32_t> lengths(20'000, 3);
-  lengths.push_back(kWindow);
+  lengths.push_back(testing::kLongWindow);
   EXPECT_GT(ReserveTokens(spec, SketchOf(lengths)), 0U);
 }
 
@@ -66,10 +67,10 @@ TEST(ReserveTest, IsKeptWhereTheLongestFillAMicroBatch) {
 // that is accepted.
 TEST(ReserveTest, IsKeptWhereTheLongestAcceptedFillAMicroBatch) {
   JobSpec spec = BalancedJob();
-  spec.layout.shape_ladder = {kWindow / 2, kWindow};
+  spec.layout.shape_ladder = {testing::kLongWindow / 2, testing::kLongWindow};
   ASSERT_GT(spec.max_length, LongestDocument(spec));
   std::vector<uint32_t> lengths(20'000, 3);
-  lengths.push_back(kWindow);
+  lengths.push_back(testing::kLongWindow);
   EXPECT_GT(ReserveTokens(spec, SketchOf(lengths)), 0U);
 }
 
@@ -102,7 +103,7 @@ double ExcessOf(const JobSpec& spec, const std::vector<uint32_t>& lengths) {
   for (const TestJob::Emitted& emitted : job.emitted()) {
     if (emitted.step.kind != StepKind::kFullBatch) continue;
     const StepBalance balance =
-        MeasureBalance(emitted.step, emitted.spec->workload, kWindow);
+        MeasureBalance(emitted.step, emitted.spec->workload, testing::kLongWindow);
     heaviest += static_cast<double>(balance.max_workload_ns);
     mean += static_cast<double>(balance.total_workload_ns) /
             static_cast<double>(balance.micro_batches);
@@ -116,7 +117,8 @@ std::vector<uint32_t> LengthsCutAtTheWindow() {
   std::mt19937_64 random(6);
   std::vector<uint32_t> lengths;
   for (int i = 0; i < 8000; ++i) {
-    lengths.push_back(i % 24 == 0 ? kWindow : testing::Draw(random, 1000, 4000));
+    lengths.push_back(i % 24 == 0 ? testing::kLongWindow
+                                  : testing::Draw(random, 1000, 4000));
   }
   std::shuffle(lengths.begin(), lengths.end(), random);
   return lengths;
@@ -129,7 +131,7 @@ TEST(ReserveTest, DocumentsAsLongAsTheWindowWaitUntilTheyFillAStep) {
 // A micro-batch that has one of them has room for nothing else.
 TEST(ReserveTest, SoDoTheyWhereNoMicroBatchMayBeLonger) {
   JobSpec spec = BalancedJob();
-  spec.max_length = kWindow;
+  spec.max_length = testing::kLongWindow;
   EXPECT_LT(ExcessOf(spec, LengthsCutAtTheWindow()), 0.02);
 }
 
@@ -138,7 +140,7 @@ TEST(ReserveTest, SoDoTheyWhereNoMicroBatchMayBeLonger) {
 TEST(ReserveTest, NothingWaitsForOneThatWouldNeverBeBuilt) {
   std::vector<uint32_t> lengths;
   for (int i = 0; i < 4000; ++i) {
-    lengths.push_back(kWindow);
+    lengths.push_back(testing::kLongWindow);
     lengths.push_back(1);
   }
   TestJob job(BalancedJob());

@@ -27,7 +27,7 @@ auto& Record(State& state, size_t index) {
 }
 
 // Queues, left-overs, buffered documents, an update and steps around it.
-JobState Example() {
+JobState ExampleState() {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
   spec.policy.queue_thresholds = {375, 750};
   TestJob job(spec);
@@ -61,7 +61,7 @@ void EditQueue(JobState& state, const std::function<void(Document&)>& edit) {
 TEST(CheckStateTest, StatesOfTheEngineAreConsistent) {
   EXPECT_THAT(CheckState(JobState()), IsOk());
   EXPECT_THAT(CheckState(Planned()), IsOk());
-  JobState state = Example();
+  JobState state = ExampleState();
   EXPECT_THAT(CheckState(state), IsOk());
   for (uint64_t step = 8; step-- > 0;) {
     Withdraw(step, state);
@@ -86,7 +86,7 @@ void ExpectFound(const JobState& state, const std::vector<Damage>& damages) {
 
 TEST(CheckStateTest, DamageOutsideTheHistoryIsFound) {
   ExpectFound(
-      Example(),
+      ExampleState(),
       {{"created", [](JobState& s) { s.created = false; }},
        {"window: 0", [](JobState& s) { s.spec.window = 0; }},
        {"counter", [](JobState& s) { s.epoch = ~uint64_t{0}; }},
@@ -176,7 +176,7 @@ TEST(CheckStateTest, DocumentsBeyondALayoutsBoundsAreFound) {
 
 TEST(CheckStateTest, AHistoryThatCannotBeUndoneIsFound) {
   ExpectFound(
-      Example(),
+      ExampleState(),
       {{"history[8]", [](JobState& s) { Record(s, 8).step.index = 9; }},
        {"history[8]", [](JobState& s) { Record(s, 8).before.next_step = 9; }},
        {"history[8]", [](JobState& s) { Record(s, 8).step.digest.low ^= 1; }},
@@ -228,7 +228,7 @@ TEST(CheckStateTest, APolicysLaterVersionIsNoDamage) {
 TEST(CheckStateTest, WhatWaitedBeforeItWasAdmittedIsFound) {
   const auto last = [](const JobState& s) { return s.position.batches_admitted - 1; };
   ExpectFound(
-      Example(),
+      ExampleState(),
       {{"history",
         [&](JobState& s) { EditQueue(s, [&](Document& d) { d.batch = last(s); }); }},
        {"history", [&](JobState& s) {

@@ -19,7 +19,7 @@ using testing::StatusIs;
 using testing::TestJob;
 
 // A state with something in every field.
-TestJob Example() {
+TestJob ExampleJob() {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 4, 1000);
   spec.streams = {{"a", 2}, {"b", 1}};
   spec.policy.queue_thresholds = {375, 750};
@@ -53,7 +53,7 @@ TestJob Example() {
 }
 
 TEST(StateCodecTest, AStateComesBackWhole) {
-  const TestJob job = Example();
+  const TestJob job = ExampleJob();
   const std::string bytes = EncodeState(job.state());
   const absl::StatusOr<JobState> decoded = DecodeState(bytes);
   ASSERT_THAT(decoded, IsOk());
@@ -137,7 +137,7 @@ TEST(StateCodecTest, VersionsBeforeAreReadWithWhatTheyLackAsAtFirst) {
 }
 
 TEST(StateCodecTest, TheDigestTellsStatesApart) {
-  const TestJob job = Example();
+  const TestJob job = ExampleJob();
   JobState other = job.state();
   ++other.streams[0].next_sequence;
   EXPECT_NE(StateDigest(other), StateDigest(job.state()));
@@ -145,7 +145,7 @@ TEST(StateCodecTest, TheDigestTellsStatesApart) {
 
 // What a restored job does next is what the original does.
 TEST(StateCodecTest, ARestoredJobGoesOnIdentically) {
-  TestJob job = Example();
+  TestJob job = ExampleJob();
   TestJob restored(DecodeState(EncodeState(job.state())).value());
   for (TestJob* each : {&job, &restored}) {
     ASSERT_THAT(each->Ingest(testing::SkewedLengths(23, 500, 1000), "a"), IsOk());

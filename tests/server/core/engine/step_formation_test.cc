@@ -42,7 +42,7 @@ Bins LastBins(const TestJob& job) { return BinsOf(job.emitted().back().step); }
 StepKind LastKind(const TestJob& job) { return job.emitted().back().step.kind; }
 
 // N = 2, L = 100, S_max = 150, outliers from 80.
-JobSpec QueueSpec() {
+JobSpec SmallQueueSpec() {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 2, 100);
   spec.policy.queue_thresholds = {80};
   return spec;
@@ -189,7 +189,7 @@ TEST(StepFormationTest, StepsStopAtTheRetainedBound) {
 }
 
 TEST(StepFormationTest, WlbOutliersWaitUntilTheirQueueHoldsN) {
-  TestJob job(QueueSpec());
+  TestJob job(SmallQueueSpec());
   ASSERT_THAT(job.Ingest({90, 60, 50}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_EQ(LastBins(job), (Bins{{60}, {50}}));
@@ -214,7 +214,7 @@ TEST(StepFormationTest, WlbLeftOversGoBeforeNewDocuments) {
 }
 
 TEST(StepFormationTest, WlbBacklogStepsAdmitNothingAndEmptyShortQueues) {
-  JobSpec spec = QueueSpec();
+  JobSpec spec = SmallQueueSpec();
   spec.backlog_limit = 0.4;  // 80 tokens
   TestJob job(spec);
   ASSERT_THAT(job.Ingest({90, 60, 50, 70, 70, 70}), IsOk());
@@ -232,7 +232,7 @@ TEST(StepFormationTest, WlbBacklogStepsAdmitNothingAndEmptyShortQueues) {
 }
 
 TEST(StepFormationTest, NoStepIsWithoutATokenThoughAllAreOutliers) {
-  JobSpec spec = QueueSpec();
+  JobSpec spec = SmallQueueSpec();
   spec.micro_batches = 3;
   spec.policy.queue_thresholds = {80, 140};
   TestJob job(spec);
@@ -244,7 +244,7 @@ TEST(StepFormationTest, NoStepIsWithoutATokenThoughAllAreOutliers) {
 }
 
 TEST(StepFormationTest, DueDocumentsGoFirstOldestFirst) {
-  JobSpec spec = QueueSpec();
+  JobSpec spec = SmallQueueSpec();
   spec.max_delay = 1;
   TestJob job(spec);
   ASSERT_THAT(job.Ingest({90, 60, 50}), IsOk());
@@ -274,7 +274,7 @@ TEST(StepFormationTest, WhatIsDueAndDoesNotFitGoesToABacklogStep) {
 }
 
 TEST(StepFormationTest, TheDrainEmptiesEveryQueue) {
-  JobSpec spec = QueueSpec();
+  JobSpec spec = SmallQueueSpec();
   spec.policy.queue_thresholds = {80, 95};
   TestJob job(spec);
   ASSERT_THAT(job.Ingest({90, 96, 60}), IsOk());
@@ -345,8 +345,7 @@ TEST(StepFormationTest, AWindowOfFewLongDocumentsHasNoEmptyStep) {
 }
 
 TEST(StepFormationTest, BalancedStepsRememberHowLongDocumentsWait) {
-  constexpr uint32_t kWindow = 131072;
-  const JobSpec spec = MakeSpec(PolicyKind::kBalanced, 4, kWindow);
+  const JobSpec spec = MakeSpec(PolicyKind::kBalanced, 4, testing::kLongWindow);
   TestJob calm(spec);
   calm.Run(std::vector<uint32_t>(6400, 4096), 1);
   EXPECT_LT(calm.state().position.mean_delay, kMeanDelayAtFirst / 4);
@@ -356,7 +355,7 @@ TEST(StepFormationTest, BalancedStepsRememberHowLongDocumentsWait) {
   TestJob waiting(spec);
   waiting.Run(mixed, 1);
   EXPECT_GT(waiting.state().position.mean_delay, kMeanDelayAtFirst / 4);
-  TestJob other(MakeSpec(PolicyKind::kWlb, 4, kWindow));
+  TestJob other(MakeSpec(PolicyKind::kWlb, 4, testing::kLongWindow));
   other.Run(mixed, 1);
   EXPECT_EQ(other.state().position.mean_delay, kMeanDelayAtFirst);
 }

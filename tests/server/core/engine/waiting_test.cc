@@ -10,7 +10,7 @@ namespace {
 using Lengths = std::vector<uint32_t>;
 
 // Documents 0 to 8: 0, 1, 2 queued in two queues, 3, 4 left over, 5 to 8 planned.
-Waiting Example() {
+Waiting ExampleWaiting() {
   const std::vector<Document> documents =
       testing::MakeDocuments({50, 90, 60, 7, 6, 20, 21, 22, 23});
   Waiting waiting;
@@ -27,25 +27,25 @@ Waiting Example() {
 
 TEST(WaitingTest, EveryDocumentIsVisitedOnce) {
   Lengths lengths;
-  ForEachWaiting(Example(), [&lengths](const Document& document) {
+  ForEachWaiting(ExampleWaiting(), [&lengths](const Document& document) {
     lengths.push_back(document.length);
   });
   EXPECT_EQ(lengths, (Lengths{50, 60, 90, 6, 7, 23, 20, 21, 22}));
 }
 
 TEST(WaitingTest, PlannedTokensDoNotCountAsWaiting) {
-  EXPECT_EQ(WaitingTokens(Example()), 213U);
-  EXPECT_FALSE(IsEmpty(Example()));
-  EXPECT_TRUE(IsEmpty({}));
+  EXPECT_EQ(WaitingTokens(ExampleWaiting()), 213U);
+  EXPECT_FALSE(evenpack::IsEmpty(ExampleWaiting()));
+  EXPECT_TRUE(evenpack::IsEmpty({}));
   Waiting planned;
   planned.planned.resize(1);
-  EXPECT_FALSE(IsEmpty(planned));
+  EXPECT_FALSE(evenpack::IsEmpty(planned));
 }
 
 TEST(RearrangeTest, NewThresholdsQueueAnewInTheOrderOfAdmission) {
   PolicySpec policy;
   policy.queue_thresholds = {55};
-  const Waiting waiting = Rearrange(Example(), policy);
+  const Waiting waiting = Rearrange(ExampleWaiting(), policy);
   ASSERT_EQ(waiting.queues.size(), 1U);
   EXPECT_EQ(testing::LengthsOf(PointTo(waiting.queues[0].view())), (Lengths{90, 60}));
   EXPECT_EQ(testing::LengthsOf(waiting.left_over), (Lengths{6, 7, 20, 21, 22, 23, 50}));
@@ -56,7 +56,7 @@ TEST(RearrangeTest, FixedGreedyHasNoQueues) {
   PolicySpec policy;
   policy.kind = PolicyKind::kFixedGreedy;
   policy.queue_thresholds = {55};
-  const Waiting waiting = Rearrange(Example(), policy);
+  const Waiting waiting = Rearrange(ExampleWaiting(), policy);
   EXPECT_TRUE(waiting.queues.empty());
   EXPECT_EQ(testing::LengthsOf(waiting.left_over),
             (Lengths{6, 7, 20, 21, 22, 23, 50, 90, 60}));

@@ -7,7 +7,7 @@
 namespace evenpack {
 namespace {
 
-constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kMaxUint64 = std::numeric_limits<uint64_t>::max();
 
 uint64_t AfterMany(uint64_t mean_delay, uint64_t waiting, uint64_t batch) {
   for (int i = 0; i < 200; ++i) mean_delay = MeanDelayAfter(mean_delay, waiting, batch);
@@ -30,11 +30,11 @@ TEST(MeanDelayTest, OneBatchMovesItByATwelfth) {
 }
 
 TEST(MeanDelayTest, NothingOverflows) {
-  EXPECT_GT(AfterMany(0, kMost, 1), uint64_t{1} << 39);
-  EXPECT_LE(AfterMany(0, kMost, 1), uint64_t{1} << 40);
-  EXPECT_EQ(MeanDelayAfter(0, 1, kMost), 0U);
-  for (const uint64_t read : {kMost, uint64_t{1} << 63, kMost / 2}) {
-    EXPECT_LE(MeanDelayAfter(read, kMost, 1), uint64_t{1} << 40);
+  EXPECT_GT(AfterMany(0, kMaxUint64, 1), uint64_t{1} << 39);
+  EXPECT_LE(AfterMany(0, kMaxUint64, 1), uint64_t{1} << 40);
+  EXPECT_EQ(MeanDelayAfter(0, 1, kMaxUint64), 0U);
+  for (const uint64_t read : {kMaxUint64, uint64_t{1} << 63, kMaxUint64 / 2}) {
+    EXPECT_LE(MeanDelayAfter(read, kMaxUint64, 1), uint64_t{1} << 40);
   }
 }
 
@@ -44,7 +44,7 @@ TEST(DelayPriceTest, RisesWithTheSquareFromAQuarterToABatch) {
   EXPECT_EQ(DelayPricePpm(kDelayUnit / 2, 100'000), 25'000U);
   EXPECT_EQ(DelayPricePpm(kMeanDelayAtFirst, 100'000), 39'062U);
   EXPECT_EQ(DelayPricePpm(kDelayUnit, 100'000), 100'000U);
-  EXPECT_EQ(DelayPricePpm(kMost, 100'000), 100'000U);
+  EXPECT_EQ(DelayPricePpm(kMaxUint64, 100'000), 100'000U);
   EXPECT_EQ(DelayPricePpm(kDelayUnit, 0), 0U);
 }
 

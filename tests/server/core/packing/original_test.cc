@@ -14,7 +14,7 @@ namespace {
 
 using Bins = std::vector<std::vector<uint32_t>>;
 
-struct Case {
+struct OriginalCase {
   std::string what;
   std::vector<uint32_t> lengths;
   bool split;
@@ -23,7 +23,7 @@ struct Case {
 };
 
 TEST(PackOriginalTest, ThreeMicroBatchesOfTen) {
-  const Case cases[] = {
+  const OriginalCase cases[] = {
       {"nothing", {}, false, {{}, {}, {}}, {}},
       {"in order", {4, 6, 3, 7, 10}, false, {{4, 6}, {3, 7}, {10}}, {}},
       {"no going back", {4, 7, 5, 3}, false, {{4}, {7}, {5, 3}}, {}},
@@ -36,7 +36,7 @@ TEST(PackOriginalTest, ThreeMicroBatchesOfTen) {
       {"exactly full is not cut", {10, 10, 10, 1}, true, {{10}, {10}, {10}}, {1}},
   };
   const WorkloadTable workload = testing::QuadraticWorkload(10, 100);
-  for (const Case& c : cases) {
+  for (const OriginalCase& c : cases) {
     const std::vector<Document> documents = testing::MakeDocuments(c.lengths);
     const Packing packing = PackOriginal(
         PointTo(documents),
@@ -52,7 +52,7 @@ TEST(PackOriginalTest, ThreeMicroBatchesOfTen) {
 }
 
 TEST(PackOriginalTest, PaddedDocumentsAndTheirNumberStayWithinTheCapacity) {
-  const Case cases[] = {
+  const OriginalCase cases[] = {
       {"padded", {5, 5, 3, 1}, false, {{5}, {5, 3}, {1}}, {}},
       {"two at most", {1, 1, 1, 4, 4}, false, {{1, 1}, {1, 4}, {4}}, {}},
       {"overlong with padding", {9, 13, 4}, false, {{9}, {13}, {4}}, {}},
@@ -64,7 +64,7 @@ TEST(PackOriginalTest, PaddedDocumentsAndTheirNumberStayWithinTheCapacity) {
   options.micro_batches = 3;
   options.capacity = {.tokens = 12, .documents = 2};
   options.capacity.padding.document_unit = 4;
-  for (const Case& c : cases) {
+  for (const OriginalCase& c : cases) {
     options.split_documents = c.split;
     const std::vector<Document> documents = testing::MakeDocuments(c.lengths);
     const Packing packing = PackOriginal(PointTo(documents), options, workload);

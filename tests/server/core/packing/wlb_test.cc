@@ -77,8 +77,8 @@ TEST(PackWlbTest, AFullMicroBatchTakesNoMoreDocuments) {
 }
 
 // Algorithm 1 as it is written: search all bins for each document.
-Bins PackNaively(const std::vector<Document>& documents, size_t count,
-                 const Capacity& capacity, const WorkloadTable& workload) {
+Bins PackWlbNaively(const std::vector<Document>& documents, size_t count,
+                    const Capacity& capacity, const WorkloadTable& workload) {
   constexpr int64_t kFull = std::numeric_limits<int64_t>::max();
   Bins bins(count);
   std::vector<int64_t> attention(count, 0);
@@ -113,7 +113,7 @@ TEST(PackWlbTest, AgreesWithASearchOverAllBins) {
     for (const Capacity& capacity : testing::Capacities(1500)) {
       EXPECT_EQ(
           testing::LengthsOf(PackWlb(PointTo(documents), count, capacity, workload)),
-          PackNaively(documents, count, capacity, workload))
+          PackWlbNaively(documents, count, capacity, workload))
           << seed;
     }
   }

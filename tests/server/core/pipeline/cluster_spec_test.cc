@@ -11,8 +11,8 @@
 namespace evenpack {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ModelSpec SevenB() { return *NamedModel("7B"); }
 
@@ -93,25 +93,26 @@ TEST(ValidateClusterSpec, RefusesEachFieldOutOfItsRange) {
       {[](ClusterSpec& c) { c.peak_flops = 1e8; }, "peak_flops", "1e+08",
        "1e+09 to 1e+18"},
       {[](ClusterSpec& c) { c.peak_flops = 1e19; }, "peak_flops", "1e+19", "1e+18"},
-      {[](ClusterSpec& c) { c.peak_flops = kNan; }, "peak_flops", "nan", "1e+18"},
+      {[](ClusterSpec& c) { c.peak_flops = kNotANumber; }, "peak_flops", "nan",
+       "1e+18"},
       {[](ClusterSpec& c) { c.matmul_fraction = 0; }, "matmul_fraction", "0",
        "above 0, at most 1"},
       {[](ClusterSpec& c) { c.matmul_fraction = 1.5; }, "matmul_fraction", "1.5",
        "above 0, at most 1"},
-      {[](ClusterSpec& c) { c.matmul_fraction = kNan; }, "matmul_fraction", "nan",
-       "above 0, at most 1"},
+      {[](ClusterSpec& c) { c.matmul_fraction = kNotANumber; }, "matmul_fraction",
+       "nan", "above 0, at most 1"},
       {[](ClusterSpec& c) { c.memory_bytes_per_second = 0; }, "memory_bytes_per_second",
        "0", "1 to 1e+15"},
-      {[](ClusterSpec& c) { c.memory_bytes_per_second = kInfinite; },
+      {[](ClusterSpec& c) { c.memory_bytes_per_second = kInfinity; },
        "memory_bytes_per_second", "inf", "1 to 1e+15"},
-      {[](ClusterSpec& c) { c.memory_bytes_per_second = kNan; },
+      {[](ClusterSpec& c) { c.memory_bytes_per_second = kNotANumber; },
        "memory_bytes_per_second", "nan", "1 to 1e+15"},
       {[](ClusterSpec& c) { c.context_overlap = -0.5; }, "context_overlap", "-0.5",
        "0 to 1"},
       {[](ClusterSpec& c) { c.context_overlap = 1.5; }, "context_overlap", "1.5",
        "0 to 1"},
-      {[](ClusterSpec& c) { c.context_overlap = kNan; }, "context_overlap", "nan",
-       "0 to 1"},
+      {[](ClusterSpec& c) { c.context_overlap = kNotANumber; }, "context_overlap",
+       "nan", "0 to 1"},
   };
   for (const Case& c : cases) {
     ClusterSpec cluster;

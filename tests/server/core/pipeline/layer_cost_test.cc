@@ -6,14 +6,14 @@
 namespace evenpack {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024;
+constexpr double kMebibyte = 1024.0 * 1024;
 
 // Of one layer: projections (2 * 8 + 2 * 4) * 64 * 1,024 = 1,572,864 weights, the gated
 // network 3 * 1,024 * 2,048 = 6,291,456, normalisations 2 * 1,024.
 constexpr double kProjections = 1'572'864;
 constexpr double kNetwork = 6'291'456;
 
-ModelSpec Model() {
+ModelSpec SmallModel() {
   ModelSpec model;
   model.layers = 2;
   model.hidden = 1024;
@@ -25,8 +25,8 @@ ModelSpec Model() {
   return model;
 }
 
-ModelSpec Mixture() {
-  ModelSpec model = Model();
+ModelSpec SmallMixture() {
+  ModelSpec model = SmallModel();
   model.experts = 8;
   model.active_experts = 2;
   return model;
@@ -49,13 +49,13 @@ constexpr double kMatmulNs = 2 * (kProjections + kNetwork) / 0.5;
 constexpr double kElementwiseNs = 2 * (4096 + 6144 + 1536 + 6144);
 
 TEST(LayerCostOf, ComputesInProportionToTokens) {
-  const LayerCost forward = LayerCostOf(Model(), Slow(), Pass::kForward, 10);
+  const LayerCost forward = LayerCostOf(SmallModel(), Slow(), Pass::kForward, 10);
   EXPECT_DOUBLE_EQ(forward.compute_ns, 10 * (kMatmulNs + kElementwiseNs));
   EXPECT_EQ(forward.exchange_ns, 0);
-  const LayerCost backward = LayerCostOf(Model(), Slow(), Pass::kBackward, 10);
+  const LayerCost backward = LayerCostOf(SmallModel(), Slow(), Pass::kBackward, 10);
   EXPECT_DOUBLE_EQ(backward.compute_ns, 20 * (kMatmulNs + kElementwiseNs));
   EXPECT_EQ(backward.exchange_ns, 0);
-  EXPECT_EQ(LayerCostOf(Model(), Slow(), Pass::kForward, 0).compute_ns, 0);
+  EXPECT_EQ(LayerCostOf(SmallModel(), Slow(), Pass::kForward, 0).compute_ns, 0);
 }
 
 TEST(LayerCostOf, SharesTokensAndWidthOutOverRanks) {
@@ -63,18 +63,18 @@ TEST(LayerCostOf, SharesTokensAndWidthOutOverRanks) {
   cluster.tensor_parallel = 2;
   cluster.context_parallel = 4;
   // 10 tokens on 4 ranks: 3 on the fullest.
-  EXPECT_DOUBLE_EQ(LayerCostOf(Model(), cluster, Pass::kForward, 10).compute_ns,
+  EXPECT_DOUBLE_EQ(LayerCostOf(SmallModel(), cluster, Pass::kForward, 10).compute_ns,
                    3 * (kMatmulNs + kElementwiseNs) / 2);
 }
 
 TEST(LayerCostOf, CountsAPlainNetworkAndTheExpertsOfAToken) {
-  ModelSpec plain = Model();
+  ModelSpec plain = SmallModel();
   plain.ffn_kind = ModelSpec::kPlain;
   EXPECT_DOUBLE_EQ(
       LayerCostOf(plain, Slow(), Pass::kForward, 1).compute_ns,
       2 * (kProjections + kNetwork * 2 / 3) / 0.5 + 2 * (4096 + 6144 + 1536 + 4096));
   // Two experts, the gate of both, and the router's 1,024 * 8 weights.
-  EXPECT_DOUBLE_EQ(LayerCostOf(Mixture(), Slow(), Pass::kForward, 1).compute_ns,
+  EXPECT_DOUBLE_EQ(LayerCostOf(SmallMixture(), Slow(), Pass::kForward, 1).compute_ns,
                    2 * (kProjections + 2 * kNetwork + 8192) / 0.5 +
                        2 * (4096 + 6144 + 1536 + 2 * 6144));
 }
@@ -84,15 +84,15 @@ TEST(LayerCostOf, CountsAPlainNetworkAndTheExpertsOfAToken) {
 TEST(LayerCostOf, GathersAndScattersActivationsOverTensorRanks) {
   ClusterSpec cluster = Slow();
   cluster.tensor_parallel = 2;
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kForward, 4096).exchange_ns,
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kForward, 4096).exchange_ns,
               2 * 35'540 + 2 * 46'970, 1e-3);
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kBackward, 4096).exchange_ns,
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kBackward, 4096).exchange_ns,
               4 * 35'540 + 2 * 46'970, 1e-3);
   // CP ranks have half of the tokens each, and K and V to gather besides; these are
   // hidden here.
   cluster.context_parallel = 2;
   cluster.context_overlap = 1;
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kForward, 8192).exchange_ns,
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kForward, 8192).exchange_ns,
               2 * 35'540 + 2 * 46'970, 1e-3);
 }
 
@@ -100,14 +100,14 @@ TEST(LayerCostOf, HidesTensorCollectivesBehindMatrixProducts) {
   ClusterSpec cluster = Slow();
   cluster.tensor_parallel = 2;
   cluster.overlap_tensor_collectives = true;
-  EXPECT_EQ(LayerCostOf(Model(), cluster, Pass::kForward, 4096).exchange_ns, 0);
+  EXPECT_EQ(LayerCostOf(SmallModel(), cluster, Pass::kForward, 4096).exchange_ns, 0);
   // 4,096 tokens at 10^15 FLOP/s on two ranks: 32,212 ns of products.
   cluster.peak_flops = 1e15;
   cluster.matmul_fraction = 1;
   const double products = 4096 * (kProjections + kNetwork) / 1e6;
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kForward, 4096).exchange_ns,
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kForward, 4096).exchange_ns,
               2 * 35'540 + 2 * 46'970 - products, 1e-3);
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kBackward, 4096).exchange_ns,
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kBackward, 4096).exchange_ns,
               4 * 35'540 + 2 * 46'970 - 2 * products, 1e-3);
 }
 
@@ -115,13 +115,13 @@ TEST(LayerCostOf, HidesTensorCollectivesBehindMatrixProducts) {
 TEST(LayerCostOf, GathersKeysAndValuesOverContextRanks) {
   ClusterSpec cluster = Slow();
   cluster.context_parallel = 2;
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kForward, 8192).exchange_ns, 35'540,
-              1e-3);
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kBackward, 8192).exchange_ns, 46'970,
-              1e-3);
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kForward, 8192).exchange_ns,
+              35'540, 1e-3);
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kBackward, 8192).exchange_ns,
+              46'970, 1e-3);
   cluster.context_overlap = 0.75;
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kForward, 8192).exchange_ns, 8'885,
-              1e-3);
+  EXPECT_NEAR(LayerCostOf(SmallModel(), cluster, Pass::kForward, 8192).exchange_ns,
+              8'885, 1e-3);
 }
 
 TEST(LayerCostOf, GathersAtLeastOneHeadPerTensorRank) {
@@ -132,11 +132,12 @@ TEST(LayerCostOf, GathersAtLeastOneHeadPerTensorRank) {
   const double tensor = [&] {
     ClusterSpec hidden = cluster;
     hidden.context_overlap = 1;
-    return LayerCostOf(Model(), hidden, Pass::kForward, 8192).exchange_ns;
+    return LayerCostOf(SmallModel(), hidden, Pass::kForward, 8192).exchange_ns;
   }();
   // One head of 64, half of it from the other node at a byte a nanosecond.
-  EXPECT_NEAR(LayerCostOf(Model(), cluster, Pass::kForward, 8192).exchange_ns - tensor,
-              8192 * 2 * 2 * 64 / 2, 1e-3);
+  EXPECT_NEAR(
+      LayerCostOf(SmallModel(), cluster, Pass::kForward, 8192).exchange_ns - tensor,
+      8192 * 2 * 2 * 64 / 2, 1e-3);
 }
 
 // 2 experts of 2 KiB each: 8 MiB of 2,048 tokens, there and back.
@@ -145,15 +146,15 @@ TEST(LayerCostOf, SendsTokensToExpertsAndBack) {
   cluster.data_parallel = 2;
   cluster.expert_parallel = 2;
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
-    EXPECT_NEAR(LayerCostOf(Mixture(), cluster, pass, 2048).exchange_ns, 2 * 35'540,
-                1e-3);
+    EXPECT_NEAR(LayerCostOf(SmallMixture(), cluster, pass, 2048).exchange_ns,
+                2 * 35'540, 1e-3);
   }
   // The ranks of DP are 8 GPUs apart: half of 4 MiB of each rank leaves the node.
   cluster.tensor_parallel = 2;
   cluster.pipeline_parallel = 2;
   cluster.network = {.gpus_per_node = 4, .inter_node_bytes_per_second = 1e9};
   const double tensor = LayerCostOf(
-                            Model(),
+                            SmallModel(),
                             [&] {
                               ClusterSpec dense = cluster;
                               dense.expert_parallel = 1;
@@ -162,8 +163,8 @@ TEST(LayerCostOf, SendsTokensToExpertsAndBack) {
                             Pass::kForward, 2048)
                             .exchange_ns;
   EXPECT_NEAR(
-      LayerCostOf(Mixture(), cluster, Pass::kForward, 2048).exchange_ns - tensor,
-      2 * 2 * kMiB, 1e-3);
+      LayerCostOf(SmallMixture(), cluster, Pass::kForward, 2048).exchange_ns - tensor,
+      2 * 2 * kMebibyte, 1e-3);
 }
 
 TEST(LayerCostOf, RecomputesTheForwardPassBeforeTheBackwardPass) {
@@ -172,38 +173,38 @@ TEST(LayerCostOf, RecomputesTheForwardPassBeforeTheBackwardPass) {
   cluster.recompute = true;
   ClusterSpec once = cluster;
   once.recompute = false;
-  const LayerCost forward = LayerCostOf(Model(), once, Pass::kForward, 4096);
-  const LayerCost backward = LayerCostOf(Model(), once, Pass::kBackward, 4096);
-  const LayerCost both = LayerCostOf(Model(), cluster, Pass::kBackward, 4096);
+  const LayerCost forward = LayerCostOf(SmallModel(), once, Pass::kForward, 4096);
+  const LayerCost backward = LayerCostOf(SmallModel(), once, Pass::kBackward, 4096);
+  const LayerCost both = LayerCostOf(SmallModel(), cluster, Pass::kBackward, 4096);
   EXPECT_DOUBLE_EQ(both.compute_ns, forward.compute_ns + backward.compute_ns);
   EXPECT_DOUBLE_EQ(both.exchange_ns, forward.exchange_ns + backward.exchange_ns);
-  EXPECT_EQ(LayerCostOf(Model(), cluster, Pass::kForward, 4096).compute_ns,
+  EXPECT_EQ(LayerCostOf(SmallModel(), cluster, Pass::kForward, 4096).compute_ns,
             forward.compute_ns);
 }
 
 TEST(HeadNs, IsAProductOverTheVocabulary) {
   ClusterSpec cluster = Slow();
-  EXPECT_DOUBLE_EQ(HeadNs(Model(), cluster, Pass::kForward, 10),
+  EXPECT_DOUBLE_EQ(HeadNs(SmallModel(), cluster, Pass::kForward, 10),
                    10 * 2 * 1'024'000 / 0.5);
-  EXPECT_DOUBLE_EQ(HeadNs(Model(), cluster, Pass::kBackward, 10),
+  EXPECT_DOUBLE_EQ(HeadNs(SmallModel(), cluster, Pass::kBackward, 10),
                    20 * 2 * 1'024'000 / 0.5);
   cluster.tensor_parallel = 2;
   cluster.context_parallel = 4;
-  EXPECT_DOUBLE_EQ(HeadNs(Model(), cluster, Pass::kForward, 10),
+  EXPECT_DOUBLE_EQ(HeadNs(SmallModel(), cluster, Pass::kForward, 10),
                    3 * 2 * 1'024'000 / 0.5 / 2);
 }
 
 TEST(StageSendNs, SendsEachGpusPartOfTheActivations) {
   ClusterSpec cluster = Slow();
-  EXPECT_EQ(StageSendNs(Model(), cluster, 4096), 0);
+  EXPECT_EQ(StageSendNs(SmallModel(), cluster, 4096), 0);
   cluster.pipeline_parallel = 2;
   // 4,096 tokens of 2 KiB: as a rank of two that gather 16 MiB receives.
-  EXPECT_NEAR(StageSendNs(Model(), cluster, 4096), 48'390, 1e-3);
+  EXPECT_NEAR(StageSendNs(SmallModel(), cluster, 4096), 48'390, 1e-3);
   cluster.tensor_parallel = 4;
   cluster.context_parallel = 2;
   cluster.network.inter_node_bytes_per_second = 1e9;
   // Across nodes of 8; an eighth of it.
-  EXPECT_NEAR(StageSendNs(Model(), cluster, 4096), kMiB, 1e-3);
+  EXPECT_NEAR(StageSendNs(SmallModel(), cluster, 4096), kMebibyte, 1e-3);
 }
 
 // A layer's weights and its share, a half, of the last normalisation's 1,024; a byte a
@@ -236,7 +237,7 @@ TEST(LayerWeightsNs, GoesAmongTheRanksOfContextAndDataParallelism) {
     cluster.pipeline_parallel = c.pipeline;
     cluster.data_parallel = c.data;
     for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
-      EXPECT_NEAR(LayerWeightsNs(Model(), cluster, pass), c.ns, 1e-2)
+      EXPECT_NEAR(LayerWeightsNs(SmallModel(), cluster, pass), c.ns, 1e-2)
           << "TP " << c.tensor << ", CP " << c.context << ", PP " << c.pipeline
           << ", DP " << c.data;
     }
@@ -247,10 +248,10 @@ TEST(LayerWeightsNs, IsGatheredOverNvlinkWithinANodeOfPipelines) {
   ClusterSpec cluster = Slow();
   cluster.pipeline_parallel = 2;
   cluster.data_parallel = 2;
-  const double mib = 2 * (kProjections + kNetwork + 2048 + 512) / kMiB;
-  EXPECT_NEAR(LayerWeightsNs(Model(), cluster, Pass::kForward),
+  const double mib = 2 * (kProjections + kNetwork + 2048 + 512) / kMebibyte;
+  EXPECT_NEAR(LayerWeightsNs(SmallModel(), cluster, Pass::kForward),
               35'540 + (48'390 - 35'540) * (mib - 8) / 8, 1e-3);
-  EXPECT_NEAR(LayerWeightsNs(Model(), cluster, Pass::kBackward),
+  EXPECT_NEAR(LayerWeightsNs(SmallModel(), cluster, Pass::kBackward),
               46'970 + (69'320 - 46'970) * (mib - 8) / 8, 1e-3);
 }
 
@@ -272,7 +273,7 @@ TEST(LayerWeightsNs, SharesExpertsAmongFewerRanks) {
   };
   for (const auto& c : cases) {
     cluster.expert_parallel = c.expert_parallel;
-    EXPECT_NEAR(LayerWeightsNs(Mixture(), cluster, Pass::kForward),
+    EXPECT_NEAR(LayerWeightsNs(SmallMixture(), cluster, Pass::kForward),
                 others + c.experts_ns, 1e-2)
         << c.expert_parallel;
   }

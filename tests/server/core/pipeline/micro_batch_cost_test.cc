@@ -21,7 +21,7 @@ constexpr int64_t kMostNs = int64_t{1} << 38;
 // What a backward pass takes of a measured forward pass.
 constexpr double kBackward = 2.5 / 0.84;
 
-ModelSpec Model() {
+ModelSpec FlatModel() {
   ModelSpec model;
   model.layers = 4;
   model.hidden = 256;
@@ -56,7 +56,7 @@ ShardPlan Plan(const std::vector<uint32_t>& lengths, uint32_t context_parallel =
 
 TEST(CostOf, SumsTheSlicesOfOneRankOverTheLayers) {
   // Two slots of 384 tokens: 3 x 3 tiles, then 1 x 4 and 2 x 2; in four layers.
-  const MicroBatchCost cost = Costs(Model(), {}).CostOf(Plan({512, 256}));
+  const MicroBatchCost cost = Costs(FlatModel(), {}).CostOf(Plan({512, 256}));
   EXPECT_EQ(cost.tokens, 768U);
   EXPECT_EQ(cost.forward.attention_ns, 4 * 17'000);
   EXPECT_EQ(cost.forward.mean_attention_ns, 4 * 17'000);
@@ -67,7 +67,7 @@ TEST(CostOf, SumsTheSlicesOfOneRankOverTheLayers) {
 TEST(CostOf, WaitsForTheSlowestContextRank) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
-  const ClusterCosts costs = Costs(Model(), cluster);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
   // Slots of 128 tokens that end at 128, 256 and 384 of the first document, and 128 of
   // the second: 1 + 1 tiles on the first rank, 2 + 3 on the other.
   const MicroBatchCost uneven = costs.CostOf(Plan({384, 128}, 2));
@@ -87,7 +87,7 @@ TEST(CostOf, CountsALaunchPerLayerAndRank) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
   const MicroBatchCost cost =
-      Costs(Model(), cluster, Tiles(1500)).CostOf(Plan({384, 128}, 2));
+      Costs(FlatModel(), cluster, Tiles(1500)).CostOf(Plan({384, 128}, 2));
   EXPECT_EQ(cost.forward.attention_ns, 4 * (5'000 + 1'500));
   EXPECT_EQ(cost.forward.mean_attention_ns, 4 * (3'500 + 1'500));
 }
@@ -98,35 +98,35 @@ TEST(CostOf, HasTheLayersOfOneChunk) {
        {std::pair{1U, 1U}, {2U, 1U}, {2U, 2U}, {1U, 4U}, {3U, 1U}}) {
     cluster.pipeline_parallel = ranks;
     cluster.virtual_stages = chunks;
-    const MicroBatchCost cost = Costs(Model(), cluster).CostOf(Plan({512, 256}));
+    const MicroBatchCost cost = Costs(FlatModel(), cluster).CostOf(Plan({512, 256}));
     EXPECT_EQ(cost.forward.attention_ns, std::llround(68'000.0 / ranks / chunks));
     const double layers = 4.0 / ranks / chunks;
     EXPECT_EQ(
         cost.forward.linear_ns,
-        std::llround(LayerCostOf(Model(), cluster, Pass::kForward, 768).compute_ns *
+        std::llround(LayerCostOf(FlatModel(), cluster, Pass::kForward, 768).compute_ns *
                      layers));
     // The loss is not one of them.
     EXPECT_EQ(cost.forward.head_ns,
-              std::llround(HeadNs(Model(), cluster, Pass::kForward, 768)));
-    EXPECT_EQ(cost.send_ns, std::llround(StageSendNs(Model(), cluster, 768)));
+              std::llround(HeadNs(FlatModel(), cluster, Pass::kForward, 768)));
+    EXPECT_EQ(cost.send_ns, std::llround(StageSendNs(FlatModel(), cluster, 768)));
   }
 }
 
 TEST(CostOf, CountsPaddingInAllButAttentionAndTokens) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
-  const ClusterCosts costs = Costs(Model(), cluster);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
   const ShardPlan plan = Plan({500, 70}, 2, Sharding::kPerDocument, 512);
   ASSERT_EQ(plan.padded_tokens, 1024U);
   const MicroBatchCost cost = costs.CostOf(plan);
   EXPECT_EQ(cost.tokens, 570U);
   for (const auto& [pass, part] :
        {std::pair{Pass::kForward, cost.forward}, {Pass::kBackward, cost.backward}}) {
-    const LayerCost layer = LayerCostOf(Model(), cluster, pass, 1024);
+    const LayerCost layer = LayerCostOf(FlatModel(), cluster, pass, 1024);
     EXPECT_EQ(part.linear_ns, std::llround(4 * layer.compute_ns));
     EXPECT_EQ(part.exchange_ns, std::llround(4 * layer.exchange_ns));
     EXPECT_GT(part.exchange_ns, 0);
-    EXPECT_EQ(part.head_ns, std::llround(HeadNs(Model(), cluster, pass, 1024)));
+    EXPECT_EQ(part.head_ns, std::llround(HeadNs(FlatModel(), cluster, pass, 1024)));
   }
 }
 
@@ -146,25 +146,27 @@ ShardPlan Mixed(const std::vector<uint32_t>& lengths) {
 TEST(CostOf, HybridGathersTheKeysOfCutDocumentsAlone) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
-  const ClusterCosts costs = Costs(Model(), cluster);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
   const MicroBatchCost cost = costs.CostOf(Mixed({128, 512}));
   for (const auto& [pass, part] :
        {std::pair{Pass::kForward, cost.forward}, {Pass::kBackward, cost.backward}}) {
-    const LayerCost layer = LayerCostOf(Model(), cluster, pass, 640, 512);
+    const LayerCost layer = LayerCostOf(FlatModel(), cluster, pass, 640, 512);
     EXPECT_EQ(part.exchange_ns, std::llround(4 * layer.exchange_ns));
     EXPECT_EQ(part.linear_ns, std::llround(4 * layer.compute_ns));
-    EXPECT_LT(layer.exchange_ns, LayerCostOf(Model(), cluster, pass, 640).exchange_ns);
+    EXPECT_LT(layer.exchange_ns,
+              LayerCostOf(FlatModel(), cluster, pass, 640).exchange_ns);
   }
 }
 
 TEST(CostOf, TheRankOfMostTokensIsWaitedFor) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
-  const ClusterCosts costs = Costs(Model(), cluster);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
   // 128 + 256 tokens on the first rank, 256 on the other; 1 + 1 + 4 and 2 + 3 tiles.
   const MicroBatchCost cost = costs.CostOf(Mixed({128, 512}));
-  const double uneven = LayerCostOf(Model(), cluster, Pass::kForward, 768).compute_ns -
-                        LayerCostOf(Model(), cluster, Pass::kForward, 640).compute_ns;
+  const double uneven =
+      LayerCostOf(FlatModel(), cluster, Pass::kForward, 768).compute_ns -
+      LayerCostOf(FlatModel(), cluster, Pass::kForward, 640).compute_ns;
   EXPECT_NEAR(static_cast<double>(cost.forward.attention_ns), 4 * (6'000 + uneven), 1);
   EXPECT_EQ(cost.forward.mean_attention_ns, 4 * 5'500);
 }
@@ -172,7 +174,7 @@ TEST(CostOf, TheRankOfMostTokensIsWaitedFor) {
 TEST(Workload, OfHybridHasTheExchangeWithLongDocumentsAlone) {
   ClusterSpec cluster;
   cluster.context_parallel = 4;
-  const ClusterCosts costs = Costs(Model(), cluster);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
   const WorkloadTable all = *costs.Workload(65'536, 1, 1);
   const WorkloadTable long_ones = *costs.Workload(65'536, 1, 1, 16'384);
   EXPECT_EQ(long_ones.AttentionNs(8'192), all.AttentionNs(8'192));
@@ -187,28 +189,28 @@ TEST(Workload, OfHybridHasTheExchangeWithLongDocumentsAlone) {
 TEST(Hybrid, CountsBothPassesByForwardAttention) {
   ClusterSpec cluster;
   cluster.context_parallel = 4;
-  const ClusterCosts costs = Costs(Model(), cluster);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
   const HybridRule rule = costs.Hybrid(7);
   EXPECT_EQ(rule.token_tolerance_ppm, 7U);
   double token_ns = 0;
   double cut_ns = 0;
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
-    const LayerCost whole = LayerCostOf(Model(), cluster, pass, 65'536, 0);
+    const LayerCost whole = LayerCostOf(FlatModel(), cluster, pass, 65'536, 0);
     token_ns += (whole.compute_ns + whole.exchange_ns) / (65'536 / 4);
-    cut_ns +=
-        (LayerCostOf(Model(), cluster, pass, 65'536).exchange_ns - whole.exchange_ns) /
-        65'536;
+    cut_ns += (LayerCostOf(FlatModel(), cluster, pass, 65'536).exchange_ns -
+               whole.exchange_ns) /
+              65'536;
   }
   const double scale = 1'000 / (1 + kBackward);
   EXPECT_NEAR(static_cast<double>(rule.token_ps), token_ns * scale, 1);
   EXPECT_NEAR(static_cast<double>(rule.cut_token_ps), cut_ns * scale, 1);
   EXPECT_GT(rule.cut_token_ps, 0);
   cluster.context_overlap = 1;
-  EXPECT_EQ(Costs(Model(), cluster).Hybrid(7).cut_token_ps, 0);
+  EXPECT_EQ(Costs(FlatModel(), cluster).Hybrid(7).cut_token_ps, 0);
 }
 
 TEST(CostOf, TakesTheShareOfPairsWithinAWindow) {
-  ModelSpec model = Model();
+  ModelSpec model = FlatModel();
   model.window = 128;
   model.window_layers = 3;
   // The first 128 queries see all before them, the others 128 keys of 129 to 256.
@@ -230,9 +232,9 @@ TEST(CostOf, HasForwardOnTopOfBackwardWhereLayersAreComputedAgain) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
   const ShardPlan plan = Plan({384, 128}, 2);
-  const MicroBatchCost once = Costs(Model(), cluster).CostOf(plan);
+  const MicroBatchCost once = Costs(FlatModel(), cluster).CostOf(plan);
   cluster.recompute = true;
-  const MicroBatchCost twice = Costs(Model(), cluster).CostOf(plan);
+  const MicroBatchCost twice = Costs(FlatModel(), cluster).CostOf(plan);
   EXPECT_EQ(twice.forward, once.forward);
   const PassCost& f = once.forward;
   const PassCost& b = once.backward;
@@ -251,9 +253,9 @@ TEST(CostOf, WhatIsComputedAgainOfHybridWaitsForTheFullestRankOnce) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
   const ShardPlan plan = Mixed({128, 512});
-  const MicroBatchCost once = Costs(Model(), cluster).CostOf(plan);
+  const MicroBatchCost once = Costs(FlatModel(), cluster).CostOf(plan);
   cluster.recompute = true;
-  const MicroBatchCost twice = Costs(Model(), cluster).CostOf(plan);
+  const MicroBatchCost twice = Costs(FlatModel(), cluster).CostOf(plan);
   EXPECT_EQ(twice.forward, once.forward);
   const PassCost& f = once.forward;
   const PassCost& b = once.backward;
@@ -267,7 +269,8 @@ TEST(CostOf, WhatIsComputedAgainOfHybridWaitsForTheFullestRankOnce) {
 TEST(CostOf, OfNoTokensIsNothing) {
   ClusterSpec cluster;
   cluster.context_parallel = 2;
-  EXPECT_EQ(Costs(Model(), cluster, Tiles(1500)).CostOf(Plan({}, 2)), MicroBatchCost{});
+  EXPECT_EQ(Costs(FlatModel(), cluster, Tiles(1500)).CostOf(Plan({}, 2)),
+            MicroBatchCost{});
 }
 
 TEST(CostOf, HoldsWhatTakesForEver) {
@@ -282,7 +285,7 @@ TEST(CostOf, HoldsWhatTakesForEver) {
   cluster.matmul_fraction = std::numeric_limits<double>::min();
   cluster.network = {.gpus_per_node = 1, .inter_node_bytes_per_second = 1};
   const MicroBatchCost cost =
-      Costs(Model(), cluster, *table).CostOf(Plan({2'000'000, 1'000'000}, 2));
+      Costs(FlatModel(), cluster, *table).CostOf(Plan({2'000'000, 1'000'000}, 2));
   const PassCost longest = {kMostNs, kMostNs, kMostNs, kMostNs, kMostNs};
   EXPECT_EQ(cost.forward, longest);
   EXPECT_EQ(cost.backward, longest);
@@ -292,11 +295,11 @@ TEST(CostOf, HoldsWhatTakesForEver) {
 TEST(ClusterCosts, TakesTheTileModelWhereNothingWasMeasured) {
   ClusterSpec cluster;
   cluster.tensor_parallel = 2;
-  const ClusterCosts costs = Costs(Model(), cluster, {});
+  const ClusterCosts costs = Costs(FlatModel(), cluster, {});
   const HardwareSpec hopper = *NamedHardware("H100");
-  const auto forward = KernelLatencyTable::FromTileModel(Model(), hopper, 2);
+  const auto forward = KernelLatencyTable::FromTileModel(FlatModel(), hopper, 2);
   const auto backward =
-      KernelLatencyTable::FromTileModel(Model(), hopper, 2, Pass::kBackward);
+      KernelLatencyTable::FromTileModel(FlatModel(), hopper, 2, Pass::kBackward);
   EXPECT_EQ(costs.forward_attention(), *forward);
   const MicroBatchCost cost = costs.CostOf(Plan({4096}));
   EXPECT_EQ(
@@ -312,7 +315,7 @@ TEST(ClusterCosts, TakesTheTileModelWhereNothingWasMeasured) {
 TEST(ClusterCosts, RefusesAClusterThatIsNotValid) {
   ClusterSpec cluster;
   cluster.tensor_parallel = 5;
-  EXPECT_THAT(ClusterCosts::Create(Model(), cluster, {}),
+  EXPECT_THAT(ClusterCosts::Create(FlatModel(), cluster, {}),
               RefusesField("tensor_parallel", "5", "at most the model's 4"));
   EXPECT_THAT(ClusterCosts::Create(ModelSpec{}, {}, Tiles()),
               RefusesField("model.layers", "0", "1 to"));
@@ -349,20 +352,20 @@ TEST(Workload, IsTheForwardPassOfAllLayers) {
   cluster.context_parallel = 2;
   cluster.pipeline_parallel = 2;
   cluster.virtual_stages = 2;
-  const auto table = Costs(Model(), cluster).Workload(4096, 8, 1);
+  const auto table = Costs(FlatModel(), cluster).Workload(4096, 8, 1);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->AttentionNs(0), 0);
   EXPECT_EQ(table->AttentionNs(512), 4 * 16'000 / 2);
   EXPECT_EQ(table->AttentionNs(513), 4 * 25'000 / 2);
   EXPECT_EQ(table->LinearNs(0), 0);
-  const LayerCost layer = LayerCostOf(Model(), cluster, Pass::kForward, 777);
+  const LayerCost layer = LayerCostOf(FlatModel(), cluster, Pass::kForward, 777);
   EXPECT_EQ(table->LinearNs(777),
             std::llround(4 * (layer.compute_ns + layer.exchange_ns) +
-                         HeadNs(Model(), cluster, Pass::kForward, 777)));
+                         HeadNs(FlatModel(), cluster, Pass::kForward, 777)));
 }
 
 TEST(Workload, ScalesAttentionAlone) {
-  const ClusterCosts costs = Costs(Model(), {});
+  const ClusterCosts costs = Costs(FlatModel(), {});
   const auto right = costs.Workload(4096, 8, 1);
   const auto wrong = costs.Workload(4096, 8, 0.5);
   ASSERT_TRUE(right.ok() && wrong.ok());
@@ -382,7 +385,8 @@ TEST(Workload, NeverFalls) {
       cluster.tensor_parallel = tensor;
       cluster.context_parallel = context;
       for (const KernelLatencyTable& attention : {*noisy, Tiles(), {}}) {
-        const auto table = Costs(Model(), cluster, attention).Workload(200'000, 8, 1);
+        const auto table =
+            Costs(FlatModel(), cluster, attention).Workload(200'000, 8, 1);
         ASSERT_TRUE(table.ok()) << table.status();
         for (uint32_t tokens = 1; tokens <= 200'000; tokens += 13) {
           ASSERT_GE(table->AttentionNs(tokens), table->AttentionNs(tokens - 1));
@@ -394,7 +398,7 @@ TEST(Workload, NeverFalls) {
 }
 
 TEST(Workload, RefusesAScaleOrSizeOutOfRange) {
-  const ClusterCosts costs = Costs(Model(), {});
+  const ClusterCosts costs = Costs(FlatModel(), {});
   EXPECT_THAT(costs.Workload(4096, 8, 0),
               RefusesField("attention_scale", "0", "above 0"));
   EXPECT_THAT(costs.Workload(4096, 8, -1),
@@ -412,7 +416,7 @@ TEST(CrossoverTokens, IsWhereAttentionOvertakesTheRest) {
   for (const double peak : {5e9, 2e10, 1e12}) {
     ClusterSpec cluster;
     cluster.peak_flops = peak;
-    const ClusterCosts costs = Costs(Model(), cluster);
+    const ClusterCosts costs = Costs(FlatModel(), cluster);
     const double crossover = costs.CrossoverTokens();
     const auto table = costs.Workload(4096, 1, 1);
     ASSERT_TRUE(table.ok()) << table.status();
@@ -430,9 +434,9 @@ TEST(CrossoverTokens, StaysWithinItsRange) {
   ClusterSpec cluster;
   cluster.peak_flops = 1e18;
   cluster.memory_bytes_per_second = 1e15;
-  EXPECT_EQ(Costs(Model(), cluster).CrossoverTokens(), 1);
+  EXPECT_EQ(Costs(FlatModel(), cluster).CrossoverTokens(), 1);
   cluster.matmul_fraction = std::numeric_limits<double>::min();
-  EXPECT_EQ(Costs(Model(), cluster).CrossoverTokens(), 2'147'483'647);
+  EXPECT_EQ(Costs(FlatModel(), cluster).CrossoverTokens(), 2'147'483'647);
 }
 
 // Of 4 layers; F and B are what one layer's weights take, gathered and scattered.
@@ -441,9 +445,9 @@ TEST(StepExchangeNs, LeavesOneLayerAtLeast) {
   cluster.data_parallel = 4;
   cluster.pipeline_parallel = 2;
   cluster.network = {.gpus_per_node = 1, .inter_node_bytes_per_second = 1e9};
-  const ClusterCosts costs = Costs(Model(), cluster);
-  const double f = LayerWeightsNs(Model(), cluster, Pass::kForward);
-  const double b = LayerWeightsNs(Model(), cluster, Pass::kBackward);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
+  const double f = LayerWeightsNs(FlatModel(), cluster, Pass::kForward);
+  const double b = LayerWeightsNs(FlatModel(), cluster, Pass::kBackward);
   ASSERT_GT(f, 1e5);
   EXPECT_EQ(costs.StepExchangeNs(0, 0), std::llround(2 * f) + std::llround(2 * b));
   EXPECT_EQ(costs.StepExchangeNs(100'000, 0),
@@ -452,7 +456,7 @@ TEST(StepExchangeNs, LeavesOneLayerAtLeast) {
 }
 
 TEST(StepExchangeNs, IsNothingForOneRank) {
-  EXPECT_EQ(Costs(Model(), {}).StepExchangeNs(0, 0), 0);
+  EXPECT_EQ(Costs(FlatModel(), {}).StepExchangeNs(0, 0), 0);
 }
 
 TEST(PassExchangeNs, IsWhatAPassDoesNotHide) {
@@ -460,9 +464,9 @@ TEST(PassExchangeNs, IsWhatAPassDoesNotHide) {
   cluster.data_parallel = 4;
   cluster.pipeline_parallel = 2;
   cluster.network = {.gpus_per_node = 1, .inter_node_bytes_per_second = 1e9};
-  const ClusterCosts costs = Costs(Model(), cluster);
-  const double f = LayerWeightsNs(Model(), cluster, Pass::kForward);
-  const double b = LayerWeightsNs(Model(), cluster, Pass::kBackward);
+  const ClusterCosts costs = Costs(FlatModel(), cluster);
+  const double f = LayerWeightsNs(FlatModel(), cluster, Pass::kForward);
+  const double b = LayerWeightsNs(FlatModel(), cluster, Pass::kBackward);
   EXPECT_EQ(costs.PassExchangeNs(Pass::kForward, 0), std::llround(2 * f));
   EXPECT_EQ(costs.PassExchangeNs(Pass::kForward, 100'000), std::llround(2 * f - 1e5));
   EXPECT_EQ(costs.PassExchangeNs(Pass::kBackward, 0), std::llround(2 * f + 2 * b));

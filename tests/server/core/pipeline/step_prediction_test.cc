@@ -17,7 +17,7 @@ namespace {
 using testing::Draw;
 using testing::EventSimulation;
 
-ModelSpec Model() {
+ModelSpec DeepModel() {
   ModelSpec model;
   model.layers = 64;
   model.hidden = 256;
@@ -40,7 +40,7 @@ ClusterSpec Cluster(uint32_t pipeline, uint32_t stages = 1, uint32_t data = 1,
 }
 
 ClusterCosts Costs(const ClusterSpec& cluster) {
-  absl::StatusOr<ClusterCosts> costs = ClusterCosts::Create(Model(), cluster, {});
+  absl::StatusOr<ClusterCosts> costs = ClusterCosts::Create(DeepModel(), cluster, {});
   EXPECT_TRUE(costs.ok()) << costs.status();
   return *std::move(costs);
 }
