@@ -12,7 +12,7 @@ from evenpack.document_columns import (
     StreamSource,
     documents_from,
 )
-from evenpack.errors import InternalError, OutOfRangeError
+from evenpack.errors import FailedPreconditionError, InternalError, OutOfRangeError
 from evenpack.invalid_argument import invalid_argument, quoted
 from evenpack.spec import SpecSource, job_spec
 from evenpack.steps import Position, StepWait
@@ -191,8 +191,15 @@ class LocalSteps:
             )
 
     def checkpoint(self, position: Position, /) -> bytes | None:
-        """The job behind the step before `position`."""
-        return self._job.checkpoint(position.next_step - 1)
+        """The job behind the step before `position`.
+
+        Raises:
+            FailedPreconditionError: the job began, or went on, behind that step.
+        """
+        try:
+            return self._job.checkpoint(position.next_step - 1)
+        except OutOfRangeError as error:
+            raise FailedPreconditionError(error.message) from error
 
     def acknowledge_durable(self, position: Position) -> None:
         """Nothing: the trainer's checkpoint has the job in it."""
