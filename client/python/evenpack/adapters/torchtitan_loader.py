@@ -154,9 +154,11 @@ class TorchtitanLoader(_BaseDataLoader):
         Raises:
             InvalidArgumentError: the job is of another number of ranks, or a document
                 longer than seq_len.
+            FailedPreconditionError: within a step, whose rest would be lost.
         """
         import torch
 
+        self._check_between_steps()
         for now in micro_batches(
             self._checked_steps(),
             self._tokens_of,
@@ -186,13 +188,17 @@ class TorchtitanLoader(_BaseDataLoader):
             FailedPreconditionError: within a step, which can't be resumed: torchtitan
                 takes more or fewer micro-batches for a step than the job has in one.
         """
+        self._check_between_steps()
+        return {_STATE: self._dataset.state_dict()}
+
+    def _check_between_steps(self) -> None:
         left, of_step = self._left
         if left > 0:
             raise FailedPreconditionError(
                 f"{of_step - left} of a step's {of_step} micro-batches were taken; "
-                f"accepted: all, so global_batch_size {self._ranks * of_step}"
+                f"accepted: all, so global_batch_size {self._ranks * of_step}; or "
+                "load_state_dict() of before or behind the step"
             )
-        return {_STATE: self._dataset.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on behind the step that a loader had given, of any rank.

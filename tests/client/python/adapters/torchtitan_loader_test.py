@@ -110,6 +110,18 @@ def test_a_step_of_which_a_part_was_taken_is_not_saved() -> None:
         loader.state_dict()
 
 
+def test_an_iteration_that_was_left_within_a_step_is_not_begun_again() -> None:
+    """Without a word the rest of the step would be lost."""
+    loader = _loader()
+    assert len(list(islice(loader, OF_STEP))) == OF_STEP
+    before = loader.state_dict()
+    next(iter(loader))
+    with pytest.raises(FailedPreconditionError, match="load_state_dict"):
+        next(iter(loader))
+    loader.load_state_dict(before)
+    assert [_values(item) for item in loader] == EXPECTED[OF_STEP:]
+
+
 def test_a_run_goes_on_with_another_number_of_ranks() -> None:
     """With any rank's state, and with each document once."""
     states, documents = [], []
