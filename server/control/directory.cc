@@ -128,29 +128,30 @@ void Directory::Forget(const std::string& job) {
   MutexLock lock(mutex_);
   ++moves_;
   known_.erase(job);
+  if (const auto held = held_.find(job); held != held_.end()) held->second = true;
 }
 
 void Directory::Hold(const std::string& job) {
   MutexLock lock(mutex_);
-  held_.insert(job);
+  held_.insert_or_assign(job, false);
 }
 
 void Directory::Release(const std::string& job, const std::string& address) {
+  absl::Status where = NoLeader(job);
   std::vector<Told> askers;
   {
     MutexLock lock(mutex_);
     ++moves_;
-    held_.erase(job);
-    const auto found = waiting_.find(job);
-    if (found != waiting_.end()) {
-      askers = std::move(found->second);
-      waiting_.erase(found);
+    auto waiting = waiting_.extract(job);
+    if (!waiting.empty()) askers = std::move(waiting.mapped());
+    const auto held = held_.extract(job);
+    const bool forgotten = !held.empty() && held.mapped();
+    if (!address.empty() && !forgotten) {
+      Remember(job, address);
+      where = LedElsewhere(job, address);
     }
-    if (!address.empty()) Remember(job, address);
   }
-  for (const Told& told : askers) {
-    told(address.empty() ? NoLeader(job) : LedElsewhere(job, address));
-  }
+  for (const Told& told : askers) told(where);
 }
 
 void Directory::Work() {

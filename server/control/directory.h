@@ -14,7 +14,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,7 +64,8 @@ class Directory {
   void Forget(const std::string& job);
   // The job is about to move: who asks for it waits until Release.
   void Hold(const std::string& job);
-  // `address`: of the server that leads it; empty: it did not move.
+  // `address`: of the server that leads it; empty: it did not move. Of no use where the
+  // job was forgotten meanwhile: that server has handed it on, or back.
   void Release(const std::string& job, const std::string& address);
 
   // Questions that were answered with NO_LEADER.
@@ -104,7 +104,8 @@ class Directory {
   Questions questions_ EVENPACK_GUARDED_BY(mutex_);
   // Of jobs that are held.
   Questions waiting_ EVENPACK_GUARDED_BY(mutex_);
-  std::set<std::string> held_ EVENPACK_GUARDED_BY(mutex_);
+  // Whether they were forgotten since they are.
+  std::map<std::string, bool> held_ EVENPACK_GUARDED_BY(mutex_);
   std::vector<Told> readers_ EVENPACK_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> listings_ EVENPACK_GUARDED_BY(mutex_);
   std::map<std::string, Known> known_ EVENPACK_GUARDED_BY(mutex_);

@@ -119,6 +119,21 @@ TEST_F(DirectoryTest, WhoAsksForAJobThatIsHeldWaitsUntilItIsReleased) {
   EXPECT_EQ(memory_.locations(), 1);
 }
 
+TEST_F(DirectoryTest, NobodyIsSentAfterAJobThatCameBackBeforeItWasReleased) {
+  here_.directory().Hold("a");
+  const auto asked = Ask("a");
+  // The one that it was handed to has handed it back.
+  here_.directory().Forget("a");
+  here_.directory().Release("a", "there:2");
+  EXPECT_EQ(DetailOf(asked.Get()).reason, kNoLeader);
+  // The store is asked, which has no such job.
+  EXPECT_TRUE(absl::IsNotFound(here_.WhereIs("a")));
+  // The next move is one of its own.
+  here_.directory().Hold("a");
+  here_.directory().Release("a", "there:2");
+  EXPECT_EQ(DetailOf(here_.WhereIs("a")).reason, kLedElsewhere);
+}
+
 TEST_F(DirectoryTest, QuestionsWaitUntilItIsOpenAndNoneIsLeftWhenItIsClosed) {
   Directory directory(here_.store(), here_.profiles(), here_.room().clock());
   Awaited<absl::Status> job;
