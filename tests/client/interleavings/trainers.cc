@@ -269,6 +269,12 @@ bool Trainers::Close(Rank& rank, TrainerProcess& process) {
   journal_.Note(process.name(), " closed: ", status->ToString());
   process.is_over = true;
   if (!is_main) return true;
+  if (client::DetailsOf(*status).reason == "EPOCH_ENDED" && servers_.was_reshaped()) {
+    // The job has changed before its marks were confirmed.
+    rank.goes_back = true;
+    rank.back_from = process.at();
+    return true;
+  }
   EXPECT_TRUE(status->ok()) << process.name() << ": " << *status;
   rank.closed = true;
   if (rank.marks && process.at().has_value()) {
