@@ -19,6 +19,11 @@ using client::ConsumerOptions;
 using client::RankStep;
 
 struct Trainers::Rank {
+  void GoBackFrom(const std::optional<TrainedUpTo>& at) {
+    goes_back = true;
+    back_from = at;
+  }
+
   uint32_t dp_rank = 0;
   std::optional<uint32_t> cp_rank;
   bool marks = false;
@@ -129,8 +134,7 @@ void Trainers::Replace(Rank& rank) {
   // The one that took its claim has ended, too, for another reason.
   EXPECT_TRUE(rank.lagged || servers_.was_reshaped())
       << "each process of a rank lost its claim";
-  rank.goes_back = true;
-  rank.back_from = servers_.was_reshaped() ? at : saved_[rank.dp_rank];
+  rank.GoBackFrom(servers_.was_reshaped() ? at : saved_[rank.dp_rank]);
 }
 
 bool Trainers::Step(Rank& rank, TrainerProcess& process) {
@@ -189,16 +193,13 @@ void Trainers::TakeEnd(Rank& rank, TrainerProcess& process,
   const std::optional<TrainedUpTo>& saved = saved_[rank.dp_rank];
   if (reason == "STEP_LET_GO" && rank.was_two) {
     rank.lagged = true;
-    rank.goes_back |= is_main;
-    if (is_main) rank.back_from = saved;
+    if (is_main) rank.GoBackFrom(saved);
     return;
   }
   const bool is_withdrawn = reason == "EPOCH_ENDED" || absl::IsDataLoss(status);
   EXPECT_TRUE(is_withdrawn && servers_.was_reshaped())
       << process.name() << ": " << status;
-  if (!is_main) return;
-  rank.goes_back = true;
-  rank.back_from = process.at();
+  if (is_main) rank.GoBackFrom(process.at());
 }
 
 bool Trainers::GoBack(Rank& rank) {
@@ -256,8 +257,8 @@ bool Trainers::Close(Rank& rank, TrainerProcess& process) {
   if (!all_have_all) return false;
   if (is_main && IsBehind(rank)) {
     // It had all before the job's last change, which it has yet to hear of.
-    process.is_over = rank.goes_back = true;
-    rank.back_from = process.at();
+    process.is_over = true;
+    rank.GoBackFrom(process.at());
     return true;
   }
   if (is_main && rank.marks && process.unmarked().has_value() &&
@@ -271,8 +272,7 @@ bool Trainers::Close(Rank& rank, TrainerProcess& process) {
   if (!is_main) return true;
   if (client::DetailsOf(*status).reason == "EPOCH_ENDED" && servers_.was_reshaped()) {
     // The job has changed before its marks were confirmed.
-    rank.goes_back = true;
-    rank.back_from = process.at();
+    rank.GoBackFrom(process.at());
     return true;
   }
   EXPECT_TRUE(status->ok()) << process.name() << ": " << *status;
