@@ -157,11 +157,11 @@ if prepare "install packages" deploy/install_packages.sh build test &&
   fi
   [[ "$built" == true ]] && test_tree gcc build-test-gcc
   test_python
-  wait
   if [[ "$quick" == false ]]; then
-    check_fuzz
     check_style
+    check_fuzz
   fi
+  wait
 fi
 echo "took $SECONDS s; logs in ${results#"$root"/}/"
 
