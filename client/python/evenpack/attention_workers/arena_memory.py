@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
+from evenpack.errors import FailedPreconditionError
+
 
 class ArenaMemory:
     """In the processes' memory; a pass is waited for.
@@ -44,7 +46,17 @@ class DeviceArenaMemory(ArenaMemory):
         self._last: torch.cuda.Stream | None = None
 
     def stream(self) -> int:
-        """As ArenaMemory."""
+        """As ArenaMemory.
+
+        Raises:
+            FailedPreconditionError: it is being captured for a CUDA graph, in which
+                nothing is left then.
+        """
+        if torch.cuda.is_current_stream_capturing():
+            raise FailedPreconditionError(
+                "the trainer's stream is being captured for a CUDA graph; accepted: "
+                "one that is not"
+            )
         current = torch.cuda.current_stream(self.device)
         if self._last is not None and self._last != current:
             current.wait_stream(self._last)
