@@ -51,10 +51,13 @@ class CudaContext {
 // While it lives, what the calling thread asks of the driver is for that context.
 class CurrentContext {
  public:
-  explicit CurrentContext(const CudaContext& context) : context_(context) {
-    context_.functions().cuCtxPushCurrent_v2(context_.handle());
-  }
+  explicit CurrentContext(const CudaContext& context)
+      : context_(context),
+        is_pushed_(context.functions().cuCtxPushCurrent_v2(context.handle()) ==
+                   cuda::kSuccess) {}
   ~CurrentContext() {
+    // Else it would be the caller's.
+    if (!is_pushed_) return;
     cuda::Context popped = nullptr;
     context_.functions().cuCtxPopCurrent_v2(&popped);
   }
@@ -63,11 +66,13 @@ class CurrentContext {
 
  private:
   const CudaContext& context_;
+  const bool is_pushed_;
 };
 
 // While it lives, the calling thread may ask the driver what a graph that another one
-// captures needs nothing of, such as whether an event of before is reached. Else the
-// driver refuses that, and the capture, which is of PyTorch's default mode, is lost.
+// captures needs nothing of, such as whether an event of before is reached, and may
+// wait for one. Else the driver may refuse that, and the capture, which is of PyTorch's
+// default mode, is lost.
 class BesideCaptures {
  public:
   explicit BesideCaptures(const CudaContext& context) : context_(context) {

@@ -64,6 +64,7 @@ absl::StatusOr<bool> CudaEvent::IsReached() const {
 
 absl::Status CudaEvent::Await() const {
   const CurrentContext current(*context_);
+  const BesideCaptures beside(*context_);
   return context_->Check(context_->functions().cuEventSynchronize(handle_),
                          "while it worked");
 }
@@ -111,6 +112,7 @@ absl::Status CudaStream::Synchronize() const {
 
 absl::Status Synchronize(const CudaContext& context, cuda::Stream stream) {
   const CurrentContext current(context);
+  const BesideCaptures beside(context);
   return context.Check(context.functions().cuStreamSynchronize(stream),
                        "while it worked");
 }

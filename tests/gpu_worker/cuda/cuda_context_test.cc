@@ -33,6 +33,23 @@ TEST_F(CudaContextTest, IsCurrentWhileItIsSaidToBe) {
   fakeCudaReset();
 }
 
+// As after a cudaDeviceReset of the trainer's.
+TEST_F(CudaContextTest, OneThatIsNoMoreLeavesTheCallersCurrent) {
+  const auto context =
+      CudaContext::Open(CudaDriver::Load(EVENPACK_FAKE_CUDA).value(), 0).value();
+  const cuda::Functions& call = context->functions();
+  const CurrentContext callers(*context);
+  ASSERT_EQ(call.cuDevicePrimaryCtxRelease_v2(0), cuda::kSuccess);
+  { const CurrentContext gone(*context); }
+  EXPECT_EQ(TakeMisuse(), "cuCtxPushCurrent: no such context\n");
+  fakeCudaReset();
+  cuda::Context left = nullptr;
+  ASSERT_EQ(call.cuDevicePrimaryCtxRetain(&left, 0), cuda::kSuccess);
+  int least = 0;
+  int greatest = 0;
+  EXPECT_EQ(call.cuCtxGetStreamPriorityRange(&least, &greatest), cuda::kSuccess);
+}
+
 TEST_F(CudaContextTest, ADeviceThatThereIsNotIsNamed) {
   EXPECT_THAT(
       CudaContext::Open(CudaDriver::Load(EVENPACK_FAKE_CUDA).value(), 3).status(),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <thread>
 
 #include "tests/gpu_worker/cuda/fake_device.h"
 #include "tests/testing/status_matchers.h"
@@ -41,6 +42,23 @@ TEST_F(CudaStreamTest, AnEventIsReachedWhenWhatCameBeforeIsDone) {
   EXPECT_THAT(event->Await(), IsOk());
   EXPECT_TRUE(event->IsReached().value());
   EXPECT_THAT(stream->Synchronize(), IsOk());
+}
+
+TEST_F(CudaStreamTest, BothAreAwaitedBesideAGraphThatAnotherThreadCaptures) {
+  const auto captured = Make();
+  const auto event = Event();
+  ASSERT_THAT(event->Record(device_.compute()), IsOk());
+  const cuda::Functions& call = device_.context()->functions();
+  const CurrentContext current(*device_.context());
+  ASSERT_EQ(call.cuStreamBeginCapture_v2(captured->handle(), cuda::kCaptureGlobal),
+            cuda::kSuccess);
+  std::thread([&] {
+    EXPECT_THAT(event->Await(), IsOk());
+    EXPECT_THAT(Synchronize(*device_.context(), device_.compute()), IsOk());
+  }).join();
+  cuda::Graph graph = nullptr;
+  EXPECT_EQ(call.cuStreamEndCapture(captured->handle(), &graph), cuda::kSuccess);
+  if (graph != nullptr) call.cuGraphDestroy(graph);
 }
 
 TEST_F(CudaStreamTest, TimeIsToldBetweenEventsThatAreTimed) {

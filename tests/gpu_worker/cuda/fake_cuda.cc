@@ -146,9 +146,11 @@ Result cuDevicePrimaryCtxRelease_v2(cuda::DeviceNumber) {
 }
 
 Result cuCtxPushCurrent_v2(cuda::Context context) {
+  if (!State().Check("context", context, "cuCtxPushCurrent")) {
+    return cuda::kInvalidContext;
+  }
   CurrentContexts().push_back(context);
-  return State().Check("context", context, "cuCtxPushCurrent") ? cuda::kSuccess
-                                                               : cuda::kInvalidContext;
+  return cuda::kSuccess;
 }
 
 Result cuCtxPopCurrent_v2(cuda::Context* context) {
@@ -185,8 +187,12 @@ Result cuStreamDestroy_v2(cuda::Stream stream) {
 
 Result cuStreamSynchronize(cuda::Stream stream) {
   const Need need = NeedStream(stream, "cuStreamSynchronize");
-  if (need.IsMet()) Await([stream] { stream->Synchronize(); });
-  return need.result;
+  if (!need.IsMet()) return need.result;
+  if (!evenpack::testing::FakeCaptures::Get().MayBeUnsafe()) {
+    return evenpack::testing::kCaptureUnsupported;
+  }
+  Await([stream] { stream->Synchronize(); });
+  return cuda::kSuccess;
 }
 
 Result cuStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
@@ -237,10 +243,14 @@ Result cuEventQuery(cuda::Event event) {
 
 Result cuEventSynchronize(cuda::Event event) {
   const Need need = NeedEvent(event, "cuEventSynchronize");
-  if (need.IsMet() && event->point != nullptr) {
+  if (!need.IsMet()) return need.result;
+  if (!evenpack::testing::FakeCaptures::Get().MayBeUnsafe()) {
+    return evenpack::testing::kCaptureUnsupported;
+  }
+  if (event->point != nullptr) {
     Await([point = event->point] { point->Await(); });
   }
-  return need.result;
+  return cuda::kSuccess;
 }
 
 Result cuEventElapsedTime(float* milliseconds, cuda::Event earlier, cuda::Event later) {
