@@ -5,6 +5,7 @@
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cudnn_frontend.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -152,7 +153,10 @@ class AttentionGraph {
                                     : cudnn_frontend::DiagonalAlignment_t::BOTTOM_RIGHT)
         .set_diagonal_band_right_bound(0);
     if (of().sliding_window != 0) {
-      attributes.set_diagonal_band_left_bound(static_cast<int>(of().sliding_window));
+      // One that shows all keys is as good as any longer one, which might not be an
+      // int.
+      attributes.set_diagonal_band_left_bound(
+          static_cast<int>(std::min<int64_t>(of().sliding_window, shape_.keys)));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,10 @@ constexpr Change kChanges[] = {
     {"as many keys as queries", [](PlanShape& shape) { shape.mask = Mask::kCausal; }},
     {"float16", [](PlanShape& shape) { shape.attention.type = ElementType::kFloat16; }},
     {"a window", [](PlanShape& shape) { shape.attention.sliding_window = 700; }},
+    {"the longest window",
+     [](PlanShape& shape) {
+       shape.attention.sliding_window = std::numeric_limits<uint32_t>::max();
+     }},
     {"64 query heads",
      [](PlanShape& shape) {
        shape.attention.query_heads = 64;
