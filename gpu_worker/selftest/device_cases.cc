@@ -18,7 +18,7 @@ struct Results {
 constexpr int kTimes = 3;
 
 // Of many sizes, so that whatever is taken next is some of it.
-constexpr size_t kMostFilled = size_t{32} << 20;
+constexpr size_t kMostFilled = size_t{128} << 20;
 constexpr size_t kLeastFilled = size_t{32} << 10;
 constexpr unsigned char kOfNaNs = 0xff;
 

@@ -28,7 +28,8 @@ class DeviceTensors {
   AttentionGradients gradients() const { return {At(5), At(6), At(7)}; }
   // Copies the tensors anew, which have the sizes that they had.
   absl::Status CopyAgain();
-  // What was computed, into the tensors that these are copies of.
+  // What was computed, into the tensors that these are copies of. INTERNAL: something
+  // was written behind the end of one.
   absl::Status ReadBack();
 
  private:
@@ -42,6 +43,9 @@ class DeviceTensors {
   };
   std::vector<HostRows> OnHost() const;
   void* At(size_t i) const { return held_[i]->data(); }
+  // A guard, so that what is written beyond a tensor's end is found.
+  void* Behind(size_t i, const HostRows& of) const;
+  absl::Status CheckGuard(size_t i, const HostRows& of);
 
   RankTensors& tensors_;
   Device& device_;

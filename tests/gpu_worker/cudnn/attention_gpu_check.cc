@@ -24,7 +24,9 @@ using evenpack::testing::IsOk;
 using evenpack::testing::RealDevice;
 
 constexpr uint32_t kMostRanks = 8;
-constexpr size_t kGraphs = 256;
+constexpr size_t kGraphs = 1024;
+// Of random micro-batches, so that few are left to runs by themselves.
+constexpr size_t kLeastGraphs = 100;
 
 class AttentionGpuCheck : public ::testing::Test {
  protected:
@@ -64,7 +66,7 @@ class AttentionGpuCheck : public ::testing::Test {
           << "runs " << cases_->first_errors().Largest() << ", graphs "
           << cases_->last_errors().Largest();
     }
-    EXPECT_GT(cases_->graphs(), 0U);
+    EXPECT_GE(cases_->graphs(), kLeastGraphs);
   }
 
   absl::Status why_;
@@ -190,6 +192,7 @@ class ApartPlan final : public AttentionPlan {
       return plan_->Run(tables, tensors, workspace, stream);
     }
     auto own = device_.device->Allocate(workspace_bytes());
+    EXPECT_THAT(own, IsOk());
     if (!own.ok()) return own.status();
     kept_.push_back(*std::move(own));
     absl::Status status = device_.compute->Synchronize();

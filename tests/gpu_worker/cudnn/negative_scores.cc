@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <limits>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -125,7 +126,8 @@ Results ResultsOf(const AttentionShape& shape, const RankTensors& tensors) {
 
 Results OnProcessor(const Given& given) {
   const AttentionShape& shape = given.shape;
-  worker::CpuAttention engine(1);
+  // The device is held meanwhile.
+  worker::CpuAttention engine(std::max(1U, std::thread::hardware_concurrency()));
   RankTensors tensors = given.tensors;
   const AttentionCall call = given.Call(tensors.input());
   const FloatRows sums = {tensors.log_sum_exp.data(), shape.query_heads};

@@ -43,6 +43,8 @@ TEST(NegativeScoresGpuCheck, MakeNoNaNs) {
     for (const auto type : {ElementType::kBfloat16, ElementType::kFloat16}) {
       for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
         for (const uint32_t window : {0U, 100U}) {
+          // Backward those with a window are one run in any case.
+          if (window != 0 && split_from == 1) continue;
           CheckSlices(**rank,
                       {.type = type, .head_size = head_size, .sliding_window = window});
         }
