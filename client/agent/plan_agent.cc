@@ -3,7 +3,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <sys/stat.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
@@ -15,16 +15,13 @@
 #include "absl/strings/str_cat.h"
 #include "client/agent/agent_address.h"
 #include "client/agent/agent_metrics.h"
+#include "client/agent/agent_port.h"
 #include "client/agent/agent_steps_call.h"
 #include "client/agent/forwarded_call.h"
 #include "client/agent/upstream.h"
 #include "client/cpp/server_addresses.h"
 #include "server/runtime/mutex.h"
-#include "server/runtime/unix_socket.h"
-#include "server/service/field_path.h"
 #include "server/web/http_server.h"
-#include "server/web/listen_address.h"
-#include "server/web/listener.h"
 #include "server/web/operator_pages.h"
 
 namespace evenpack::agent {
@@ -90,7 +87,6 @@ void SetTransport(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kLeastPingMs);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
 }  // namespace
@@ -124,6 +120,7 @@ class PlanAgent::Rooms {
     feeds_.Stop();
     calls_.WaitUntilNone(kStreamsEnd);
     std::packaged_task<void()> close([this] {
+      port_->Stop();
       grpc_->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
       grpc_->Wait();
     });
@@ -135,7 +132,7 @@ class PlanAgent::Rooms {
     return in_time;
   }
 
-  const std::string& grpc_address() const { return grpc_address_; }
+  const std::string& grpc_address() const { return port_->address(); }
   const std::string& http_address() const { return http_address_; }
 
  private:
@@ -145,56 +142,25 @@ class PlanAgent::Rooms {
     return CheckReachedLocally(options_.listen);
   }
 
-  // gRPC would take the path from an agent that lives.
-  absl::Status CheckFree(const std::string& socket) const {
-    const auto free = ListenAt(socket, 0600);
-    if (free.ok()) return absl::OkStatus();
-    return absl::UnavailableError(absl::StrCat(
-        "listen: can't listen on ", options_.listen, ": ", free.status().message()));
-  }
-
-  // gRPC has said it to the log alone, in its own words.
-  absl::Status CannotListen() const {
-    if (SocketPath(options_.listen).empty()) {
-      const absl::Status why =
-          Listener::Open(*ParseListenAddress(options_.listen)).status();
-      if (!why.ok()) {
-        return absl::UnavailableError(Renamed("listen", why).message());
-      }
-    }
-    return absl::UnavailableError(absl::StrCat(
-        "listen: can't listen on ", options_.listen,
-        "; accepted: HOST:PORT of this machine with a port that is free, or "
-        "unix:PATH in a folder that is there"));
-  }
-
   absl::Status StartGrpc() {
-    const std::string& listen = options_.listen;
     if (absl::Status status = CheckListen(); !status.ok()) return status;
-    const std::string path = SocketPath(listen);
-    if (!path.empty()) {
-      if (absl::Status status = CheckFree(path); !status.ok()) return status;
-    }
+    constexpr mode_t kEveryone = 0666;
+    constexpr mode_t kUserAndGroup = 0660;
+    absl::StatusOr<std::unique_ptr<AgentPort>> port =
+        AgentPort::Open(options_.listen, options_.insecure ? kEveryone : kUserAndGroup);
+    if (!port.ok()) return port.status();
+    port_ = *std::move(port);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetTransport(builder);
-    int port = 0;
-    builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+    port_->AddTo(builder);
     builder.RegisterCallbackGenericService(&service_);
     grpc_ = builder.BuildAndStart();
-    if (grpc_ == nullptr || port == 0) {
-      grpc_.reset();
-      return CannotListen();
+    if (grpc_ == nullptr) {
+      return absl::UnavailableError(
+          absl::StrCat("listen: gRPC can't serve on ", options_.listen));
     }
-    grpc_address_ = path.empty()
-                        ? absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)
-                        : listen;
-    constexpr mode_t kEveryone = 0666;
-    constexpr mode_t kUserAndGroup = 0660;
-    const mode_t mode = options_.insecure ? kEveryone : kUserAndGroup;
-    if (!path.empty() && chmod(path.c_str(), mode) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("listen: ", path));
-    }
+    port_->Start();
     return absl::OkStatus();
   }
 
@@ -226,8 +192,8 @@ class PlanAgent::Rooms {
   WorkerPool pool_{kWaitingThreads};
   AgentService service_;
   std::atomic<bool> serving_ = false;
+  std::unique_ptr<AgentPort> port_;
   std::unique_ptr<grpc::Server> grpc_;
-  std::string grpc_address_;
   std::unique_ptr<HttpServer> http_;
   std::string http_address_;
   std::thread closer_;

@@ -20,6 +20,7 @@
 #include "gpu_worker/communicator/gloo_folder.h"
 #include "gpu_worker/selftest/device_cases.h"
 #include "gpu_worker/selftest/selftest.h"
+#include "server/runtime/descriptor_limit.h"
 #include "server/runtime/first_process.h"
 #include "server/runtime/standard_streams.h"
 
@@ -128,6 +129,7 @@ int main(int argc, char** argv) {
     }
     if (command->options.selftest) return Selftest(command->options);
     if (command->options.profile.profile) return Profile(command->options);
+    evenpack::RaiseDescriptorLimit();
     const absl::Status status = command->options.agent.agent
                                     ? evenpack::worker::RunAgent(command->options)
                                     : evenpack::worker::Serve(command->options);

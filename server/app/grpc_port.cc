@@ -2,70 +2,30 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "server/app/connection_bytes.h"
 #include "server/metrics/process_figures.h"
 #include "server/runtime/clock.h"
-#include "server/runtime/hung_up.h"
 #include "server/runtime/log.h"
 
 namespace evenpack {
 namespace {
 
-// Connections of a listener that are taken before the others have their turn.
-constexpr int kAtOnce = 16;
-// Between two tries where the system had no descriptor, and where the gate was shut.
-constexpr std::chrono::milliseconds kWithoutDescriptors{100};
+// Between two tries where the gate was shut.
 constexpr std::chrono::milliseconds kWhileShut{5};
 constexpr std::chrono::seconds kBetweenLines{10};
 // Bytes of a connection between two looks, or unclaimed.
 constexpr uint64_t kMuch = 1 << 20;
-
-// Descriptors are numbered from the lowest that is free: one of this number says that
-// all below are taken.
-int FirstReserved(uint64_t reserved) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1 << 30;
-  const uint64_t most = std::min<uint64_t>(limit.rlim_cur, 1 << 30);
-  return static_cast<int>(most - std::min(reserved, most / 8));
-}
-
-// What gRPC gives to connections that it accepts itself.
-void SetOptions(int fd, std::chrono::milliseconds peer_timeout) {
-  const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  const auto timeout = static_cast<unsigned int>(peer_timeout.count());
-  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
-}
-
-// For a connection that gRPC has taken over. gRPC waits for an event when the system
-// says that a read left nothing, and a reset that came with the last bytes gives none
-// any more: the connection would be held until keepalive. Without the system's word
-// gRPC reads until it is refused; one that was reset before is woken. gRPC may have
-// closed the socket and the number be another's: none here is harmed by it.
-void LetResetsBeSeen(int fd) {
-  const int off = 0;
-  setsockopt(fd, IPPROTO_TCP, TCP_INQ, &off, sizeof(off));
-  pollfd polled{fd, 0, 0};
-  if (poll(&polled, 1, 0) == 1) shutdown(fd, SHUT_RDWR);
-}
 
 // Of a peer as gRPC names it, which writes brackets as %5B and %5D.
 std::string NameOf(const std::string& peer) {
@@ -99,46 +59,47 @@ absl::StatusOr<std::unique_ptr<GrpcPort>> GrpcPort::Open(
     const ListenAddress& wanted, const GrpcPortOptions& options) {
   absl::StatusOr<std::vector<Listener>> listeners = Listener::OpenAll(wanted);
   if (!listeners.ok()) return listeners.status();
-  FileDescriptor wakeup(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!wakeup.valid()) return absl::ErrnoToStatus(errno, "listen: eventfd");
   absl::StatusOr<DepartedPeers> departed = DepartedPeers::Create();
   if (!departed.ok()) return departed.status();
-  return std::unique_ptr<GrpcPort>(new GrpcPort(
-      *std::move(listeners), std::move(wakeup), *std::move(departed), options));
+  std::unique_ptr<GrpcPort> port(
+      new GrpcPort(*std::move(listeners), *std::move(departed), options));
+  absl::StatusOr<std::unique_ptr<AcceptLoop>> loop = AcceptLoop::Create(
+      {.take = [&port = *port](
+                   FileDescriptor connection) { port.Take(std::move(connection)); },
+       .pause = [&port = *port] { return port.Pause(); },
+       .reserved_descriptors = options.reserved_descriptors});
+  if (!loop.ok()) return loop.status();
+  port->loop_ = *std::move(loop);
+  return port;
 }
 
-GrpcPort::GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
-                   DepartedPeers departed, const GrpcPortOptions& options)
+GrpcPort::GrpcPort(std::vector<Listener> listeners, DepartedPeers departed,
+                   const GrpcPortOptions& options)
     : options_(options),
       listeners_(std::move(listeners)),
-      wakeup_(std::move(wakeup)),
       gate_(options.gate),
       departed_(std::move(departed)),
-      refusals_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}),
       waits_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}) {}
 
 GrpcPort::~GrpcPort() { Stop(); }
 
 void GrpcPort::AddTo(grpc::ServerBuilder& builder,
                      std::shared_ptr<grpc::ServerCredentials> credentials) {
-  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
-  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      Type::FROM_FD, std::move(credentials));
+  hand_over_.emplace(builder, std::move(credentials), options_.peer_timeout);
 }
 
 void GrpcPort::Start() {
   pace_.emplace(Clock::Steady().Now(), ResidentBytes().value_or(0), options_.look);
   looks_.emplace(options_.look.interval(), [this] { LookIfDue(); });
-  thread_ = std::thread([this] { Run(); });
+  std::vector<int> listening;
+  for (const Listener& listener : listeners_) listening.push_back(listener.fd());
+  loop_->Start(std::move(listening));
 }
 
 void GrpcPort::Stop() {
-  if (!thread_.joinable()) return;
-  const uint64_t one = 1;
-  // It can't be full: this is the one place that writes to it.
-  [[maybe_unused]] const ssize_t written = write(wakeup_.get(), &one, sizeof(one));
+  if (listeners_.empty()) return;
   // A peer that is being read in that thread may have to be cut for it.
-  thread_.join();
+  if (loop_ != nullptr) loop_->Stop();
   looks_.reset();
   listeners_.clear();
 }
@@ -148,65 +109,20 @@ void GrpcPort::LookIfDue() {
   if (look != Look::kNone) LookAtConnections(look == Look::kAll);
 }
 
-void GrpcPort::Run() {
-  std::vector<pollfd> polled(listeners_.size() + 1, {wakeup_.get(), POLLIN, 0});
-  const Clock& clock = Clock::Steady();
-  // None are accepted until then.
-  Clock::TimePoint paused_until = clock.Now();
-  for (;;) {
-    const Clock::TimePoint now = clock.Now();
-    const bool paused = now < paused_until;
-    for (size_t i = 0; i < listeners_.size(); ++i) {
-      // poll passes over a negative descriptor.
-      polled[i + 1] = {paused ? -1 : listeners_[i].fd(), POLLIN, 0};
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(paused_until - now);
-    const int wait = paused ? static_cast<int>(left.count()) : -1;
-    if (poll(polled.data(), polled.size(), wait) < 0) continue;
-    if (polled[0].revents != 0) return;
-    for (size_t i = 0; i < listeners_.size(); ++i) {
-      if (polled[i + 1].revents == 0) continue;
-      const auto pause = AcceptSome(listeners_[i]);
-      paused_until = std::max(paused_until, clock.Now() + pause);
-    }
-  }
-}
-
-std::chrono::milliseconds GrpcPort::AcceptSome(Listener& listener) {
+std::chrono::milliseconds GrpcPort::Pause() {
   const int64_t held = departed_.Held();
-  if (!gate_.IsOpen(Clock::Steady().Now(), held)) {
-    if (waits_.Take("").has_value()) {
-      Log(LogLevel::kWarning, "connections wait",
-          {{"because", "peers left faster than their calls are taken down"},
-           {"calls", std::to_string(held)}});
-    }
-    return kWhileShut;
+  if (gate_.IsOpen(Clock::Steady().Now(), held)) return {};
+  if (waits_.Take("").has_value()) {
+    Log(LogLevel::kWarning, "connections wait",
+        {{"because", "peers left faster than their calls are taken down"},
+         {"calls", std::to_string(held)}});
   }
-  for (int i = 0; i < kAtOnce; ++i) {
-    FileDescriptor connection = listener.Accept();
-    if (connection.valid()) {
-      if (!HandOver(std::move(connection))) Refused("few descriptors are left");
-      continue;
-    }
-    if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return {};
-    Refused("no descriptor is left");
-    return kWithoutDescriptors;
-  }
-  return {};
+  return kWhileShut;
 }
 
-bool GrpcPort::HandOver(FileDescriptor connection) {
-  if (connection.get() >= FirstReserved(options_.reserved_descriptors)) return false;
-  // It waited for longer than its peer did.
-  if (HasHungUp(connection.get())) return true;
-  SetOptions(connection.get(), options_.peer_timeout);
+void GrpcPort::Take(FileDescriptor connection) {
   departed_.Watch(connection.get(), Remember(connection.get()));
-  Acceptor::NewConnectionParameters parameters;
-  const int fd = parameters.fd = connection.Release();
-  acceptor_->HandleNewConnection(&parameters);
-  LetResetsBeSeen(fd);
-  return true;
+  hand_over_->Take(std::move(connection));
 }
 
 std::shared_ptr<CallCounts> GrpcPort::Remember(int fd) {
@@ -300,13 +216,6 @@ std::vector<std::pair<std::string, const char*>> GrpcPort::ToBeCut() {
                            "it has the most bytes without a call or a whole message");
   }
   return to_be_cut;
-}
-
-void GrpcPort::Refused(const char* why) {
-  const std::optional<uint64_t> left_out = refusals_.Take("");
-  if (!left_out.has_value()) return;
-  Log(LogLevel::kError, "connections refused",
-      {{"because", why}, {"connections", std::to_string(*left_out + 1)}});
 }
 
 }  // namespace evenpack

@@ -17,18 +17,19 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/app/accept_gate.h"
 #include "server/app/departed_peers.h"
-#include "server/app/log_budget.h"
 #include "server/app/look_pace.h"
 #include "server/app/unclaimed_bytes.h"
+#include "server/runtime/log_budget.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/repeated_task.h"
+#include "server/service/connection_hand_over.h"
+#include "server/web/accept_loop.h"
 #include "server/web/file_descriptor.h"
 #include "server/web/listen_address.h"
 #include "server/web/listener.h"
@@ -36,8 +37,7 @@
 namespace evenpack {
 
 struct GrpcPortOptions {
-  // Descriptors that connections leave to all else, at most; an eighth of the process'
-  // limit where that is less.
+  // As AcceptLoopOptions'.
   uint64_t reserved_descriptors = 128;
   // What a peer may leave unacknowledged before its connection counts as broken.
   std::chrono::milliseconds peer_timeout{20'000};
@@ -78,10 +78,8 @@ class GrpcPort {
   std::shared_ptr<CallCounts> CallsOf(const std::string& peer);
 
  private:
-  using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
-
-  GrpcPort(std::vector<Listener> listeners, FileDescriptor wakeup,
-           DepartedPeers departed, const GrpcPortOptions& options);
+  GrpcPort(std::vector<Listener> listeners, DepartedPeers departed,
+           const GrpcPortOptions& options);
   struct Connection {
     int fd;
     std::shared_ptr<CallCounts> calls;
@@ -91,33 +89,29 @@ class GrpcPort {
     bool busy = true;
   };
 
-  void Run();
   void LookIfDue();
   void LookAtConnections(bool all);
   // Of those that are remembered, whose calls never come: the heaviest first.
   std::vector<std::pair<std::string, const char*>> ToBeCut() EVENPACK_REQUIRES(mutex_);
   void Forget(const std::string& peer) EVENPACK_REQUIRES(mutex_);
-  // How long none is to be accepted then.
-  std::chrono::milliseconds AcceptSome(Listener& listener);
-  bool HandOver(FileDescriptor connection);
+  // How long none is to be accepted.
+  std::chrono::milliseconds Pause();
+  void Take(FileDescriptor connection);
   std::shared_ptr<CallCounts> Remember(int fd);
-  void Refused(const char* why);
 
   const GrpcPortOptions options_;
   std::vector<Listener> listeners_;
-  const FileDescriptor wakeup_;
-  std::unique_ptr<Acceptor> acceptor_;
+  std::optional<ConnectionHandOver> hand_over_;
   // Looks have a thread of their own: gRPC begins to read a connection in the one that
   // hands it over, and reads on as long as there is more.
   std::optional<LookPace> pace_;
   std::optional<RepeatedTask> looks_;
-  std::thread thread_;
-  // Both are used by the thread alone.
+  // Both are used by the loop's thread alone.
   AcceptGate gate_;
   DepartedPeers departed_;
-  // Of lines about connections that are refused, and that wait.
-  LogBudget refusals_;
+  // Of lines about connections that wait.
   LogBudget waits_;
+  std::unique_ptr<AcceptLoop> loop_;
 
   Mutex mutex_;
   // What was handed over, by peer: also what is closed since, until that is seen.

@@ -3,16 +3,32 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "server/app/call_counting.h"
+#include "server/runtime/clock.h"
 #include "server/service/field_path.h"
 #include "server/web/listen_address.h"
-#include "server/web/listener.h"
 
 namespace evenpack {
+namespace {
 
-HealthPort::HealthPort() {
+// Whoever probes asks at once, and then every so often.
+constexpr int kFirstCallMs = 5'000;
+constexpr int kIdleMs = 60'000;
+// Nobody sends anything large here.
+const GrpcPortOptions kOptions = {
+    .unclaimed = {.at_once = 1 << 20, .each_call = 1 << 16, .together = 32 << 20}};
+
+}  // namespace
+
+HealthPort::HealthPort()
+    : flood_guard_(Clock::Steady(), [this](const std::string& peer) {
+        port_->Cut(peer, "it cancels calls faster than is of use");
+      }) {
   grpc::EnableDefaultHealthCheckService(true);
   builder_ = std::make_unique<grpc::ServerBuilder>();
 }
@@ -20,20 +36,28 @@ HealthPort::HealthPort() {
 absl::Status HealthPort::Start(const std::string& listen) {
   const absl::StatusOr<ListenAddress> parsed = ParseListenAddress(listen);
   if (!parsed.ok()) return Renamed("health-listen", parsed.status());
-  builder_->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  int port = 0;
-  builder_->AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  absl::StatusOr<std::unique_ptr<GrpcPort>> port = GrpcPort::Open(*parsed, kOptions);
+  if (!port.ok()) {
+    return absl::UnavailableError(Renamed("health-listen", port.status()).message());
+  }
+  port_ = *std::move(port);
+  port_->AddTo(*builder_, grpc::InsecureServerCredentials());
+  builder_->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kFirstCallMs);
+  builder_->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(flood_guard_.Interceptors());
+  interceptors.push_back(
+      CountCalls([this](const std::string& peer) { return port_->CallsOf(peer); }));
+  builder_->experimental().SetInterceptorCreators(std::move(interceptors));
   server_ = builder_->BuildAndStart();
   builder_.reset();
-  if (server_ == nullptr || port == 0) {
-    server_.reset();
-    // gRPC doesn't say why.
-    const absl::Status why = Listener::Open(*parsed).status();
+  if (server_ == nullptr) {
     return absl::UnavailableError(
-        why.ok() ? absl::StrCat("health-listen: gRPC can't serve on ", listen)
-                 : std::string(Renamed("health-listen", why).message()));
+        absl::StrCat("health-listen: gRPC can't serve on ", listen));
   }
-  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+  port_->Start();
+  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port_->port());
   return absl::OkStatus();
 }
 
@@ -44,8 +68,10 @@ void HealthPort::SetServing(const std::string& service, bool serving) {
 
 void HealthPort::Close() {
   if (server_ == nullptr) return;
+  port_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
+  server_.reset();
 }
 
 }  // namespace evenpack

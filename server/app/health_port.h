@@ -8,6 +8,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "server/app/flood_guard.h"
+#include "server/app/grpc_port.h"
 
 namespace evenpack {
 
@@ -19,6 +21,8 @@ class HealthPort {
   // gRPC puts on it what its plugins were when this was made: before channelz is asked
   // for, so that the connections of the main port can't be read here.
   HealthPort();
+  // Closes it.
+  ~HealthPort() { Close(); }
   HealthPort(const HealthPort&) = delete;
   HealthPort& operator=(const HealthPort&) = delete;
 
@@ -31,11 +35,13 @@ class HealthPort {
   void SetServing(const std::string& service, bool serving);
 
   // Ends calls and listens no more; returns when connections are closed. A peer that
-  // hangs holds it up. Nothing where the port was not started.
+  // hangs holds it up. Nothing where the port was not started, or is closed.
   void Close();
 
  private:
   std::unique_ptr<grpc::ServerBuilder> builder_;
+  std::unique_ptr<GrpcPort> port_;
+  FloodGuard flood_guard_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/app/log_budget.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
+#include "server/runtime/log_budget.h"
 
 namespace evenpack {
 namespace {

@@ -15,6 +15,7 @@
 #include "server/app/library_logs.h"
 #include "server/app/packing_server.h"
 #include "server/app/server_options.h"
+#include "server/runtime/descriptor_limit.h"
 #include "server/runtime/log.h"
 #include "server/runtime/standard_streams.h"
 #include "server/store/open_store.h"
@@ -110,6 +111,7 @@ int main(int argc, char** argv) {
       const absl::Status status = evenpack::FlushStandardOutput();
       return status.ok() ? 0 : Fail(status);
     }
+    evenpack::RaiseDescriptorLimit();
     return Serve(command->options);
   } catch (const std::exception& error) {
     return Fail(absl::InternalError(absl::StrCat("internal error: ", error.what())));

@@ -72,7 +72,7 @@ absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode) {
   OwnedDescriptor listening = NewSocket();
   if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&*address),
            sizeof(*address)) != 0 ||
-      chmod(path.c_str(), mode) != 0 || listen(listening.get(), 16) != 0) {
+      chmod(path.c_str(), mode) != 0 || listen(listening.get(), SOMAXCONN) != 0) {
     return Failed("listening", path);
   }
   return listening;

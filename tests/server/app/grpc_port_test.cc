@@ -6,7 +6,6 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <deque>
@@ -22,30 +21,18 @@
 #include "server/runtime/mutex.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/web/raw_client.h"
+#include "tests/testing/descriptor_limit.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
+using testing::DescriptorLimit;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::RawClient;
 using testing::RawGrpcCall;
 using testing::StatusIs;
-
-// Of the process, until the test ends.
-class DescriptorLimit {
- public:
-  explicit DescriptorLimit(rlim_t descriptors) {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit lowered{descriptors, before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &lowered);
-  }
-  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 // As gRPC names it.
 std::string NameOf(const RawClient& client) {

@@ -3,18 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 
 #include "server/core/document/invalid_field.h"
+#include "server/web/listen_address.h"
 #include "tests/server/app/raw_grpc_client.h"
+#include "tests/server/web/raw_client.h"
+#include "tests/testing/descriptor_limit.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
 namespace {
 
 using ::testing::AllOf;
+using testing::DescriptorLimit;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::RawClient;
 using testing::RawGrpcCall;
 using ::testing::StartsWith;
 using testing::StatusIs;
@@ -39,6 +45,24 @@ TEST(HealthPortTest, EachServiceIsAsItWasSet) {
   port.Close();
   EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, "").Finish().error_code(),
             grpc::StatusCode::UNAVAILABLE);
+}
+
+// gRPC's own listener would be deaf from then on.
+TEST(HealthPortTest, ServesAgainOnceDescriptorsAreFree) {
+  HealthPort port;
+  ASSERT_THAT(port.Start("127.0.0.1:0"), IsOk());
+  port.SetServing("", true);
+  const auto number = ParseListenAddress(port.address())->port;
+  {
+    const DescriptorLimit limit(128);
+    std::deque<RawClient> clients;
+    while (clients.empty() || clients.back().connected()) clients.emplace_back(number);
+    EXPECT_GT(clients.size(), 20U);
+  }
+  const auto channel =
+      grpc::CreateChannel(port.address(), grpc::InsecureChannelCredentials());
+  EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, "").Read(), kIsServing);
+  port.Close();
 }
 
 TEST(HealthPortTest, OneThatWasNotStartedDoesNothing) {

@@ -1,7 +1,7 @@
 // So many lines of each place in the code in a while: what a library logs of a hostile
 // peer's every frame would else fill the disk.
-#ifndef EVENPACK_SERVER_APP_LOG_BUDGET_H_
-#define EVENPACK_SERVER_APP_LOG_BUDGET_H_
+#ifndef EVENPACK_SERVER_RUNTIME_LOG_BUDGET_H_
+#define EVENPACK_SERVER_RUNTIME_LOG_BUDGET_H_
 
 #include <chrono>
 #include <cstdint>
@@ -45,4 +45,4 @@ class LogBudget {
 
 }  // namespace evenpack
 
-#endif  // EVENPACK_SERVER_APP_LOG_BUDGET_H_
+#endif  // EVENPACK_SERVER_RUNTIME_LOG_BUDGET_H_

@@ -1,4 +1,4 @@
-#include "server/app/log_budget.h"
+#include "server/runtime/log_budget.h"
 
 #include <utility>
 
