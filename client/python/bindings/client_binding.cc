@@ -21,6 +21,7 @@
 #include "client/python/bindings/columns.h"
 #include "client/python/bindings/held_member.h"
 #include "client/python/bindings/held_session.h"
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/python_seconds.h"
@@ -74,12 +75,12 @@ void BindConsumer(nb::module_& module) {
           nb::arg("step"))
       .def_prop_ro("durable_steps",
                    [](const HeldConsumer& consumer) {
-                     const nb::gil_scoped_release release;
+                     const InterpreterReleased release;
                      return consumer->durable_steps();
                    })
       .def_prop_ro("buffered_steps",
                    [](const HeldConsumer& consumer) {
-                     const nb::gil_scoped_release release;
+                     const InterpreterReleased release;
                      return consumer->buffered_steps();
                    })
       // seconds, first_step_seconds, steps_taken.
@@ -87,7 +88,7 @@ void BindConsumer(nb::module_& module) {
                    [](const HeldConsumer& consumer) {
                      client::StepWait wait;
                      {
-                       const nb::gil_scoped_release release;
+                       const InterpreterReleased release;
                        wait = consumer->step_wait();
                      }
                      return std::make_tuple(wait.seconds, wait.first_step_seconds,
@@ -177,12 +178,12 @@ void BindProducer(nb::module_& module) {
            })
       .def_prop_ro("next_sequence",
                    [](const HeldProducer& producer) {
-                     const nb::gil_scoped_release release;
+                     const InterpreterReleased release;
                      return producer->next_sequence();
                    })
       .def_prop_ro("accepted_sequence",
                    [](const HeldProducer& producer) {
-                     const nb::gil_scoped_release release;
+                     const InterpreterReleased release;
                      return producer->accepted_sequence();
                    })
       .def("cancel",
@@ -197,7 +198,7 @@ template <typename Call>
 nb::bytes Answered(const Call& call) {
   std::string bytes;
   {
-    const nb::gil_scoped_release release;
+    const InterpreterReleased release;
     const auto answer = call();
     ThrowIfError(answer.status());
     bytes = answer->SerializeAsString();
@@ -241,7 +242,7 @@ std::unique_ptr<HeldConsumer> OpenConsumer(
   options.credits = credits;
   options.max_buffered_bytes = max_buffered_bytes;
   options.follow_epochs = follow_epochs;
-  const nb::gil_scoped_release release;
+  const InterpreterReleased release;
   return std::make_unique<HeldConsumer>(ValueOrThrow(client.OpenConsumer(options)));
 }
 
@@ -254,7 +255,7 @@ std::unique_ptr<HeldProducer> OpenProducer(Client& client, const std::string& jo
   options.from_sequence = from_sequence;
   absl::StatusOr<std::unique_ptr<Producer>> producer;
   {
-    const nb::gil_scoped_release release;
+    const InterpreterReleased release;
     producer = client.OpenProducer(options);
   }
   return std::make_unique<HeldProducer>(ValueOrThrow(std::move(producer)));
@@ -269,7 +270,7 @@ std::unique_ptr<HeldMember> JoinGroup(Client& client, const std::string& job,
   options.cp_size = cp_size;
   options.cp_rank = cp_rank;
   options.member = member;
-  const nb::gil_scoped_release release;
+  const InterpreterReleased release;
   return std::make_unique<HeldMember>(ValueOrThrow(client.JoinGroup(options)));
 }
 
@@ -301,7 +302,7 @@ void BindHistory(nb::class_<Client>& bound) {
           "acknowledge",
           [](Client& client, const nb::bytes& request) {
             const auto parsed = Parsed<v1::AcknowledgeRequest>(request);
-            const nb::gil_scoped_release release;
+            const InterpreterReleased release;
             return ValueOrThrow(client.Acknowledge(parsed));
           },
           nb::arg("request"));
@@ -382,7 +383,7 @@ void BindClient(nb::module_& module) {
           [](Client& client, const std::string& name) {
             ThrowIfError(client.DeleteJob(name));
           },
-          nb::arg("name"), nb::call_guard<nb::gil_scoped_release>())
+          nb::arg("name"), nb::call_guard<InterpreterReleased>())
       .def(
           "checkpoint_job",
           [](Client& client, const std::string& name, uint64_t step) {

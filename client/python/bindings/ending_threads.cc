@@ -3,10 +3,14 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include "client/python/bindings/interpreter_lock.h"
 
 namespace evenpack::python {
 namespace {
@@ -27,10 +31,17 @@ EndingThreads& OfThisProcess() {
   return *ending;
 }
 
+// None before.
+std::atomic<std::thread::id>& EndingThread() {
+  static std::atomic<std::thread::id> thread;
+  return thread;
+}
+
 void AwaitAll() {
+  EndingThread() = std::this_thread::get_id();
   const std::vector<std::future<void>> threads =
       std::exchange(OfThisProcess().threads, {});
-  const nb::gil_scoped_release release;
+  const InterpreterReleased release;
   for (const std::future<void>& thread : threads) thread.wait();
 }
 
@@ -43,6 +54,8 @@ void EndInThread(std::function<void()> end) {
   });
   threads.push_back(std::async(std::launch::async, std::move(end)));
 }
+
+bool EndsTheInterpreter() { return EndingThread() == std::this_thread::get_id(); }
 
 void AwaitEndingThreadsAtExit() {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&AwaitAll));

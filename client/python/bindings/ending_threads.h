@@ -15,6 +15,10 @@ void EndInThread(std::function<void()> end);
 // Once for each module.
 void AwaitEndingThreadsAtExit();
 
+// Whether the calling thread is the one in which the interpreter ends, and so has the
+// interpreter's lock to the last. Thread-safe.
+bool EndsTheInterpreter();
+
 }  // namespace evenpack::python
 
 #endif  // EVENPACK_CLIENT_PYTHON_BINDINGS_ENDING_THREADS_H_

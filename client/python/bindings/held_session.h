@@ -5,12 +5,15 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "client/python/bindings/ending_threads.h"
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/status_error.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::python {
 
@@ -32,14 +35,18 @@ class HeldSession {
   HeldSession(const HeldSession&) = delete;
   HeldSession& operator=(const HeldSession&) = delete;
 
-  // Waits until no thread of the session calls into Python any more; the interpreter
-  // must not end before. No other thread may be in a call.
+  // Ends the calls that are under way in other threads, and waits until no thread of
+  // the session calls into Python any more; the interpreter must not end before.
   void End() {
     if (getpid() != process_) {
       static_cast<void>(session_.release());
       return;
     }
-    const nanobind::gil_scoped_release release;
+    const InterpreterReleased released;
+    if (session_ == nullptr) return;
+    // It calls into Python, whose lock a thread may have that waits for this one.
+    if (LetNoneBegin() > 0) session_->Cancel();
+    AwaitCalls();
     session_.reset();
   }
 
@@ -49,19 +56,56 @@ class HeldSession {
     return std::move(session_);
   }
 
+  // While it lives, the session is there.
+  class Call {
+   public:
+    explicit Call(const HeldSession& held) : held_(held) {}
+    ~Call() {
+      MutexLock lock(held_.mutex_);
+      --held_.calls_;
+      held_.ended_.SignalAll();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    Session* operator->() const { return held_.session_.get(); }
+
+   private:
+    const HeldSession& held_;
+  };
+
   // Throws CANCELLED after End(), FAILED_PRECONDITION in a fork.
-  Session* operator->() const {
+  Call operator->() const {
     if (getpid() != process_) {
       throw StatusError(absl::FailedPreconditionError(
           "the connection is of the process that this one was forked from"));
     }
-    if (session_ == nullptr) throw StatusError(absl::CancelledError("it was ended"));
-    return session_.get();
+    MutexLock lock(mutex_);
+    if (ending_ || session_ == nullptr) {
+      throw StatusError(absl::CancelledError("it was ended"));
+    }
+    ++calls_;
+    return Call(*this);
   }
 
  private:
+  // How many are under way.
+  size_t LetNoneBegin() {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    return calls_;
+  }
+  void AwaitCalls() {
+    MutexLock lock(mutex_);
+    while (calls_ > 0) ended_.Wait(mutex_);
+  }
+
   const pid_t process_ = getpid();
   std::unique_ptr<Session> session_;
+  mutable Mutex mutex_;
+  mutable CondVar ended_;
+  mutable size_t calls_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace evenpack::python

@@ -9,6 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include "client/python/bindings/interpreter_lock.h"
+
 namespace evenpack::python {
 
 namespace nb = nanobind;
@@ -22,7 +24,7 @@ void Interruptibly(const std::function<void()>& work,
   std::exception_ptr thrown;
   std::optional<nb::python_error> interruption;
   {
-    const nb::gil_scoped_release release;
+    const InterpreterReleased release;
     std::jthread worker([&] {
       try {
         work();
@@ -38,7 +40,7 @@ void Interruptibly(const std::function<void()>& work,
       if (interruption.has_value()) continue;
       lock.unlock();
       {
-        const nb::gil_scoped_acquire acquire;
+        const InterpreterHeld acquire;
         // Taken at once: `cancel` calls into Python, too.
         if (PyErr_CheckSignals() != 0) interruption.emplace();
       }

@@ -7,6 +7,7 @@
 
 #include "client/python/bindings/bindings.h"
 #include "client/python/bindings/columns.h"
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/local_job.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/status_error.h"
@@ -37,7 +38,7 @@ std::optional<nb::bytes> NextStep(LocalJob& job, uint32_t dp_rank,
                                   std::optional<uint32_t> cp_rank) {
   absl::StatusOr<std::string> step;
   {
-    const nb::gil_scoped_release release;
+    const InterpreterReleased release;
     step = job.NextStep({dp_rank, cp_rank});
   }
   if (absl::IsFailedPrecondition(step.status())) return std::nullopt;

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/routed_stub.h"
 #include "client/cpp/wire_status.h"
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/python_bytes.h"
 #include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
@@ -38,9 +39,9 @@ absl::Status ToStatus(const nb::object& status) {
 // which it should not.
 template <typename Work>
 absl::Status InPython(const Work& work) {
-  const nb::gil_scoped_acquire acquire;
+  const InterpreterHeld acquire;
   try {
-    work();
+    OrStandStill(work);
     return absl::OkStatus();
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("evenpack.transport: ", error.what()));
@@ -53,7 +54,7 @@ using SharedObject = std::shared_ptr<const nb::object>;
 SharedObject Share(const nb::object& object) {
   return {std::make_unique<const nb::object>(object).release(),
           [](const nb::object* held) {
-            const nb::gil_scoped_acquire acquire;
+            const InterpreterHeld acquire;
             const std::unique_ptr<const nb::object> last(held);
           }};
 }
@@ -66,7 +67,7 @@ class ServerTransport {
   ServerTransport(SharedObject transport_at, std::string address)
       : transport_at_(std::move(transport_at)), address_(std::move(address)) {}
   ~ServerTransport() {
-    const nb::gil_scoped_acquire acquire;
+    const InterpreterHeld acquire;
     transport_.reset();
   }
   ServerTransport(const ServerTransport&) = delete;
@@ -93,7 +94,7 @@ class PythonCall {
     status_ = InPython([&] { call_ = start(transport.Get()); });
   }
   ~PythonCall() {
-    const nb::gil_scoped_acquire acquire;
+    const InterpreterHeld acquire;
     call_.reset();
   }
   PythonCall(const PythonCall&) = delete;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -238,13 +239,14 @@ class PackedDataset(IterableDataset[Step]):
             try:
                 step = self._next(steps)
                 position = None if step is None else Position.behind(step)
+                if step is not None:
+                    self._worker_loop.give()
             except BaseException:
                 self._leave_off()
                 raise
             if step is None:
                 self._worker_loop.end()
                 return
-            self._worker_loop.give()
             # No call is between this and who iterates, so that no signal's handler can
             # raise here: a step that is noted is given, and what is not comes again.
             self._position = position
@@ -268,10 +270,13 @@ class PackedDataset(IterableDataset[Step]):
 
     def _leave_off(self) -> None:
         """Has the next iteration open at the position; the engine here stays."""
-        if self._served is not None and self._steps is not None:
+        if self._served is None or self._steps is None:
+            return
+        # It is, where the interpreter ends meanwhile.
+        with suppress(CancelledError):
             self._waited += self._steps.wait
             self._steps.cancel()
-            self._steps = None
+        self._steps = None
 
     def state_dict(self, step: Step | None = None) -> dict[str, Any]:
         """Where the dataset is: behind the last step that iterating gave.

@@ -23,6 +23,7 @@ from evenpack.errors import (
     UnavailableError,
 )
 from evenpack.steps import Position
+from evenpack.worker_loop import WorkerLoop
 from server_process import ServerProcess
 
 DOCUMENTS = example_jobs.lengths(3000)
@@ -169,6 +170,29 @@ def test_no_step_is_lost_where_a_signals_handler_raises() -> None:
         signal.signal(signal.SIGALRM, before)
     assert raised > 0
     assert _digests(iter(steps)) == undisturbed
+
+
+def test_an_interruption_as_a_servers_step_is_given_loses_none(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session is a step ahead then."""
+    give = WorkerLoop.give
+    interrupted = []
+
+    def interrupted_once(loop: WorkerLoop) -> None:
+        give(loop)
+        if not interrupted and len(steps) == 2:
+            interrupted.append(steps[-1])
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(WorkerLoop, "give", interrupted_once)
+    dataset = _served(client)
+    steps: list[bytes] = []
+    with pytest.raises(KeyboardInterrupt):
+        steps.extend(step.digest for step in dataset)
+    steps.extend(step.digest for step in dataset)
+    assert len(interrupted) == 1
+    assert steps == _digests(_local())
 
 
 def test_a_first_step_that_is_not_the_first_is_data_loss() -> None:

@@ -111,3 +111,60 @@ def test_a_dataset_may_be_let_go_of_in_its_own_thread(address: str) -> None:
     """The collector runs in any; a session's can't wait for itself."""
     program = _start(COLLECTED_BY_ITSELF, address)
     assert (*program.communicate(timeout=120), program.returncode) == ("True\n", "", 0)
+
+
+# What runs in a thread that nobody waits for, and what it waits for.
+IN_A_THREAD = """
+import sys, threading, time
+from evenpack import Client, PackedDataset
+
+SPEC = {
+    "streams": [{"name": "text"}],
+    "window": 4096,
+    "parallelism": {"micro_batches_per_rank": 8},
+}
+
+def packs():
+    for _ in PackedDataset(spec=SPEC, lengths=[100, 900, 2000] * 10**6):
+        begun.set()
+
+def waits_for_a_step():
+    for _ in PackedDataset(sys.argv[1], job="run"):
+        begun.set()
+
+def waits_for_room():
+    client = Client(sys.argv[1])
+    client.create_job(sys.argv[3], SPEC)
+    producer = client.producer(sys.argv[3], "text")
+    while True:
+        producer.add([60] * 1000)
+        begun.set()
+
+def waits_for_a_server():
+    # Of a port at which nobody listens.
+    client = Client("127.0.0.1:1")
+    begun.set()
+    client.get_job("run")
+
+begun = threading.Event()
+threading.excepthook = lambda _: None
+threading.Thread(target=globals()[sys.argv[2]], daemon=True).start()
+begun.wait()
+time.sleep(float(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize(
+    "waits", ["packs", "waits_for_a_step", "waits_for_room", "waits_for_a_server"]
+)
+def test_a_program_ends_while_a_thread_is_in_a_call(address: str, waits: str) -> None:
+    """With status 0, whatever the thread is at."""
+    for seconds in ("0.1", "0.5", "1"):
+        program = subprocess.run(
+            [sys.executable, "-c", IN_A_THREAD, address, waits, seconds],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (program.stdout, program.stderr, program.returncode) == ("", "", 0)

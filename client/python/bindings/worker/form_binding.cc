@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/worker_bindings.h"
@@ -34,7 +35,7 @@ std::shared_ptr<RankForm> Cuda(int device, size_t memory_bytes, double connect_s
   options.rank.budget = memory_bytes;
   options.group.connect_timeout = FromSeconds(connect_seconds);
   options.group.exchange_timeout = FromSeconds(exchange_seconds);
-  const nb::gil_scoped_release release;
+  const InterpreterReleased release;
   return ValueOrThrow(worker::OnCuda(options));
 }
 

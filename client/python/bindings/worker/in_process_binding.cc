@@ -16,6 +16,7 @@
 
 #include "client/python/bindings/held_member.h"
 #include "client/python/bindings/held_session.h"
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/python_seconds.h"
@@ -151,7 +152,7 @@ void BindLone(nb::module_& module) {
   BindPasses(bound, [](LoneWorker& worker, const auto& work) {
     absl::Status status;
     {
-      const nb::gil_scoped_release release;
+      const InterpreterReleased release;
       status = worker.Run(work);
     }
     ThrowIfError(status);
@@ -166,7 +167,7 @@ std::unique_ptr<HeldWorker> Start(std::shared_ptr<RankForm> form,
                                   std::unique_ptr<client::GroupMember> member,
                                   worker::GroupRendezvous::OpenEndpoint open,
                                   const InProcessOptions& options) {
-  const nb::gil_scoped_release release;
+  const InterpreterReleased release;
   return std::make_unique<HeldWorker>(std::make_unique<InProcessWorker>(
       std::move(form), std::move(member), std::move(open), options));
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/worker_bindings.h"
 #include "gpu_worker/executor/prepared_micro_batch.h"
@@ -38,7 +39,7 @@ PreparedMicroBatch Prepare(const ShardPlan& plan, uint32_t rank,
                            const AttentionShape& shape, uint32_t index,
                            bool keys_together) {
   ThrowIfError(CheckRange("cp_rank", rank, 0, plan.context_parallel - 1));
-  const nb::gil_scoped_release release;
+  const InterpreterReleased release;
   PreparedMicroBatch prepared =
       worker::PrepareMicroBatch(plan, rank, shape,
                                 keys_together ? worker::KeyPlacement::kTogether

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/status_error.h"
@@ -46,7 +47,7 @@ void DoPass(TrainerLink& of, uintptr_t stream, const TrainerLink::Submit& submit
   if (!of.cuda_device().has_value()) return Do(of.link(), run);
   absl::Status status;
   {
-    const nb::gil_scoped_release release;
+    const InterpreterReleased release;
     status = run();
   }
   ThrowIfError(status);
@@ -119,7 +120,7 @@ void BindSidecar(nb::module_& module) {
   bound
       .def(nb::new_([](const std::string& socket_folder, uint64_t bytes,
                        bool on_device) {
-             const nb::gil_scoped_release release;
+             const InterpreterReleased release;
              return ValueOrThrow(TrainerLink::Attach(socket_folder, bytes, on_device));
            }),
            nb::arg("socket_folder"), nb::arg("arena_bytes"), nb::arg("on_device"))
