@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from job_series import JOB, mean, of_job, quantiles, rate
+from job_series import JOB, RATE, mean, of_job, quantiles, rate
 from panel_json import Dashboard, Panel, Query, Row
 
 _PREDICTED_STEPS = rate("evenpack_job_predicted_steps_total")
@@ -194,18 +194,20 @@ def _quotient(scale: str) -> str:
     return f"max({attention}) / max({linear})"
 
 
+_SUBSCRIBERS = f"sum(max_over_time({of_job('evenpack_job_subscribers')}[{RATE}]))"
+
 _TRAINERS = Row(
     "Trainers and the cost model",
     [
         Panel(
             "Share of time that trainers wait for steps",
-            "As trainers report it: seconds waited for a step, times steps a second.",
+            "As trainers report it once they have waited: seconds in a second, over "
+            "all subscribers. Ranks that share a plan agent's are one among these, a "
+            "sidecar is one more.",
             "percentunit",
             [
                 Query(
-                    f"{rate('evenpack_job_step_wait_seconds_total')}"
-                    f" / {rate('evenpack_job_steps_taken_total')}"
-                    f" * {rate('evenpack_job_steps_total')}",
+                    f"{rate('evenpack_job_step_wait_seconds_total')} / {_SUBSCRIBERS}",
                     "waiting",
                 )
             ],
