@@ -260,6 +260,7 @@ _SUBSCRIBERS = Row(
             "Subscribers that are connected.",
             "none",
             [Query(f"sum({of_job('evenpack_job_subscribers')})", "subscribers")],
+            width=12,
         ),
         Panel(
             "Lag",
@@ -277,13 +278,23 @@ _SUBSCRIBERS = Row(
                 Query(f"min({of_job('evenpack_job_min_lag_steps')})", "fastest"),
                 Query(f"max({of_job('evenpack_job_ready_steps')})", "sent to none"),
             ],
+            width=12,
         ),
         Panel(
             "Steps asked for",
-            "Steps that subscribers have asked for and not been sent: above 0, "
-            "trainers could take more than is decided.",
+            "Steps that subscribers have asked for and not been sent. Trainers ask for "
+            "as many ahead as they have room for: above 0 is not yet waiting.",
             "short",
             [Query(f"sum({of_job('evenpack_job_unused_credits')})", "credits")],
+            width=12,
+        ),
+        Panel(
+            "Steps taken",
+            "Steps that trainers took in a second, over all of them, as they reported "
+            "it: 0 is one that stands, or reports nothing.",
+            "ops",
+            [Query(rate("evenpack_job_steps_taken_total"), "taken")],
+            width=12,
         ),
     ],
 )

@@ -4,7 +4,7 @@ Jobs:
   run      two workers execute its attention for two trainers, which also report what
            whole micro-batches took
   uneven   four ranks with equal work, of which rank 2 reports half as much time again
-  held     a stream that is full, and no steps, since none is durable
+  held     a stream that is full, and a subscriber without steps, since none is durable
   starved  a subscriber that asks for steps of a stream that brings nothing
 """
 
@@ -103,7 +103,7 @@ class ObservedRun:
         self._processes.close()
 
     def _hold(self) -> None:
-        """A producer that is not read from any more."""
+        """A producer that is not read from any more, and a rank that waits."""
         spec = job_specs.small_spec(["web"], data=1, steps_ahead=1)
         local_client.create(self.server, "held", spec)
         stream = Stream("web", "held", "web", 0, 50_000, ends=False)
@@ -111,6 +111,9 @@ class ObservedRun:
         self._processes.enter_context(process)
         full = 'evenpack_job_stream_full{job="held",stream="web"}'
         wait_until(lambda: self.server.metric(full) == 1, "the stream is full")
+        rank = subscription("0", api.Subscribe(job="held", dp_rank=0), "received")
+        waits = RankProcess(self.server.grpc_address, [rank])
+        self._processes.enter_context(waits).await_subscribed()
 
     def _starve(self) -> None:
         """A rank that waits for steps."""
