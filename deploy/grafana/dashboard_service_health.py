@@ -51,12 +51,13 @@ _SERVER = Row(
         ),
         _count(
             "Jobs",
-            "Jobs that exist, and those that /metrics leaves out since there are too "
-            "many.",
+            "Jobs that exist, those that /metrics leaves out since there are too many, "
+            "and those of the store that are damaged.",
             "none",
             [
                 Query(f"sum({of_server('evenpack_jobs')})", "jobs"),
                 Query(f"sum({of_server('evenpack_jobs_left_out')})", "left out"),
+                Query(f"sum({of_server('evenpack_broken_jobs')})", "damaged"),
             ],
         ),
         _count(

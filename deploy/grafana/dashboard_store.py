@@ -40,9 +40,24 @@ _COMMITTING = Row(
             [Query(_commit_quantile(each), f"p{each * 100:g}") for each in (0.5, 0.99)],
         ),
         Panel(
+            "Store away",
+            "1 while the server does not reach its database, or its last commit failed "
+            "and none has succeeded since.",
+            "none",
+            [
+                Query(
+                    f"max by (instance) ({of_server('evenpack_store_away')})",
+                    "{{instance}}",
+                )
+            ],
+            warning=1,
+            critical=1,
+        ),
+        Panel(
             "Commit under way",
             "How long the commit that is under way has taken so far. One that grows "
-            "waits for a disk or a database that hangs, of which no failure tells.",
+            "waits for a disk that hangs, of which no failure tells; a database is "
+            "given up sooner.",
             "s",
             [
                 Query(
