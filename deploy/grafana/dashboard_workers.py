@@ -223,11 +223,53 @@ _PROCESSES = Row(
     ],
 )
 
+_AGENTS = Row(
+    "Plan agents of all jobs",
+    [
+        Panel(
+            "Plan agents' subscriptions",
+            "Subscriptions at the server, those of them whose call stands, and the "
+            "ranks' subscriptions that share them.",
+            "none",
+            [
+                Query("sum(evenpack_agent_upstream_subscriptions)", "at the server"),
+                Query("sum(evenpack_agent_upstream_connected)", "connected"),
+                Query("sum(evenpack_agent_local_subscribers)", "of ranks"),
+            ],
+        ),
+        Panel(
+            "Plan agents that lack a connection",
+            "Subscriptions at the server whose call does not stand, of the ten agents "
+            "that have most.",
+            "none",
+            [
+                Query(
+                    "topk(10, sum by (instance) (evenpack_agent_upstream_subscriptions"
+                    " - evenpack_agent_upstream_connected))",
+                    "{{instance}}",
+                )
+            ],
+        ),
+        Panel(
+            "Steps held by plan agents",
+            "Steps kept until all ranks have received them, of the ten agents that "
+            "hold most: many are those of a rank that lags.",
+            "short",
+            [
+                Query(
+                    "topk(10, sum by (instance) (evenpack_agent_held_steps))",
+                    "{{instance}}",
+                )
+            ],
+        ),
+    ],
+)
+
 DASHBOARD = Dashboard(
     "evenpack-workers",
     "Evenpack / CP sharding and workers",
     "How micro-batches are cut over context-parallel groups, and the workers that "
     "execute them.",
-    [_SHARDING, _EXECUTION, _GROUP, _PROCESSES],
+    [_SHARDING, _EXECUTION, _GROUP, _PROCESSES, _AGENTS],
     [JOB],
 )

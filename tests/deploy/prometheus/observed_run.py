@@ -5,7 +5,8 @@ Jobs:
            whole micro-batches took
   uneven   four ranks with equal work, of which rank 2 reports half as much time again
   held     a stream that is full, and a subscriber without steps, since none is durable
-  starved  a subscriber that asks for steps of a stream that brings nothing
+  starved  subscribers that ask for steps of a stream that brings nothing, one of them
+           through a plan agent
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Self
 
 import job_specs
 import local_client
+from agent_process import AgentProcess
 from attention_trainers import SIDECAR_TRAINER
 from child_process import ChildProcess, wait_until
 from evenpack.v1 import job_pb2
@@ -116,12 +118,16 @@ class ObservedRun:
         self._processes.enter_context(waits).await_subscribed()
 
     def _starve(self) -> None:
-        """A rank that waits for steps."""
+        """Ranks that wait for steps, at the server and at an agent."""
         local_client.create(
             self.server, "starved", job_specs.small_spec(["web"], data=1)
         )
         rank = subscription("0", api.Subscribe(job="starved", dp_rank=0))
         process = RankProcess(self.server.grpc_address, [rank])
+        self._processes.enter_context(process).await_subscribed()
+        agent = self._processes.enter_context(AgentProcess(self.server.grpc_address))
+        self.agent_address = agent.http_address
+        process = RankProcess(agent.grpc_address, [rank])
         self._processes.enter_context(process).await_subscribed()
 
     def _execute(self) -> None:

@@ -23,13 +23,13 @@ ROOT = Path(os.environ["EVENPACK_SOURCE_DIR"])
 Json = dict[str, Any]
 
 
-def _configuration(servers: Sequence[str], workers: Sequence[str]) -> str:
+def _configuration(*of_jobs: Sequence[str]) -> str:
     """deploy/prometheus/prometheus.yml with these targets, and every second."""
     text = (ROOT / "deploy/prometheus/prometheus.yml").read_text()
     text, intervals = re.subn(r"_interval: \w+", "_interval: 1s", text)
-    targets = [json.dumps(list(each)) for each in (servers, workers)]
+    targets = [json.dumps(list(each)) for each in of_jobs]
     text, lists = re.subn(r"(?<=- targets: )\[.*\]", lambda _: targets.pop(0), text)
-    if (intervals, lists) != (2, 2):
+    if (intervals, lists) != (2, len(of_jobs)):
         raise AssertionError(f"{intervals} intervals and {lists} targets in:\n{text}")
     return text
 
@@ -37,12 +37,17 @@ def _configuration(servers: Sequence[str], workers: Sequence[str]) -> str:
 class PrometheusProcess(ChildProcess):
     """Scrapes when it is made. Leaving the context kills it."""
 
-    def __init__(self, servers: Sequence[str], workers: Sequence[str]) -> None:
+    def __init__(
+        self,
+        servers: Sequence[str],
+        workers: Sequence[str],
+        agents: Sequence[str] = (),
+    ) -> None:
         """Starts it; the targets are HOST:PORT."""
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
         config = folder / "prometheus.yml"
-        config.write_text(_configuration(servers, workers))
+        config.write_text(_configuration(servers, workers, agents))
         (folder / "rules").symlink_to(ROOT / "helm/evenpack/files/rules")
         self.address = f"127.0.0.1:{free_ports(1)[0]}"
         super().__init__(

@@ -63,7 +63,10 @@ class PrometheusTest(unittest.TestCase):
         )
         servers = [cls.observed.server.http_address, secured.http_address]
         workers = cls.observed.worker_addresses
-        cls.prometheus = cls.enterClassContext(PrometheusProcess(servers, workers))
+        agents = [cls.observed.agent_address]
+        cls.prometheus = cls.enterClassContext(
+            PrometheusProcess(servers, workers, agents)
+        )
 
     def await_values(self, expr: str, where: str) -> list[tuple[dict[str, str], float]]:
         """What the expression is, once it is anything, while the run goes on."""
@@ -147,10 +150,11 @@ class PrometheusTest(unittest.TestCase):
         step = self.await_values("evenpack_job_next_step", "jobs")
         jobs = {labels["job"] for labels, _ in step}
         self.assertEqual(jobs, {"run", "uneven", "held", "starved"})
-        self.await_values("count(up == 1) == 4", "all targets are up")
+        self.await_values("count(up == 1) == 5", "all targets are up")
         up = self.await_values("count by (job) (up)", "targets")
         counts = {labels["job"]: count for labels, count in up}
-        self.assertEqual(counts, {"evenpack-server": 2, "evenpack-worker": 2})
+        expected = {"evenpack-server": 2, "evenpack-worker": 2, "evenpack-agent": 1}
+        self.assertEqual(counts, expected)
 
 
 if __name__ == "__main__":
