@@ -49,6 +49,7 @@ ServerFigures Figures::Server() const {
   figures.store_bytes = commits.bytes;
   figures.store_size_bytes = store_.SizeBytes();
   figures.store_commit_age_seconds = commits.age_seconds;
+  figures.store_away = commits.failing || store_.IsAway();
   if (moves_ != nullptr) {
     const MoveFigures moves = moves_->Figures();
     figures.jobs_taken = moves.taken;

@@ -142,6 +142,7 @@ bool Committer::IsBusy() {
 CommitterFigures Committer::Figures() const {
   MutexLock lock(mutex_);
   CommitterFigures figures = figures_;
+  figures.failing = failed_.has_value() && clock_.Now() - *failed_ < kFailureIsNews;
   if (committing_) figures.age_seconds = SecondsBetween(began_, clock_.Now());
   return figures;
 }
@@ -276,8 +277,10 @@ void Committer::Note(const absl::Status& status, size_t records, uint64_t bytes)
       ++figures_.commits;
       figures_.records += records;
       figures_.bytes += bytes;
+      failed_.reset();
     } else {
       ++figures_.failures;
+      failed_ = clock_.Now();
     }
     line = news_.After(status);
   }

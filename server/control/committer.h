@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -65,6 +66,8 @@ struct CommitterFigures {
   // Since the commit that is under way began, of which there is one at a time; 0: none
   // is. What a commit that failed brings about is part of it.
   double age_seconds = 0;
+  // The last one failed, less than kFailureIsNews ago.
+  bool failing = false;
 };
 
 // Thread-safe. Entries are committed in the order in which they came: by a thread of
@@ -76,6 +79,8 @@ class Committer {
   static constexpr std::chrono::microseconds kGather{1000};
   // So many calls of FlushSoon within three tenths of that make it worth while.
   static constexpr size_t kBusy = 4;
+  // How long a failure says something of a store that nobody has asked since.
+  static constexpr std::chrono::minutes kFailureIsNews{10};
   // Entries that wait for no more. Fewer than a producer may have under way
   // (server/service/ingest_call.cc), which would have to wait for their answers.
   static constexpr size_t kEnough = 32;
@@ -135,6 +140,8 @@ class Committer {
   bool committing_ EVENPACK_GUARDED_BY(mutex_) = false;
   // While committing_.
   Clock::TimePoint began_ EVENPACK_GUARDED_BY(mutex_);
+  // When the last commit failed; none: it did not.
+  std::optional<Clock::TimePoint> failed_ EVENPACK_GUARDED_BY(mutex_);
   bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool gathering_ EVENPACK_GUARDED_BY(mutex_) = false;
   // Something queued can't wait.

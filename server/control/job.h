@@ -229,6 +229,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // Where a commit failed and the job could not be read since: before its state is
   // looked at for anyone who may wait for the store.
   void ReadBack() EVENPACK_EXCLUDES(mutex_);
+  // Nothing can be decided any more, whatever the store gives.
+  bool IsBroken() const EVENPACK_REQUIRES(mutex_);
   // The store did not give it, which may pass.
   bool LacksStore() const EVENPACK_REQUIRES(mutex_);
   // NOT_FOUND once the job is removed, or not led here; what broke it.

@@ -47,6 +47,10 @@ absl::Status Job::CheckAlive() {
   return stale_ ? why_stale_ : broken_;
 }
 
+bool Job::IsBroken() const {
+  return stale_ ? absl::IsDataLoss(why_stale_) : !broken_.ok() && !unread_;
+}
+
 void Job::OnCommitFailed(const absl::Status& status) {
   // Another server leads it: the store has told, or is about to. Or made it.
   if (absl::IsAborted(status) || absl::IsAlreadyExists(status)) return Abandon();

@@ -325,6 +325,7 @@ JobFigures Job::Figures() {
     figures.calibration = FiguresOf(*calibration);
   }
   MutexLock lock(mutex_);
+  figures.broken = IsBroken();
   if (!state_.created) return figures;
   figures.streams.resize(state_.streams.size());
   for (size_t i = 0; i < state_.streams.size(); ++i) {

@@ -100,6 +100,8 @@ struct QueueFigures {
 // copy.
 struct JobFigures {
   std::string job;
+  // It can't go on until somebody sees to it, now.
+  bool broken = false;
 
   std::vector<StreamFigures> streams;
   std::vector<QueueFigures> queues;  // now
@@ -181,6 +183,8 @@ struct ServerFigures {
   uint64_t store_size_bytes = 0;  // now
   // Of the commit that is under way; 0: none is.
   double store_commit_age_seconds = 0;
+  // It isn't reached, or its last commit failed of late.
+  bool store_away = false;
   // Of a store that several servers share.
   uint64_t jobs_taken = 0;
   uint64_t jobs_handed_over = 0;

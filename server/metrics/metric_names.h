@@ -42,6 +42,7 @@ enum class Metric : uint8_t {
   kBuildInfo,
   kJobs,
   kJobsLeftOut,
+  kBrokenJobs,
   kIngestStreams,
   kIngestStreamsOpened,
   kStepStreams,
@@ -58,6 +59,7 @@ enum class Metric : uint8_t {
   kStoreBytes,
   kStoreSize,
   kStoreCommitAge,
+  kStoreAway,
   kJobsMoved,
   kLeaderlessAnswers,
   kDocumentsAccepted,
@@ -140,6 +142,9 @@ inline constexpr MetricDefinition kTable[] = {
     Gauge(Metric::kJobs, "evenpack_jobs", {}, "Jobs that the server leads."),
     Gauge(Metric::kJobsLeftOut, "evenpack_jobs_left_out", {},
           "Jobs that no evenpack_job_ series shows, since there are too many."),
+    Gauge(Metric::kBrokenJobs, "evenpack_broken_jobs", {},
+          "Jobs that can't go on until somebody sees to them: those of the store that "
+          "are damaged (DATA_LOSS), or of another version."),
     Gauge(Metric::kIngestStreams, "evenpack_ingest_streams", {},
           "Ingest calls that are open."),
     Counter(Metric::kIngestStreamsOpened, "evenpack_ingest_streams_opened_total", {},
@@ -175,6 +180,10 @@ inline constexpr MetricDefinition kTable[] = {
     Gauge(Metric::kStoreCommitAge, "evenpack_store_commit_age_seconds", {},
           "Time since the commit that is under way began; 0 while none is. One that "
           "grows is waiting for a disk or a database that hangs."),
+    Gauge(
+        Metric::kStoreAway, "evenpack_store_away", {},
+        "1 while the server can't reach its database, or where its last commit, within "
+        "ten minutes, failed; 0 else."),
     Counter(Metric::kJobsMoved, "evenpack_jobs_moved_total", {"how"},
             "Jobs that moved between the servers of a database: taken by this one, "
             "handed_over by it, or lost to another before it gave them."),

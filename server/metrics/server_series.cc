@@ -37,6 +37,7 @@ void AddServerSeries(const ServerFigures& server, MetricFamilies& families) {
   families.AddCount(Metric::kStoreBytes, {}, server.store_bytes);
   families.AddCount(Metric::kStoreSize, {}, server.store_size_bytes);
   families.AddValue(Metric::kStoreCommitAge, {}, server.store_commit_age_seconds);
+  families.AddCount(Metric::kStoreAway, {}, server.store_away ? 1 : 0);
   families.AddCount(Metric::kJobsMoved, {kMoveTaken}, server.jobs_taken);
   families.AddCount(Metric::kJobsMoved, {kMoveHandedOver}, server.jobs_handed_over);
   families.AddCount(Metric::kJobsMoved, {kMoveLost}, server.jobs_lost);

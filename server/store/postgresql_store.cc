@@ -94,6 +94,7 @@ absl::Status PostgresqlStore::Connect() {
   ++reconnections_;
   doubt_ = absl::OkStatus();
   away_since_.reset();
+  away_ = false;
   cut_off_ = false;
   down_ = false;
   LookSoon();
@@ -223,6 +224,7 @@ absl::Status PostgresqlStore::Noted(absl::Status status) {
   if (!member_.connected() || !member_.lost().ok()) down_ = true;
   if (!member_.connected() && !away_since_.has_value()) {
     away_since_ = Clock::Steady().Now();
+    away_ = true;
   }
   if (down_ || absl::IsAborted(status)) LookSoon();
   return status;

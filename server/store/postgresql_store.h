@@ -55,6 +55,7 @@ class PostgresqlStore final : public SharedStore {
   absl::Status Leave() override;
   absl::StatusOr<std::string> HandOver(const std::string& job) override;
   void CannotRead(const std::string& job) override;
+  bool IsAway() const override { return away_; }
   bool IsCutOff() const override { return cut_off_; }
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
@@ -117,6 +118,7 @@ class PostgresqlStore final : public SharedStore {
   // Known without the lock, which a commit may hold for long: the connection is lost,
   // or nothing is led.
   std::atomic<bool> down_ = true;
+  std::atomic<bool> away_ = false;
   std::atomic<bool> cut_off_ = false;
   std::atomic<uint64_t> size_ = 0;
   PostgresqlReader reader_;

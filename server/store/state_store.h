@@ -125,6 +125,9 @@ class StateStore {
   // What the store takes on its device: its file and the log of that; 0 where it has
   // none, or the system does not tell. Does not wait for a Commit.
   virtual uint64_t SizeBytes() const = 0;
+
+  // A database was not reached when that was tried last. Does not wait for a Commit.
+  virtual bool IsAway() const { return false; }
 };
 
 }  // namespace evenpack

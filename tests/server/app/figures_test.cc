@@ -53,6 +53,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
                         quotas.held, security->get());
   EXPECT_TRUE(figures.Jobs().empty());
   EXPECT_EQ(figures.Server().store_commits, 0U);
+  EXPECT_FALSE(figures.Server().store_away);
 
   for (const char* name : {"b", "a"}) {
     const Awaited<absl::StatusOr<JobStatus>> created;
@@ -93,6 +94,7 @@ TEST(FiguresTest, AreGatheredFromTheRooms) {
   }
   EXPECT_EQ(server.store_commits, 3U);
   EXPECT_EQ(server.store_commit_failures, 2U);
+  EXPECT_TRUE(server.store_away);
   EXPECT_EQ(server.store_records, 3U);
   EXPECT_GT(server.store_bytes, 0U);
 }

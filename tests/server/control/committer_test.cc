@@ -120,6 +120,23 @@ TEST_F(CommitterTest, TellsHowLongACommitHasBeenUnderWay) {
   EXPECT_EQ(committer_.Figures().commits, 2U);
 }
 
+TEST_F(CommitterTest, TellsForAWhileThatItsLastCommitFailed) {
+  EXPECT_FALSE(committer_.Figures().failing);
+  const auto fail = [this] {
+    store_.FailCommits(2);
+    EXPECT_FALSE(Append(a_, 0).Get().ok());
+    while (!committer_.Figures().failing) std::this_thread::yield();
+  };
+  fail();
+  clock_.Advance(Committer::kFailureIsNews - std::chrono::seconds(1));
+  EXPECT_TRUE(committer_.Figures().failing);
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_FALSE(committer_.Figures().failing);
+  fail();
+  EXPECT_THAT(Append(b_, 0).Get(), IsOk());
+  EXPECT_FALSE(committer_.Figures().failing);
+}
+
 TEST_F(CommitterTest, AnEntryWithoutWritesWaitsForThoseBeforeItAndCommitsNothing) {
   const auto first = Block(a_);
   const auto barrier = Enqueue(a_, {});

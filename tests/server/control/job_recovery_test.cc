@@ -354,6 +354,7 @@ TEST(JobRecoveryTest, FiguresCountFromTheRestartOn) {
   EXPECT_EQ(job->Figures().documents_emitted, 0U);
   ASSERT_THAT(DoIngest(*job, 16, StepsOfDocuments(3)), IsOk());
   const JobFigures figures = job->Figures();
+  EXPECT_FALSE(figures.broken);
   EXPECT_EQ(figures.streams[0].documents_accepted, 24U);
   EXPECT_EQ(figures.documents_emitted, 24U);
   EXPECT_EQ(figures.original.steps, 3U);
@@ -373,6 +374,7 @@ TEST(JobRecoveryTest, ADamagedJobSaysSoToEveryRequestAndCanBeRemoved) {
   const auto job = std::make_shared<Job>("job", room.environment());
   const absl::Status damage = job->Recover();
   EXPECT_THAT(damage, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
+  EXPECT_TRUE(job->Figures().broken);
   EXPECT_EQ(DoIngest(*job, 0, {10}), damage);
   EXPECT_EQ(Describe(*job).status(), damage);
   EXPECT_EQ(Open(*job).status(), damage);

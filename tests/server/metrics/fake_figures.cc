@@ -7,6 +7,7 @@ namespace evenpack::testing {
 JobFigures FilledJob(std::string name) {
   JobFigures job;
   job.job = std::move(name);
+  job.broken = true;
   job.streams = {{"web", 101, 102, 103, 104, 105, true, false},
                  {"code", 201, 202, 203, 204, 205, false, true}};
   job.queues = {{301, 302, 303}, {311, 312, 313}};
@@ -86,6 +87,7 @@ ServerFigures FilledServer() {
   server.store_bytes = 8;
   server.store_size_bytes = 9;
   server.store_commit_age_seconds = 9.5;
+  server.store_away = true;
   server.jobs_taken = 15;
   server.jobs_handed_over = 16;
   server.jobs_lost = 17;

@@ -232,10 +232,13 @@ TEST_F(PostgresqlDoubtTest, ThatItIsCutOffIsToldOnceItWasForLong) {
   ASSERT_THAT(store->Join("there:1", lead), IsOk());
   ASSERT_THAT(store->Commit(Writes{AppendRecord{"b", 0, "first"}}), IsOk());
   EXPECT_FALSE(store->IsCutOff());
+  EXPECT_FALSE(store->IsAway());
   for (const uint64_t record : {1U, 2U}) {
     link.Lose(Loss::kRequest, kMark, /*cuts=*/true);
     EXPECT_EQ(store->Commit(Writes{AppendRecord{"b", record, kMark}}).code(),
               absl::StatusCode::kUnknown);
+    // Before that is told.
+    EXPECT_TRUE(store->IsAway());
     ASSERT_TRUE(lead.Await("cut off"));
     EXPECT_TRUE(store->IsCutOff());
     // And anew while it lasts.
@@ -246,6 +249,7 @@ TEST_F(PostgresqlDoubtTest, ThatItIsCutOffIsToldOnceItWasForLong) {
       store->Load("b").IgnoreError();
     }
     EXPECT_FALSE(store->IsCutOff());
+    EXPECT_FALSE(store->IsAway());
     lead.Take();
   }
   // Of the other one nothing was cut.
