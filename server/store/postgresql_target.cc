@@ -30,6 +30,28 @@ Options Parse(const std::string& target) {
   return options;
 }
 
+// Of a password with an unescaped "/" or "@" libpq takes a part for a port, a host or a
+// database, and tells it in its errors. Behind an "@" a host is a socket without a
+// file.
+bool HoldsPartsOfAPassword(std::string_view target, const Options& options) {
+  const size_t colon = target.find("://");
+  if (colon != target.npos) {
+    const size_t path = target.find('/', colon + 3);
+    if (target.substr(0, target.find('?')).find('@', path) != target.npos) return true;
+  }
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr;
+       ++option) {
+    if (option->val == nullptr) continue;
+    const std::string_view name = option->keyword;
+    const std::string_view value = option->val;
+    if ((name == "host" && value.find('@', 1) != value.npos) ||
+        (name == "port" && value.find_first_not_of("0123456789,") != value.npos)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> PostgresqlTarget(std::string_view name) {
@@ -39,11 +61,16 @@ absl::StatusOr<std::string> PostgresqlTarget(std::string_view name) {
   } else if (name.starts_with(kPrefix)) {
     target = std::string(name.substr(kPrefix.size()));
   }
-  if (!target.empty() && Parse(target) != nullptr) return target;
+  const Options options = Parse(target);
+  if (!target.empty() && options != nullptr &&
+      !HoldsPartsOfAPassword(target, options)) {
+    return target;
+  }
   return InvalidField("store",
                       name.starts_with(kShortUri) ? "what follows postgres:"
                                                   : "what follows postgresql:",
-                      "postgresql://USER@HOST/DATABASE, or postgresql:host=HOST "
+                      "postgresql://USER@HOST/DATABASE, in which other characters are "
+                      "escaped (%2F is /, %40 is @), or postgresql:host=HOST "
                       "dbname=DATABASE and other parameters of libpq");
 }
 

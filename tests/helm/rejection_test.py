@@ -130,6 +130,7 @@ class RejectionTest(unittest.TestCase):
             "postgresql://evenpack:open-sesame@db.example/evenpack",
             "postgresql://evenpack@db.example/evenpack?password=open-sesame",
             "postgres://evenpack:open-sesame@db.example/evenpack",
+            "postgresql://evenpack:open-sesame/and/more@db.example/evenpack",
             "host=db.example password=open-sesame",
             "password = open-sesame",
             "host=db.example sslpassword=open-sesame",

@@ -10,7 +10,7 @@ memory
 {{- fail "store.postgresql.target: '' is not accepted where store.kind is postgresql; accepted: how libpq reaches the database, without the password" }}
 {{- end -}}
 {{- /* Not shown, since it is where somebody's password may be. */}}
-{{- if or (regexMatch "(^|[\\s?&])(ssl)?password\\s*=" $target) (regexMatch "^postgres(ql)?://[^/@]*:[^/@]*@" $target) -}}
+{{- if or (regexMatch "(^|[\\s?&])(ssl)?password\\s*=" $target) (regexMatch "^postgres(ql)?://[^?@]*:[^?@]*@" $target) -}}
 {{- fail "store.postgresql.target: one with a password is not accepted, since everybody who sees the release would read it; accepted: the password in store.postgresql.existingSecret" }}
 {{- end -}}
 {{- if not (regexMatch "^postgres(ql)?://[^ ]+$|^[a-z_]+ *=.+$" $target) -}}

@@ -23,15 +23,20 @@ TEST(PostgresqlTargetTest, IsAUriOrWhatStandsBehindTheColon) {
   // As libpq calls it too.
   EXPECT_EQ(PostgresqlTarget("postgres://me@db/jobs").value(), "postgres://me@db/jobs");
   EXPECT_EQ(PostgresqlTarget("postgresql:postgresql://db").value(), "postgresql://db");
-  EXPECT_EQ(PostgresqlTarget("postgresql:host=db dbname=jobs").value(),
-            "host=db dbname=jobs");
+  for (const char* target :
+       {"host=db dbname=jobs", "host=@abstract", "postgresql://me:a%2Fb%40c@db/jobs",
+        "postgresql://one:1,two:2/jobs"}) {
+    EXPECT_EQ(PostgresqlTarget(absl::StrCat("postgresql:", target)).value(), target);
+  }
 }
 
 TEST(PostgresqlTargetTest, WhatLibpqTakesForNoneIsRefusedWithoutBeingTold) {
   for (const char* name :
        {"", "postgresql", "postgresql:", "postgres:host=secret", "mysql://secret",
         "postgresql:secret", "postgresql:password=secret secret",
-        "postgresql://me:secret@db:1/x?secret=1", "postgresql://me:secret@[db"}) {
+        "postgresql://me:secret@db:1/x?secret=1", "postgresql://me:secret@[db",
+        "postgresql://me:sec/secret@db/jobs", "postgresql://me:1@secret@db/jobs",
+        "postgresql:postgres://me:1/secret@db"}) {
     EXPECT_THAT(PostgresqlTarget(name),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("store"), Not(HasSubstr("secret")))))
