@@ -1,5 +1,6 @@
 #include "gpu_worker/selftest/device_cases.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -17,16 +18,20 @@ struct Results {
 };
 constexpr int kTimes = 3;
 
-// Of many sizes, so that whatever is taken next is some of it.
+// Of many sizes, so that whatever is taken next is some of it: the largest as large as
+// a backward run's workspace, in which are gradients of queries, and of eight ranks'
+// keys and values for each of the heads of queries, in float32.
 constexpr size_t kMostFilled = size_t{128} << 20;
 constexpr size_t kLeastFilled = size_t{32} << 10;
+constexpr size_t kOfQueries = 40;
 constexpr unsigned char kOfNaNs = 0xff;
 
-// What the rank's calls take from now on, and don't keep, holds NaNs.
-absl::Status FillFreeMemory(const CudaWorkplace& where) {
+// What the rank's calls take from now on, and don't keep, holds NaNs. `queries`: bytes.
+absl::Status FillFreeMemory(const CudaWorkplace& where, size_t queries) {
   const CurrentContext current(*where.context);
   std::vector<CudaBuffer> filled;
-  for (size_t bytes = kMostFilled; bytes >= kLeastFilled; bytes /= 4) {
+  const size_t most = std::clamp(kOfQueries * queries, size_t{1} << 20, kMostFilled);
+  for (size_t bytes = most; bytes >= kLeastFilled; bytes /= 4) {
     absl::StatusOr<CudaBuffer> buffer = where.memory->Take(bytes, where.compute);
     if (!buffer.ok()) return buffer.status();
     absl::Status status =
@@ -50,7 +55,7 @@ absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan
   absl::Status status;
   for (int i = 0; i < kTimes && status.ok(); ++i) {
     if (i > 0) status = (*tensors)->CopyAgain();
-    if (status.ok()) status = FillFreeMemory(rank.where());
+    if (status.ok()) status = FillFreeMemory(rank.where(), results.last.query.size());
     if (status.ok()) status = RunPasses(executor, *prepared, **tensors);
     if (status.ok() && i == 0) {
       status = (*tensors)->ReadBack();
