@@ -92,6 +92,7 @@ void GrpcPort::Start() {
   pace_.emplace(Clock::Steady().Now(), ResidentBytes().value_or(0), options_.look);
   looks_.emplace(options_.look.interval(), [this] { LookIfDue(); });
   std::vector<int> listening;
+  listening.reserve(listeners_.size());
   for (const Listener& listener : listeners_) listening.push_back(listener.fd());
   loop_->Start(std::move(listening));
 }

@@ -26,8 +26,9 @@ std::vector<prometheus::MetricFamily> FiguresCollector::Collect() const {
   const size_t shown = std::min(jobs.size(), options_.max_jobs);
   families.AddCount(Metric::kJobs, {}, jobs.size());
   families.AddCount(Metric::kJobsLeftOut, {}, jobs.size() - shown);
-  families.AddCount(Metric::kBrokenJobs, {},
-                    std::ranges::count_if(jobs, &JobFigures::broken));
+  families.AddCount(
+      Metric::kBrokenJobs, {},
+      static_cast<uint64_t>(std::ranges::count_if(jobs, &JobFigures::broken)));
   AddServerSeries(source_.Server(), families);
   for (size_t i = 0; i < shown; ++i) AddJobSeries(jobs[i], families);
   std::vector<prometheus::MetricFamily> taken = std::move(families).Take();

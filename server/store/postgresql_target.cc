@@ -35,17 +35,19 @@ Options Parse(const std::string& target) {
 // file.
 bool HoldsPartsOfAPassword(std::string_view target, const Options& options) {
   const size_t colon = target.find("://");
-  if (colon != target.npos) {
+  if (colon != std::string_view::npos) {
     const size_t path = target.find('/', colon + 3);
-    if (target.substr(0, target.find('?')).find('@', path) != target.npos) return true;
+    if (target.substr(0, target.find('?')).find('@', path) != std::string_view::npos)
+      return true;
   }
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr;
        ++option) {
     if (option->val == nullptr) continue;
     const std::string_view name = option->keyword;
     const std::string_view value = option->val;
-    if ((name == "host" && value.find('@', 1) != value.npos) ||
-        (name == "port" && value.find_first_not_of("0123456789,") != value.npos)) {
+    if ((name == "host" && value.find('@', 1) != std::string_view::npos) ||
+        (name == "port" &&
+         value.find_first_not_of("0123456789,") != std::string_view::npos)) {
       return true;
     }
   }
