@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evenpack import _native
 from evenpack.errors import UnavailableError
 from evenpack.invalid_argument import (
     check_seconds,
+    checked_bytes,
     checked_index,
     checked_integer,
+    checked_text,
     checked_uint32,
+    invalid_argument,
+    quoted,
 )
 from evenpack.producer import Producer
 from evenpack.security import Security
@@ -33,9 +37,9 @@ class Client:
     """A packing server. Thread-safe.
 
     Calls are tried again while the server is away, for as long as `patience_seconds`,
-    where that can't do a thing twice. Errors are those of `evenpack.errors`; a step,
-    epoch or sequence number that is none is an InvalidArgumentError, and every call a
-    FailedPreconditionError in a process that was forked from the client's.
+    where that can't do a thing twice. Errors are those of `evenpack.errors`; a name,
+    step, epoch or sequence number that is none is an InvalidArgumentError, and every
+    call a FailedPreconditionError in a process that was forked from the client's.
     """
 
     def __init__(
@@ -58,10 +62,11 @@ class Client:
             patience_seconds: how long a server that is away is waited for.
 
         Raises:
-            InvalidArgumentError: a security that can't work, or no such time.
+            InvalidArgumentError: a security that can't work, no such time, or an
+                argument of another class.
         """
         check_seconds("patience_seconds", patience_seconds, 0)
-        self.address = address
+        self.address = address = checked_text("address", address)
         # Of nanoseconds, 64 bits hold little more.
         patience = min(float(patience_seconds), 1e9)
         transports = ServerTransports(address, options, security)
@@ -80,12 +85,13 @@ class Client:
 
     def create_job(self, name: str, spec: SpecSource) -> Job:
         """A new job. AlreadyExistsError: there is one of that name that differs."""
-        answer = self.native.create_job(name, job_spec(spec).SerializeToString())
+        name, fields = checked_text("name", name), job_spec(spec)
+        answer = self.native.create_job(name, fields.SerializeToString())
         return Job.FromString(answer)
 
     def get_job(self, name: str) -> Job:
         """The job as it is now, its spec with all defaults."""
-        return Job.FromString(self.native.get_job(name))
+        return Job.FromString(self.native.get_job(checked_text("name", name)))
 
     def list_jobs(self) -> list[Job]:
         """All jobs by name, without those that the server could not recover.
@@ -121,7 +127,7 @@ class Client:
                 is not tried again.
         """
         request = UpdateJobRequest(
-            name=name,
+            name=checked_text("name", name),
             spec=job_spec(spec),
             from_step=checked_index("from_step", from_step),
             expected_epoch=checked_index("expected_epoch", expected_epoch),
@@ -130,26 +136,29 @@ class Client:
 
     def delete_job(self, name: str) -> None:
         """Ends a job and forgets it."""
-        self.native.delete_job(name)
+        self.native.delete_job(checked_text("name", name))
 
     def checkpoint_job(self, name: str, step: int) -> CheckpointJobResponse:
         """The job as it was after `step`, which restore_job() or a dataset takes."""
-        answer = self.native.checkpoint_job(name, checked_integer("step", step))
+        name, step = checked_text("name", name), checked_integer("step", step)
+        answer = self.native.checkpoint_job(name, step)
         return CheckpointJobResponse.FromString(answer)
 
-    def restore_job(self, name: str, checkpoint: bytes) -> Job:
+    def restore_job(self, name: str, checkpoint: bytes | bytearray | memoryview) -> Job:
         """A new job from a checkpoint, of a server's job or of a dataset's own.
 
         Producers go on from `streams[i].next_sequence` of the answer.
         """
-        return Job.FromString(self.native.restore_job(name, checkpoint))
+        name = checked_text("name", name)
+        given = checked_bytes("checkpoint", checkpoint)
+        return Job.FromString(self.native.restore_job(name, given))
 
     def rewind_job(
         self, name: str, from_step: int, *, expected_epoch: int | None = None
     ) -> Job:
         """Has steps from `from_step` on decided anew."""
         request = RewindJobRequest(
-            name=name,
+            name=checked_text("name", name),
             from_step=checked_integer("from_step", from_step),
             expected_epoch=checked_index("expected_epoch", expected_epoch),
         )
@@ -158,7 +167,9 @@ class Client:
     def fork_job(self, name: str, new_name: str, step: int) -> Job:
         """A new job that has the steps up to `step` in common with another."""
         request = ForkJobRequest(
-            name=name, new_name=new_name, step=checked_integer("step", step)
+            name=checked_text("name", name),
+            new_name=checked_text("new_name", new_name),
+            step=checked_integer("step", step),
         )
         return Job.FromString(self.native.fork_job(request.SerializeToString()))
 
@@ -178,15 +189,8 @@ class Client:
                 out.
         """
         request = SkipDocumentsRequest(
-            name=name,
-            skip=[
-                DocumentRange(
-                    stream=stream,
-                    first_sequence=checked_integer("documents.first_sequence", first),
-                    documents=checked_integer("documents.documents", count),
-                )
-                for stream, first, count in documents
-            ],
+            name=checked_text("name", name),
+            skip=_ranges(documents),
             from_step=checked_index("from_step", from_step),
         )
         return Job.FromString(self.native.skip_documents(request.SerializeToString()))
@@ -198,7 +202,7 @@ class Client:
             How many of its steps are durable now.
         """
         request = AcknowledgeRequest(
-            job=name,
+            job=checked_text("name", name),
             dp_rank=checked_uint32("dp_rank", dp_rank),
             step=checked_integer("step", step),
             epoch=checked_integer("epoch", epoch),
@@ -216,5 +220,26 @@ class Client:
             from_sequence: number of the first document to be added, not above what the
                 server has; where it goes on, if left out.
         """
+        job, stream = checked_text("job", job), checked_text("stream", stream)
         first = checked_index("from_sequence", from_sequence)
         return Producer(self.native.open_producer(job, stream, first))
+
+
+def _ranges(documents: Iterable[tuple[str, int, int]]) -> list[DocumentRange]:
+    accepted = "(stream, first sequence number, how many)"
+    if not isinstance(documents, Iterable):
+        raise invalid_argument("documents", quoted(documents), f"some {accepted}")
+    ranges = []
+    for i, each in enumerate(documents):
+        parts = tuple(each) if isinstance(each, Iterable) else ()
+        if len(parts) != 3:
+            raise invalid_argument(f"documents[{i}]", quoted(each), accepted)
+        stream, first, count = parts
+        ranges.append(
+            DocumentRange(
+                stream=checked_text("documents.stream", stream),
+                first_sequence=checked_integer("documents.first_sequence", first),
+                documents=checked_integer("documents.documents", count),
+            )
+        )
+    return ranges

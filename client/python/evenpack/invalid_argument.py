@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import os
+from contextlib import suppress
 
 from evenpack.errors import InvalidArgumentError
 
@@ -17,7 +19,7 @@ _UINT64_MAX = (1 << 64) - 1
 
 def quoted(value: object) -> str:
     """A value of any kind on one line, cut where it is long."""
-    text = ascii(value)
+    text = ascii(value).replace("\n", " ")
     if len(text) <= _MOST_CHARACTERS:
         return text
     return f"{text[:_MOST_CHARACTERS]}..."
@@ -50,9 +52,13 @@ def check_range(field: str, value: int, least: int, most: int, place: str = "") 
 
 
 def checked_integer(
-    field: str, value: object, least: int = 0, most: int = _UINT64_MAX
+    field: str,
+    value: object,
+    least: int = 0,
+    most: int = _UINT64_MAX,
+    place: str = "",
 ) -> int:
-    """A whole number of any kind, NumPy's too, as Python's own.
+    """A whole number of any kind, NumPy's and PyTorch's too, as Python's own.
 
     Raises:
         InvalidArgumentError: it is none, or outside `least` to `most`.
@@ -61,8 +67,8 @@ def checked_integer(
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError as error:
         accepted = f"an integer, {least} to {most}"
-        raise invalid_argument(field, quoted(value), accepted) from error
-    check_range(field, number, least, most)
+        raise invalid_argument(field, quoted(value), accepted, place) from error
+    check_range(field, number, least, most, place)
     return number
 
 
@@ -82,6 +88,85 @@ def checked_index(field: str, value: object) -> int | None:
         InvalidArgumentError: anything else.
     """
     return None if value is None else checked_integer(field, value)
+
+
+def checked_boolean(field: str, value: object) -> bool:
+    """A truth value of any kind, NumPy's and PyTorch's too, as Python's own.
+
+    The numbers 0 and 1 are taken for one.
+
+    Raises:
+        InvalidArgumentError: it is none.
+    """
+    own = value
+    item = getattr(value, "item", None)
+    if callable(item):
+        # Of several elements, NumPy and PyTorch raise one each.
+        with suppress(ValueError, RuntimeError):
+            own = item()
+    if isinstance(own, int) and own in (0, 1):
+        return bool(own)
+    raise invalid_argument(field, quoted(value), "True or False")
+
+
+def checked_text(field: str, value: object) -> str:
+    """A name or another text that goes over the wire.
+
+    Raises:
+        InvalidArgumentError: it is no str, or has what UTF-8 can't have.
+    """
+    if not isinstance(value, str):
+        raise invalid_argument(field, quoted(value), "a str")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        accepted = "a str that UTF-8 can have"
+        raise invalid_argument(field, quoted(value), accepted) from error
+    return value
+
+
+def checked_path(field: str, value: object) -> str:
+    """A path of this machine, of a str or an os.PathLike of one.
+
+    Raises:
+        InvalidArgumentError: it is neither, or no file can have that name.
+    """
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        accepted = "a str, or an os.PathLike of one"
+        raise invalid_argument(field, quoted(value), accepted)
+    try:
+        impossible = b"\0" in os.fsencode(path)
+    except UnicodeEncodeError:
+        impossible = True
+    if impossible:
+        raise invalid_argument(field, quoted(path), "a name that a file can have")
+    return path
+
+
+def checked_bytes(field: str, value: object) -> bytes:
+    """Bytes of any kind as Python's own.
+
+    Raises:
+        InvalidArgumentError: it is no bytes, bytearray or memoryview.
+    """
+    if not isinstance(value, bytes | bytearray | memoryview):
+        accepted = "bytes, a bytearray or a memoryview"
+        raise invalid_argument(field, quoted(value), accepted)
+    return bytes(value)
+
+
+def check_class(
+    field: str, value: object, wanted: type | tuple[type, ...], accepted: str
+) -> None:
+    """Refuses what is of another class, and shows that class, not the value.
+
+    Raises:
+        InvalidArgumentError: it is.
+    """
+    if not isinstance(value, wanted):
+        shown = None if value is None else type(value).__name__
+        raise invalid_argument(field, shown, accepted)
 
 
 def check_seconds(

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from evenpack import _native
 from evenpack.errors import InvalidArgumentError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    checked_boolean,
+    checked_path,
+    checked_text,
+    invalid_argument,
+)
 
 _MOST_TOKEN_BYTES = 8192
 
@@ -51,6 +56,19 @@ class Security:
     server_name: str | None = None
     token_file: str | os.PathLike[str] | None = None
     tls: bool = False
+
+    def __post_init__(self) -> None:
+        """Looks at what kind of value each is; check() at what it says.
+
+        Raises:
+            InvalidArgumentError: one of another kind.
+        """
+        for name in ("ca", "certificate", "key", "token_file"):
+            if getattr(self, name) is not None:
+                checked_path(f"security.{name}", getattr(self, name))
+        if self.server_name is not None:
+            checked_text("security.server_name", self.server_name)
+        object.__setattr__(self, "tls", checked_boolean("security.tls", self.tls))
 
     @property
     def uses_tls(self) -> bool:

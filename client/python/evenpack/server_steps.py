@@ -8,8 +8,11 @@ from evenpack import _native
 from evenpack.client import Client
 from evenpack.errors import FailedPreconditionError, InvalidArgumentError
 from evenpack.invalid_argument import (
+    check_class,
     check_seconds,
+    checked_boolean,
     checked_integer,
+    checked_text,
     invalid_argument,
     quoted,
 )
@@ -52,13 +55,25 @@ class ServerOptions:
     transport: TransportOptions = field(default_factory=TransportOptions)
 
     def __post_init__(self) -> None:
-        """Looks at the numbers.
+        """Looks at the fields, and has numbers and truths as Python's own.
 
         Raises:
             InvalidArgumentError: one that can't be.
         """
-        checked_integer("credits", self.credits, 1, _MOST_CREDITS)
-        checked_integer("max_buffered_bytes", self.max_buffered_bytes, 1)
+        own = {
+            "credits": checked_integer("credits", self.credits, 1, _MOST_CREDITS),
+            "max_buffered_bytes": checked_integer(
+                "max_buffered_bytes", self.max_buffered_bytes, 1
+            ),
+            "sends_durable": checked_boolean("sends_durable", self.sends_durable),
+            "follow_epochs": checked_boolean("follow_epochs", self.follow_epochs),
+        }
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+        checked_text("subscriber", self.subscriber)
+        if self.layout is not None:
+            checked_text("layout", self.layout)
+        check_class("transport", self.transport, TransportOptions, "a TransportOptions")
         check_seconds("patience_seconds", self.patience_seconds, 0)
 
     def check_sends_durable(self) -> None:
@@ -120,8 +135,8 @@ class ServerSteps:
             if position is None or position.digest is None
             else position.epoch,
             layout=options.layout_number(),
-            credits=int(options.credits),
-            max_buffered_bytes=int(options.max_buffered_bytes),
+            credits=options.credits,
+            max_buffered_bytes=options.max_buffered_bytes,
             follow_epochs=options.follow_epochs,
         )
         end_at_exit(self._consumer)

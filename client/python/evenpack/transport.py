@@ -18,9 +18,11 @@ import grpc
 
 from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import (
+    check_class,
     check_seconds,
     checked_integer,
     invalid_argument,
+    quoted,
 )
 from evenpack.secured_channel import SecuredChannel, Status
 from evenpack.security import Security, security_for
@@ -71,16 +73,47 @@ class TransportOptions:
     channel_options: Sequence[tuple[str, str | int]] = ()
 
     def __post_init__(self) -> None:
-        """Looks at the numbers.
+        """Looks at the fields, and has the number as Python's own.
 
         Raises:
             InvalidArgumentError: one that can't be.
         """
+        if self.credentials is not None:
+            accepted = "a grpc.ChannelCredentials, or None"
+            check_class(
+                "credentials", self.credentials, grpc.ChannelCredentials, accepted
+            )
         check_seconds("keepalive_seconds", self.keepalive_seconds, 10, 1e6)
         check_seconds(
             "keepalive_timeout_seconds", self.keepalive_timeout_seconds, 0.001, 1e6
         )
-        checked_integer("max_message_bytes", self.max_message_bytes, 1, (1 << 31) - 1)
+        most = checked_integer(
+            "max_message_bytes", self.max_message_bytes, 1, (1 << 31) - 1
+        )
+        object.__setattr__(self, "max_message_bytes", most)
+        _check_channel_options(self.channel_options)
+
+
+def _check_channel_options(options: object) -> None:
+    accepted = "pairs of a name and a value"
+    if not isinstance(options, Sequence) or isinstance(options, str | bytes):
+        raise invalid_argument("channel_options", quoted(options), accepted)
+    for i, pair in enumerate(options):
+        if not (isinstance(pair, Sequence) and len(pair) == 2):
+            raise invalid_argument(f"channel_options[{i}]", quoted(pair), accepted)
+
+
+def check_transport(options: object, security: object) -> None:
+    """Refuses what is neither None nor of the class.
+
+    Raises:
+        InvalidArgumentError: naming `options` or `security`, which is not shown.
+    """
+    if options is not None:
+        accepted = "a TransportOptions, or None"
+        check_class("options", options, TransportOptions, accepted)
+    if security is not None:
+        check_class("security", security, Security, "a Security, or None")
 
 
 def _status(call: grpc.Call) -> Status:
@@ -224,12 +257,13 @@ class Transport:
                 beside it.
         """
         check_process()
+        check_transport(options, security)
         given = options or TransportOptions()
         arguments: list[tuple[str, str | int]] = [
             ("grpc.keepalive_time_ms", int(given.keepalive_seconds * 1000)),
             ("grpc.keepalive_timeout_ms", int(given.keepalive_timeout_seconds * 1000)),
-            ("grpc.max_receive_message_length", int(given.max_message_bytes)),
-            ("grpc.max_send_message_length", int(given.max_message_bytes)),
+            ("grpc.max_receive_message_length", given.max_message_bytes),
+            ("grpc.max_send_message_length", given.max_message_bytes),
             # The native client waits between its attempts itself; gRPC's own wait on
             # top would grow to two minutes.
             ("grpc.initial_reconnect_backoff_ms", 100),
@@ -294,6 +328,7 @@ class ServerTransports:
         Raises:
             InvalidArgumentError: the security can't work for these addresses.
         """
+        check_transport(options, security)
         if security is None and (options is None or options.credentials is None):
             security = security_for(addresses, None)
         self._options = options

@@ -6,10 +6,11 @@ import math
 import multiprocessing
 import signal
 from collections.abc import Callable
+from typing import Any
 
 import example_jobs
 import pytest
-from evenpack import Client, PackedDataset
+from evenpack import Client, PackedDataset, ServerOptions
 from evenpack.errors import (
     AbortedError,
     AlreadyExistsError,
@@ -128,6 +129,73 @@ def test_numbers_that_cannot_be_name_their_field() -> None:
     for named, call in calls:
         with pytest.raises(InvalidArgumentError, match=f"^{named} is not accepted"):
             call()
+
+
+_NO_TEXT = "is not accepted; accepted: a str"
+
+
+def test_arguments_of_another_kind_name_their_field() -> None:
+    """Before the server is asked: there is none."""
+    client = Client("127.0.0.1:1", patience_seconds=0)
+    spec = example_jobs.spec()
+    tell: Any = client  # not as its types have it
+    make: Any = Client
+    triples = "(stream, first sequence number, how many)"
+    calls: list[tuple[str, Callable[[], object]]] = [
+        (f"name: None {_NO_TEXT}", lambda: tell.create_job(None, spec)),
+        (f"name: b'run' {_NO_TEXT}", lambda: tell.get_job(b"run")),
+        (f"name: ['run'] {_NO_TEXT}", lambda: tell.delete_job(["run"])),
+        (f"name: 5 {_NO_TEXT}", lambda: tell.update_job(5, spec)),
+        (f"name: None {_NO_TEXT}", lambda: tell.checkpoint_job(None, 0)),
+        (f"name: None {_NO_TEXT}", lambda: tell.restore_job(None, b"")),
+        (
+            f"name: '\\ud800' {_NO_TEXT} that UTF-8 can have",
+            lambda: tell.rewind_job("\ud800", 0),
+        ),
+        (f"new_name: None {_NO_TEXT}", lambda: tell.fork_job("run", None, 0)),
+        (f"name: None {_NO_TEXT}", lambda: tell.acknowledge(None, 0, 0, 0)),
+        (f"job: 1 {_NO_TEXT}", lambda: tell.producer(1, "text")),
+        (f"stream: None {_NO_TEXT}", lambda: tell.producer("run", None)),
+        (
+            "checkpoint: 'x' is not accepted; accepted: bytes, a bytearray or a "
+            "memoryview",
+            lambda: tell.restore_job("run", "x"),
+        ),
+        (
+            f"documents: None is not accepted; accepted: some {triples}",
+            lambda: tell.skip_documents("run", None),
+        ),
+        (
+            f"documents[1]: ('text', 0) is not accepted; accepted: {triples}",
+            lambda: tell.skip_documents("run", [("text", 0, 1), ("text", 0)]),
+        ),
+        (
+            f"documents.stream: 1 {_NO_TEXT}",
+            lambda: tell.skip_documents("run", [(1, 0, 1)]),
+        ),
+        (f"address: None {_NO_TEXT}", lambda: make(None)),
+        (
+            "options: ServerOptions is not accepted; accepted: a TransportOptions, or "
+            "None",
+            lambda: make("a:1", options=ServerOptions()),
+        ),
+        (
+            "security: str is not accepted; accepted: a Security, or None",
+            lambda: make("a:1", security="secret"),
+        ),
+    ]
+    for named, call in calls:
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        assert str(caught.value) == named
+
+
+def test_a_checkpoint_may_be_bytes_of_any_kind(client: Client) -> None:
+    client.create_job("run", example_jobs.spec())
+    example_jobs.feed(client, "run", example_jobs.lengths(400))
+    whole = client.checkpoint_job("run", 0).checkpoint
+    for i, kind in enumerate((bytearray, memoryview)):
+        assert client.restore_job(f"other{i}", kind(whole)).name == f"other{i}"
 
 
 def test_a_job_is_reshaped_only_from_the_epoch_expected(client: Client) -> None:

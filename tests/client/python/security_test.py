@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from certificates import Certificates
 from evenpack import Client, PackedDataset, Security, TransportOptions
@@ -59,6 +61,35 @@ def test_what_does_not_fit_is_named(
     for security, message in rows:
         with pytest.raises(InvalidArgumentError, match=message):
             security.check(FAR)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown", "accepted"),
+    [
+        ("ca", 1, "1", "a str, or an os.PathLike of one"),
+        ("certificate", b"a", "b'a'", "a str, or an os.PathLike of one"),
+        ("key", True, "True", "a str, or an os.PathLike of one"),
+        ("token_file", "a\0", "'a\\x00'", "a name that a file can have"),
+        ("server_name", 1, "1", "a str"),
+        ("tls", "1", "'1'", "True or False"),
+        ("tls", None, "None", "True or False"),
+    ],
+)
+def test_a_value_of_another_kind_is_named(
+    name: str, value: object, shown: str, accepted: str
+) -> None:
+    """When it is made."""
+    fields: dict[str, Any] = {name: value}
+    with pytest.raises(InvalidArgumentError) as caught:
+        Security(**fields)
+    assert str(caught.value) == (
+        f"security.{name}: {shown} is not accepted; accepted: {accepted}"
+    )
+
+
+def test_a_truth_of_numpy_turns_tls_on() -> None:
+    given: Any = np.True_
+    assert Security(tls=given).tls is True
 
 
 def test_a_token_is_the_text_without_the_whitespace_at_its_end(tmp_path: Path) -> None:

@@ -38,6 +38,35 @@ def transport(server: ServerProcess) -> Iterator[Transport]:
     made.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "shown", "accepted"),
+    [
+        ("credentials", 1, "int", "a grpc.ChannelCredentials, or None"),
+        ("channel_options", None, "None", "pairs of a name and a value"),
+        ("channel_options", "x", "'x'", "pairs of a name and a value"),
+    ],
+)
+def test_an_option_of_another_kind_names_its_field(
+    name: str, value: object, shown: str, accepted: str
+) -> None:
+    """When the options are made."""
+    fields: dict[str, Any] = {name: value}
+    with pytest.raises(InvalidArgumentError) as caught:
+        TransportOptions(**fields)
+    assert str(caught.value) == (
+        f"{name}: {shown} is not accepted; accepted: {accepted}"
+    )
+
+
+def test_a_channel_option_that_is_no_pair_is_named() -> None:
+    options: Any = [("grpc.a", 1), 1]
+    with pytest.raises(InvalidArgumentError) as caught:
+        TransportOptions(channel_options=options)
+    assert str(caught.value) == (
+        "channel_options[1]: 1 is not accepted; accepted: pairs of a name and a value"
+    )
+
+
 def test_a_call_gives_the_answers_bytes(transport: Transport) -> None:
     """As they came."""
     call = transport.call(LIST_JOBS, ListJobsRequest().SerializeToString(), 10)
