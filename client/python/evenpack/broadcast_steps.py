@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenpack._native import Step
 from evenpack.errors import EvenpackError, InternalError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import check_class, invalid_argument
 from evenpack.steps import Position, Steps, StepWait
 
 if TYPE_CHECKING:
@@ -27,7 +27,14 @@ class BroadcastRanks:
             group: the ranks that share a subscription.
             dp_rank: the one of all.
             cp_rank: of this rank; others may have others.
+
+        Raises:
+            InvalidArgumentError: no process group, or one that this rank isn't of.
         """
+        from torch.distributed import ProcessGroup
+
+        accepted = "a torch.distributed.ProcessGroup that this rank is of, or None"
+        check_class("broadcast_group", group, ProcessGroup, accepted)
         self.group = group
         self.dp_rank = dp_rank
         self.cp_rank = cp_rank

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from evenpack.errors import (
 )
 from evenpack.failing_iterator import FailingIterator
 from evenpack.invalid_argument import (
+    check_class,
+    checked_bytes,
     checked_integer,
     checked_uint32,
     invalid_argument,
@@ -49,6 +51,7 @@ except ImportError:  # torch is optional: iterate over the dataset itself
 
 
 _STATE_VERSION = 1
+_MOST_NS = (1 << 63) - 1
 
 # Sessions of a process that this one was forked from: their threads aren't here, so
 # that nothing of them may be touched, nor they be destroyed.
@@ -126,8 +129,8 @@ class PackedDataset(IterableDataset[Step]):
                 worker: num_workers=0.
 
         Raises:
-            InvalidArgumentError: arguments of both forms, or of neither; a rank that is
-                none of any job.
+            InvalidArgumentError: arguments of both forms, or of neither, or of another
+                kind; a rank that is none of any job.
         """
         super().__init__()
         local = {"spec": spec, "lengths": lengths, "checkpoint": checkpoint}
@@ -156,10 +159,12 @@ class PackedDataset(IterableDataset[Step]):
         if address is not None and job is not None:
             group = broadcast_group
             shared = None if group is None else BroadcastRanks(group, *ranks)
-            options = options or ServerOptions()
+            options = ServerOptions() if options is None else options
             self._served = ServedJob(address, job, *ranks, security, options, shared)
         self._spec = spec
         self._lengths = lengths
+        if checkpoint is not None:
+            checkpoint = checked_bytes("checkpoint", checkpoint)
         self._checkpoint = self._first_checkpoint = checkpoint
         self._ranks = ranks
         self._sizes = DataParallelRanks("dp_size", dp_size)
@@ -294,6 +299,7 @@ class PackedDataset(IterableDataset[Step]):
             `checkpoint`: bytes that a server restores a job from, too.
 
         Raises:
+            InvalidArgumentError: what is no Step.
             FailedPreconditionError: a step without address, of which this process has
                 no checkpoint; none, where a worker gave steps.
         """
@@ -341,12 +347,14 @@ class PackedDataset(IterableDataset[Step]):
             InvalidArgumentError: it is of another version, has what can't be, or lacks
                 the checkpoint that the engine in this process needs.
         """
-        if state.get("version") != _STATE_VERSION:
-            raise invalid_argument("version", state.get("version"), str(_STATE_VERSION))
+        check_class("state", state, Mapping, "a mapping, of state_dict()")
+        version = state.get("version")
+        if version != _STATE_VERSION:
+            raise invalid_argument("version", quoted(version), str(_STATE_VERSION))
         position = Position.of_state(state)
         checkpoint = state.get("checkpoint")
-        if checkpoint is not None and not isinstance(checkpoint, bytes):
-            raise invalid_argument("checkpoint", quoted(checkpoint), "bytes, or None")
+        if checkpoint is not None:
+            checkpoint = checked_bytes("checkpoint", checkpoint)
         if self._served is None and position is not None and checkpoint is None:
             step = position.next_step - 1
             call = f"Client.checkpoint_job('{state.get('job')}', {step})"
@@ -427,14 +435,15 @@ class PackedDataset(IterableDataset[Step]):
         Args:
             step: whose micro-batch it is.
             micro_batch: one of the step's own, or which of them, 0 to len(step) - 1.
-            forward_ns: nanoseconds of its forward pass, 0 where not measured.
+            forward_ns: nanoseconds of its forward pass, 0 where not measured; at most
+                2^63 - 1.
             backward_ns: of its backward pass.
 
         Raises:
-            InvalidArgumentError: a time below 0; a micro-batch of another rank.
+            InvalidArgumentError: another time; what is no micro-batch of the step's.
         """
-        forward = checked_integer("forward_ns", forward_ns)
-        backward = checked_integer("backward_ns", backward_ns)
+        forward = checked_integer("forward_ns", forward_ns, most=_MOST_NS)
+        backward = checked_integer("backward_ns", backward_ns, most=_MOST_NS)
         steps = self._opened()
         if steps is not None:
             index = micro_batch_index(micro_batch, step)

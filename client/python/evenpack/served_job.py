@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
+from evenpack.invalid_argument import check_class, checked_text
 from evenpack.security import Security
 from evenpack.server_steps import ServerOptions, ServerSteps
 from evenpack.steps import Position, Steps
+from evenpack.transport import check_transport
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,17 @@ class ServedJob:
     security: Security | None
     options: ServerOptions
     shared: BroadcastRanks | None
+
+    def __post_init__(self) -> None:
+        """Looks at what kind of value each is, but for the ranks.
+
+        Raises:
+            InvalidArgumentError: one of another kind, by the dataset's name for it.
+        """
+        checked_text("address", self.address)
+        checked_text("job", self.name)
+        check_class("options", self.options, ServerOptions, "a ServerOptions, or None")
+        check_transport(None, self.security)
 
     def follow(self, position: Position | None) -> Steps:
         """Its steps from there on; from the first that isn't durable where None."""

@@ -50,7 +50,9 @@ class Position:
 
     @classmethod
     def behind(cls, step: Step) -> Position:
-        """Right after a step."""
+        """Right after a step. InvalidArgumentError: it is none."""
+        if not isinstance(step, Step):
+            raise invalid_argument("step", quoted(step), "a Step")
         return cls(step.index + 1, step.digest, step.epoch)
 
     @classmethod
@@ -117,10 +119,12 @@ def micro_batch_index(micro_batch: MicroBatch | int, step: Step) -> int:
         step: whose it is.
 
     Raises:
-        InvalidArgumentError: it is another's.
+        InvalidArgumentError: it is another's, or none; or there is no step.
     """
+    if not isinstance(step, Step):
+        raise invalid_argument("step", quoted(step), "a Step")
     if not isinstance(micro_batch, MicroBatch):
-        return step[micro_batch].index
+        return step[checked_integer("micro_batch", micro_batch, 0, len(step) - 1)].index
     index = micro_batch.index
     own = [each.index for each in step]
     if index not in own:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import example_jobs
 import numpy as np
@@ -175,3 +176,15 @@ def test_ranks_that_are_none_of_the_job_are_refused_on_all(
     client.create_job("run", example_jobs.spec())
     example_jobs.feed(client, "run", DOCUMENTS)
     run_ranks(3, _refuse_ranks, server.grpc_address)
+
+
+@pytest.mark.parametrize(("group", "shown"), [(1, "int"), ("dp", "str")])
+def test_what_is_no_group_is_refused(group: object, shown: str) -> None:
+    """Such as what new_group() gives those who are not of the group."""
+    given: dict[str, Any] = {"broadcast_group": group}
+    with pytest.raises(InvalidArgumentError) as caught:
+        PackedDataset("a:1", job="run", **given)
+    assert str(caught.value) == (
+        f"broadcast_group: {shown} is not accepted; accepted: a "
+        "torch.distributed.ProcessGroup that this rank is of, or None"
+    )

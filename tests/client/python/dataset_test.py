@@ -177,7 +177,7 @@ def test_an_interruption_as_a_servers_step_is_given_loses_none(
 ) -> None:
     """The session is a step ahead then."""
     give = WorkerLoop.give
-    interrupted = []
+    interrupted: list[bytes] = []
 
     def interrupted_once(loop: WorkerLoop) -> None:
         give(loop)
