@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenpack.errors import InvalidArgumentError
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.invalid_argument import as_array, invalid_argument, quoted
 
 Number = TypeVar("Number", bound=np.unsignedinteger[Any])
 # Which of some documents: indices, or a range of them.
@@ -28,7 +28,7 @@ def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]
     Raises:
         InvalidArgumentError: not one row of whole numbers within the type's range.
     """
-    given = np.asarray(numbers)
+    given = as_array(name, numbers, "one row of whole numbers")
     if given.size == 0:
         given = given.astype(kind)
     elif given.dtype == np.float64 and not isinstance(numbers, np.ndarray):
@@ -40,12 +40,22 @@ def column(name: str, numbers: ArrayLike, kind: type[Number]) -> NDArray[Number]
     if given.ndim != 1 or given.dtype.kind not in "iuO":
         kind_given = f"{given.dtype} of shape {given.shape}"
         raise invalid_argument(name, kind_given, "one row of whole numbers")
+    if given.dtype.kind == "O":
+        _check_whole(name, given, limit)
     if not np.can_cast(given.dtype, kind):
         outside = (given < 0) | (given > limit)
         if outside.any():
             first = int(np.argmax(outside))
             raise invalid_argument(f"{name}[{first}]", given[first], f"0 to {limit}")
     return np.ascontiguousarray(given, dtype=kind)
+
+
+def _check_whole(name: str, numbers: NDArray[np.object_], limit: int) -> None:
+    """Refuses objects that are no whole numbers, of any size."""
+    for i, number in enumerate(numbers):
+        if not isinstance(number, int | np.integer):
+            accepted = f"a whole number, 0 to {limit}"
+            raise invalid_argument(f"{name}[{i}]", quoted(number), accepted)
 
 
 @dataclass(frozen=True)

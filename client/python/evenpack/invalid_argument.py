@@ -7,6 +7,10 @@ import numbers
 import operator
 import os
 from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evenpack.errors import InvalidArgumentError
 
@@ -154,6 +158,21 @@ def checked_bytes(field: str, value: object) -> bytes:
         accepted = "bytes, a bytearray or a memoryview"
         raise invalid_argument(field, quoted(value), accepted)
     return bytes(value)
+
+
+def as_array(
+    field: str, values: object, accepted: str, place: str = ""
+) -> NDArray[Any]:
+    """What numpy makes of values, a view where they are an array's or a tensor's.
+
+    Raises:
+        InvalidArgumentError: nothing, as of lists of different length, or of a tensor
+            on a device.
+    """
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise invalid_argument(field, quoted(values), accepted, place) from error
 
 
 def check_class(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenpack import _native
 from evenpack.document_columns import column
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.invalid_argument import (
+    check_class,
+    checked_path,
+    invalid_argument,
+    quoted,
+)
 from evenpack.sessions_at_exit import end_at_exit
 
 
@@ -125,7 +129,8 @@ class Producer:
 
 def _place(file: TokenFile) -> tuple[str, int, NDArray[np.uint64]]:
     """As the engine takes it, which looks at the path and the offsets' number."""
-    path = os.fspath(file.path)
+    check_class("token_file", file, TokenFile, "a TokenFile, or None")
+    path = checked_path("token_file.path", file.path)
     try:
         path.encode()
     except UnicodeEncodeError as error:

@@ -18,6 +18,7 @@ from evenpack.document_columns import (
     select,
 )
 from evenpack.errors import InvalidArgumentError
+from numpy.typing import ArrayLike
 
 LENGTHS = [5, 1, 7, 3, 9]
 
@@ -122,9 +123,15 @@ def test_the_other_columns_are_cut_alike() -> None:
         ([1 << 32], r"lengths\[0\]: 4294967296 is not accepted"),
         ([1.5], "float64"),
         ([[1]], "shape"),
+        ([[1], [2, 3]], r"lengths: \[\[1\], \[2, 3\]\] .*: one row of whole numbers"),
+        (
+            [1, None],
+            r"lengths\[1\]: None is not accepted; accepted: a whole number, 0 to 429",
+        ),
+        (np.array([1, 2.5], dtype=object), r"lengths\[1\]: 2\.5 .*: a whole number"),
     ],
 )
-def test_what_are_no_lengths_is_refused_by_name(numbers: list[int], named: str) -> None:
+def test_what_are_no_lengths_is_refused_by_name(numbers: ArrayLike, named: str) -> None:
     """Which entry, and what would be accepted."""
     with pytest.raises(InvalidArgumentError, match=named):
         column("lengths", numbers, np.uint32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import example_jobs
 import numpy as np
@@ -120,10 +121,20 @@ def test_what_are_not_the_documents_tokens_is_refused(
             TokenFile(Path("/data/web.bin"), 2, [0, -2]),
             r"token_file\.offsets\[1\]: -2 is not accepted; accepted: 0 to 18446744",
         ),
+        (
+            "/data/web.bin",
+            r"token_file: str is not accepted; accepted: a TokenFile, or None",
+        ),
+        (
+            TokenFile(cast(str, None), 2, [0, 12]),
+            r"token_file\.path: None is not accepted; accepted: a str, or an os",
+        ),
     ],
 )
 def test_what_is_no_place_of_tokens_is_refused(
-    client: Client, file: TokenFile, named: str
+    client: Client,
+    file: Any,  # noqa: ANN401
+    named: str,
 ) -> None:
     """By name, and nothing of the call is added."""
     with client.producer("run", "text") as producer:

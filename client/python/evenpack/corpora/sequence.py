@@ -21,7 +21,12 @@ from evenpack.corpora.corpus import (
 from evenpack.corpora.until_error import until_error
 from evenpack.document_columns import Columns, column, select
 from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import (
+    as_array,
+    check_range,
+    invalid_argument,
+    quoted,
+)
 
 Number = TypeVar("Number", np.uint32, np.uint64)
 
@@ -98,6 +103,7 @@ class SequenceCorpus(RandomAccess):
         Raises:
             InvalidArgumentError: one is no row of integers, or empty.
         """
+        _check_some(documents, "a sequence of rows of token ids")
         self._documents = documents
         lengths = [_tokens_of(tokens, i).size for i, tokens in enumerate(documents)]
         self._lengths = np.array(lengths, dtype=np.uint32)
@@ -133,7 +139,11 @@ class IterableCorpus:
             documents: lengths 1 to 2^31 - 1, or token ids. To be resumed it must give
                 the same documents in the same order whenever it is iterated over. An
                 iterator, which can't begin again, is taken to be at document 0.
+
+        Raises:
+            InvalidArgumentError: nothing that can be iterated over.
         """
+        _check_some(documents, "what gives lengths or token ids when iterated over")
         self._source = documents
         self._begun = False
 
@@ -184,13 +194,17 @@ def _length_of(item: int | ArrayLike, document: int) -> int:
 
 
 def _tokens_of(item: ArrayLike, document: int) -> Tokens:
-    found = np.asarray(item)
+    place = f"document {document}"
+    found = as_array("tokens", item, "one row of integers", place)
     if found.ndim != 1 or (found.size > 0 and found.dtype.kind not in "iu"):
         kind = f"{found.dtype.name} of shape {found.shape}"
-        raise invalid_argument(
-            "tokens", kind, "one row of integers", f"document {document}"
-        )
+        raise invalid_argument("tokens", kind, "one row of integers", place)
     return found
+
+
+def _check_some(documents: object, accepted: str) -> None:
+    if not (hasattr(documents, "__iter__") or hasattr(documents, "__getitem__")):
+        raise invalid_argument("documents", quoted(documents), accepted)
 
 
 def _check_lengths(lengths: NDArray[np.uint32]) -> None:

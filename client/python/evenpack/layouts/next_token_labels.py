@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpack._native import MicroBatch
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import as_array, invalid_argument
 
 # PyTorch's cross_entropy leaves out targets of this value.
 IGNORED_LABEL = -100
@@ -20,7 +20,7 @@ Integers = NDArray[np.integer]
 
 
 def _as_int64(field: str, values: Integers) -> NDArray[np.int64]:
-    if not np.issubdtype(values.dtype, np.integer):
+    if values.size and not np.issubdtype(values.dtype, np.integer):
         raise invalid_argument(f"{field}.dtype", values.dtype, "an integer type")
     return values.astype(np.int64)
 
@@ -31,11 +31,13 @@ def checked_tokens(micro_batch: MicroBatch, tokens: Integers) -> NDArray[np.int6
     Args:
         micro_batch: whose tokens they are.
         tokens: of any integer type, [micro_batch.tokens]: those of its documents (or
-            pieces) one after another, without padding.
+            pieces) one after another, without padding; an array, or a list or tensor
+            that numpy makes one of.
 
     Raises:
         InvalidArgumentError: another shape, or no integers.
     """
+    tokens = as_array("tokens", tokens, "one row of integers")
     if tokens.shape != (micro_batch.tokens,):
         accepted = f"({micro_batch.tokens},), the micro-batch's tokens"
         raise invalid_argument("tokens.shape", tokens.shape, accepted)
@@ -78,15 +80,23 @@ def predicted_tokens(
     """
     if counted is None:
         predicted = _counted_by_document(micro_batch)
-    elif counted.shape != (micro_batch.tokens,):
-        accepted = f"({micro_batch.tokens},), the micro-batch's tokens"
-        raise invalid_argument("counted.shape", counted.shape, accepted)
-    elif counted.dtype != np.bool_:
-        raise invalid_argument("counted.dtype", counted.dtype, "bool")
     else:
-        predicted = counted.copy()
+        predicted = _checked_counted(micro_batch, counted)
     predicted[micro_batch.cu_seqlens[:-1]] = False
     return predicted
+
+
+def _checked_counted(
+    micro_batch: MicroBatch, counted: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """A copy of what was given."""
+    counted = as_array("counted", counted, "one row of booleans")
+    if counted.shape != (micro_batch.tokens,):
+        accepted = f"({micro_batch.tokens},), the micro-batch's tokens"
+        raise invalid_argument("counted.shape", counted.shape, accepted)
+    if counted.size and counted.dtype != np.bool_:
+        raise invalid_argument("counted.dtype", counted.dtype, "bool")
+    return counted.astype(np.bool_)
 
 
 def next_token_labels(
@@ -119,6 +129,7 @@ def next_token_labels(
     labels[:-1] = np.where(predicted[1:], tokens[1:], IGNORED_LABEL)
     if following is None:
         return labels
+    following = as_array("following", following, "one row of integers")
     if following.shape != (micro_batch.documents,):
         accepted = f"({micro_batch.documents},), the micro-batch's documents"
         raise invalid_argument("following.shape", following.shape, accepted)

@@ -70,6 +70,10 @@ def test_lists_and_arrays_of_tokens_are_documents() -> None:
         ([], "document 1: length: 0 is not accepted; accepted: 1 to 2147483647"),
         ([[1]], r"document 1: tokens: int64 of shape \(1, 1\) is not accepted"),
         ([0.5], r"document 1: tokens: float64 of shape \(1,\) is not accepted"),
+        (
+            [[1], [2, 3]],
+            r"document 1: tokens: \[\[1\], \[2, 3\]\] is not accepted; .*: one row",
+        ),
         (5, r"document 1: tokens: int64 of shape \(\) is not accepted"),
     ],
 )
@@ -78,6 +82,17 @@ def test_a_document_that_is_no_row_of_integers_is_named(
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         SequenceCorpus([[1], document])
+
+
+def test_what_has_no_documents_is_refused() -> None:
+    make: tuple[Any, ...] = (SequenceCorpus, IterableCorpus)
+    accepted = "a sequence of rows of token ids", "what gives lengths or token ids"
+    for corpus, words in zip(make, accepted, strict=True):
+        with pytest.raises(InvalidArgumentError) as caught:
+            corpus(None)
+        assert str(caught.value).startswith(
+            f"documents: None is not accepted; accepted: {words}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,16 @@ def test_a_mask_is_needed_where_only_a_part_of_a_document_counts() -> None:
         ({"counted": np.ones(5)}, "counted.dtype: float64 is not accepted"),
         ({"following": np.ones(5, int)}, "following.shape: (5,) is not accepted"),
         ({"following": np.ones(2)}, "following.dtype: float64 is not accepted"),
+        ({"counted": "x"}, "counted.shape: () is not accepted; accepted: (5,)"),
+        (
+            {"counted": [[True], [True, False]]},
+            "counted: [[True], [True, False]] is not accepted; accepted: one row of "
+            "booleans",
+        ),
+        (
+            {"following": [[1], [2, 3]]},
+            "following: [[1], [2, 3]] is not accepted; accepted: one row of integers",
+        ),
     ],
 )
 def test_columns_of_another_shape_or_type_are_refused(
@@ -111,6 +121,33 @@ def test_columns_of_another_shape_or_type_are_refused(
     with pytest.raises(InvalidArgumentError) as error:
         next_token_labels(random_steps.of_documents([3, 2]), np.arange(5), **arguments)
     assert str(error.value).startswith(message)
+
+
+def test_columns_may_be_lists_and_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    micro_batch = random_steps.of_documents([3, 2])
+    rows: dict[str, Any] = {
+        "tokens": [5, 6, 7, 8, 9],
+        "counted": [True, True, False, True, True],
+        "following": [-1, 10],
+    }
+    expected = [6, -100, -100, 9, 10]
+    for make in (list, torch.tensor):
+        given = {name: make(row) for name, row in rows.items()}
+        ids = checked_tokens(micro_batch, given["tokens"])
+        found = next_token_labels(
+            micro_batch, ids, given["counted"], given["following"]
+        )
+        assert found.tolist() == expected
+
+
+def test_columns_of_a_micro_batch_without_a_token_may_be_empty_lists() -> None:
+    of_job = random_steps.micro_batches("hf_flat", 1, random_steps.SPLIT)
+    micro_batch = next(each for each in of_job if each.documents == 0)
+    empty: Any = []
+    ids = checked_tokens(micro_batch, empty)
+    assert ids.dtype == np.int64
+    assert next_token_labels(micro_batch, ids, empty, empty).tolist() == []
 
 
 @pytest.mark.parametrize("kind", [np.uint16, np.int32, np.uint32, np.int64])
@@ -127,10 +164,17 @@ def test_token_ids_may_be_of_any_integer_type(kind: type[np.integer[Any]]) -> No
         (np.arange(4), "tokens.shape: (4,) is not accepted; accepted: (3,)"),
         (np.ones((1, 3), int), "tokens.shape: (1, 3) is not accepted"),
         (np.ones(3), "tokens.dtype: float64 is not accepted; accepted: an integer"),
+        (None, "tokens.shape: () is not accepted; accepted: (3,)"),
+        ([7, None, 9], "tokens.dtype: object is not accepted; accepted: an integer"),
+        (
+            [[7], [8, 9]],
+            "tokens: [[7], [8, 9]] is not accepted; accepted: one row of integers",
+        ),
     ],
 )
 def test_tokens_of_another_shape_or_type_are_refused(
-    tokens: np.ndarray[Any, Any], message: str
+    tokens: Any,  # noqa: ANN401
+    message: str,
 ) -> None:
     with pytest.raises(InvalidArgumentError) as error:
         checked_tokens(random_steps.of_documents([3]), tokens)
