@@ -12,9 +12,9 @@ from evenpack.corpora.corpus import MAX_LENGTH, Numbers, Tokens
 from evenpack.corpora.fields import Fields
 from evenpack.corpora.jsonl_document import MOST_NUMBER
 from evenpack.corpora.optional_library import optional_library
-from evenpack.corpora.tokenizer import ByteTokenizer, Tokenizer
+from evenpack.corpora.tokenizer import Tokenizer, checked_tokenizer
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.invalid_argument import check_class, invalid_argument, quoted
 
 # A pyarrow.Schema, .Table, .ChunkedArray and .DataType: pyarrow has no type hints.
 ArrowSchema = Any
@@ -50,9 +50,10 @@ class ArrowColumns:
         Raises:
             InvalidArgumentError: naming the column; pyarrow is not installed.
         """
+        check_class("fields", fields, Fields, "a Fields")
         self._name = name
         self._fields = fields
-        self._tokenizer = tokenizer or ByteTokenizer()
+        self._tokenizer = checked_tokenizer(tokenizer)
         for column in fields.names():
             if column not in schema.names:
                 accepted = ", ".join(schema.names)

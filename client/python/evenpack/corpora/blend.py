@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,16 @@ from evenpack.corpora.corpus import (
     CHUNK_DOCUMENTS,
     Corpus,
     Tokens,
+    checked_corpora,
     document_tokens,
     documents_of,
 )
 from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.corpora.turns import Turns, Weight
 from evenpack.document_columns import Columns, select
-from evenpack.invalid_argument import check_range, invalid_argument, quoted
+from evenpack.invalid_argument import checked_integer, invalid_argument, quoted
+
+Entry = TypeVar("Entry")
 
 _MOST_SOURCE = (1 << 32) - 1
 
@@ -76,24 +80,32 @@ class Blend:
         Raises:
             InvalidArgumentError: naming what can't be.
         """
-        self._corpora = list(corpora)
-        self._sources = list(range(len(corpora)) if sources is None else sources)
-        self._check_count("sources", self._sources)
-        for i, source in enumerate(self._sources):
-            check_range(f"sources[{i}]", source, 0, _MOST_SOURCE)
-        self._stages = self._make_stages([(0, weights), *switches])
+        self._corpora = checked_corpora(corpora)
+        given = self._each(
+            "sources", range(len(self._corpora)) if sources is None else sources
+        )
+        self._sources = [
+            checked_integer(f"sources[{i}]", source, 0, _MOST_SOURCE)
+            for i, source in enumerate(given)
+        ]
+        self._stages = self._make_stages([(0, weights), *_checked_switches(switches)])
 
-    def _check_count(self, name: str, values: Sequence[object]) -> None:
-        if len(values) != len(self._corpora):
-            accepted = f"{len(self._corpora)}, one for each corpus"
-            raise invalid_argument(name, f"{len(values)} entries", accepted)
+    def _each(self, name: str, values: Iterable[Entry]) -> list[Entry]:
+        """One for each corpus."""
+        accepted = f"{len(self._corpora)}, one for each corpus"
+        if not isinstance(values, Iterable):
+            raise invalid_argument(name, quoted(values), accepted)
+        found = list(values)
+        if len(found) != len(self._corpora):
+            raise invalid_argument(name, f"{len(found)} entries", accepted)
+        return found
 
     def _make_stages(
         self, starts: Sequence[tuple[int, Sequence[Weight]]]
     ) -> list[_Stage]:
         stages: list[_Stage] = []
         for begin, weights in starts:
-            self._check_count("weights", weights)
+            each = self._each("weights", weights)
             taken = [0] * len(self._corpora)
             if stages:
                 last = stages[-1]
@@ -102,7 +114,7 @@ class Blend:
                     raise invalid_argument("switches", quoted(begin), accepted)
                 stages[-1] = replace(last, end=begin)
                 taken = _taken(stages[-1], begin)
-            stages.append(_Stage(begin, None, taken, Turns(weights)))
+            stages.append(_Stage(begin, None, taken, Turns(each)))
         return stages
 
     @property
@@ -149,7 +161,7 @@ class Blend:
         Raises:
             InvalidArgumentError: it is negative.
         """
-        check_range("document", document, 0, (1 << 62) - 1)
+        document = checked_integer("document", document, 0, (1 << 62) - 1)
         parts, numbers = self._assign(document, document + 1)
         return int(parts[0]), int(numbers[0])
 
@@ -170,7 +182,8 @@ class Blend:
         before one that a corpus refuses come before its error.
         """
         documents = documents_of(self)
-        check_range("first", first, 0, (1 << 62) if documents is None else documents)
+        most = (1 << 62) if documents is None else documents
+        first = checked_integer("first", first, 0, most)
         return self._chunks(first)
 
     def _chunks(self, first: int) -> Iterator[Columns]:
@@ -230,6 +243,19 @@ class Blend:
                 known = select(piece, slice(0, len(there)))
                 assembly.put(there, replace(known, sources=source))
         return assembly.columns(), stopped
+
+
+def _checked_switches(
+    switches: Iterable[tuple[int, Sequence[Weight]]],
+) -> Iterator[tuple[int, Sequence[Weight]]]:
+    accepted = "pairs of a document number and weights"
+    if not isinstance(switches, Iterable):
+        raise invalid_argument("switches", quoted(switches), accepted)
+    for i, switch in enumerate(switches):
+        if not (isinstance(switch, Sequence) and len(switch) == 2):
+            raise invalid_argument(f"switches[{i}]", quoted(switch), accepted)
+        begin, weights = switch
+        yield checked_integer(f"switches[{i}]", begin), weights
 
 
 def _numbers(first: int, documents: int) -> NDArray[np.int64]:

@@ -13,11 +13,12 @@ from evenpack.corpora.corpus import (
     RandomAccessCorpus,
     Tokens,
     check_numbers,
+    checked_corpora,
     document_tokens,
 )
 from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import checked_integer, invalid_argument
 
 
 class Concatenation(RandomAccess):
@@ -31,11 +32,12 @@ class Concatenation(RandomAccess):
         """Takes corpora, in an order that must always be the same.
 
         Raises:
-            InvalidArgumentError: none is given.
+            InvalidArgumentError: none is given, or one that gives its documents in
+                their order alone.
         """
-        if not corpora:
+        self._corpora = checked_corpora(corpora, by_number=True)
+        if not self._corpora:
             raise invalid_argument("corpora", "none", "at least one")
-        self._corpora = list(corpora)
         sizes = [len(corpus) for corpus in self._corpora]
         # First document of each, then how many there are.
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
@@ -80,7 +82,7 @@ class Concatenation(RandomAccess):
         Raises:
             InvalidArgumentError: there is no such document.
         """
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         owner = int(np.searchsorted(self._starts, document, side="right")) - 1
         return owner, document - int(self._starts[owner])
 

@@ -9,19 +9,23 @@ that is opened again, on any machine, must have the same documents in the same o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import checked_integer, invalid_argument
 
 # Numbers of documents, from 0.
 Numbers = NDArray[np.int64]
 # Token ids, of the type in which they are stored.
 Tokens = NDArray[np.integer[Any]]
+
+_BY_NUMBER = "one that gives any document by its number"
+
+AnyCorpus = TypeVar("AnyCorpus")
 
 # Of a chunk, at most; what is known of one document takes at most 20 bytes.
 CHUNK_DOCUMENTS = 8192
@@ -110,7 +114,7 @@ class RandomAccess(ABC):
 
     def documents(self, first: int = 0) -> Iterator[Columns]:
         """See `Corpus`."""
-        check_range("first", first, 0, len(self))
+        first = checked_integer("first", first, 0, len(self))
         return self._chunks(first)
 
     def _chunks(self, first: int) -> Iterator[Columns]:
@@ -159,8 +163,26 @@ def check_random_access(corpus: object) -> None:
         InvalidArgumentError: naming its type.
     """
     if not isinstance(corpus, RandomAccessCorpus):
-        accepted = "one that gives any document by its number"
-        raise invalid_argument("corpus", type(corpus).__name__, accepted)
+        raise invalid_argument("corpus", type(corpus).__name__, _BY_NUMBER)
+
+
+def checked_corpora(
+    corpora: Iterable[AnyCorpus], *, by_number: bool = False
+) -> list[AnyCorpus]:
+    """Several corpora, or such as give any document by its number.
+
+    Raises:
+        InvalidArgumentError: naming the type of what is none, and which it is.
+    """
+    if not isinstance(corpora, Iterable):
+        shown = type(corpora).__name__
+        raise invalid_argument("corpora", shown, "a list of corpora")
+    found = list(corpora)
+    accepted = _BY_NUMBER if by_number else "a corpus"
+    for i, corpus in enumerate(found):
+        if not isinstance(corpus, RandomAccessCorpus if by_number else Corpus):
+            raise invalid_argument(f"corpora[{i}]", type(corpus).__name__, accepted)
+    return found
 
 
 def check_numbers(numbers: Numbers, documents: int) -> None:
@@ -175,17 +197,17 @@ def check_numbers(numbers: Numbers, documents: int) -> None:
         raise invalid_argument("document", number, f"0 to {documents - 1}")
 
 
-def check_piece(document: int, begin: int, end: int | None, length: int) -> int:
-    """The end of a piece of a document of `length` tokens; `length` where it is None.
+def checked_piece(
+    document: int, begin: int, end: int | None, length: int
+) -> tuple[int, int]:
+    """Begin and end of a piece of a document of `length` tokens, its end where None.
 
     Raises:
         InvalidArgumentError: it is no piece of the document.
     """
     place = f"document {document}"
-    last = length if end is None else end
-    check_range("end", last, 0, length, place)
-    check_range("begin", begin, 0, last, place)
-    return last
+    last = checked_integer("end", length if end is None else end, 0, length, place)
+    return checked_integer("begin", begin, 0, last, place), last
 
 
 def documents_of(corpus: object) -> int | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import checked_text, invalid_argument
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,12 @@ class Fields:
         """Checks that there is one content.
 
         Raises:
-            InvalidArgumentError: none of text, tokens and length, or several.
+            InvalidArgumentError: none of text, tokens and length, or several; a name
+                that is no str.
         """
+        for each in fields(self):
+            if getattr(self, each.name) is not None:
+                checked_text(f"fields.{each.name}", getattr(self, each.name))
         given = [name for name in ("text", "tokens", "length") if getattr(self, name)]
         if len(given) != 1:
             value = ", ".join(given) or "none of them"

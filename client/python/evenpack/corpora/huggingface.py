@@ -12,13 +12,13 @@ from evenpack.corpora.corpus import (
     RandomAccess,
     Tokens,
     check_numbers,
-    check_piece,
+    checked_piece,
 )
 from evenpack.corpora.fields import Fields
 from evenpack.corpora.optional_library import optional_library
 from evenpack.corpora.tokenizer import Tokenizer
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import checked_integer, invalid_argument
 
 # A datasets.Dataset; the library is not always there.
 HuggingFaceDataset = Any
@@ -77,8 +77,8 @@ class HuggingFaceCorpus(RandomAccess):
 
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`."""
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         table = self._rows[document : document + 1]
         found = self._reader.tokens(table, 0, document)
-        last = check_piece(document, begin, end, len(found))
+        begin, last = checked_piece(document, begin, end, len(found))
         return found[begin:last]

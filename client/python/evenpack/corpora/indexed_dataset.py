@@ -12,7 +12,7 @@ from evenpack.corpora.corpus import (
     RandomAccess,
     Tokens,
     check_numbers,
-    check_piece,
+    checked_piece,
 )
 from evenpack.corpora.mapped_file import MappedBytes, map_file
 from evenpack.corpora.megatron_index import (
@@ -23,7 +23,7 @@ from evenpack.corpora.megatron_index import (
 )
 from evenpack.corpora.token_place import TokenPlace
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import checked_integer, invalid_argument
 
 # A server takes 2 bytes for an id without a sign, and 4 as they are.
 _READ_BY_SERVERS = (np.dtype("<u2"), np.dtype("<i4"))
@@ -83,9 +83,11 @@ class IndexedDataset(RandomAccess):
 
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`; a view of the file where the tokens are in one place."""
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         number = document if self._kept is None else int(self._kept[document])
-        last = check_piece(document, begin, end, int(self._index.lengths[number]))
+        begin, last = checked_piece(
+            document, begin, end, int(self._index.lengths[number])
+        )
         pieces = []
         first = 0  # of the sequence, within the document
         for sequence in range(*self._index.ends[number : number + 2]):
@@ -108,7 +110,7 @@ class IndexedDataset(RandomAccess):
             InvalidArgumentError: besides what `TokenFileCorpus` has: tokens of another
                 type.
         """
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         if self.token_type not in _READ_BY_SERVERS:
             names = " or ".join(kind.name for kind in _READ_BY_SERVERS)
             accepted = f"{names}, which a server reads itself"

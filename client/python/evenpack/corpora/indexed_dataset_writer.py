@@ -22,7 +22,7 @@ from evenpack.corpora.megatron_index import (
     index_path,
 )
 from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import as_array, check_range, invalid_argument, quoted
 
 # Megatron-Core takes 16 bits for vocabularies below this.
 _VOCABULARY_OF_16_BITS = 65_500
@@ -31,6 +31,19 @@ _VOCABULARY_OF_16_BITS = 65_500
 def token_type_for(vocabulary: int) -> np.dtype[np.integer]:
     """The type that Megatron-Core stores tokens of a vocabulary of this size in."""
     return np.dtype("<u2" if vocabulary < _VOCABULARY_OF_16_BITS else "<i4")
+
+
+def _code_of(token_type: DTypeLike) -> int:
+    """The number that the format has for a type of tokens."""
+    names = ", ".join(known.name for known in TOKEN_TYPES.values())
+    try:
+        wanted = np.dtype(token_type).newbyteorder("<")
+    except TypeError as error:
+        raise invalid_argument("token_type", quoted(token_type), names) from error
+    for code, known in TOKEN_TYPES.items():
+        if known == wanted:
+            return code
+    raise invalid_argument("token_type", wanted.name, names)
 
 
 class IndexedDatasetWriter:
@@ -52,12 +65,7 @@ class IndexedDatasetWriter:
             InvalidArgumentError: another type, the folder can't be written, or another
                 writer, perhaps of another process, has the prefix.
         """
-        wanted = np.dtype(token_type).newbyteorder("<")
-        codes = [code for code, known in TOKEN_TYPES.items() if known == wanted]
-        if not codes:
-            names = ", ".join(known.name for known in TOKEN_TYPES.values())
-            raise invalid_argument("token_type", np.dtype(token_type).name, names)
-        self._code = codes[0]
+        self._code = _code_of(token_type)
         self._type = TOKEN_TYPES[self._code]
         self._index_path = index_path(prefix)
         self._bin_path = self._index_path.with_suffix(".bin")
@@ -102,7 +110,7 @@ class IndexedDatasetWriter:
         if self._bin is None:
             raise FailedPreconditionError("the writer is closed")
         place = f"document {len(self._sizes)}"
-        given = np.asarray(tokens)
+        given = as_array("tokens", tokens, "one row of integers", place)
         check_range("tokens", given.size, 0, MAX_LENGTH, place)
         if given.size > 0:
             self._check(given, place)

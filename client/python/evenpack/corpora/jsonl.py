@@ -13,15 +13,20 @@ from evenpack.corpora.corpus import (
     Numbers,
     Tokens,
     check_numbers,
-    check_piece,
+    checked_piece,
 )
 from evenpack.corpora.fields import Fields
 from evenpack.corpora.jsonl_document import JsonlDocument, parse_document
 from evenpack.corpora.line_index import LineIndex
-from evenpack.corpora.tokenizer import ByteTokenizer, Tokenizer
+from evenpack.corpora.tokenizer import Tokenizer, checked_tokenizer
 from evenpack.document_columns import Columns
 from evenpack.errors import EvenpackError
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import (
+    check_class,
+    checked_integer,
+    checked_path,
+    invalid_argument,
+)
 
 # Of lines that are parsed together.
 _CHUNK_BYTES = 16 << 20
@@ -58,10 +63,14 @@ class JsonlCorpus:
             InvalidArgumentError: the file can't be opened.
         """
         self._arguments = (path, fields, tokenizer, index_path)
+        check_class("fields", fields, Fields, "a Fields")
         self._fields = fields
-        self._tokenizer = tokenizer or ByteTokenizer()
-        saved = None if index_path is None else Path(index_path)
-        self._lines = LineIndex(Path(path), "a file with one JSON object a line", saved)
+        self._tokenizer = checked_tokenizer(tokenizer)
+        saved = None
+        if index_path is not None:
+            saved = Path(checked_path("index_path", index_path))
+        file = Path(checked_path("path", path))
+        self._lines = LineIndex(file, "a file with one JSON object a line", saved)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By its arguments."""
@@ -73,7 +82,7 @@ class JsonlCorpus:
 
     def documents(self, first: int = 0) -> Iterator[Columns]:
         """See `Corpus`; the documents before a bad line come before its error."""
-        check_range("first", first, 0, len(self))
+        first = checked_integer("first", first, 0, len(self))
         return self._chunks(first)
 
     def _chunks(self, first: int) -> Iterator[Columns]:
@@ -97,7 +106,7 @@ class JsonlCorpus:
 
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`."""
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         content = self._parse(document).content
         if isinstance(content, int):
             kind = f"field '{self._fields.content}'"
@@ -107,7 +116,7 @@ class JsonlCorpus:
             )
         if isinstance(content, str):
             content = self._tokenizer.encode([content])[0]
-        last = check_piece(document, begin, end, len(content))
+        begin, last = checked_piece(document, begin, end, len(content))
         return content[begin:last]
 
     def _place(self, number: int) -> str:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from evenpack.corpora.corpus import MAX_LENGTH
 from evenpack.corpora.mapped_file import MappedBytes, map_file
 from evenpack.errors import InvalidArgumentError
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.invalid_argument import checked_path, invalid_argument, quoted
 
 MAGIC = b"MMIDIDX\0\0"
 VERSION = 1
@@ -84,7 +84,7 @@ class MegatronIndex:
 
 def index_path(prefix: str | Path) -> Path:
     """PREFIX.idx, or the prefix itself where it ends so."""
-    name = str(prefix)
+    name = checked_path("prefix", prefix)
     return Path(name if name.endswith(".idx") else f"{name}.idx")
 
 

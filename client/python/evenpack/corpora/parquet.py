@@ -15,14 +15,14 @@ from evenpack.corpora.corpus import (
     Numbers,
     Tokens,
     check_numbers,
-    check_piece,
+    checked_piece,
     read_until_error,
 )
 from evenpack.corpora.fields import Fields
 from evenpack.corpora.optional_library import optional_library
 from evenpack.corpora.tokenizer import Tokenizer
 from evenpack.document_columns import Columns, select
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import checked_integer, checked_path, invalid_argument
 
 # A pyarrow.RecordBatch.
 ArrowBatch = Any
@@ -51,6 +51,7 @@ class ParquetCorpus:
             InvalidArgumentError: pyarrow is not installed, no such file, or a column is
                 missing or of another type.
         """
+        path = checked_path("path", path)
         arrow = optional_library("pyarrow", "pyarrow", "corpus")
         parquet = optional_library("pyarrow.parquet", "pyarrow", "corpus")
         self._arguments = (path, fields, tokenizer)
@@ -77,7 +78,7 @@ class ParquetCorpus:
 
     def documents(self, first: int = 0) -> Iterator[Columns]:
         """See `Corpus`."""
-        check_range("first", first, 0, len(self))
+        first = checked_integer("first", first, 0, len(self))
         return self._chunks(first)
 
     def _chunks(self, first: int) -> Iterator[Columns]:
@@ -120,11 +121,11 @@ class ParquetCorpus:
 
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`."""
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         group = self._group_of(document)
         row = document - int(self._starts[group])
         found = self._reader.tokens(self._row_group(group), row, document)
-        last = check_piece(document, begin, end, len(found))
+        begin, last = checked_piece(document, begin, end, len(found))
         return found[begin:last]
 
     def _group_of(self, document: int) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpack.corpora.corpus import Numbers
-from evenpack.invalid_argument import check_range
+from evenpack.invalid_argument import checked_integer
 
 # Of rows, and as many of columns.
 _ROUNDS = 4
@@ -46,6 +46,11 @@ def _mix_all(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
+def checked_seed(seed: object) -> int:
+    """A seed as Python's own number; InvalidArgumentError: none of 0 to 2^64 - 1."""
+    return checked_integer("seed", seed, 0, _WORD)
+
+
 class Permutation:
     """An order of 0 to n - 1, by a seed. Constant; threads may share one."""
 
@@ -60,10 +65,9 @@ class Permutation:
         Raises:
             InvalidArgumentError: one is outside.
         """
-        check_range("n", n, 0, 1 << 62)
-        check_range("seed", seed, 0, _WORD)
-        check_range("epoch", epoch, 0, (1 << 32) - 1)
-        self._n = n
+        self._n = n = checked_integer("n", n, 0, 1 << 62)
+        seed = checked_seed(seed)
+        epoch = checked_integer("epoch", epoch, 0, (1 << 32) - 1)
         rows = isqrt(max(n - 1, 0)) + 1
         self._sides = (np.uint64(rows), np.uint64(-(-max(n, 1) // rows)))
         start = _mix((_mix(seed) + epoch * _GOLDEN) & _WORD)

@@ -13,7 +13,7 @@ from evenpack.corpora.corpus import (
 )
 from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import check_range
+from evenpack.invalid_argument import checked_integer
 
 
 class Repetition(RandomAccess):
@@ -29,11 +29,10 @@ class Repetition(RandomAccess):
             InvalidArgumentError: `epochs` is outside, or the corpus gives its documents
                 in their order alone.
         """
-        check_range("epochs", epochs, 1, (1 << 32) - 1)
+        self._epochs = checked_integer("epochs", epochs, 1, (1 << 32) - 1)
         check_random_access(corpus)
         self._corpus = corpus
         self._size = len(corpus)
-        self._epochs = epochs
 
     def __len__(self) -> int:
         """The corpus's documents times the epochs."""
@@ -46,10 +45,10 @@ class Repetition(RandomAccess):
 
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`."""
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         return document_tokens(self._corpus, document % self._size, begin, end)
 
     def token_place(self, document: int) -> TokenPlace:
         """See `TokenFileCorpus`."""
-        check_range("document", document, 0, len(self) - 1)
+        document = checked_integer("document", document, 0, len(self) - 1)
         return token_place_of(self._corpus, document % self._size)

@@ -16,7 +16,7 @@ from evenpack.corpora.corpus import (
     RandomAccess,
     Tokens,
     check_numbers,
-    check_piece,
+    checked_piece,
 )
 from evenpack.corpora.until_error import until_error
 from evenpack.document_columns import Columns, column, select
@@ -24,6 +24,7 @@ from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import (
     as_array,
     check_range,
+    checked_integer,
     invalid_argument,
     quoted,
 )
@@ -120,8 +121,8 @@ class SequenceCorpus(RandomAccess):
 
     def tokens(self, document: int, begin: int = 0, end: int | None = None) -> Tokens:
         """See `TokenCorpus`."""
-        check_range("document", document, 0, len(self) - 1)
-        last = check_piece(document, begin, end, int(self._lengths[document]))
+        document = checked_integer("document", document, 0, len(self) - 1)
+        begin, last = checked_piece(document, begin, end, int(self._lengths[document]))
         return _tokens_of(self._documents[document], document)[begin:last]
 
 
@@ -155,6 +156,7 @@ class IterableCorpus:
             InvalidArgumentError: besides what `Corpus` has: naming a document that is
                 neither a length nor token ids; those before it come first.
         """
+        first = checked_integer("first", first)
         items = iter(self._source)
         if items is self._source and self._begun:
             raise FailedPreconditionError(

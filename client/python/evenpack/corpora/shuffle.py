@@ -14,10 +14,10 @@ from evenpack.corpora.corpus import (
     check_random_access,
     document_tokens,
 )
-from evenpack.corpora.permutation import Permutation
+from evenpack.corpora.permutation import Permutation, checked_seed
 from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import check_range
+from evenpack.invalid_argument import checked_integer
 
 _MOST_EPOCHS = (1 << 32) - 1
 
@@ -41,13 +41,11 @@ class Shuffle(RandomAccess):
             InvalidArgumentError: one is outside, or the corpus gives its documents in
                 their order alone.
         """
-        check_range("epochs", epochs, 1, _MOST_EPOCHS)
+        self._epochs = checked_integer("epochs", epochs, 1, _MOST_EPOCHS)
+        self._seed = checked_seed(seed)
         check_random_access(corpus)
         self._corpus = corpus
         self._size = len(corpus)
-        self._seed = seed
-        self._epochs = epochs
-        Permutation(self._size, seed)  # refuses what can't be
 
     def __len__(self) -> int:
         """The corpus's documents times the epochs."""
@@ -59,7 +57,7 @@ class Shuffle(RandomAccess):
         Raises:
             InvalidArgumentError: there is no such number.
         """
-        check_range("document", number, 0, len(self) - 1)
+        number = checked_integer("document", number, 0, len(self) - 1)
         return int(self._documents_at(np.array([number], dtype=np.int64))[0])
 
     def numbers_of(self, document: int) -> list[int]:
@@ -68,7 +66,7 @@ class Shuffle(RandomAccess):
         Raises:
             InvalidArgumentError: there is no such document.
         """
-        check_range("document", document, 0, self._size - 1)
+        document = checked_integer("document", document, 0, self._size - 1)
         wanted = np.array([document], dtype=np.int64)
         return [
             epoch * self._size + int(self._order(epoch).position_of(wanted)[0])

@@ -15,7 +15,8 @@ from evenpack.corpora.indexed_dataset_writer import (
 )
 from evenpack.corpora.jsonl_document import parse_document
 from evenpack.corpora.line_index import LineIndex
-from evenpack.corpora.tokenizer import ByteTokenizer, Tokenizer
+from evenpack.corpora.tokenizer import Tokenizer, checked_tokenizer
+from evenpack.invalid_argument import checked_path
 
 _BATCH_BYTES = 16 << 20
 
@@ -49,9 +50,10 @@ def tokenize_jsonl(
         InvalidArgumentError: naming line and field, or a token that the type can't
             hold; nothing is left behind then.
     """
-    given = tokenizer or ByteTokenizer()
+    given = checked_tokenizer(tokenizer)
     fields = Fields(text=text_field)
-    lines = LineIndex(Path(source), "a file with one JSON object a line")
+    file = Path(checked_path("source", source))
+    lines = LineIndex(file, "a file with one JSON object a line")
     kind = token_type_for(given.vocabulary) if token_type is None else token_type
     with IndexedDatasetWriter(prefix, kind) as writer:
         first = 0

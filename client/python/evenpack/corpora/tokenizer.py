@@ -9,14 +9,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenpack.corpora.corpus import MAX_LENGTH
 from evenpack.corpora.optional_library import optional_library
-from evenpack.invalid_argument import check_range, invalid_argument, quoted
+from evenpack.invalid_argument import (
+    checked_boolean,
+    checked_integer,
+    checked_path,
+    invalid_argument,
+    quoted,
+)
 
 _TIKTOKEN = "tiktoken:"
 # A tokenizers.Tokenizer and a tiktoken.Encoding; neither library is always there.
@@ -24,6 +30,7 @@ HuggingFaceSource = Any
 TiktokenSource = Any
 
 
+@runtime_checkable
 class Tokenizer(Protocol):
     """Makes tokens of texts, always the same of the same."""
 
@@ -46,7 +53,9 @@ class _Tokenizer(ABC):
 
     def __init__(self, vocabulary: int, end_of_document: int | None) -> None:
         if end_of_document is not None:
-            check_range("end_of_document", end_of_document, 0, MAX_LENGTH)
+            end_of_document = checked_integer(
+                "end_of_document", end_of_document, 0, MAX_LENGTH
+            )
         self._end = [] if end_of_document is None else [end_of_document]
         self._vocabulary = max([vocabulary, *(end + 1 for end in self._end)])
 
@@ -120,7 +129,7 @@ class HuggingFaceTokenizer(_Tokenizer):
         # A file may ask for either: documents would be cut or filled without a word.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._special_tokens = special_tokens
+        self._special_tokens = checked_boolean("special_tokens", special_tokens)
         end = end_of_document
         if isinstance(end, str):
             end = self._tokenizer.token_to_id(end)
@@ -167,6 +176,9 @@ class TiktokenTokenizer(_Tokenizer):
             except ValueError as error:
                 names = ", ".join(library.list_encoding_names())
                 raise invalid_argument("tokenizer", quoted(source), names) from error
+        elif not isinstance(source, library.Encoding):
+            accepted = "a tiktoken.Encoding, or the name of one"
+            raise invalid_argument("tokenizer", quoted(source), accepted)
         end = end_of_document
         if isinstance(end, str):
             try:
@@ -182,6 +194,20 @@ class TiktokenTokenizer(_Tokenizer):
         return found
 
 
+def checked_tokenizer(tokenizer: Tokenizer | None) -> Tokenizer:
+    """It; one token for each byte where it is None.
+
+    Raises:
+        InvalidArgumentError: it is none, as a name is.
+    """
+    if tokenizer is None:
+        return ByteTokenizer()
+    if not isinstance(tokenizer, Tokenizer):
+        accepted = "a Tokenizer, as load_tokenizer() makes one, or None"
+        raise invalid_argument("tokenizer", quoted(tokenizer), accepted)
+    return tokenizer
+
+
 def load_tokenizer(name: str, end_of_document: int | str | None = None) -> Tokenizer:
     """A tokenizer by name.
 
@@ -194,6 +220,7 @@ def load_tokenizer(name: str, end_of_document: int | str | None = None) -> Token
     Raises:
         InvalidArgumentError: no such tokenizer or token, or its library is missing.
     """
+    name = checked_path("tokenizer", name)
     if name == "bytes":
         if isinstance(end_of_document, str):
             raise invalid_argument(

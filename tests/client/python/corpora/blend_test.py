@@ -22,7 +22,7 @@ from evenpack.corpora import (
 from evenpack.corpora.corpus import CHUNK_DOCUMENTS
 from evenpack.document_columns import Columns
 from evenpack.errors import InvalidArgumentError
-from example_corpora import RawDataset, lengths, listed, random_documents
+from example_corpora import RawDataset, lengths, listed, random_documents, refusal
 
 
 def _origins(blend: Blend) -> list[tuple[int, int]]:
@@ -252,3 +252,47 @@ def test_places_are_those_of_the_corpus_that_is_due(tmp_path: Path) -> None:
     expected = [datasets[part].token_place(i) for part, i in _origins(blend)]
     assert found == expected
     assert {place.path for place in found} == {f"{tmp_path}/{n}.bin" for n in "ab"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"corpora": "ab"}, "corpora[0]: str is not accepted; accepted: a corpus"),
+        (
+            {"corpora": LengthCorpus([1])},
+            "corpora: LengthCorpus is not accepted; accepted: a list of corpora",
+        ),
+        (
+            {"weights": 0.5},
+            "weights: 0.5 is not accepted; accepted: 1, one for each corpus",
+        ),
+        (
+            {"sources": 7},
+            "sources: 7 is not accepted; accepted: 1, one for each corpus",
+        ),
+        (
+            {"sources": [None]},
+            "sources[0]: None is not accepted; accepted: an integer, 0 to 4294967295",
+        ),
+        (
+            {"switches": None},
+            "switches: None is not accepted; accepted: pairs of a document number and "
+            "weights",
+        ),
+        (
+            {"switches": [5]},
+            "switches[0]: 5 is not accepted; accepted: pairs of a document number and "
+            "weights",
+        ),
+        (
+            {"switches": [("5", [1])]},
+            "switches[0]: '5' is not accepted; accepted: an integer, 0 to "
+            "18446744073709551615",
+        ),
+    ],
+)
+def test_what_is_of_another_kind_is_named(
+    arguments: dict[str, Any], message: str
+) -> None:
+    whole: dict[str, Any] = {"corpora": [LengthCorpus([1])], "weights": [1]}
+    assert refusal(Blend, **(whole | arguments)) == message

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from evenpack.corpora import (
+    Blend,
     Concatenation,
     Fields,
     IndexedDataset,
@@ -20,6 +21,7 @@ from example_corpora import (
     listed,
     numbers,
     random_documents,
+    refusal,
     write_jsonl,
 )
 
@@ -95,3 +97,25 @@ def test_places_are_in_the_files_of_each(tmp_path: Path) -> None:
     ]
     with pytest.raises(InvalidArgumentError, match="document: 4 is not accepted"):
         corpus.token_place(4)
+
+
+@pytest.mark.parametrize(
+    ("corpora", "message"),
+    [
+        (
+            "ab",
+            "corpora[0]: str is not accepted; accepted: one that gives any document",
+        ),
+        (None, "corpora: NoneType is not accepted; accepted: a list of corpora"),
+        (
+            LengthCorpus([1]),
+            "corpora: LengthCorpus is not accepted; accepted: a list of corpora",
+        ),
+        (
+            [LengthCorpus([1]), Blend([LengthCorpus([1])], [1])],
+            "corpora[1]: Blend is not accepted; accepted: one that gives any document",
+        ),
+    ],
+)
+def test_what_are_no_corpora_is_refused(corpora: object, message: str) -> None:
+    assert refusal(Concatenation, corpora).startswith(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from evenpack.corpora import (
@@ -19,13 +21,13 @@ from evenpack.corpora.corpus import (
     CHUNK_DOCUMENTS,
     Numbers,
     check_numbers,
-    check_piece,
+    checked_piece,
     document_tokens,
     documents_of,
 )
 from evenpack.document_columns import Columns
 from evenpack.errors import InvalidArgumentError
-from example_corpora import lengths, numbers
+from example_corpora import lengths, numbers, refusal
 
 
 class Rising(RandomAccess):
@@ -107,9 +109,9 @@ def test_a_number_that_no_document_has_is_named(wrong: int) -> None:
 
 
 def test_a_piece_ends_where_it_is_told_or_with_the_document() -> None:
-    assert check_piece(0, 2, 5, 9) == 5
-    assert check_piece(0, 2, None, 9) == 9
-    assert check_piece(0, 9, 9, 9) == 9
+    assert checked_piece(0, 2, 5, 9) == (2, 5)
+    assert checked_piece(0, 2, None, 9) == (2, 9)
+    assert checked_piece(0, 9, 9, 9) == (9, 9)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_a_piece_ends_where_it_is_told_or_with_the_document() -> None:
 )
 def test_what_is_no_piece_is_refused(begin: int, end: int, message: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
-        check_piece(4, begin, end, 9)
+        checked_piece(4, begin, end, 9)
     assert str(caught.value) == message
 
 
@@ -155,3 +157,13 @@ def test_what_a_corpus_can_do_is_told_by_its_protocols() -> None:
     assert not isinstance(LengthCorpus([1]), TokenCorpus)
     assert isinstance(blend, HasBarriers)
     assert not isinstance(lists, HasBarriers)
+
+
+def test_a_piece_of_numbers_of_numpy_is_of_pythons_own() -> None:
+    begin: Any = np.uint64(2)
+    found = checked_piece(0, begin, begin + begin, 9)
+    assert found == (2, 4)
+    assert [type(number) for number in found] == [int, int]
+    assert refusal(checked_piece, 4, "0", None, 9) == (
+        "document 4: begin: '0' is not accepted; accepted: an integer, 0 to 9"
+    )

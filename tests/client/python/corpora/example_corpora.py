@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from evenpack.corpora import Corpus
+from evenpack.errors import InvalidArgumentError
 
 COLUMNS = ("lengths", "ids", "loss_tokens", "sources")
 
@@ -90,3 +92,10 @@ class RawDataset:
         content = np.array(tokens, dtype=self.kind).tobytes()
         Path(f"{prefix}.bin").write_bytes(content)
         return prefix
+
+
+def refusal(call: Callable[..., object], *arguments: Any, **keywords: Any) -> str:  # noqa: ANN401
+    """What the InvalidArgumentError says that such a call ends in."""
+    with pytest.raises(InvalidArgumentError) as caught:
+        call(*arguments, **keywords)
+    return caught.value.message

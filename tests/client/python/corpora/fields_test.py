@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from evenpack.corpora import Fields
 from evenpack.errors import InvalidArgumentError
+from example_corpora import refusal
 
 
 @pytest.mark.parametrize("content", ["text", "tokens", "length"])
@@ -35,4 +36,10 @@ def test_none_or_several_contents_are_refused(
         Fields(**given)
     assert str(caught.value) == (
         f"fields: {value} is not accepted; accepted: one of text, tokens, length"
+    )
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    assert refusal(Fields, text="a", id=1) == (
+        "fields.id: 1 is not accepted; accepted: a str"
     )

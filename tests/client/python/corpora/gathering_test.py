@@ -13,6 +13,7 @@ from evenpack.corpora import (
     Blend,
     Corpus,
     IndexedDataset,
+    LengthCorpus,
     SequenceCorpus,
     Shuffle,
     TokenCorpus,
@@ -21,7 +22,7 @@ from evenpack.corpora import (
 from evenpack.corpora.corpus import Tokens
 from evenpack.errors import DataLossError, InvalidArgumentError, OutOfRangeError
 from evenpack.spec import job_spec
-from example_corpora import RawDataset
+from example_corpora import RawDataset, refusal
 
 CP = 2
 
@@ -210,3 +211,37 @@ def test_a_token_that_a_type_has_no_room_for_is_refused() -> None:
     narrow = SequenceCorpus([[7] * 9] * 999)
     batch = next(_micro_batches(_steps({"text": narrow})))
     assert set(gather(batch, [narrow], dtype=np.uint8).tolist()) == {7}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"corpora": SequenceCorpus([[1]])},
+            "corpora: SequenceCorpus is not accepted; accepted: a list of corpora, or "
+            "a mapping, by the job's order of streams",
+        ),
+        (
+            {"corpora": [LengthCorpus([3] * 500)]},
+            "corpora[0]: LengthCorpus is not accepted; accepted: one that has tokens, "
+            "not lengths alone",
+        ),
+        (
+            {"dtype": np.float16},
+            "dtype: float16 is not accepted; accepted: a type of integers",
+        ),
+        ({"dtype": bool}, "dtype: bool is not accepted; accepted: a type of integers"),
+        ({"dtype": "x"}, "dtype: 'x' is not accepted; accepted: a type of integers"),
+        (
+            {"cp_rank": "1"},
+            "cp_rank: '1' is not accepted; accepted: an integer, 0 to 4294967295",
+        ),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(
+    arguments: dict[str, Any], message: str
+) -> None:
+    corpus = SequenceCorpus([[1, 2, 3]] * 500)
+    batch = next(_micro_batches(_steps({"text": corpus})))
+    whole: dict[str, Any] = {"corpora": [corpus]}
+    assert refusal(gather, batch, **(whole | arguments)) == message

@@ -11,7 +11,7 @@ import pytest
 from evenpack.corpora import IndexedDataset, IndexedDatasetWriter
 from evenpack.corpora.indexed_dataset_writer import token_type_for
 from evenpack.errors import FailedPreconditionError, InvalidArgumentError
-from example_corpora import RawDataset, random_documents
+from example_corpora import RawDataset, random_documents, refusal
 from numpy.typing import ArrayLike, DTypeLike
 
 KINDS = [(1, "u1"), (2, "i1"), (3, "<i2"), (4, "<i4"), (5, "<i8"), (8, "<u2")]
@@ -178,3 +178,13 @@ def test_a_folder_that_there_is_not_is_named(tmp_path: Path) -> None:
 )
 def test_tokens_are_stored_as_megatron_stores_them(vocabulary: int, name: str) -> None:
     assert token_type_for(vocabulary).name == name
+
+
+def test_what_is_no_prefix_or_type_is_named(tmp_path: Path) -> None:
+    assert refusal(IndexedDatasetWriter, None, np.int32) == (
+        "prefix: None is not accepted; accepted: a str, or an os.PathLike of one"
+    )
+    assert refusal(IndexedDatasetWriter, tmp_path / "a", "x") == (
+        "token_type: 'x' is not accepted; accepted: uint8, int8, int16, int32, int64, "
+        "uint16"
+    )

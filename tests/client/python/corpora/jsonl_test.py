@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from evenpack.corpora import ByteTokenizer, Fields, JsonlCorpus
 from evenpack.errors import InvalidArgumentError
-from example_corpora import lengths, listed, numbers, random_documents, write_jsonl
+from example_corpora import (
+    lengths,
+    listed,
+    numbers,
+    random_documents,
+    refusal,
+    write_jsonl,
+)
 
 
 def test_texts_have_a_token_for_each_byte(tmp_path: Path) -> None:
@@ -174,3 +181,30 @@ def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(corpus))
     assert again.tokens(0).tolist() == [97, 98, 99, 7]
     assert (tmp_path / "a.lines").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"tokenizer": "gpt2"},
+            "tokenizer: 'gpt2' is not accepted; accepted: a Tokenizer, as "
+            "load_tokenizer() makes one, or None",
+        ),
+        ({"fields": "text"}, "fields: str is not accepted; accepted: a Fields"),
+        (
+            {"path": None},
+            "path: None is not accepted; accepted: a str, or an os.PathLike of one",
+        ),
+        (
+            {"index_path": 1},
+            "index_path: 1 is not accepted; accepted: a str, or an os.PathLike of one",
+        ),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(
+    tmp_path: Path, arguments: dict[str, Any], message: str
+) -> None:
+    file = write_jsonl(tmp_path / "a.jsonl", [{"text": "a"}])
+    whole: dict[str, Any] = {"path": file, "fields": Fields(text="text")}
+    assert refusal(JsonlCorpus, **(whole | arguments)) == message

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from evenpack.corpora import Permutation
 from evenpack.errors import InvalidArgumentError
-from example_corpora import numbers
+from example_corpora import numbers, refusal
 
 MOST = (1 << 64) - 1
 
@@ -105,3 +107,20 @@ def test_what_is_outside_its_range_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         Permutation(n, seed, epoch)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_numbers_of_numpy_are_taken(kind: Callable[[int], Any]) -> None:
+    """And no product of theirs overflows."""
+    expected = Permutation(50, MOST >> 1, 3).apply(numbers(range(50)))
+    found = Permutation(kind(50), kind(MOST >> 1), kind(3)).apply(numbers(range(50)))
+    assert found.tolist() == expected.tolist()
+
+
+def test_what_is_no_number_is_refused() -> None:
+    assert refusal(Permutation, 1, None) == (
+        "seed: None is not accepted; accepted: an integer, 0 to 18446744073709551615"
+    )
+    assert refusal(Permutation, 1.5, 0) == (
+        "n: 1.5 is not accepted; accepted: an integer, 0 to 4611686018427387904"
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from evenpack.corpora import (
     Blend,
@@ -13,7 +15,7 @@ from evenpack.corpora import (
     SequenceCorpus,
 )
 from evenpack.errors import InvalidArgumentError
-from example_corpora import RawDataset, lengths, listed
+from example_corpora import RawDataset, lengths, listed, refusal
 
 
 @pytest.mark.parametrize("first", range(7))
@@ -61,3 +63,11 @@ def test_a_corpus_that_gives_its_documents_in_order_alone_is_refused() -> None:
     blend = Blend([LengthCorpus([1])], [1])
     with pytest.raises(InvalidArgumentError, match="corpus: Blend is not accepted"):
         Repetition(blend, 2)  # type: ignore[arg-type]
+
+
+def test_times_that_are_no_number_are_refused() -> None:
+    assert refusal(Repetition, LengthCorpus([1]), 1.5) == (
+        "epochs: 1.5 is not accepted; accepted: an integer, 1 to 4294967295"
+    )
+    twice: Any = np.uint64(2)
+    assert lengths(Repetition(LengthCorpus([1, 2]), twice)) == [1, 2, 1, 2]

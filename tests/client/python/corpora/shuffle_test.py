@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from evenpack.corpora import (
     Blend,
@@ -14,7 +16,14 @@ from evenpack.corpora import (
     Shuffle,
 )
 from evenpack.errors import InvalidArgumentError
-from example_corpora import RawDataset, lengths, listed, numbers, random_documents
+from example_corpora import (
+    RawDataset,
+    lengths,
+    listed,
+    numbers,
+    random_documents,
+    refusal,
+)
 
 DOCUMENTS = random_documents(50, seed=3)
 
@@ -127,3 +136,28 @@ def test_a_corpus_that_gives_its_documents_in_order_alone_is_refused() -> None:
     blend = Blend([LengthCorpus([1])], [1])
     with pytest.raises(InvalidArgumentError, match="corpus: Blend is not accepted"):
         Shuffle(blend, seed=1)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_and_pytorch_are_taken() -> None:
+    torch = pytest.importorskip("torch")
+    expected = _order(Shuffle(SequenceCorpus(DOCUMENTS), seed=3, epochs=2))
+    kinds: list[Any] = [np.int32, np.int64, np.uint64, torch.tensor]
+    for kind in kinds:
+        shuffle = Shuffle(SequenceCorpus(DOCUMENTS), seed=kind(3), epochs=kind(2))
+        assert _order(shuffle) == expected
+        assert shuffle.document_at(kind(7)) == expected[7]
+        assert shuffle.numbers_of(kind(expected[7]))[0] == 7
+        document = DOCUMENTS[expected[7]]
+        assert shuffle.tokens(kind(7), kind(0), kind(1)).tolist() == document[:1]
+        assert lengths(shuffle, kind(90)) == lengths(shuffle, 90)
+
+
+def test_what_is_no_seed_is_refused() -> None:
+    corpus = LengthCorpus([1])
+    accepted = "an integer, 0 to 18446744073709551615"
+    for seed, shown in ((None, "None"), (1.0, "1.0"), ("1", "'1'")):
+        message = f"seed: {shown} is not accepted; accepted: {accepted}"
+        assert refusal(Shuffle, corpus, seed) == message
+    assert refusal(Shuffle, corpus, 1, epochs=1.5) == (
+        "epochs: 1.5 is not accepted; accepted: an integer, 1 to 4294967295"
+    )

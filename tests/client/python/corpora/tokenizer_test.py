@@ -17,6 +17,7 @@ from evenpack.corpora import (
 )
 from evenpack.corpora.tokenizer import HuggingFaceSource, TiktokenSource
 from evenpack.errors import InvalidArgumentError
+from example_corpora import refusal
 
 TEXTS = ["ab c", "", "\u20ac"]
 
@@ -207,3 +208,18 @@ def test_a_tiktoken_token_or_encoding_that_there_is_not_is_refused() -> None:
         InvalidArgumentError, match=r"tokenizer: 'none' is not accepted; .*cl100k_base"
     ):
         load_tokenizer("tiktoken:none")
+
+
+def test_what_names_no_tokenizer_is_refused() -> None:
+    for name, shown in ((None, "None"), (1, "1")):
+        assert refusal(load_tokenizer, name) == (
+            f"tokenizer: {shown} is not accepted; accepted: a str, or an os.PathLike "
+            "of one"
+        )
+    assert refusal(load_tokenizer, "bytes", 1.5) == (
+        "end_of_document: 1.5 is not accepted; accepted: an integer, 0 to 2147483647"
+    )
+    assert refusal(TiktokenTokenizer, None) == (
+        "tokenizer: None is not accepted; accepted: a tiktoken.Encoding, or the name "
+        "of one"
+    )
