@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenpack._native import Step
 from evenpack.errors import DataLossError
+from evenpack.invalid_argument import invalid_argument, quoted
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -22,10 +23,13 @@ def compare_digests(step: Step, group: ProcessGroup | None = None) -> None:
         group: the ranks that compare; all of them if None.
 
     Raises:
+        InvalidArgumentError: no Step, on the rank that gave it alone.
         DataLossError: on every rank, naming those that differ from the first.
     """
     import torch.distributed as dist
 
+    if not isinstance(step, Step):
+        raise invalid_argument("step", quoted(step), "a Step")
     mine = (step.index, step.digest)
     found = [mine] * dist.get_world_size(group)
     dist.all_gather_object(found, mine, group=group)

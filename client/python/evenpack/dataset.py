@@ -94,7 +94,7 @@ class PackedDataset(IterableDataset[Step]):
         job: str | None = None,
         spec: SpecSource | None = None,
         lengths: DocumentSource | None = None,
-        checkpoint: bytes | None = None,
+        checkpoint: bytes | bytearray | memoryview | None = None,
         dp_rank: int = 0,
         dp_size: int | None = None,
         cp_rank: int | None = None,

@@ -27,7 +27,7 @@ from evenpack.corpora.corpus import Corpus, HasBarriers, documents_of
 from evenpack.corpora.file_portions import portions_in_files
 from evenpack.corpora.token_portions import Portion, portions_with_tokens
 from evenpack.document_columns import Columns, at_most, select
-from evenpack.invalid_argument import check_range, invalid_argument
+from evenpack.invalid_argument import checked_boolean, checked_integer, invalid_argument
 from evenpack.producer import TokenFile
 from evenpack.progress_bar import ProgressBar, progress_bar
 
@@ -145,11 +145,21 @@ def ingest(
         EvenpackError: as the producer raises them.
     """
     started = monotonic()
-    check_range("batch_documents", batch_documents, 1, _MOST_BATCH)
+    batch_documents = checked_integer(
+        "batch_documents", batch_documents, 1, _MOST_BATCH
+    )
+    end_of_stream = checked_boolean("end_of_stream", end_of_stream)
+    by_value = checked_boolean("by_value", by_value)
+    server_reads = checked_boolean("server_reads", server_reads)
+    _check_ends(producer, corpus)
     if server_reads and not by_value:
         raise invalid_argument("server_reads", server_reads, "False without by_value")
     first = producer.next_sequence
-    total = _total(corpus, documents, first)
+    known = documents_of(corpus)
+    if documents is not None:
+        most = (1 << 63) - 1 if known is None else known
+        documents = checked_integer("documents", documents, 0, most)
+    total = _total(known, documents, first)
     parts = _parts(corpus.documents(first), first, documents, _barriers(corpus))
     batches = _batches(parts, batch_documents)
     how = portions_in_files if server_reads else portions_with_tokens
@@ -172,13 +182,17 @@ def ingest(
     )
 
 
-def _total(corpus: Corpus, documents: int | None, first: int) -> int | None:
+def _check_ends(producer: object, corpus: object) -> None:
+    if not hasattr(producer, "add"):
+        accepted = "a Producer, as Client.producer() opens it"
+        raise invalid_argument("producer", type(producer).__name__, accepted)
+    if not isinstance(corpus, Corpus):
+        accepted = "a corpus, as evenpack.corpora has them"
+        raise invalid_argument("corpus", type(corpus).__name__, accepted)
+
+
+def _total(known: int | None, documents: int | None, first: int) -> int | None:
     """How many documents the stream is to have, where that is known."""
-    known = documents_of(corpus)
-    if documents is not None:
-        check_range(
-            "documents", documents, 0, (1 << 63) - 1 if known is None else known
-        )
     total = known if documents is None else documents
     if total is not None and first > total:
         accepted = f"up to {total}, which the stream is to have; is it the same corpus?"

@@ -21,11 +21,17 @@ needs no weight.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from evenpack._native import Step
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    check_class,
+    checked_uint32,
+    invalid_argument,
+    quoted,
+)
 from evenpack.v1.job_pb2 import JobSpec
 
 Reduction = Literal["sum", "mean"]
@@ -65,11 +71,13 @@ class GradientReduction:
     def __post_init__(self) -> None:
         """Raises InvalidArgumentError: a number below 1, or another way of reducing."""
         for field in ("data_parallel", "context_parallel", "micro_batches"):
-            if not getattr(self, field) >= 1:
-                raise invalid_argument(field, getattr(self, field), "at least 1")
+            number = checked_uint32(field, getattr(self, field), 1)
+            object.__setattr__(self, field, number)
         for field in ("data", "context", "accumulation"):
             if getattr(self, field) not in ("sum", "mean"):
-                raise invalid_argument(field, getattr(self, field), "sum or mean")
+                raise invalid_argument(
+                    field, quoted(getattr(self, field)), "sum or mean"
+                )
 
     @classmethod
     def of_step(
@@ -80,7 +88,12 @@ class GradientReduction:
         context: Reduction = "mean",
         accumulation: Reduction = "sum",
     ) -> GradientReduction:
-        """With the numbers of ranks and micro-batches that the step was packed for."""
+        """With the numbers of ranks and micro-batches that the step was packed for.
+
+        Raises:
+            InvalidArgumentError: no Step.
+        """
+        check_class("step", step, Step, "a Step")
         parallelism = JobSpec.FromString(step.spec).parallelism
         # 0 in a spec stands for 1.
         return cls(
@@ -102,9 +115,13 @@ class GradientReduction:
 
 def _checked(field: str, value: float) -> float:
     """As Python's own number: one over it is little to a tensor of half precision."""
-    number = float(value)
+    number = math.nan
+    if not isinstance(value, str):
+        # Of what is no number, or several, numpy and PyTorch raise one each.
+        with suppress(TypeError, ValueError, RuntimeError):
+            number = float(value)
     if not 0 <= number < math.inf:
-        raise invalid_argument(field, value, "at least 0, and finite")
+        raise invalid_argument(field, quoted(value), "at least 0, and finite")
     return number
 
 
@@ -126,6 +143,7 @@ def token_weight(loss_tokens: float, reduction: GradientReduction) -> float:
     Raises:
         InvalidArgumentError: loss_tokens is negative, infinite or no number.
     """
+    check_class("reduction", reduction, GradientReduction, "a GradientReduction")
     number = _checked("loss_tokens", loss_tokens)
     return reduction.divisor / number if number > 0 else 0.0
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import example_jobs
 import pytest
 from evenpack import PackedDataset, compare_digests
-from evenpack.errors import DataLossError
+from evenpack.errors import DataLossError, InvalidArgumentError
 from torch_ranks import run_ranks
 
 pytest.importorskip("torch")
@@ -39,3 +40,10 @@ def test_ranks_with_the_same_documents_agree_and_others_are_named(
 ) -> None:
     """On every rank."""
     run_ranks(3, _compare, documents_of_rank_1)
+
+
+@pytest.mark.parametrize(("step", "shown"), [(None, "None"), (3, "3")])
+def test_what_is_no_step_is_refused(step: Any, shown: str) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidArgumentError) as caught:
+        compare_digests(step)
+    assert str(caught.value) == f"step: {shown} is not accepted; accepted: a Step"

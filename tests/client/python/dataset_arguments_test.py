@@ -117,7 +117,8 @@ def test_a_latency_that_can_not_be_is_named(server: ServerProcess) -> None:
     with PackedDataset(client.address, job="run") as dataset:
         step = next(iter(dataset))
         most = (1 << 63) - 1
-        dataset.report_latency(step, np.int64(0), forward_ns=most, backward_ns=most)
+        first: Any = np.int64(0)
+        dataset.report_latency(step, first, forward_ns=most, backward_ns=most)
         rows: list[tuple[dict[str, Any], str, str]] = [
             ({"forward_ns": most + 1}, f"forward_ns: {most + 1}", f"0 to {most}"),
             ({"backward_ns": 1.5}, "backward_ns: 1.5", f"an integer, 0 to {most}"),

@@ -226,13 +226,18 @@ def test_a_step_without_loss_tokens_has_weight_nought() -> None:
     [
         (
             {"data_parallel": 0},
-            "data_parallel: 0 is not accepted; accepted: at least 1",
+            "data_parallel: 0 is not accepted; accepted: 1 to 4294967295",
         ),
         ({"context_parallel": -1}, "context_parallel: -1 is not accepted"),
         ({"micro_batches": 0}, "micro_batches: 0 is not accepted"),
+        (
+            {"data_parallel": None},
+            "data_parallel: None is not accepted; accepted: an integer, 1 to 429496729",
+        ),
+        ({"data_parallel": 1.5}, "data_parallel: 1.5 is not accepted"),
         ({"data_parallel": math.nan}, "data_parallel: nan is not accepted"),
-        ({"data": "max"}, "data: max is not accepted; accepted: sum or mean"),
-        ({"context": ""}, "context:  is not accepted"),
+        ({"data": "max"}, "data: 'max' is not accepted; accepted: sum or mean"),
+        ({"context": ""}, "context: '' is not accepted"),
         ({"accumulation": None}, "accumulation: None is not accepted"),
     ],
 )
@@ -266,3 +271,36 @@ def test_a_weight_has_all_digits_whatever_the_masks_are_of() -> None:
     torch = pytest.importorskip("torch")
     tokens = torch.ones(60_000, dtype=torch.float16).sum()
     assert float(token_weight(tokens, GradientReduction())) == 1 / 60_000
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"),
+    [(None, "None"), ("3", "'3'"), (np.ones(2), "array([1., 1.])"), ([], "[]")],
+)
+def test_what_is_no_number_of_tokens_is_refused(tokens: Any, shown: str) -> None:  # noqa: ANN401
+    accepted = f"{shown} is not accepted; accepted: at least 0, and finite"
+    with pytest.raises(InvalidArgumentError) as error:
+        token_weight(tokens, GradientReduction())
+    assert str(error.value) == f"loss_tokens: {accepted}"
+    with pytest.raises(InvalidArgumentError) as error:
+        mean_loss_weight(tokens, 1, GradientReduction())
+    assert str(error.value) == f"counted: {accepted}"
+
+
+def test_what_is_no_reduction_and_no_step_is_refused() -> None:
+    nothing: Any = None
+    with pytest.raises(InvalidArgumentError) as error:
+        token_weight(3, nothing)
+    assert str(error.value) == (
+        "reduction: None is not accepted; accepted: a GradientReduction"
+    )
+    with pytest.raises(InvalidArgumentError) as error:
+        GradientReduction.of_step(nothing)
+    assert str(error.value) == "step: None is not accepted; accepted: a Step"
+
+
+def test_numbers_of_numpy_become_pythons_own() -> None:
+    """Or the divisor would overflow."""
+    many: Any = np.uint8(200)
+    reduction = GradientReduction(data_parallel=many, context_parallel=many)
+    assert reduction.divisor == 40_000

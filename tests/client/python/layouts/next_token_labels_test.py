@@ -133,7 +133,7 @@ def test_columns_may_be_lists_and_tensors() -> None:
     }
     expected = [6, -100, -100, 9, 10]
     for make in (list, torch.tensor):
-        given = {name: make(row) for name, row in rows.items()}
+        given: dict[str, Any] = {name: make(row) for name, row in rows.items()}
         ids = checked_tokens(micro_batch, given["tokens"])
         found = next_token_labels(
             micro_batch, ids, given["counted"], given["following"]
