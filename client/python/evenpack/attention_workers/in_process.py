@@ -17,8 +17,10 @@ from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
 from evenpack.client import Client
 from evenpack.invalid_argument import (
+    check_class,
     check_seconds,
     checked_integer,
+    checked_text,
     checked_uint32,
 )
 from evenpack.sessions_at_exit import end_at_exit
@@ -66,11 +68,12 @@ class InProcessOptions:
     patience_seconds: float = 1800.0
 
     def __post_init__(self) -> None:
-        """Looks at the numbers.
+        """Looks at the fields.
 
         Raises:
             InvalidArgumentError: one that can't be.
         """
+        checked_text("host", self.host)
         checked_integer("memory_bytes", self.memory_bytes, 1)
         checked_integer("threads", self.threads, 0, _MOST_THREADS)
         checked_integer("head_groups", self.head_groups, 1, _MOST_HEAD_GROUPS)
@@ -109,6 +112,15 @@ class MicroBatchTimes:
     forward_ns: int
     backward_ns: int
     waited_ns: int
+
+
+def _given(options: InProcessOptions | None) -> InProcessOptions:
+    """They, or the defaults; InvalidArgumentError: others."""
+    if options is None:
+        return InProcessOptions()
+    accepted = "an InProcessOptions, or None"
+    check_class("options", options, InProcessOptions, accepted)
+    return options
 
 
 class InProcessWorker(NativePasses):
@@ -160,25 +172,27 @@ class InProcessWorker(NativePasses):
             options: threads, addresses, time-outs.
 
         Raises:
-            InvalidArgumentError: a rank that is none of the job's.
+            InvalidArgumentError: a rank that is none of the job's, or an argument of
+                another class.
         """
-        given = options or InProcessOptions()
+        check_class("client", client, Client, "a Client")
+        given = _given(options)
+        job, member = checked_text("job", job), member or member_name()
+        member = checked_text("member", member)
         dp_rank = checked_uint32("dp_rank", dp_rank)
         if cp_size is None:
             cp_size = client.get_job(job).spec.parallelism.context
         cp_size = checked_uint32("cp_size", cp_size, 1)
         cp_rank = checked_integer("cp_rank", cp_rank, 0, cp_size - 1)
         form = given.form()
-        seat = client.native.join_group(
-            job, dp_rank, cp_size, cp_rank, member or member_name()
-        )
+        seat = client.native.join_group(job, dp_rank, cp_size, cp_rank, member)
         native = _worker.InProcess.join(
             seat,
             form,
             rank=cp_rank,
             ranks=cp_size,
             patience_seconds=given.patience_seconds,
-            head_groups=given.head_groups,
+            head_groups=int(given.head_groups),
         )
         return cls(native, form, cp_rank, cp_size)
 
@@ -197,7 +211,7 @@ class InProcessWorker(NativePasses):
         """
         import torch.distributed as dist
 
-        given = options or InProcessOptions()
+        given = _given(options)
         rank, ranks = dist.get_rank(group), dist.get_world_size(group)
         form = given.form()
         endpoint = _worker.Endpoint(form, rank=rank, ranks=ranks)
@@ -207,7 +221,7 @@ class InProcessWorker(NativePasses):
             endpoint,
             addresses,
             patience_seconds=given.patience_seconds,
-            head_groups=given.head_groups,
+            head_groups=int(given.head_groups),
         )
         return cls(native, form, rank, ranks)
 

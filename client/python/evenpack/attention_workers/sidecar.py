@@ -17,8 +17,12 @@ from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.invalid_argument import (
+    check_class,
     check_seconds,
+    checked_bytes,
     checked_integer,
+    checked_path,
+    checked_text,
     checked_uint32,
     invalid_argument,
     quoted,
@@ -127,7 +131,13 @@ class SidecarWorker(AttentionWorker):
                 elsewhere than on such a device; there is no CUDA driver.
             InvalidArgumentError: a field out of its range.
         """
+        check_class("form", form, AttentionForm, "an AttentionForm")
         form.native()
+        socket_folder = checked_path("socket_folder", socket_folder)
+        job = checked_text("job", job)
+        member = checked_text("member", member or member_name())
+        if last_digest is not None:
+            last_digest = checked_bytes("last_digest", last_digest)
         dp_rank = checked_uint32("dp_rank", dp_rank)
         cp_rank = checked_uint32("cp_rank", cp_rank)
         from_step = checked_integer("from_step", from_step)
@@ -139,7 +149,7 @@ class SidecarWorker(AttentionWorker):
         if where.type not in ("cpu", "cuda"):
             raise invalid_argument("device", quoted(str(where)), "cpu, cuda or cuda:N")
         on_device = where.type == "cuda"
-        self._link = _worker.SidecarLink(str(socket_folder), arena_bytes, on_device)
+        self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
         number = self._link.cuda_device
         self._memory = ArenaMemory() if number is None else DeviceArenaMemory(number)
         if where.index is not None and where != self._memory.device:
@@ -163,7 +173,7 @@ class SidecarWorker(AttentionWorker):
             cp_rank=cp_rank,
             from_step=from_step,
             last_digest=last_digest or b"",
-            member=member or member_name(),
+            member=member,
             shape=shape,
             head_groups=head_groups,
         )

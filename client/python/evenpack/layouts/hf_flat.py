@@ -12,6 +12,7 @@ from evenpack.invalid_argument import invalid_argument
 from evenpack.layouts.next_token_labels import (
     IGNORED_LABEL,
     Integers,
+    checked_pad_token,
     checked_tokens,
     predicted_tokens,
 )
@@ -71,6 +72,7 @@ def hf_flat_batch(
     """
     if micro_batch.context_parallel != 1:
         raise invalid_argument("context_parallel", micro_batch.context_parallel, "1")
+    pad_token = checked_pad_token(pad_token)
     ids = checked_tokens(micro_batch, tokens)
     if micro_batch.documents == 0:
         return _token_of_padding(pad_token)

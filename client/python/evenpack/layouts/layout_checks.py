@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenpack._native import MicroBatch
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import checked_integer, invalid_argument
 
 # They have one rule of padding: each document to a multiple of 2 * CP.
 HEAD_TAIL_LAYOUTS = ("megatron_thd", "te_thd", "pytorch_cp")
@@ -52,6 +52,4 @@ def require_cp_rank(micro_batch: MicroBatch, cp_rank: int) -> None:
     Raises:
         InvalidArgumentError: not in 0 to context_parallel - 1.
     """
-    if not 0 <= cp_rank < micro_batch.context_parallel:
-        last = micro_batch.context_parallel - 1
-        raise invalid_argument("cp_rank", cp_rank, f"0 to {last}")
+    checked_integer("cp_rank", cp_rank, 0, micro_batch.context_parallel - 1)

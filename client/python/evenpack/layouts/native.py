@@ -12,6 +12,7 @@ from evenpack.layouts.layout_checks import require_cp_rank
 from evenpack.layouts.next_token_labels import (
     IGNORED_LABEL,
     Integers,
+    checked_pad_token,
     checked_tokens,
     next_token_labels,
 )
@@ -60,6 +61,7 @@ def native_batch(
         InvalidArgumentError: no such rank, or as `padded_sequence`.
     """
     require_cp_rank(micro_batch, cp_rank)
+    pad_token = checked_pad_token(pad_token)
     ids = checked_tokens(micro_batch, tokens)
     slices = micro_batch.slices(cp_rank)
     own, padding = slices.token_indices, slices.padding

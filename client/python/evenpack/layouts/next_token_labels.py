@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpack._native import MicroBatch
-from evenpack.invalid_argument import as_array, invalid_argument
+from evenpack.invalid_argument import as_array, checked_integer, invalid_argument
 
 # PyTorch's cross_entropy leaves out targets of this value.
 IGNORED_LABEL = -100
@@ -42,6 +42,11 @@ def checked_tokens(micro_batch: MicroBatch, tokens: Integers) -> NDArray[np.int6
         accepted = f"({micro_batch.tokens},), the micro-batch's tokens"
         raise invalid_argument("tokens.shape", tokens.shape, accepted)
     return _as_int64("tokens", tokens)
+
+
+def checked_pad_token(pad_token: int) -> int:
+    """The token id of padding; InvalidArgumentError: no integer of 64 bits."""
+    return checked_integer("pad_token", pad_token, -(1 << 63), (1 << 63) - 1)
 
 
 def _counted_by_document(micro_batch: MicroBatch) -> NDArray[np.bool_]:

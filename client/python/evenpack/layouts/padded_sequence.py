@@ -16,6 +16,7 @@ from evenpack._native import MicroBatch
 from evenpack.layouts.next_token_labels import (
     IGNORED_LABEL,
     Integers,
+    checked_pad_token,
     checked_tokens,
     next_token_labels,
 )
@@ -105,6 +106,7 @@ def padded_sequence(
         InvalidArgumentError: another shape or type, or `counted` is None and but some
             tokens of a document count.
     """
+    pad_token = checked_pad_token(pad_token)
     ids = checked_tokens(micro_batch, tokens)
     following_labels = next_token_labels(micro_batch, ids, counted, following)
     labels = padded(micro_batch, following_labels, IGNORED_LABEL)

@@ -312,3 +312,33 @@ def test_a_rank_that_cannot_be_is_refused(
     given: dict[str, Any] = {"dp_rank": 0, "cp_rank": 0, "cp_size": 2}
     with pytest.raises(InvalidArgumentError, match=named):
         InProcessWorker.join(client, job="run", **(given | arguments))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"client": "a:1"}, "client: str is not accepted; accepted: a Client"),
+        ({"job": None}, "job: None is not accepted; accepted: a str"),
+        ({"member": 3}, "member: 3 is not accepted; accepted: a str"),
+        (
+            {"options": {}},
+            "options: dict is not accepted; accepted: an InProcessOptions, or None",
+        ),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(
+    arguments: dict[str, Any], message: str
+) -> None:
+    client = Client("127.0.0.1:1", patience_seconds=0)
+    whole: dict[str, Any] = {"client": client, "job": "run"}
+    ranks: dict[str, Any] = {"dp_rank": 0, "cp_rank": 0, "cp_size": 2}
+    with pytest.raises(InvalidArgumentError) as caught:
+        InProcessWorker.join(**(whole | ranks | arguments))
+    assert str(caught.value) == message
+
+
+def test_a_host_that_is_no_text_is_named() -> None:
+    host: Any = None
+    with pytest.raises(InvalidArgumentError) as caught:
+        InProcessOptions(host=host)
+    assert str(caught.value) == "host: None is not accepted; accepted: a str"

@@ -120,6 +120,10 @@ def test_a_session_says_what_it_does_not_take(
     for field in ("dp_rank", "cp_rank", "from_step", "head_groups", "arena_bytes"):
         with pytest.raises(InvalidArgumentError, match=f"{field}: -1 is not accepted"):
             open_worker(folder, **{field: -1})
+    for field, given in (("job", 1), ("member", 1), ("last_digest", 1), ("form", 1)):
+        shown = "int" if field == "form" else "1"
+        with pytest.raises(InvalidArgumentError, match=f"^{field}: {shown} is not"):
+            open_worker(folder, **{field: given})
     with pytest.raises(UnavailableError, match=r"attach\.sock"):
         open_worker(f"{folder}/nowhere")
     with pytest.raises(ResourceExhaustedError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import random_steps
+from evenpack.errors import InvalidArgumentError
+from evenpack.layouts.hf_flat import hf_flat_batch
+from evenpack.layouts.native import native_batch
 from evenpack.layouts.padded_sequence import padded_places, padded_sequence
 
 
@@ -69,3 +73,27 @@ def test_entries_are_taken_from_all_columns() -> None:
     assert part.position_ids.tolist() == [2, 0]
     assert part.labels.tolist() == [3, 1]
     assert part.loss_mask.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("pad_token", "shown"), [(None, "None"), ("x", "'x'"), (1.5, "1.5")]
+)
+def test_a_token_of_padding_that_is_no_integer_is_named(
+    pad_token: Any,  # noqa: ANN401
+    shown: str,
+) -> None:
+    """By all that pad."""
+    micro_batch = random_steps.of_documents([3])
+    ids = random_steps.token_ids(micro_batch)
+    calls: list[Callable[[], object]] = [
+        lambda: padded_sequence(micro_batch, ids, pad_token=pad_token),
+        lambda: hf_flat_batch(micro_batch, ids, pad_token=pad_token),
+        lambda: native_batch(micro_batch, ids, 0, pad_token=pad_token),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"pad_token: {shown} is not accepted; accepted: an integer, "
+            "-9223372036854775808 to 9223372036854775807"
+        )
