@@ -132,9 +132,12 @@ def token_weight(loss_tokens: float, reduction: GradientReduction) -> float:
         loss_tokens: of the whole step, all ranks together: `Step.loss_tokens`. Where
             producers count every token of a document, this is more than the tokens that
             are predicted (nothing predicts a document's first), and the loss smaller by
-            that ratio; for the exact mean have them count one less, or give the sum of
-            all loss masks of the step, reduced over all ranks; as integers or float32,
-            since float16 has no sum above 65,504.
+            that ratio; for the exact mean have them count one less. Where documents are
+            split that isn't exact: the first token of each later piece counts in that
+            piece's step, and is predicted only with `following`, by the piece before,
+            perhaps in another step. Exact in any case is the sum of all loss masks of
+            the step, reduced over all ranks; as integers or float32, since float16 has
+            no sum above 65,504.
         reduction: what becomes of the gradients.
 
     Returns:
