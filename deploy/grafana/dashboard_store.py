@@ -41,8 +41,8 @@ _COMMITTING = Row(
         ),
         Panel(
             "Store away",
-            "1 while the server does not reach its database, or its last commit, within "
-            "ten minutes, failed.",
+            "1 while the server does not reach its database, or its last commit, "
+            "within ten minutes, failed.",
             "none",
             [
                 Query(
