@@ -69,6 +69,7 @@ class HeldSession {
     Call& operator=(const Call&) = delete;
 
     Session* operator->() const { return held_.session_.get(); }
+    Session& operator*() const { return *held_.session_; }
 
    private:
     const HeldSession& held_;

@@ -78,9 +78,9 @@ absl::Status InStream(Worker& worker, uintptr_t stream, const Pass& pass) {
 
 // A call that waits for peers.
 void InGroup(const HeldWorker& worker, const std::function<absl::Status()>& work) {
-  InProcessWorker* const of = worker.operator->();
+  const HeldWorker::Call of = worker.operator->();
   absl::Status status;
-  Interruptibly([&] { status = work(); }, [of] { of->Cancel(); });
+  Interruptibly([&] { status = work(); }, [&of] { of->Cancel(); });
   ThrowIfError(status);
 }
 
@@ -270,7 +270,10 @@ void BindInProcess(nb::module_& module) {
       .def_prop_ro("step_times", &Times)
       .def("end", &HeldWorker::End);
   BindPasses(bound, [](const HeldWorker& worker, const auto& work) {
-    InGroup(worker, [&] { return work(*worker.operator->()); });
+    InGroup(worker, [&] {
+      const HeldWorker::Call of = worker.operator->();
+      return work(*of);
+    });
   });
 }
 
