@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenpack.corpora.corpus import Numbers
-from evenpack.invalid_argument import checked_integer
+from evenpack.invalid_argument import checked_integer, checked_uint32
 
 # Of rows, and as many of columns.
 _ROUNDS = 4
@@ -67,7 +67,7 @@ class Permutation:
         """
         self._n = n = checked_integer("n", n, 0, 1 << 62)
         seed = checked_seed(seed)
-        epoch = checked_integer("epoch", epoch, 0, (1 << 32) - 1)
+        epoch = checked_uint32("epoch", epoch)
         rows = isqrt(max(n - 1, 0)) + 1
         self._sides = (np.uint64(rows), np.uint64(-(-max(n, 1) // rows)))
         start = _mix((_mix(seed) + epoch * _GOLDEN) & _WORD)

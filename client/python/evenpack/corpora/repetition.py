@@ -13,7 +13,7 @@ from evenpack.corpora.corpus import (
 )
 from evenpack.corpora.token_place import TokenPlace, token_place_of
 from evenpack.document_columns import Columns
-from evenpack.invalid_argument import checked_integer
+from evenpack.invalid_argument import checked_integer, checked_uint32
 
 
 class Repetition(RandomAccess):
@@ -29,7 +29,7 @@ class Repetition(RandomAccess):
             InvalidArgumentError: `epochs` is outside, or the corpus gives its documents
                 in their order alone.
         """
-        self._epochs = checked_integer("epochs", epochs, 1, (1 << 32) - 1)
+        self._epochs = checked_uint32("epochs", epochs, 1)
         check_random_access(corpus)
         self._corpus = corpus
         self._size = len(corpus)
