@@ -61,8 +61,7 @@ absl::Status AgentPort::ListenAtHost(const std::string& listen) {
     return absl::UnavailableError(Renamed("listen", listeners.status()).message());
   }
   listeners_ = *std::move(listeners);
-  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":",
-                          listeners_.front().address().port);
+  address_ = FormatAddress({wanted->host, listeners_.front().address().port});
   return absl::OkStatus();
 }
 

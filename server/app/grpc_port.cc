@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "server/app/call_counting.h"
 #include "server/app/connection_bytes.h"
 #include "server/metrics/process_figures.h"
 #include "server/runtime/clock.h"
@@ -77,6 +78,10 @@ GrpcPort::GrpcPort(std::vector<Listener> listeners, DepartedPeers departed,
                    const GrpcPortOptions& options)
     : options_(options),
       listeners_(std::move(listeners)),
+      flood_guard_(Clock::Steady(),
+                   [this](const std::string& peer) {
+                     Cut(peer, "it cancels calls faster than is of use");
+                   }),
       gate_(options.gate),
       departed_(std::move(departed)),
       waits_(Clock::Steady(), {.lines = 1, .in = kBetweenLines}) {}
@@ -86,6 +91,12 @@ GrpcPort::~GrpcPort() { Stop(); }
 void GrpcPort::AddTo(grpc::ServerBuilder& builder,
                      std::shared_ptr<grpc::ServerCredentials> credentials) {
   hand_over_.emplace(builder, std::move(credentials), options_.peer_timeout);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(flood_guard_.Interceptors());
+  interceptors.push_back(
+      CountCalls([this](const std::string& peer) { return CallsOf(peer); }));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
 }
 
 void GrpcPort::Start() {

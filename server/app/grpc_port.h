@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "server/app/accept_gate.h"
 #include "server/app/departed_peers.h"
+#include "server/app/flood_guard.h"
 #include "server/app/look_pace.h"
 #include "server/app/unclaimed_bytes.h"
 #include "server/runtime/log_budget.h"
@@ -60,7 +61,8 @@ class GrpcPort {
   const std::string& host() const { return listeners_.front().address().host; }
   uint16_t port() const { return listeners_.front().address().port; }
 
-  // Before the server is built: it will take the connections.
+  // Before the server is built: it will take the connections, whose calls are counted.
+  // Interceptors of others are lost. Outlives the server.
   void AddTo(grpc::ServerBuilder& builder,
              std::shared_ptr<grpc::ServerCredentials> credentials);
   // After that: accepts connections.
@@ -102,6 +104,7 @@ class GrpcPort {
   const GrpcPortOptions options_;
   std::vector<Listener> listeners_;
   std::optional<ConnectionHandOver> hand_over_;
+  FloodGuard flood_guard_;
   // Looks have a thread of their own: gRPC begins to read a connection in the one that
   // hands it over, and reads on as long as there is more.
   std::optional<LookPace> pace_;

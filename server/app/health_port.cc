@@ -4,12 +4,9 @@
 
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "server/app/call_counting.h"
-#include "server/runtime/clock.h"
 #include "server/service/field_path.h"
 #include "server/web/listen_address.h"
 
@@ -25,10 +22,7 @@ const GrpcPortOptions kOptions = {
 
 }  // namespace
 
-HealthPort::HealthPort()
-    : flood_guard_(Clock::Steady(), [this](const std::string& peer) {
-        port_->Cut(peer, "it cancels calls faster than is of use");
-      }) {
+HealthPort::HealthPort() {
   grpc::EnableDefaultHealthCheckService(true);
   builder_ = std::make_unique<grpc::ServerBuilder>();
 }
@@ -44,12 +38,6 @@ absl::Status HealthPort::Start(const std::string& listen) {
   port_->AddTo(*builder_, grpc::InsecureServerCredentials());
   builder_->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kFirstCallMs);
   builder_->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-      interceptors;
-  interceptors.push_back(flood_guard_.Interceptors());
-  interceptors.push_back(
-      CountCalls([this](const std::string& peer) { return port_->CallsOf(peer); }));
-  builder_->experimental().SetInterceptorCreators(std::move(interceptors));
   server_ = builder_->BuildAndStart();
   builder_.reset();
   if (server_ == nullptr) {
@@ -57,7 +45,7 @@ absl::Status HealthPort::Start(const std::string& listen) {
         absl::StrCat("health-listen: gRPC can't serve on ", listen));
   }
   port_->Start();
-  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port_->port());
+  address_ = FormatAddress({parsed->host, port_->port()});
   return absl::OkStatus();
 }
 

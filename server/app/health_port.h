@@ -8,7 +8,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/app/flood_guard.h"
 #include "server/app/grpc_port.h"
 
 namespace evenpack {
@@ -41,7 +40,6 @@ class HealthPort {
  private:
   std::unique_ptr<grpc::ServerBuilder> builder_;
   std::unique_ptr<GrpcPort> port_;
-  FloodGuard flood_guard_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

@@ -17,9 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/app/advertised_address.h"
-#include "server/app/call_counting.h"
 #include "server/app/figures.h"
-#include "server/app/flood_guard.h"
 #include "server/app/grpc_port.h"
 #include "server/app/health_port.h"
 #include "server/app/server_security.h"
@@ -305,7 +303,8 @@ class PackingServer::Rooms {
     }
     grpc_port_ = *std::move(port);
     grpc_port_->AddTo(builder, security_->credentials());
-    AddServices(builder);
+    builder.RegisterService(service_.get());
+    builder.RegisterService(profile_service_.get());
     transport_threads_.AddTo(builder, kTransportThreads);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return CannotServe();
@@ -313,25 +312,12 @@ class PackingServer::Rooms {
     SetServing(false);
     transport_threads_.Start();
     grpc_port_->Start();
-    const size_t colon = options_.listen.rfind(':');
-    grpc_address_ =
-        absl::StrCat(options_.listen.substr(0, colon), ":", grpc_port_->port());
+    grpc_address_ = FormatAddress({address->host, grpc_port_->port()});
     const absl::StatusOr<std::string> advertised =
         AdvertisedAddress(options_.advertise, grpc_address_, grpc_port_->host());
     if (!advertised.ok()) return advertised.status();
     advertised_ = *advertised;
     return absl::OkStatus();
-  }
-
-  void AddServices(grpc::ServerBuilder& builder) {
-    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-        interceptors;
-    interceptors.push_back(flood_guard_.Interceptors());
-    interceptors.push_back(CountCalls(
-        [this](const std::string& peer) { return grpc_port_->CallsOf(peer); }));
-    builder.experimental().SetInterceptorCreators(std::move(interceptors));
-    builder.RegisterService(service_.get());
-    builder.RegisterService(profile_service_.get());
   }
 
   absl::Status CannotServe() const {
@@ -401,10 +387,6 @@ class PackingServer::Rooms {
   // Of a shared store the directory knows them, and has who asks earlier wait.
   std::atomic<bool> knows_jobs_ = shared_ != nullptr;
   std::unique_ptr<GrpcPort> grpc_port_;
-  FloodGuard flood_guard_{Clock::Steady(), [this](const std::string& peer) {
-                            grpc_port_->Cut(peer,
-                                            "it cancels calls faster than is of use");
-                          }};
   TransportThreads transport_threads_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string grpc_address_;

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/app/call_counting.h"
 #include "server/runtime/mutex.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/web/raw_client.h"
@@ -49,11 +48,6 @@ class GrpcPortTest : public ::testing::Test {
     port_ = *std::move(port);
     grpc::ServerBuilder builder;
     port_->AddTo(builder, grpc::InsecureServerCredentials());
-    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-        interceptors;
-    interceptors.push_back(
-        CountCalls([this](const std::string& peer) { return port_->CallsOf(peer); }));
-    builder.experimental().SetInterceptorCreators(std::move(interceptors));
     if (calls != nullptr) builder.RegisterCallbackGenericService(calls);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
