@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<AgentPort>> AgentPort::Open(const std::string& li
 }
 
 absl::Status AgentPort::ListenAtPath(const std::string& path, mode_t mode) {
-  absl::StatusOr<OwnedDescriptor> socket = ListenAt(path, mode);
+  absl::StatusOr<FileDescriptor> socket = ListenAt(path, mode);
   if (!socket.ok()) return Unavailable(address_, socket.status());
   socket_ = *std::move(socket);
   path_ = path;
@@ -85,7 +85,7 @@ void AgentPort::Stop() {
   if (path_.empty()) return;
   unlink(path_.c_str());
   path_.clear();
-  socket_ = OwnedDescriptor();
+  socket_ = FileDescriptor();
 }
 
 }  // namespace evenpack::agent

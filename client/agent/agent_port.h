@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/runtime/worker_pool.h"
 #include "server/service/connection_hand_over.h"
 #include "server/web/accept_loop.h"
@@ -52,7 +52,7 @@ class AgentPort {
   std::string address_;
   // Of a socket of the file system, whose descriptor is the other.
   std::string path_;
-  OwnedDescriptor socket_;
+  FileDescriptor socket_;
   std::vector<Listener> listeners_;
   std::optional<ConnectionHandOver> hand_over_;
   // Some, so that a peer that sends without a pause doesn't keep others out.

@@ -68,7 +68,7 @@ absl::StatusOr<Arena> Arena::Create(std::unique_ptr<TensorMemory> tensors) {
   return Make(kDataOffset, std::move(tensors));
 }
 
-absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor) {
+absl::StatusOr<Arena> Arena::Open(FileDescriptor descriptor) {
   absl::StatusOr<SharedMemory> memory = SharedMemory::Map(std::move(descriptor));
   if (!memory.ok()) return memory.status();
   if (memory->size() <= kDataOffset) {
@@ -84,7 +84,7 @@ absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor) {
   return WrongSize(header.data_bytes, arena.data_bytes());
 }
 
-absl::StatusOr<Arena> Arena::Open(OwnedDescriptor descriptor, OwnedDescriptor tensors,
+absl::StatusOr<Arena> Arena::Open(FileDescriptor descriptor, FileDescriptor tensors,
                                   const MapTensors& map) {
   absl::StatusOr<SharedMemory> memory = SharedMemory::Map(std::move(descriptor));
   if (!memory.ok()) return memory.status();

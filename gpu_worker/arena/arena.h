@@ -29,9 +29,9 @@ class Arena {
   // The same, with tensors in a device's memory.
   static absl::StatusOr<Arena> Create(std::unique_ptr<TensorMemory> tensors);
   // The trainer's. INVALID_ARGUMENT: it is of another version or kind, or none.
-  static absl::StatusOr<Arena> Open(OwnedDescriptor descriptor);
+  static absl::StatusOr<Arena> Open(FileDescriptor descriptor);
   // The same, with tensors in a device's memory. Errors of `map` too.
-  static absl::StatusOr<Arena> Open(OwnedDescriptor descriptor, OwnedDescriptor tensors,
+  static absl::StatusOr<Arena> Open(FileDescriptor descriptor, FileDescriptor tensors,
                                     const MapTensors& map);
 
   ArenaKind kind() const {

@@ -26,15 +26,15 @@ absl::Status Refused(absl::string_view what, size_t bytes) {
 }  // namespace
 
 absl::StatusOr<SharedMemory> SharedMemory::Create(size_t bytes) {
-  OwnedDescriptor file(memfd_create("evenpack-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (file.get() < 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
+  FileDescriptor file(memfd_create("evenpack-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.valid() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
       fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
     return Refused("shared memory", bytes);
   }
   return Map(std::move(file));
 }
 
-absl::StatusOr<SharedMemory> SharedMemory::Map(OwnedDescriptor descriptor) {
+absl::StatusOr<SharedMemory> SharedMemory::Map(FileDescriptor descriptor) {
   const int seals = fcntl(descriptor.get(), F_GET_SEALS);
   struct stat found {};
   if (seals < 0 || (seals & kSeals) != kSeals || fstat(descriptor.get(), &found) != 0) {

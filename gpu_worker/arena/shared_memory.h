@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack::worker {
 
@@ -19,7 +19,7 @@ class SharedMemory {
   static absl::StatusOr<SharedMemory> Create(size_t bytes);
   // One that another process made. INVALID_ARGUMENT: the descriptor is none of such, or
   // its size can be changed.
-  static absl::StatusOr<SharedMemory> Map(OwnedDescriptor descriptor);
+  static absl::StatusOr<SharedMemory> Map(FileDescriptor descriptor);
 
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept
@@ -33,10 +33,10 @@ class SharedMemory {
   size_t size() const { return size_; }
 
  private:
-  SharedMemory(OwnedDescriptor descriptor, char* data, size_t size)
+  SharedMemory(FileDescriptor descriptor, char* data, size_t size)
       : descriptor_(std::move(descriptor)), data_(data), size_(size) {}
 
-  OwnedDescriptor descriptor_;
+  FileDescriptor descriptor_;
   char* data_;
   size_t size_;
 };

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena_format.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack::worker {
 
@@ -27,7 +27,7 @@ class TensorMemory {
 
 // Maps what another process has given: `bytes` of that device, by its descriptor.
 using MapTensors = std::function<absl::StatusOr<std::unique_ptr<TensorMemory>>(
-    OwnedDescriptor descriptor, uint64_t bytes, const DeviceUuid& device)>;
+    FileDescriptor descriptor, uint64_t bytes, const DeviceUuid& device)>;
 
 }  // namespace evenpack::worker
 

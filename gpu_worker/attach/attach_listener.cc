@@ -43,14 +43,14 @@ constexpr int kPeerProcess = 77;
 // Becomes readable when the process ends that has connected. None where the kernel
 // tells of none: before Linux 6.5 not of one in another process namespace (process 0),
 // as another container's.
-OwnedDescriptor ProcessAt(int connection, pid_t process) {
+FileDescriptor ProcessAt(int connection, pid_t process) {
   int told = -1;
   socklen_t size = sizeof(told);
   if (getsockopt(connection, SOL_SOCKET, kPeerProcess, &told, &size) == 0) {
-    return OwnedDescriptor(told);
+    return FileDescriptor(told);
   }
   const int64_t opened = process > 0 ? syscall(SYS_pidfd_open, process, 0) : -1;
-  return OwnedDescriptor(static_cast<int>(opened));
+  return FileDescriptor(static_cast<int>(opened));
 }
 
 bool HasEnded(int process) {
@@ -80,16 +80,16 @@ absl::StatusOr<std::unique_ptr<AttachListener>> AttachListener::Start(
     const AttachOptions& options, AttachHandler& handler) {
   // Others' processes can reach it only if they are meant to.
   const mode_t mode = options.user == geteuid() ? 0600 : 0666;
-  absl::StatusOr<OwnedDescriptor> listening = ListenAt(options.path, mode);
+  absl::StatusOr<FileDescriptor> listening = ListenAt(options.path, mode);
   if (!listening.ok()) return listening.status();
-  OwnedDescriptor stop(eventfd(0, EFD_CLOEXEC));
-  if (stop.get() < 0) return absl::ErrnoToStatus(errno, "eventfd");
+  FileDescriptor stop(eventfd(0, EFD_CLOEXEC));
+  if (!stop.valid()) return absl::ErrnoToStatus(errno, "eventfd");
   return std::unique_ptr<AttachListener>(
       new AttachListener(options, handler, *std::move(listening), std::move(stop)));
 }
 
 AttachListener::AttachListener(AttachOptions options, AttachHandler& handler,
-                               OwnedDescriptor listening, OwnedDescriptor stop)
+                               FileDescriptor listening, FileDescriptor stop)
     : options_(std::move(options)),
       handler_(handler),
       listening_(std::move(listening)),
@@ -120,13 +120,13 @@ void AttachListener::Run() {
 
 // A fork of the process may keep the connection.
 bool AttachListener::TrainerIsGone() const {
-  return connection_.get() >= 0 &&
+  return connection_.valid() &&
          (HasHungUp(connection_.get()) || HasEnded(process_.get()));
 }
 
 void AttachListener::Accept() {
-  OwnedDescriptor connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (connection.get() < 0) {
+  FileDescriptor connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection.valid()) {
     // Of who waits in the listener's queue nothing is taken, where descriptors are out.
     pollfd stop{stop_.get(), POLLIN, 0};
     poll(&stop, 1, kRetryMilliseconds);
@@ -152,7 +152,7 @@ absl::StatusOr<AttachedTrainer> AttachListener::Admit(int connection) const {
         absl::StrCat("user ", peer->uid, " may not attach; accepted: user ",
                      options_.user, " (--trainer-user)"));
   }
-  if (connection_.get() >= 0) {
+  if (connection_.valid()) {
     return absl::FailedPreconditionError(
         absl::StrCat("process ", trainer_.process,
                      " is attached to this worker; accepted: one trainer at a time"));
@@ -184,7 +184,7 @@ absl::StatusOr<std::shared_ptr<Arena>> AttachListener::MakeArena(
   return std::make_shared<Arena>(*std::move(arena));
 }
 
-absl::Status AttachListener::Attach(OwnedDescriptor connection) {
+absl::Status AttachListener::Attach(FileDescriptor connection) {
   // What it says is read first, so that it is there to read the answer.
   const absl::StatusOr<AttachRequest> request = ReceiveRequest(connection.get());
   const absl::StatusOr<AttachedTrainer> trainer = Admit(connection.get());
@@ -207,10 +207,10 @@ absl::Status AttachListener::Attach(OwnedDescriptor connection) {
 }
 
 void AttachListener::Detach() {
-  if (connection_.get() < 0) return;
+  if (!connection_.valid()) return;
   handler_.OnDetached();
-  connection_ = OwnedDescriptor();
-  process_ = OwnedDescriptor();
+  connection_ = FileDescriptor();
+  process_ = FileDescriptor();
 }
 
 }  // namespace evenpack::worker

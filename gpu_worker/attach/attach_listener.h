@@ -67,25 +67,25 @@ class AttachListener {
 
  private:
   AttachListener(AttachOptions options, AttachHandler& handler,
-                 OwnedDescriptor listening, OwnedDescriptor stop);
+                 FileDescriptor listening, FileDescriptor stop);
 
   void Run();
   void Accept();
   // Of who asks over a new connection.
   absl::StatusOr<AttachedTrainer> Admit(int connection) const;
   absl::StatusOr<std::shared_ptr<Arena>> MakeArena(const AttachRequest& request) const;
-  absl::Status Attach(OwnedDescriptor connection);
+  absl::Status Attach(FileDescriptor connection);
   bool TrainerIsGone() const;
   void Detach();
 
   const AttachOptions options_;
   AttachHandler& handler_;
-  const OwnedDescriptor listening_;
-  const OwnedDescriptor stop_;
+  const FileDescriptor listening_;
+  const FileDescriptor stop_;
   // Of the trainer that is attached; none: -1.
-  OwnedDescriptor connection_;
+  FileDescriptor connection_;
   // Its process, where the kernel tells of it; else -1.
-  OwnedDescriptor process_;
+  FileDescriptor process_;
   AttachedTrainer trainer_;
 
   std::thread thread_;

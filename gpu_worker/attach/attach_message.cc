@@ -88,8 +88,8 @@ absl::Status ReceiveDescriptors(int connection, ReceivedReply& into) {
   int received[kMostDescriptors] = {-1, -1};
   const size_t bytes = std::min(sizeof(received), control->cmsg_len - CMSG_LEN(0));
   std::memcpy(received, CMSG_DATA(control), bytes);
-  into.arena = OwnedDescriptor(received[0]);
-  into.tensors = OwnedDescriptor(received[1]);
+  into.arena = FileDescriptor(received[0]);
+  into.tensors = FileDescriptor(received[1]);
   return absl::OkStatus();
 }
 

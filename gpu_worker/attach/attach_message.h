@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena_format.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack::worker {
 
@@ -45,8 +45,8 @@ absl::Status SendReply(int connection, const AttachReply& reply,
 
 struct ReceivedReply {
   AttachReply reply;
-  OwnedDescriptor arena;
-  OwnedDescriptor tensors;
+  FileDescriptor arena;
+  FileDescriptor tensors;
 };
 absl::StatusOr<ReceivedReply> ReceiveReply(int connection);
 

@@ -21,17 +21,17 @@ class Connections {
     return connections;
   }
 
-  absl::StatusOr<OwnedDescriptor> Connect(const std::string& path) {
+  absl::StatusOr<FileDescriptor> Connect(const std::string& path) {
     MutexLock lock(mutex_);
-    absl::StatusOr<OwnedDescriptor> connection = ConnectTo(path);
+    absl::StatusOr<FileDescriptor> connection = ConnectTo(path);
     if (connection.ok()) descriptors_.insert(connection->get());
     return connection;
   }
 
-  void Close(OwnedDescriptor& connection) {
+  void Close(FileDescriptor& connection) {
     MutexLock lock(mutex_);
     descriptors_.erase(connection.get());
-    connection = OwnedDescriptor();
+    connection = FileDescriptor();
   }
 
  private:
@@ -54,13 +54,13 @@ class Connections {
   Mutex mutex_;
   std::set<int> descriptors_ EVENPACK_GUARDED_BY(mutex_);
   // Made ahead, since a fork may have no descriptor left: connected to nothing.
-  const OwnedDescriptor hung_up_{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const FileDescriptor hung_up_{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
 
 }  // namespace
 
 absl::StatusOr<UnforkedConnection> UnforkedConnection::To(const std::string& path) {
-  absl::StatusOr<OwnedDescriptor> connection = Connections::OfProcess().Connect(path);
+  absl::StatusOr<FileDescriptor> connection = Connections::OfProcess().Connect(path);
   if (!connection.ok()) return connection.status();
   return UnforkedConnection(*std::move(connection));
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack::worker {
 
@@ -23,10 +23,10 @@ class UnforkedConnection {
   int get() const { return descriptor_.get(); }
 
  private:
-  explicit UnforkedConnection(OwnedDescriptor descriptor)
+  explicit UnforkedConnection(FileDescriptor descriptor)
       : descriptor_(std::move(descriptor)) {}
 
-  OwnedDescriptor descriptor_;
+  FileDescriptor descriptor_;
 };
 
 }  // namespace evenpack::worker

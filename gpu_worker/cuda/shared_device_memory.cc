@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<SharedDeviceMemory>> SharedDeviceMemory::Create(
 }
 
 absl::StatusOr<std::unique_ptr<SharedDeviceMemory>> SharedDeviceMemory::Import(
-    std::shared_ptr<const CudaContext> context, const OwnedDescriptor& descriptor,
+    std::shared_ptr<const CudaContext> context, const FileDescriptor& descriptor,
     size_t bytes) {
   std::unique_ptr<SharedDeviceMemory> memory(
       new SharedDeviceMemory(std::move(context), bytes));
@@ -88,7 +88,7 @@ absl::Status SharedDeviceMemory::Make() {
   status = context_->Check(call.cuMemExportToShareableHandle(&descriptor, handle_,
                                                              cuda::kHandlePosixFile, 0),
                            "to make a descriptor of its memory");
-  descriptor_ = OwnedDescriptor(descriptor);
+  descriptor_ = FileDescriptor(descriptor);
   return status;
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "gpu_worker/cuda/cuda_context.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack::worker {
 
@@ -27,7 +27,7 @@ class SharedDeviceMemory {
   // What another process has made on the same device, of this size.
   // INVALID_ARGUMENT: the descriptor is not of such memory, or it has another size.
   static absl::StatusOr<std::unique_ptr<SharedDeviceMemory>> Import(
-      std::shared_ptr<const CudaContext> context, const OwnedDescriptor& descriptor,
+      std::shared_ptr<const CudaContext> context, const FileDescriptor& descriptor,
       size_t bytes);
   ~SharedDeviceMemory();
   SharedDeviceMemory(const SharedDeviceMemory&) = delete;
@@ -51,7 +51,7 @@ class SharedDeviceMemory {
   cuda::MemoryHandle handle_ = 0;
   cuda::DevicePointer reserved_ = 0;
   bool mapped_ = false;
-  OwnedDescriptor descriptor_;
+  FileDescriptor descriptor_;
 };
 
 }  // namespace evenpack::worker

@@ -49,7 +49,7 @@ absl::StatusOr<Arena> CreateDeviceArena(std::shared_ptr<const CudaContext> conte
 MapTensors MapOnDevice(std::shared_ptr<const CudaDriver> driver) {
   return
       [driver = std::move(driver)](
-          OwnedDescriptor descriptor, uint64_t bytes,
+          FileDescriptor descriptor, uint64_t bytes,
           const DeviceUuid& device) -> absl::StatusOr<std::unique_ptr<TensorMemory>> {
         absl::StatusOr<std::shared_ptr<const CudaContext>> context =
             CudaContext::Open(driver, device);

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/app/unclaimed_bytes.h"
-#include "server/web/file_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 

@@ -26,12 +26,12 @@
 #include "server/app/flood_guard.h"
 #include "server/app/look_pace.h"
 #include "server/app/unclaimed_bytes.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/runtime/log_budget.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/repeated_task.h"
 #include "server/service/connection_hand_over.h"
 #include "server/web/accept_loop.h"
-#include "server/web/file_descriptor.h"
 #include "server/web/listen_address.h"
 #include "server/web/listener.h"
 

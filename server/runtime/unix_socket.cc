@@ -30,12 +30,12 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat(what, " at ", path, " failed"));
 }
 
-OwnedDescriptor NewSocket() {
-  return OwnedDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+FileDescriptor NewSocket() {
+  return FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 // 0, or why there is no connection.
-int Connect(const OwnedDescriptor& connection, const sockaddr_un& address) {
+int Connect(const FileDescriptor& connection, const sockaddr_un& address) {
   const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
   return connect(connection.get(), generic, sizeof(address)) == 0 ? 0 : errno;
 }
@@ -65,11 +65,11 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
 
 }  // namespace
 
-absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode) {
+absl::StatusOr<FileDescriptor> ListenAt(const std::string& path, mode_t mode) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(path);
   if (!address.ok()) return address.status();
   if (absl::Status status = RemoveStale(path, *address); !status.ok()) return status;
-  OwnedDescriptor listening = NewSocket();
+  FileDescriptor listening = NewSocket();
   if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&*address),
            sizeof(*address)) != 0 ||
       chmod(path.c_str(), mode) != 0 || listen(listening.get(), SOMAXCONN) != 0) {
@@ -78,10 +78,10 @@ absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode) {
   return listening;
 }
 
-absl::StatusOr<OwnedDescriptor> ConnectTo(const std::string& path) {
+absl::StatusOr<FileDescriptor> ConnectTo(const std::string& path) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(path);
   if (!address.ok()) return address.status();
-  OwnedDescriptor connection = NewSocket();
+  FileDescriptor connection = NewSocket();
   if (const int error = Connect(connection, *address); error != 0) {
     return absl::UnavailableError(
         absl::StrCat("no process listens at ", path, ": ", std::strerror(error)));

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 
@@ -15,10 +15,10 @@ namespace evenpack {
 // INVALID_ARGUMENT: the path is too long. ALREADY_EXISTS: a process listens there, as
 // far as can be told, or the file is no socket. PERMISSION_DENIED, NOT_FOUND,
 // UNAVAILABLE: the system refused.
-absl::StatusOr<OwnedDescriptor> ListenAt(const std::string& path, mode_t mode);
+absl::StatusOr<FileDescriptor> ListenAt(const std::string& path, mode_t mode);
 
 // UNAVAILABLE: nobody listens there (yet).
-absl::StatusOr<OwnedDescriptor> ConnectTo(const std::string& path);
+absl::StatusOr<FileDescriptor> ConnectTo(const std::string& path);
 
 // For both ends (server/runtime/hung_up.h), though the descriptor stays.
 void HangUp(int connection);

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <memory>
 
-#include "server/web/file_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 

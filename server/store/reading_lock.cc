@@ -19,7 +19,7 @@ constexpr off_t kBytes = 510;
 
 }  // namespace
 
-ReadingLock::ReadingLock(const std::string& path, OwnedDescriptor file)
+ReadingLock::ReadingLock(const std::string& path, FileDescriptor file)
     : file_(std::move(file)), index_(path + "-shm") {
   if (access(index_.c_str(), F_OK) == 0) index_.clear();
 }
@@ -30,8 +30,8 @@ ReadingLock::~ReadingLock() {
 
 absl::StatusOr<std::unique_ptr<ReadingLock>> ReadingLock::Take(
     const std::string& path) {
-  OwnedDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
     return absl::FailedPreconditionError(
         absl::StrCat("store: '", path, "' can't be opened: ", std::strerror(errno),
                      "; accepted: a file that may be read"));

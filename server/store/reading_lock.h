@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 
@@ -26,9 +26,9 @@ class ReadingLock {
   ReadingLock& operator=(const ReadingLock&) = delete;
 
  private:
-  ReadingLock(const std::string& path, OwnedDescriptor file);
+  ReadingLock(const std::string& path, FileDescriptor file);
 
-  const OwnedDescriptor file_;
+  const FileDescriptor file_;
   // SQLite's "-shm"; empty: it was there.
   std::string index_;
 };

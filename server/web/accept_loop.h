@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/runtime/log_budget.h"
-#include "server/web/file_descriptor.h"
 
 namespace evenpack {
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "server/runtime/clock.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/runtime/mutex.h"
-#include "server/web/file_descriptor.h"
 #include "server/web/http_connection.h"
 #include "server/web/listener.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "server/runtime/clock.h"
-#include "server/web/file_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 

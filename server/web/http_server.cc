@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/runtime/worker_pool.h"
 #include "server/web/connection_loop.h"
-#include "server/web/file_descriptor.h"
 #include "server/web/http_exchange.h"
 #include "server/web/listen_address.h"
 #include "server/web/listener.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/web/file_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/web/listen_address.h"
 
 namespace evenpack {

@@ -89,9 +89,9 @@ TEST_F(AgentPortTest, ServesAgainOnceDescriptorsAreFree) {
   Start("unix:" + path);
   {
     const DescriptorLimit limit(100);
-    std::deque<OwnedDescriptor> clients;
+    std::deque<FileDescriptor> clients;
     for (;;) {
-      absl::StatusOr<OwnedDescriptor> client = ConnectTo(path);
+      absl::StatusOr<FileDescriptor> client = ConnectTo(path);
       // Of these there are none either.
       if (!client.ok()) break;
       clients.push_back(*std::move(client));

@@ -15,8 +15,8 @@ using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 
-OwnedDescriptor Copy(const Arena& arena) {
-  return OwnedDescriptor(dup(arena.descriptor()));
+FileDescriptor Copy(const Arena& arena) {
+  return FileDescriptor(dup(arena.descriptor()));
 }
 
 TEST(ArenaTest, BothSidesSeeTheSameTensors) {
@@ -50,12 +50,12 @@ TEST(ArenaTest, AnotherVersionIsRefused) {
 TEST(ArenaTest, MemoryThatIsNoArenaIsRefused) {
   auto small = SharedMemory::Create(kDataOffset);
   ASSERT_THAT(small, IsOk());
-  EXPECT_THAT(Arena::Open(OwnedDescriptor(dup(small->descriptor()))),
+  EXPECT_THAT(Arena::Open(FileDescriptor(dup(small->descriptor()))),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr(absl::StrCat("more than ", kDataOffset))));
   auto empty = SharedMemory::Create(kDataOffset + 64);
   ASSERT_THAT(empty, IsOk());
-  EXPECT_THAT(Arena::Open(OwnedDescriptor(dup(empty->descriptor()))),
+  EXPECT_THAT(Arena::Open(FileDescriptor(dup(empty->descriptor()))),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("version 0")));
 }
 

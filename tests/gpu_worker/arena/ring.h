@@ -15,7 +15,7 @@ namespace evenpack::testing {
 struct Ring {
   explicit Ring(uint64_t data_bytes = 4096)
       : workers(*worker::Arena::Create(data_bytes)),
-        trainers(*worker::Arena::Open(OwnedDescriptor(dup(workers.descriptor())))),
+        trainers(*worker::Arena::Open(FileDescriptor(dup(workers.descriptor())))),
         reader(workers),
         writer(trainers, [this] { return worker_is_gone.load(); }) {}
 

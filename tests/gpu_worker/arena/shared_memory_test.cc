@@ -19,7 +19,7 @@ TEST(SharedMemoryTest, WhatOneMappingWritesAnotherReads) {
   const auto made = SharedMemory::Create(10000);
   ASSERT_THAT(made, IsOk());
   EXPECT_EQ(made->size(), 10000U);
-  const auto mapped = SharedMemory::Map(OwnedDescriptor(dup(made->descriptor())));
+  const auto mapped = SharedMemory::Map(FileDescriptor(dup(made->descriptor())));
   ASSERT_THAT(mapped, IsOk());
   EXPECT_EQ(mapped->size(), 10000U);
   EXPECT_NE(mapped->data(), made->data());
@@ -36,13 +36,13 @@ TEST(SharedMemoryTest, NobodyCanChangeItsSize) {
 }
 
 TEST(SharedMemoryTest, MemoryWhoseSizeCanChangeIsRefused) {
-  OwnedDescriptor loose(memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  FileDescriptor loose(memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(loose.get(), 4096), 0);
   EXPECT_THAT(SharedMemory::Map(std::move(loose)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sealed")));
-  EXPECT_THAT(SharedMemory::Map(OwnedDescriptor(open("/dev/null", O_RDWR))),
+  EXPECT_THAT(SharedMemory::Map(FileDescriptor(open("/dev/null", O_RDWR))),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sealed")));
-  EXPECT_THAT(SharedMemory::Map(OwnedDescriptor()),
+  EXPECT_THAT(SharedMemory::Map(FileDescriptor()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sealed")));
 }
 

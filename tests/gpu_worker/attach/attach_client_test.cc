@@ -24,7 +24,7 @@ absl::Status AttachTo(const AttachReply& reply, int descriptor) {
   const auto listening = ListenAt(path, 0600);
   EXPECT_THAT(listening, IsOk());
   std::thread worker([&] {
-    const OwnedDescriptor connection(accept(listening->get(), nullptr, nullptr));
+    const FileDescriptor connection(accept(listening->get(), nullptr, nullptr));
     EXPECT_THAT(ReceiveRequest(connection.get()), IsOk());
     EXPECT_THAT(SendReply(connection.get(), reply, {descriptor}), IsOk());
   });

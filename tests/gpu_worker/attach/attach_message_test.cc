@@ -21,12 +21,12 @@ class AttachMessageTest : public ::testing::Test {
   AttachMessageTest() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    trainer_ = OwnedDescriptor(ends[0]);
-    worker_ = OwnedDescriptor(ends[1]);
+    trainer_ = FileDescriptor(ends[0]);
+    worker_ = FileDescriptor(ends[1]);
   }
 
-  OwnedDescriptor trainer_;
-  OwnedDescriptor worker_;
+  FileDescriptor trainer_;
+  FileDescriptor worker_;
 };
 
 TEST_F(AttachMessageTest, ARequestArrivesAsItWasSent) {
@@ -85,7 +85,7 @@ TEST_F(AttachMessageTest, OneThatIsGoneOrSaysTooLittleIsUnavailable) {
   ASSERT_EQ(write(trainer_.get(), "even", 4), 4);
   EXPECT_THAT(ReceiveRequest(worker_.get()),
               StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
-  worker_ = OwnedDescriptor();
+  worker_ = FileDescriptor();
   EXPECT_THAT(ReceiveReply(trainer_.get()),
               StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
   EXPECT_THAT(SendRequest(trainer_.get(), {}),

@@ -25,14 +25,14 @@ class UnforkedConnectionTest : public ::testing::Test {
  protected:
   UnforkedConnectionTest() {
     connection_.emplace(UnforkedConnection::To(path_).value());
-    accepted_ = OwnedDescriptor(accept(listening_->get(), nullptr, nullptr));
+    accepted_ = FileDescriptor(accept(listening_->get(), nullptr, nullptr));
   }
 
   const ScratchDirectory folder_;
   const std::string path_ = folder_.File("a.sock");
-  const absl::StatusOr<OwnedDescriptor> listening_ = ListenAt(path_, 0600);
+  const absl::StatusOr<FileDescriptor> listening_ = ListenAt(path_, 0600);
   std::optional<UnforkedConnection> connection_;
-  OwnedDescriptor accepted_;
+  FileDescriptor accepted_;
 };
 
 // A fork that lives until it is told to end, and then ends with whether it has what it

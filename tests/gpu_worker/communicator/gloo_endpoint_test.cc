@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "server/core/document/invalid_field.h"
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
@@ -96,7 +96,7 @@ void ConnectAndVanish(const Endpoint& endpoint) {
   sockaddr_storage at{};
   ASSERT_GE(endpoint.address().size(), sizeof(at));
   std::memcpy(&at, endpoint.address().data(), sizeof(at));
-  const OwnedDescriptor peer(socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const FileDescriptor peer(socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(connect(peer.get(), reinterpret_cast<const sockaddr*>(&at),
                     at.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(at)),
             0);

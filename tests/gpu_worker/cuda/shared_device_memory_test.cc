@@ -21,8 +21,8 @@ constexpr size_t kUnit = size_t{64} << 10;
 
 class SharedDeviceMemoryTest : public evenpack::testing::FakeDeviceTest {
  protected:
-  static OwnedDescriptor Copy(const SharedDeviceMemory& memory) {
-    return OwnedDescriptor(dup(memory.descriptor()));
+  static FileDescriptor Copy(const SharedDeviceMemory& memory) {
+    return FileDescriptor(dup(memory.descriptor()));
   }
 
   FakeDevice device_;
@@ -68,12 +68,12 @@ TEST_F(SharedDeviceMemoryTest, ADescriptorOfAnotherFileOrSizeIsRefused) {
   EXPECT_THAT(
       SharedDeviceMemory::Import(device_.context(), Copy(*made), 2 * kUnit).status(),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("to map 131072 bytes")));
-  const OwnedDescriptor other(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const FileDescriptor other(open("/dev/null", O_RDWR | O_CLOEXEC));
   EXPECT_THAT(SharedDeviceMemory::Import(device_.context(), other, kUnit).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("accepted: a descriptor of as much memory")));
   EXPECT_THAT(
-      SharedDeviceMemory::Import(device_.context(), OwnedDescriptor(), kUnit).status(),
+      SharedDeviceMemory::Import(device_.context(), FileDescriptor(), kUnit).status(),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("descriptor -1")));
 }
 

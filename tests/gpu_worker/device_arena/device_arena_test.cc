@@ -31,8 +31,8 @@ class DeviceArenaTest : public evenpack::testing::FakeDeviceTest {
  protected:
   // As another process has it.
   absl::StatusOr<Arena> Open(const Arena& arena) {
-    return Arena::Open(OwnedDescriptor(dup(arena.descriptor())),
-                       OwnedDescriptor(dup(arena.tensors_descriptor())),
+    return Arena::Open(FileDescriptor(dup(arena.descriptor())),
+                       FileDescriptor(dup(arena.tensors_descriptor())),
                        MapOnDevice(driver_));
   }
 
@@ -91,7 +91,7 @@ TEST_F(DeviceArenaTest, AnArenaOfTheOtherKindIsRefused) {
                                     HasSubstr("a ring of 136168 bytes")));
   const auto device = CreateDeviceArena(context_, kUnit, kMost);
   ASSERT_THAT(device, IsOk());
-  EXPECT_THAT(Arena::Open(OwnedDescriptor(dup(device->descriptor()))),
+  EXPECT_THAT(Arena::Open(FileDescriptor(dup(device->descriptor()))),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("135168")));
 }
 

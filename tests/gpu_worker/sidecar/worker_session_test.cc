@@ -24,7 +24,7 @@ class Pair {
  public:
   Pair(PretendedJob& job, uint32_t cp_rank)
       : arena_(std::make_shared<Arena>(*Arena::Create(1 << 16))),
-        trainers_(*Arena::Open(OwnedDescriptor(dup(arena_->descriptor())))),
+        trainers_(*Arena::Open(FileDescriptor(dup(arena_->descriptor())))),
         writer_(trainers_, [] { return false; }) {
     RankWorkerOptions options;
     options.steps.job = "job";

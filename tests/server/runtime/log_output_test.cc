@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "server/runtime/owned_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 namespace {
@@ -27,8 +27,8 @@ class Pipe {
   Pipe() {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
-    reading_ = OwnedDescriptor(ends[0]);
-    writing_ = OwnedDescriptor(ends[1]);
+    reading_ = FileDescriptor(ends[0]);
+    writing_ = FileDescriptor(ends[1]);
     EXPECT_EQ(fcntl(reading_.get(), F_SETFL, O_NONBLOCK), 0);
     EXPECT_GE(fcntl(writing_.get(), F_SETPIPE_SZ, kBytes), kBytes);
   }
@@ -54,8 +54,8 @@ class Pipe {
   }
 
  private:
-  OwnedDescriptor reading_;
-  OwnedDescriptor writing_;
+  FileDescriptor reading_;
+  FileDescriptor writing_;
 };
 
 TEST(LogOutputTest, WritesLines) {
@@ -120,7 +120,7 @@ TEST(LogOutputTest, OneThatDoesNotBlockIsWaitedForLikewise) {
 }
 
 TEST(LogOutputTest, AnErrorLosesTheLine) {
-  const OwnedDescriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  const FileDescriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
   LogOutput output(full.get(), kLong);
   EXPECT_FALSE(output.Write("a\n"));
   EXPECT_EQ(output.left_out(), 1);

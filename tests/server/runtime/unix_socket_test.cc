@@ -59,7 +59,7 @@ TEST(UnixSocketTest, WhatIsInUseOrNoSocketIsLeftAlone) {
 // As another user's may be.
 TEST(UnixSocketTest, ASocketThatDoesNotTellIsLeftAlone) {
   const ScratchDirectory folder;
-  const OwnedDescriptor other(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const FileDescriptor other(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   folder.File("a.sock").copy(address.sun_path, sizeof(address.sun_path) - 1);
@@ -86,8 +86,8 @@ TEST(UnixSocketTest, PathsThatNoSocketCanHaveAreRefused) {
 TEST(UnixSocketTest, WhoHangsUpHasGoneForBothEnds) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  const OwnedDescriptor own(ends[0]);
-  const OwnedDescriptor other(ends[1]);
+  const FileDescriptor own(ends[0]);
+  const FileDescriptor other(ends[1]);
   HangUp(own.get());
   EXPECT_TRUE(HasHungUp(own.get()));
   EXPECT_TRUE(HasHungUp(other.get()));

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/web/file_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack::testing {
 

@@ -16,8 +16,10 @@ class FileDescriptor {
     if (fd_ >= 0) close(fd_);
   }
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  // What it had is closed at once.
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
+    FileDescriptor taken(std::move(other));
+    std::swap(fd_, taken.fd_);
     return *this;
   }
   FileDescriptor(const FileDescriptor&) = delete;

@@ -1,4 +1,4 @@
-#include "server/web/file_descriptor.h"
+#include "server/runtime/file_descriptor.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -39,6 +39,15 @@ TEST(FileDescriptorTest, ClosesWhatItHadWhenItIsGivenAnother) {
   EXPECT_EQ(owner.get(), new_fd);
   EXPECT_FALSE(IsOpen(old_fd));
   EXPECT_TRUE(IsOpen(new_fd));
+}
+
+TEST(FileDescriptorTest, ClosesWhatItHadThoughTheOtherLivesOn) {
+  const int old_fd = OpenNull();
+  FileDescriptor owner(old_fd);
+  FileDescriptor other(OpenNull());
+  owner = std::move(other);
+  EXPECT_FALSE(IsOpen(old_fd));
+  EXPECT_FALSE(other.valid());
 }
 
 TEST(FileDescriptorTest, AFailedCallsResultIsNone) {
