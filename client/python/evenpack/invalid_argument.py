@@ -6,13 +6,16 @@ import math
 import numbers
 import operator
 import os
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenpack.errors import InvalidArgumentError
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 _MOST_CHARACTERS = 60
 
@@ -92,6 +95,28 @@ def checked_index(field: str, value: object) -> int | None:
         InvalidArgumentError: anything else.
     """
     return None if value is None else checked_integer(field, value)
+
+
+def checked_number(field: str, value: object, *, positive: bool = False) -> float:
+    """A number of any kind, NumPy's and PyTorch's too, as Python's own.
+
+    As a float, whose quotients are exact to 53 bits, which those of a tensor of half
+    precision are far from.
+
+    Raises:
+        InvalidArgumentError: it is none, negative or infinite, or 0 though it must be
+            `positive`.
+    """
+    number = math.nan
+    if not isinstance(value, str | bytes):
+        # Of what is no number, or several, NumPy and PyTorch raise one each; an int may
+        # be too large.
+        with suppress(TypeError, ValueError, RuntimeError, OverflowError):
+            number = float(value)  # type: ignore[arg-type]
+    if not 0 <= number < math.inf or (positive and number == 0):
+        least = "above 0" if positive else "at least 0"
+        raise invalid_argument(field, quoted(value), f"{least}, and finite")
+    return number
 
 
 def checked_boolean(field: str, value: object) -> bool:
@@ -186,6 +211,18 @@ def check_class(
     if not isinstance(value, wanted):
         shown = None if value is None else type(value).__name__
         raise invalid_argument(field, shown, accepted)
+
+
+def checked_callable(field: str, value: _Call | None, accepted: str) -> _Call:
+    """What can be called; of what can't, the class is shown, as by check_class().
+
+    Raises:
+        InvalidArgumentError: it can't.
+    """
+    if not callable(value):
+        shown = None if value is None else type(value).__name__
+        raise invalid_argument(field, shown, accepted)
+    return value
 
 
 def check_seconds(

@@ -20,14 +20,13 @@ needs no weight.
 
 from __future__ import annotations
 
-import math
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from evenpack._native import Step
 from evenpack.invalid_argument import (
     check_class,
+    checked_number,
     checked_uint32,
     invalid_argument,
     quoted,
@@ -113,18 +112,6 @@ class GradientReduction:
         return divisor * (self.micro_batches if self.accumulation == "mean" else 1)
 
 
-def _checked(field: str, value: float) -> float:
-    """As Python's own number: one over it is little to a tensor of half precision."""
-    number = math.nan
-    if not isinstance(value, str):
-        # Of what is no number, or several, numpy and PyTorch raise one each.
-        with suppress(TypeError, ValueError, RuntimeError):
-            number = float(value)
-    if not 0 <= number < math.inf:
-        raise invalid_argument(field, quoted(value), "at least 0, and finite")
-    return number
-
-
 def token_weight(loss_tokens: float, reduction: GradientReduction) -> float:
     """What the loss of each token that counts is multiplied by, and then summed.
 
@@ -147,7 +134,7 @@ def token_weight(loss_tokens: float, reduction: GradientReduction) -> float:
         InvalidArgumentError: loss_tokens is negative, infinite or no number.
     """
     check_class("reduction", reduction, GradientReduction, "a GradientReduction")
-    number = _checked("loss_tokens", loss_tokens)
+    number = checked_number("loss_tokens", loss_tokens)
     return reduction.divisor / number if number > 0 else 0.0
 
 
@@ -171,4 +158,4 @@ def mean_loss_weight(
     Raises:
         InvalidArgumentError: a number is negative, infinite or none.
     """
-    return token_weight(loss_tokens, reduction) * _checked("counted", counted)
+    return token_weight(loss_tokens, reduction) * checked_number("counted", counted)

@@ -19,10 +19,11 @@ not known here: the figure is that of full causal attention within each document
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from evenpack._native import Step
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import check_class, checked_integer, checked_number
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ class ModelSize:
     attention_width: int
 
     def __post_init__(self) -> None:
-        """Raises InvalidArgumentError: a number is negative, or none."""
+        """Raises InvalidArgumentError: a number is negative, or no integer."""
         for field in ("matrix_parameters", "attention_layers", "attention_width"):
-            if not getattr(self, field) >= 0:
-                raise invalid_argument(field, getattr(self, field), "at least 0")
+            number = checked_integer(field, getattr(self, field))
+            object.__setattr__(self, field, number)
 
 
 def training_flops(
@@ -67,23 +68,26 @@ def training_flops(
             hides.
 
     Raises:
-        InvalidArgumentError: a number is negative, or a sum of squares that these many
-            tokens can't have.
+        InvalidArgumentError: a number is negative or no integer, or a sum of squares
+            that these many tokens can't have.
     """
-    if not tokens >= 0:
-        raise invalid_argument("tokens", tokens, "at least 0")
-    if not tokens <= sum_squared_lengths <= tokens * tokens:
-        accepted = f"{tokens} to {tokens * tokens}, for {tokens} tokens"
-        raise invalid_argument("sum_squared_lengths", sum_squared_lengths, accepted)
-    pairs_twice = (
-        2 * sum_squared_lengths if masked_pairs else sum_squared_lengths + tokens
+    check_class("model", model, ModelSize, "a ModelSize")
+    tokens = checked_integer("tokens", tokens)
+    squares = checked_integer(
+        "sum_squared_lengths", sum_squared_lengths, tokens, tokens * tokens
     )
+    pairs_twice = 2 * squares if masked_pairs else squares + tokens
     attention = 6 * model.attention_layers * model.attention_width * pairs_twice
     return 6 * model.matrix_parameters * tokens + attention
 
 
 def step_flops(model: ModelSize, step: Step, *, masked_pairs: bool = False) -> int:
-    """Operations of a whole step, on all ranks together; as `training_flops`."""
+    """Operations of a whole step, on all ranks together; as `training_flops`.
+
+    Raises:
+        InvalidArgumentError: no Step.
+    """
+    check_class("step", step, Step, "a Step")
     return training_flops(
         model, step.tokens, step.sum_squared_lengths, masked_pairs=masked_pairs
     )
@@ -101,13 +105,15 @@ def utilization(
         peak_flops_per_second: of one device, dense, in the precision of the products.
 
     Raises:
-        InvalidArgumentError: a number that isn't positive.
+        InvalidArgumentError: operations below 0, or another number that isn't above.
     """
-    for field, value in (
-        ("seconds", seconds),
-        ("devices", devices),
-        ("peak_flops_per_second", peak_flops_per_second),
-    ):
-        if not value > 0:
-            raise invalid_argument(field, value, "above 0")
-    return flops / (seconds * devices * peak_flops_per_second)
+    operations = checked_number("flops", flops)
+    peak = math.prod(
+        checked_number(field, value, positive=True)
+        for field, value in (
+            ("seconds", seconds),
+            ("devices", devices),
+            ("peak_flops_per_second", peak_flops_per_second),
+        )
+    )
+    return operations / peak

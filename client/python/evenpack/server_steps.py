@@ -71,8 +71,7 @@ class ServerOptions:
         for name, value in own.items():
             object.__setattr__(self, name, value)
         checked_text("subscriber", self.subscriber)
-        if self.layout is not None:
-            checked_text("layout", self.layout)
+        self.layout_number()
         check_class("transport", self.transport, TransportOptions, "a TransportOptions")
         check_seconds("patience_seconds", self.patience_seconds, 0)
 
@@ -92,8 +91,9 @@ class ServerOptions:
         """Of the API; 0 for any. InvalidArgumentError: no such layout."""
         if self.layout is None:
             return 0
+        layout = checked_text("layout", self.layout)
         try:
-            return Layout.Value(f"LAYOUT_{self.layout.upper()}")
+            return Layout.Value(f"LAYOUT_{layout.upper()}")
         except ValueError as error:
             names = [name.removeprefix("LAYOUT_").lower() for name in Layout.keys()[1:]]
             accepted = ", ".join(names)

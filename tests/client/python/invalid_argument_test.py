@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from evenpack.invalid_argument import (
     check_seconds,
     checked_boolean,
     checked_bytes,
+    checked_callable,
     checked_index,
     checked_integer,
+    checked_number,
     checked_path,
     checked_text,
     invalid_argument,
@@ -103,6 +106,41 @@ def test_integers_of_pytorch_become_pythons_own() -> None:
     for value in (torch.tensor(3), torch.tensor([3], dtype=torch.uint8)):
         assert type(checked_integer("n", value)) is int
         assert checked_integer("n", value) == 3
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float16(3), np.array(3)])
+def test_any_kind_of_number_becomes_pythons_own(value: object) -> None:
+    number = checked_number("tokens", value, positive=True)
+    assert type(number) is float
+    assert number == 3.0
+
+
+@pytest.mark.parametrize(
+    "value", [None, "3", b"3", [], np.ones(2), -1, math.nan, math.inf, 10**400]
+)
+def test_what_is_no_number_is_refused(value: object) -> None:
+    accepted = "is not accepted; accepted: at least 0, and finite$"
+    with pytest.raises(InvalidArgumentError, match=accepted):
+        checked_number("tokens", value)
+
+
+def test_nought_is_no_positive_number() -> None:
+    assert checked_number("seconds", 0) == 0
+    with pytest.raises(InvalidArgumentError, match=r": above 0, and finite$"):
+        checked_number("seconds", 0, positive=True)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "None"), ("len", "str")])
+def test_what_can_not_be_called_is_shown_by_its_class(
+    value: Any,  # noqa: ANN401
+    shown: str,
+) -> None:
+    assert checked_callable("tokens_of", len, "a function") is len
+    with pytest.raises(InvalidArgumentError) as error:
+        checked_callable("tokens_of", value, "a function")
+    assert str(error.value) == (
+        f"tokens_of: {shown} is not accepted; accepted: a function"
+    )
 
 
 @pytest.mark.parametrize("value", [True, np.True_, np.array(True), np.array([True]), 1])

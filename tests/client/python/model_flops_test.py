@@ -110,8 +110,9 @@ def test_utilization_is_the_part_of_all_devices_peak() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((-1, 0), "tokens: -1 is not accepted; accepted: at least 0"),
-        ((math.nan, 4), "tokens: nan is not accepted; accepted: at least 0"),
+        ((-1, 0), "tokens: -1 is not accepted; accepted: 0 to "),
+        ((math.nan, 4), "tokens: nan is not accepted; accepted: an integer"),
+        ((None, 4), "tokens: None is not accepted; accepted: an integer"),
         ((5, math.nan), "sum_squared_lengths: nan is not accepted"),
         ((5, 4), "sum_squared_lengths: 4 is not accepted; accepted: 5 to 25"),
         ((5, 26), "sum_squared_lengths: 26 is not accepted; accepted: 5 to 25"),
@@ -127,14 +128,24 @@ def test_impossible_steps_are_refused(arguments: tuple[Any, Any], message: str) 
     ("at", "field"),
     [(0, "matrix_parameters"), (1, "attention_layers"), (2, "attention_width")],
 )
-@pytest.mark.parametrize("size", [-1, math.nan])
+@pytest.mark.parametrize("size", [-1, math.nan, None, "7"])
 def test_sizes_that_are_no_number_or_negative_are_refused(
-    at: int, field: str, size: float
+    at: int, field: str, size: object
 ) -> None:
     sizes: list[Any] = [0, 0, 0]
     sizes[at] = size
-    with pytest.raises(InvalidArgumentError, match=f"^{field}: {size} is not accepted"):
+    with pytest.raises(InvalidArgumentError) as error:
         ModelSize(*sizes)
+    assert str(error.value).startswith(f"{field}: {size!r} is not accepted")
+
+
+def test_what_is_no_model_and_no_step_is_named() -> None:
+    model: Any = (8, 1, 1)
+    with pytest.raises(InvalidArgumentError, match=r"^model: tuple .*: a ModelSize$"):
+        training_flops(model, 1, 1)
+    step: Any = None
+    with pytest.raises(InvalidArgumentError, match=r"^step: None .*: a Step"):
+        step_flops(SIZE, step)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +156,11 @@ def test_sizes_that_are_no_number_or_negative_are_refused(
         ((1.0, 1, 0.0), "peak_flops_per_second"),
         ((math.nan, 1, 1.0), "seconds"),
         ((1.0, 1, math.nan), "peak_flops_per_second"),
+        ((None, 1, 1.0), "seconds"),
     ],
 )
 def test_a_share_of_nothing_is_refused(
-    arguments: tuple[float, int, float], field: str
+    arguments: tuple[Any, Any, Any], field: str
 ) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"^{field}: (0|nan)"):
+    with pytest.raises(InvalidArgumentError, match=f"^{field}: (0|nan|None).* above 0"):
         utilization(1, *arguments)

@@ -41,6 +41,12 @@ def test_a_number_that_cannot_be_names_its_field(
         ("sends_durable", "no", "'no'", "True or False"),
         ("follow_epochs", 1.5, "1.5", "True or False"),
         ("layout", 1, "1", "a str"),
+        (
+            "layout",
+            "thd",
+            "'thd'",
+            "native, megatron_thd, te_thd, pytorch_cp, ring_llama3, hf_flat",
+        ),
         ("transport", None, "None", "a TransportOptions"),
         ("transport", {}, "dict", "a TransportOptions"),
     ],

@@ -27,7 +27,12 @@ from numpy.typing import NDArray
 
 from evenpack._native import MicroBatch, Step
 from evenpack.failing_iterator import FailingIterator
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    check_class,
+    checked_callable,
+    invalid_argument,
+    quoted,
+)
 from evenpack.layouts.hf_flat import HfFlatBatch, hf_flat_batch
 from evenpack.layouts.megatron_thd import MegatronThdBatch, megatron_thd_batch
 from evenpack.layouts.native import NativeBatch, native_batch
@@ -228,10 +233,10 @@ def _checked(
     layout: str, cp_rank: int | None
 ) -> Callable[[MicroBatch, CountedTokens, int | None, int], Batch]:
     """What makes the batches, if there is such a layout and it has parts for ranks."""
-    make = (_PARTS | _WHOLE).get(layout)
+    make = (_PARTS | _WHOLE).get(layout) if isinstance(layout, str) else None
     if make is None:
         accepted = ", ".join(sorted(_PARTS | _WHOLE))
-        raise invalid_argument("layout", f"'{layout}'", accepted)
+        raise invalid_argument("layout", quoted(layout), accepted)
     if cp_rank is not None and layout in _WHOLE:
         accepted = f"None with layout {layout}, which trainers cut themselves"
         raise invalid_argument("cp_rank", cp_rank, accepted)
@@ -267,12 +272,17 @@ def micro_batches(
             functools.partial(GradientReduction.of_step, context="sum"), say.
 
     Raises:
-        InvalidArgumentError: no such layout, at once; as `layout_batch` and
-            `token_weight`, at the micro-batch.
+        InvalidArgumentError: an argument of another kind, or no such layout or device,
+            at once; as `layout_batch` and `token_weight`, at the micro-batch.
         CancelledError: there was an error before.
         ImportError: PyTorch is not installed.
     """
+    check_class("steps", steps, Iterable, "a PackedDataset, or what else gives steps")
+    checked_callable("tokens_of", tokens_of, "what gives a micro-batch's tokens")
+    checked_callable("reduction_of", reduction_of, "what gives a GradientReduction")
     _checked(layout, cp_rank)
+    if device is not None:
+        _check_device(device)
 
     def tensors(micro_batch: MicroBatch) -> dict[str, Any]:
         tokens = tokens_of(micro_batch)
@@ -290,6 +300,16 @@ def micro_batches(
                 yield TrainingMicroBatch(step, step[i], tensors(step[i]), weight)
 
     return FailingIterator(each())
+
+
+def _check_device(device: torch.device | str) -> None:
+    import torch
+
+    try:
+        torch.device(device)
+    except (TypeError, RuntimeError) as error:
+        accepted = "a device of PyTorch, such as cpu or cuda:0"
+        raise invalid_argument("device", quoted(device), accepted) from error
 
 
 def _moved(tensors: dict[str, Any], device: torch.device | str) -> dict[str, Any]:

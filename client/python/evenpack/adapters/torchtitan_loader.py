@@ -42,7 +42,7 @@ from evenpack._native import Step
 from evenpack.adapters.micro_batches import TokensOf, micro_batches
 from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import checked_callable, invalid_argument
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,20 +126,21 @@ class TorchtitanLoader(_BaseDataLoader):
 
         Raises:
             InvalidArgumentError: a batch size above 1, or a field of the configuration
-                is missing.
+                is missing, or can't be called.
         """
         if local_batch_size != 1:
             raise invalid_argument("local_batch_size", local_batch_size, "1")
-        if config.dataset_of is None:
-            raise invalid_argument("dataset_of", None, "what makes a rank's dataset")
-        if config.tokens_of is None:
-            raise invalid_argument("tokens_of", None, "what gives the tokens")
-        self._tokens_of = config.tokens_of
+        dataset_of = checked_callable(
+            "dataset_of", config.dataset_of, "what makes a rank's dataset"
+        )
+        self._tokens_of = checked_callable(
+            "tokens_of", config.tokens_of, "what gives the tokens"
+        )
         self._pad_token = config.pad_token
         self._ranks = dp_world_size
         self._sizes = DataParallelRanks("dp_world_size", dp_world_size)
         self._longest = seq_len
-        self._dataset = config.dataset_of(dp_rank)
+        self._dataset = dataset_of(dp_rank)
         # Micro-batches of the last step that were not given yet, and of how many.
         self._left = (0, 0)
 

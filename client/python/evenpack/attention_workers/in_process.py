@@ -14,7 +14,11 @@ from evenpack._native import MicroBatch
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
-from evenpack.attention_workers.worker_device import DEFAULT_MEMORY_BYTES, computing_on
+from evenpack.attention_workers.worker_device import (
+    DEFAULT_MEMORY_BYTES,
+    checked_device,
+    computing_on,
+)
 from evenpack.client import Client
 from evenpack.invalid_argument import (
     check_class,
@@ -68,15 +72,22 @@ class InProcessOptions:
     patience_seconds: float = 1800.0
 
     def __post_init__(self) -> None:
-        """Looks at the fields.
+        """Looks at the fields, and has numbers as Python's own.
 
         Raises:
             InvalidArgumentError: one that can't be.
         """
+        checked_device(self.device)
         checked_text("host", self.host)
-        checked_integer("memory_bytes", self.memory_bytes, 1)
-        checked_integer("threads", self.threads, 0, _MOST_THREADS)
-        checked_integer("head_groups", self.head_groups, 1, _MOST_HEAD_GROUPS)
+        own = {
+            "memory_bytes": checked_integer("memory_bytes", self.memory_bytes, 1),
+            "threads": checked_integer("threads", self.threads, 0, _MOST_THREADS),
+            "head_groups": checked_integer(
+                "head_groups", self.head_groups, 1, _MOST_HEAD_GROUPS
+            ),
+        }
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
         check_seconds("connect_seconds", self.connect_seconds, 0.001, 1e6)
         check_seconds("exchange_seconds", self.exchange_seconds, 0.001, 1e6)
         check_seconds("patience_seconds", self.patience_seconds, 0, 1e9)
@@ -85,8 +96,8 @@ class InProcessOptions:
         """What the rank computes with; errors as computing_on()."""
         return computing_on(
             self.device,
-            threads=int(self.threads) or torch.get_num_threads(),
-            memory_bytes=int(self.memory_bytes),
+            threads=self.threads or torch.get_num_threads(),
+            memory_bytes=self.memory_bytes,
             host=self.host,
             connect_seconds=self.connect_seconds,
             exchange_seconds=self.exchange_seconds,
@@ -192,7 +203,7 @@ class InProcessWorker(NativePasses):
             rank=cp_rank,
             ranks=cp_size,
             patience_seconds=given.patience_seconds,
-            head_groups=int(given.head_groups),
+            head_groups=given.head_groups,
         )
         return cls(native, form, cp_rank, cp_size)
 
@@ -221,7 +232,7 @@ class InProcessWorker(NativePasses):
             endpoint,
             addresses,
             patience_seconds=given.patience_seconds,
-            head_groups=int(given.head_groups),
+            head_groups=given.head_groups,
         )
         return cls(native, form, rank, ranks)
 

@@ -16,6 +16,7 @@ from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
+from evenpack.attention_workers.worker_device import checked_device
 from evenpack.invalid_argument import (
     check_class,
     check_seconds,
@@ -145,9 +146,7 @@ class SidecarWorker(AttentionWorker):
         arena_bytes = checked_integer("arena_bytes", arena_bytes, 1)
         check_seconds("open_seconds", open_seconds, 0.001, 1e6)
         self._form = form
-        where = torch.device(device)
-        if where.type not in ("cpu", "cuda"):
-            raise invalid_argument("device", quoted(str(where)), "cpu, cuda or cuda:N")
+        where = checked_device(device)
         on_device = where.type == "cuda"
         self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
         number = self._link.cuda_device

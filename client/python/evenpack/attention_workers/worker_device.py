@@ -10,6 +10,23 @@ from evenpack.invalid_argument import invalid_argument, quoted
 # That passes may take beside the tensors.
 DEFAULT_MEMORY_BYTES = 16 << 30
 
+_DEVICES = "cpu, cuda or cuda:N"
+
+
+def checked_device(device: torch.device | str) -> torch.device:
+    """The processor or a CUDA device, by PyTorch's name for it.
+
+    Raises:
+        InvalidArgumentError: another kind of device, or none.
+    """
+    try:
+        where = torch.device(device)
+    except (TypeError, RuntimeError) as error:
+        raise invalid_argument("device", quoted(device), _DEVICES) from error
+    if where.type not in ("cpu", "cuda"):
+        raise invalid_argument("device", quoted(str(where)), _DEVICES)
+    return where
+
 
 def computing_on(
     device: torch.device | str,
@@ -31,15 +48,13 @@ def computing_on(
         exchange_seconds: and for each other in an exchange.
 
     Raises:
-        InvalidArgumentError: another kind of device.
+        InvalidArgumentError: as checked_device().
         FailedPreconditionError: there is no CUDA driver, no cuDNN, or the package was
             built without one of them.
     """
-    where = torch.device(device)
+    where = checked_device(device)
     if where.type == "cpu":
         return _worker.Form.processor(threads, host, connect_seconds, exchange_seconds)
-    if where.type != "cuda":
-        raise invalid_argument("device", quoted(str(where)), "cpu, cuda or cuda:N")
     number = torch.cuda.current_device() if where.index is None else where.index
     return _worker.Form.cuda(number, memory_bytes, connect_seconds, exchange_seconds)
 

@@ -11,7 +11,12 @@ from numpy.typing import DTypeLike, NDArray
 from evenpack import _native
 from evenpack.corpora.corpus import TokenCorpus, Tokens
 from evenpack.errors import DataLossError
-from evenpack.invalid_argument import checked_uint32, invalid_argument, quoted
+from evenpack.invalid_argument import (
+    check_class,
+    checked_uint32,
+    invalid_argument,
+    quoted,
+)
 
 # By the index of their stream in the job's spec.
 Corpora = Sequence[TokenCorpus] | Mapping[int, TokenCorpus]
@@ -44,11 +49,13 @@ def gather(
         [tokens], or [slices(cp_rank).tokens].
 
     Raises:
-        InvalidArgumentError: no corpus for a stream, no such rank, or a corpus that
-            hasn't the document or not so many tokens of it: it is not the one that was
-            ingested; no type of integers, or one that has no room for a token.
+        InvalidArgumentError: no MicroBatch, no corpus for a stream, no such rank, or a
+            corpus that hasn't the document or not so many tokens of it: it is not the
+            one that was ingested; no type of integers, or one that has no room for a
+            token.
         DataLossError: a corpus gave another number of tokens than it was asked for.
     """
+    check_class("micro_batch", micro_batch, _native.MicroBatch, "a MicroBatch")
     if not isinstance(corpora, Sequence | Mapping):
         accepted = "a list of corpora, or a mapping, by the job's order of streams"
         raise invalid_argument("corpora", type(corpora).__name__, accepted)

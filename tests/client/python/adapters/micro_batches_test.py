@@ -231,6 +231,10 @@ def _no_steps() -> list[Step]:
     ("arguments", "message"),
     [
         ({"layout": "thd"}, "layout: 'thd' is not accepted; accepted: hf_flat, "),
+        ({"layout": None}, "layout: None is not accepted; accepted: hf_flat, "),
+        ({"steps": None}, "steps: None is not accepted; accepted: a PackedDataset"),
+        ({"tokens_of": None}, "tokens_of: None is not accepted; accepted: what gives"),
+        ({"reduction_of": 1}, "reduction_of: int is not accepted; accepted: what"),
         (
             {"layout": "segment_ids", "cp_rank": 0},
             "cp_rank: 0 is not accepted; accepted: None with layout segment_ids",
@@ -241,9 +245,23 @@ def _no_steps() -> list[Step]:
 def test_what_no_micro_batch_can_have_is_refused_at_once(
     arguments: dict[str, Any], message: str
 ) -> None:
+    given: dict[str, Any] = {
+        "steps": _no_steps(),
+        "tokens_of": random_steps.token_ids,
+        "layout": "native",
+    }
     with pytest.raises(InvalidArgumentError) as error:
-        micro_batches(_no_steps(), random_steps.token_ids, **arguments)
+        micro_batches(**(given | arguments))
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("device", ["nope", 1.5])
+def test_what_is_no_device_of_pytorch_is_refused_at_once(device: Any) -> None:  # noqa: ANN401
+    pytest.importorskip("torch")
+    with pytest.raises(InvalidArgumentError, match=f"^device: '?{device}'? .* cuda:0$"):
+        micro_batches(
+            _no_steps(), random_steps.token_ids, layout="native", device=device
+        )
 
 
 @pytest.mark.parametrize("layout", ["native", "ring_llama3"])

@@ -190,6 +190,9 @@ def test_a_configuration_needs_a_dataset_and_tokens(missing: str) -> None:
     config = TorchtitanLoader.Config(**(fields | {missing: None}))
     with pytest.raises(InvalidArgumentError, match=f"^{missing}: None"):
         TorchtitanLoader(config, dp_world_size=2, dp_rank=0, seq_len=8)
+    config = TorchtitanLoader.Config(**(fields | {missing: "gather"}))
+    with pytest.raises(InvalidArgumentError, match=f"^{missing}: str"):
+        TorchtitanLoader(config, dp_world_size=2, dp_rank=0, seq_len=8)
 
 
 def test_a_state_of_another_loader_is_refused() -> None:

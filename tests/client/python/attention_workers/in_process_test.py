@@ -278,6 +278,7 @@ def test_a_job_of_the_server_is_executed_whole(server: ServerProcess) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        ({"device": "nope"}, "device: 'nope' .*: cpu, cuda or cuda:N"),
         ({"threads": 1025}, "threads: 1025 .*: 0 to 1024"),
         ({"threads": -1}, "threads: -1 .*: 0 to 1024"),
         ({"memory_bytes": 0}, "memory_bytes: 0 .*: 1 to"),

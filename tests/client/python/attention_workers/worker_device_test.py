@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from evenpack.attention_workers.worker_device import computing_on, device_of
@@ -24,5 +26,10 @@ def test_a_device_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_other_kinds_of_devices_are_refused() -> None:
     """By name."""
-    with pytest.raises(InvalidArgumentError, match=r"device: 'meta' .*cuda:N"):
-        computing_on("meta", threads=1, memory_bytes=0)
+    others: tuple[Any, ...] = ("meta", "nope", "cuda:-1", 1.5, None)
+    for device in others:
+        with pytest.raises(InvalidArgumentError) as error:
+            computing_on(device, threads=1, memory_bytes=0)
+        assert str(error.value) == (
+            f"device: {device!r} is not accepted; accepted: cpu, cuda or cuda:N"
+        )

@@ -159,6 +159,13 @@ def test_a_stream_without_a_corpus_is_named() -> None:
         )
 
 
+def test_what_is_no_micro_batch_is_refused() -> None:
+    corpus = SequenceCorpus([[1, 2]] * 500)
+    step: Any = next(iter(_steps({"text": corpus})))
+    with pytest.raises(InvalidArgumentError, match=r"^micro_batch: Step .* a Micro"):
+        gather(step, [corpus])
+
+
 def test_a_rank_that_there_is_not_is_refused() -> None:
     corpus = SequenceCorpus([[1, 2]] * 500)
     batch = next(_micro_batches(_steps({"text": corpus})))
