@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -20,7 +19,7 @@
 #include "client/agent/forwarded_call.h"
 #include "client/agent/upstream.h"
 #include "client/cpp/server_addresses.h"
-#include "server/runtime/mutex.h"
+#include "client/cpp/shared_random.h"
 #include "server/web/http_server.h"
 #include "server/web/operator_pages.h"
 
@@ -66,11 +65,7 @@ client::ClientOptions UpstreamOptions(const PlanAgentOptions& options) {
   client::ClientOptions upstream;
   upstream.address = options.server;
   upstream.security = options.security;
-  upstream.random = [mutex = std::make_shared<Mutex>(),
-                     generator = std::mt19937_64(std::random_device()())]() mutable {
-    MutexLock lock(*mutex);
-    return std::uniform_real_distribution<double>()(generator);
-  };
+  upstream.random = client::SharedRandom();
   return upstream;
 }
 

@@ -48,8 +48,8 @@ struct ClientOptions {
   // By which waits are measured. Must outlive the client and all that it opened.
   const Clock* clock = &Clock::Steady();
   std::shared_ptr<Sleeper> sleeper = Sleeper::Real();
-  // Draws from [0, 1); called by one thread at a time. Not set: seeded by the operating
-  // system.
+  // Draws from [0, 1); called by one thread at a time, for all sessions. Not set:
+  // seeded by the operating system.
   std::function<double()> random = {};
 };
 

@@ -2,8 +2,6 @@
 
 #include <google/protobuf/util/message_differencer.h>
 
-#include <functional>
-#include <random>
 #include <utility>
 
 #include "client/cpp/backoff.h"
@@ -12,28 +10,15 @@
 #include "client/cpp/job_list.h"
 #include "client/cpp/producer_session.h"
 #include "client/cpp/retry.h"
+#include "client/cpp/shared_random.h"
 #include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
-#include "server/runtime/mutex.h"
 
 namespace evenpack::client {
 namespace {
 
-// Calls of any thread, one at a time.
-std::function<double()> OneAtATime(std::function<double()> random) {
-  if (!random) {
-    random = [generator = std::mt19937_64(std::random_device()())]() mutable {
-      return std::uniform_real_distribution<double>()(generator);
-    };
-  }
-  return [mutex = std::make_shared<Mutex>(), random = std::move(random)] {
-    MutexLock lock(*mutex);
-    return random();
-  };
-}
-
 ClientOptions WithSharedRandom(ClientOptions options) {
-  options.random = OneAtATime(std::move(options.random));
+  options.random = SharedRandom(std::move(options.random));
   return options;
 }
 
