@@ -25,7 +25,9 @@ absl::Status Missing(const std::string& field) {
       absl::StrCat("field ", QuotedValue(field), " is missing"));
 }
 
+// Of a list or an object its kind: it may be of any size and depth.
 std::string Quoted(const nlohmann::json& value) {
+  if (value.is_structured()) return value.type_name();
   return QuotedValue(
       value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/scratch_path.h"
 #include "tests/testing/status_matchers.h"
 
@@ -116,11 +117,16 @@ TEST(ParseJsonDocumentTest, SaysWhatIsWrong) {
        "field 'ids': [] is not accepted; accepted: a list of token ids that isn't "
        "empty"},
       {R"({"ids": "5"})", tokens, "field 'ids': string is not accepted"},
+      {R"({"length": {"a": 1}})", {}, "field 'length': object is not accepted"},
+      {R"({"ids": [1, [2]]})", tokens, "field 'ids': array is not accepted"},
+      {absl::StrCat(R"({"ids": )", std::string(2'000'000, '['),
+                    std::string(2'000'000, ']'), "}"),
+       tokens, "field 'ids': array is not accepted"},
       {R"({"ids": [1, -1]})", tokens,
        "field 'ids': '-1' is not accepted; accepted: token ids from 0 to 2147483647"},
       {R"({"ids": [1, 2.0]})", tokens, "field 'ids': '2.0' is not accepted"},
       {R"({"ids": [true]})", tokens, "field 'ids': 'true' is not accepted"},
-      {R"({"ids": [[1]]})", tokens, "field 'ids': '[1]' is not accepted"},
+      {R"({"ids": [[1]]})", tokens, "field 'ids': array is not accepted"},
       {R"({"ids": [2147483648]})", tokens, "field 'ids': '2147483648'"},
       {R"({"ids": [99999999999999999999]})", tokens, "field 'ids': '1e+20'"},
       {R"({"ids": [1, 2], "loss": 3})", tokens, "accepted: a whole number from 0 to 2"},
