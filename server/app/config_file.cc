@@ -2,11 +2,10 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/file_text.h"
 #include "server/yaml/one_document.h"
 
 namespace evenpack {
@@ -49,16 +48,9 @@ absl::StatusOr<std::vector<ConfigValue>> ParseConfig(const std::string& text) {
 }
 
 absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  // A folder can be opened, and fails at the first byte.
-  file.peek();
-  text << file.rdbuf();
-  if (!file.is_open() || file.bad()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("config: '", path, "' can't be read; accepted: a YAML file"));
-  }
-  return ParseConfig(text.str());
+  const absl::StatusOr<std::string> text = ReadFileText("config", path);
+  if (!text.ok()) return text.status();
+  return ParseConfig(*text);
 }
 
 }  // namespace evenpack

@@ -22,7 +22,7 @@ struct ConfigValue {
 // twice.
 absl::StatusOr<std::vector<ConfigValue>> ParseConfig(const std::string& text);
 
-// ParseConfig of a file. INVALID_ARGUMENT also where it can't be read.
+// ParseConfig of a file; errors also of ReadFileText.
 absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path);
 
 }  // namespace evenpack

@@ -6,37 +6,34 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/write_all.h"
 
 namespace evenpack {
 
-MemoryFile::~MemoryFile() {
-  if (fd_ >= 0) close(fd_);
-}
-
 absl::Status MemoryFile::Replace(const std::string& text) {
-  const int next = memfd_create("evenpack", MFD_CLOEXEC);
-  if (next < 0) return absl::ErrnoToStatus(errno, "memory file");
+  FileDescriptor next(memfd_create("evenpack", MFD_CLOEXEC));
+  if (!next.valid()) return absl::ErrnoToStatus(errno, "memory file");
   const timespec change = {++changes_, 0};
   const timespec times[] = {change, change};
-  bool done = WriteAll(next, text) && futimens(next, times) == 0;
-  // The path names the descriptor: it is another file at once.
-  if (done && fd_ >= 0) {
-    done = dup3(next, fd_, O_CLOEXEC) >= 0;
-    close(next);
-  } else if (done) {
-    fd_ = next;
+  if (!WriteAll(next.get(), text) || futimens(next.get(), times) != 0) {
+    return absl::ErrnoToStatus(errno, "memory file");
   }
-  if (done) return absl::OkStatus();
-  absl::Status status = absl::ErrnoToStatus(errno, "memory file");
-  if (next != fd_) close(next);
-  return status;
+  if (!file_.valid()) {
+    file_ = std::move(next);
+    return absl::OkStatus();
+  }
+  // The path names the descriptor: it is another file at once.
+  if (dup3(next.get(), file_.get(), O_CLOEXEC) < 0) {
+    return absl::ErrnoToStatus(errno, "memory file");
+  }
+  return absl::OkStatus();
 }
 
 std::string MemoryFile::path() const {
-  return fd_ < 0 ? "" : absl::StrCat("/proc/self/fd/", fd_);
+  return file_.valid() ? absl::StrCat("/proc/self/fd/", file_.get()) : "";
 }
 
 }  // namespace evenpack

@@ -6,17 +6,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 
 // One thread at a time replaces it, others may open it by its path meanwhile.
 class MemoryFile {
  public:
-  MemoryFile() = default;
-  ~MemoryFile();
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
   // Who opens the path from now on reads this; who has opened it reads on what was
   // there. The time of its last change is a second later than that of the text before,
   // so that two looks at it, a second apart or not, tell whether both saw one text.
@@ -25,7 +21,7 @@ class MemoryFile {
   std::string path() const;
 
  private:
-  int fd_ = -1;
+  FileDescriptor file_;
   int64_t changes_ = 0;
 };
 

@@ -87,5 +87,14 @@ TEST(ConfigFileTest, AFileThatCannotBeReadIsNamed) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("can't be read")));
 }
 
+TEST(ConfigFileTest, AFileWithoutEndIsRefused) {
+  EXPECT_THAT(
+      ReadConfigFile("/dev/zero"),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          "config: '/dev/zero' can't be read: it is too large; accepted: a file of "
+          "at most 1048576 bytes"));
+}
+
 }  // namespace
 }  // namespace evenpack
