@@ -118,9 +118,10 @@ absl::StatusOr<const PreparedMicroBatch*> RingExecutor::MicroBatchOf(
   const uint64_t first = step_->first_micro_batch;
   const uint64_t count = step_->micro_batches.size();
   if (submission.micro_batch < first || submission.micro_batch - first >= count) {
-    return InvalidField(
-        "micro_batch", submission.micro_batch,
-        absl::StrCat(first, " to ", first + count - 1, " of step ", submission.step));
+    const std::string own =
+        count == 0 ? "none" : absl::StrCat(first, " to ", first + count - 1);
+    return InvalidField("micro_batch", submission.micro_batch,
+                        absl::StrCat(own, " of step ", submission.step));
   }
   return &step_->micro_batches[submission.micro_batch - first];
 }

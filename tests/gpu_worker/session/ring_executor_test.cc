@@ -50,6 +50,8 @@ class Rank {
     std::function<bool()> breaks = {};
     // Behind its last step; else it is drained there.
     bool reconfigured = false;
+    // Of each step.
+    size_t micro_batches = 2;
   };
 
   Rank(GroupTable& table, MeetingPlace& place, const MadeMicroBatch& made,
@@ -57,6 +59,7 @@ class Rank {
       : rank_(options.rank),
         made_(made),
         reconfigured_(options.reconfigured),
+        micro_batches_(options.micro_batches),
         plan_(Planned(Sharding::kPerDocument, made.lengths(), options.ranks)),
         ring_(1 << 20),
         rendezvous_(
@@ -163,13 +166,15 @@ class Rank {
     ExecutableStep step;
     step.step = kFirstStep + taken_++;
     step.first_micro_batch = kFirstMicroBatch;
-    step.micro_batches.assign(2, PrepareMicroBatch(plan_, rank_, SmallShape()));
+    step.micro_batches.assign(micro_batches_,
+                              PrepareMicroBatch(plan_, rank_, SmallShape()));
     return std::optional<ExecutableStep>(std::move(step));
   }
 
   const uint32_t rank_;
   const MadeMicroBatch& made_;
   const bool reconfigured_;
+  const size_t micro_batches_;
   const ShardPlan plan_;
   Ring ring_;
   ArenaAllocator allocator_{ring_.trainers.data_bytes()};
@@ -275,6 +280,15 @@ TEST_F(RingExecutorTest, MicroBatchesOfOthersAndKindsThatAreNoneAreRefused) {
   }
   EXPECT_THAT(rank->Ask(static_cast<SubmissionKind>(9), kFirstStep),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kind: 9")));
+}
+
+TEST_F(RingExecutorTest, OfAStepWithoutMicroBatchesNoneIsAccepted) {
+  const auto rank = Start({.micro_batches = 0});
+  EXPECT_THAT(rank->Ask(SubmissionKind::kBeginStep, kFirstStep), IsOk());
+  EXPECT_THAT(rank->Ask(SubmissionKind::kForward, kFirstStep, kFirstMicroBatch),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("micro_batch: 4 is not accepted; accepted: none of "
+                                 "step 5")));
 }
 
 TEST_F(RingExecutorTest, PeersDoNotWaitForAPassThatIsRefused) {
