@@ -2,9 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
+#include <thread>
 #include <utility>
 
 #include "gpu_worker/arena/arena.h"
@@ -76,6 +81,34 @@ TEST_F(AttachMessageTest, ARefusalBringsNone) {
   ASSERT_THAT(received, IsOk());
   EXPECT_EQ(received->arena.get(), -1);
   EXPECT_EQ(received->tensors.get(), -1);
+  EXPECT_EQ(ReadResult(received->reply.result), absl::PermissionDeniedError("not you"));
+}
+
+std::atomic<int> signals = 0;
+
+TEST_F(AttachMessageTest, SignalsAreNoEndOfTheOther) {
+  struct sigaction before {};
+  struct sigaction counting {};
+  counting.sa_handler = [](int) { ++signals; };  // without SA_RESTART
+  ASSERT_EQ(sigaction(SIGUSR1, &counting, &before), 0);
+  AttachReply reply;
+  WriteResult(absl::PermissionDeniedError("not you"), reply.result);
+  absl::StatusOr<ReceivedReply> received = absl::UnknownError("nothing yet");
+  std::thread trainer([this, &received] { received = ReceiveReply(trainer_.get()); });
+  const auto* const bytes = reinterpret_cast<const char*>(&reply);
+  ASSERT_EQ(write(worker_.get(), bytes, 8), 8);
+  for (int left = 8; left > 0; std::this_thread::yield()) {
+    ASSERT_EQ(ioctl(trainer_.get(), FIONREAD, &left), 0);
+  }
+  for (int sent = 0; sent < 100; ++sent) {
+    pthread_kill(trainer.native_handle(), SIGUSR1);
+    while (signals == sent) std::this_thread::yield();
+  }
+  ASSERT_EQ(write(worker_.get(), bytes + 8, sizeof(reply) - 8), sizeof(reply) - 8);
+  ASSERT_EQ(write(worker_.get(), "", 1), 1);
+  trainer.join();
+  sigaction(SIGUSR1, &before, nullptr);
+  ASSERT_THAT(received, IsOk());
   EXPECT_EQ(ReadResult(received->reply.result), absl::PermissionDeniedError("not you"));
 }
 

@@ -81,6 +81,17 @@ class _Pass:
         self.tensors = tensors
 
 
+def _shape(form: AttentionForm) -> AttentionShape:
+    return AttentionShape(
+        type=_TYPES[form.dtype],
+        query_heads=form.query_heads,
+        kv_heads=form.kv_heads,
+        head_size=form.head_size,
+        scale=form.scale,
+        sliding_window=form.sliding_window,
+    )
+
+
 class SidecarWorker(AttentionWorker):
     """The trainer's end of an `evenpack-worker --serve`.
 
@@ -134,60 +145,47 @@ class SidecarWorker(AttentionWorker):
         """
         check_class("form", form, AttentionForm, "an AttentionForm")
         form.native()
-        socket_folder = checked_path("socket_folder", socket_folder)
-        job = checked_text("job", job)
-        member = checked_text("member", member or member_name())
         if last_digest is not None:
             last_digest = checked_bytes("last_digest", last_digest)
-        dp_rank = checked_uint32("dp_rank", dp_rank)
-        cp_rank = checked_uint32("cp_rank", cp_rank)
-        from_step = checked_integer("from_step", from_step)
-        head_groups = checked_uint32("head_groups", head_groups)
+        request = OpenSessionRequest(
+            job=checked_text("job", job),
+            dp_rank=checked_uint32("dp_rank", dp_rank),
+            cp_rank=checked_uint32("cp_rank", cp_rank),
+            from_step=checked_integer("from_step", from_step),
+            last_digest=last_digest or b"",
+            member=checked_text("member", member or member_name()),
+            shape=_shape(form),
+            head_groups=checked_uint32("head_groups", head_groups),
+        )
+        socket_folder = checked_path("socket_folder", socket_folder)
         arena_bytes = checked_integer("arena_bytes", arena_bytes, 1)
         check_seconds("open_seconds", open_seconds, 0.001, 1e6)
-        self._form = form
         where = checked_device(device)
+        self._form = form
+        self._closed = False
         on_device = where.type == "cuda"
         self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
-        number = self._link.cuda_device
-        self._memory = ArenaMemory() if number is None else DeviceArenaMemory(number)
-        if where.index is not None and where != self._memory.device:
-            self._link.leave()
-            accepted = f"{self._memory.device}, where the worker computes"
-            raise invalid_argument("device", quoted(str(where)), accepted)
-        self._transport = Transport(f"unix:{Path(socket_folder) / 'worker.sock'}")
-        self._closed = False
-        shape = AttentionShape(
-            type=_TYPES[form.dtype],
-            query_heads=form.query_heads,
-            kv_heads=form.kv_heads,
-            head_size=form.head_size,
-            scale=form.scale,
-            sliding_window=form.sliding_window,
-        )
-        request = OpenSessionRequest(
-            token=self._link.token,
-            job=job,
-            dp_rank=dp_rank,
-            cp_rank=cp_rank,
-            from_step=from_step,
-            last_digest=last_digest or b"",
-            member=member,
-            shape=shape,
-            head_groups=head_groups,
-        )
         try:
+            self._memory = self._memory_at(where)
+            self._transport = Transport(f"unix:{Path(socket_folder) / 'worker.sock'}")
+            request.token = self._link.token
             answer = self._call(
                 "OpenSession", request.SerializeToString(), open_seconds
             )
         except BaseException:
+            # An exception that somebody keeps would keep the worker attached.
             self._link.leave()
             raise
-        super().__init__(
-            cp_rank,
-            OpenSessionResponse.FromString(answer).cp_size,
-            self._memory.device,
-        )
+        cp_size = OpenSessionResponse.FromString(answer).cp_size
+        super().__init__(request.cp_rank, cp_size, self._memory.device)
+
+    def _memory_at(self, where: torch.device) -> ArenaMemory:
+        number = self._link.cuda_device
+        memory = ArenaMemory() if number is None else DeviceArenaMemory(number)
+        if where.index is not None and where != memory.device:
+            accepted = f"{memory.device}, where the worker computes"
+            raise invalid_argument("device", quoted(str(where)), accepted)
+        return memory
 
     def _call(self, method: str, request: bytes, seconds: float) -> bytes:
         call = self._transport.call(_SERVICE + method, request, seconds)

@@ -136,6 +136,19 @@ def test_a_session_says_what_it_does_not_take(
     open_worker(folder).close()
 
 
+def test_a_worker_is_left_where_its_session_can_not_be_asked_for(
+    sidecars: list[WorkerServiceProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while somebody keeps the exception, and with it what it was raised in."""
+    folder = sidecars[0].folder
+    with monkeypatch.context() as patch:
+        patch.setattr("evenpack.attention_workers.sidecar.Transport", None)
+        with pytest.raises(TypeError) as kept:
+            open_worker(folder)
+    open_worker(folder).close()
+    assert kept.tb is not None
+
+
 def test_a_pass_of_another_form_is_refused(
     sidecars: list[WorkerServiceProcess],
 ) -> None:
