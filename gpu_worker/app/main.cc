@@ -15,6 +15,7 @@
 #include "gpu_worker/app/profile_upload.h"
 #include "gpu_worker/app/selftest_text.h"
 #include "gpu_worker/app/serve_run.h"
+#include "gpu_worker/app/thread_needs.h"
 #include "gpu_worker/app/worker_options.h"
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/communicator/gloo_folder.h"
@@ -23,6 +24,7 @@
 #include "server/runtime/descriptor_limit.h"
 #include "server/runtime/first_process.h"
 #include "server/runtime/standard_streams.h"
+#include "server/runtime/thread_check.h"
 
 namespace {
 
@@ -39,6 +41,7 @@ using evenpack::worker::SelftestJson;
 using evenpack::worker::SelftestOptions;
 using evenpack::worker::SelftestReport;
 using evenpack::worker::SelftestText;
+using evenpack::worker::ThreadsNeeded;
 using evenpack::worker::UploadProfile;
 using evenpack::worker::WorkerOptions;
 
@@ -126,6 +129,11 @@ int main(int argc, char** argv) {
     if (command->options.selftest || command->options.profile.profile) {
       const std::optional<int> ended = evenpack::LeaveFirstProcess();
       if (ended.has_value()) return *ended;
+    }
+    if (const absl::Status status =
+            evenpack::CheckThreads(ThreadsNeeded(command->options));
+        !status.ok()) {
+      return Fail(status);
     }
     if (command->options.selftest) return Selftest(command->options);
     if (command->options.profile.profile) return Profile(command->options);

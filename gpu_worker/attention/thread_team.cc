@@ -3,12 +3,19 @@
 namespace evenpack::worker {
 
 ThreadTeam::ThreadTeam(size_t threads) {
-  for (size_t thread = 1; thread < threads; ++thread) {
-    threads_.emplace_back([this, thread] { Work(thread); });
+  try {
+    for (size_t thread = 1; thread < threads; ++thread) {
+      threads_.emplace_back([this, thread] { Work(thread); });
+    }
+  } catch (...) {
+    End();
+    throw;
   }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { End(); }
+
+void ThreadTeam::End() {
   {
     MutexLock lock(mutex_);
     ending_ = true;

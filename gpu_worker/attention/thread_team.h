@@ -16,7 +16,8 @@ namespace evenpack::worker {
 // Not thread-safe: one loop at a time.
 class ThreadTeam {
  public:
-  // Threads that work on a loop, that of the caller among them; at least 1.
+  // Threads that work on a loop, that of the caller among them; at least 1. Throws
+  // std::system_error where the system refuses one, and there is none then.
   explicit ThreadTeam(size_t threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -31,6 +32,7 @@ class ThreadTeam {
 
  private:
   void Work(size_t thread);
+  void End();
   void Take(const Body& body, size_t count, size_t thread);
 
   std::atomic<size_t> next_ = 0;

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "gpu_worker/c_api/caught_call.h"
 #include "gpu_worker/c_api/open_options.h"
 #include "gpu_worker/c_api/sized_struct.h"
 #include "gpu_worker/c_api/worker_handle.h"
@@ -32,7 +33,7 @@ int With(EvenpackWorker* worker, Call call) {
     return CodeOf(InvalidField("worker", "NULL", "what evenpack_worker_open gave"),
                   ErrorOfThread());
   }
-  return CodeOf(call(*worker), worker->error);
+  return CodeOf(Caught([worker, &call] { return call(*worker); }), worker->error);
 }
 
 absl::Status Open(const EvenpackWorkerOptions* options, EvenpackWorker** worker) {
@@ -102,7 +103,8 @@ extern "C" {
 
 int evenpack_worker_open(const EvenpackWorkerOptions* options,
                          EvenpackWorker** worker) {
-  return CodeOf(Open(options, worker), ErrorOfThread());
+  return CodeOf(Caught([options, worker] { return Open(options, worker); }),
+                ErrorOfThread());
 }
 
 const char* evenpack_worker_error(const EvenpackWorker* worker) {

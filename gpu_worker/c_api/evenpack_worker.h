@@ -47,6 +47,7 @@ enum EvenpackCode {
   EVENPACK_NOT_FOUND = 5,
   EVENPACK_ALREADY_EXISTS = 6,
   EVENPACK_PERMISSION_DENIED = 7,
+  /* Also where the system has no memory or no threads left. */
   EVENPACK_RESOURCE_EXHAUSTED = 8,
   EVENPACK_FAILED_PRECONDITION = 9,
   /* Of begin_step, a pass or end_step: the step is to be done again by all ranks, from

@@ -2,6 +2,7 @@
 
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/rank_form/rank_form.h"
+#include "server/runtime/thread_check.h"
 
 namespace evenpack::worker {
 namespace {
@@ -33,7 +34,9 @@ class ProcessorForm final : public RankForm {
 
 }  // namespace
 
-std::unique_ptr<RankForm> OnProcessor(size_t threads, const GlooOptions& group) {
+absl::StatusOr<std::unique_ptr<RankForm>> OnProcessor(size_t threads,
+                                                      const GlooOptions& group) {
+  if (absl::Status status = CheckThreads(threads); !status.ok()) return status;
   return std::make_unique<ProcessorForm>(threads, group);
 }
 

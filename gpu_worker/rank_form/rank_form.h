@@ -52,8 +52,10 @@ class RankForm {
   }
 };
 
-// Of so many threads, the caller's among them; at least 1.
-std::unique_ptr<RankForm> OnProcessor(size_t threads, const GlooOptions& group = {});
+// Of so many threads, the caller's among them; at least 1. RESOURCE_EXHAUSTED: the
+// system has no room for them.
+absl::StatusOr<std::unique_ptr<RankForm>> OnProcessor(size_t threads,
+                                                      const GlooOptions& group = {});
 
 struct CudaFormOptions {
   CudaRankOptions rank = {};

@@ -6,12 +6,19 @@
 namespace evenpack {
 
 WorkerPool::WorkerPool(int threads) {
-  for (int i = 0; i < std::max(1, threads); ++i) {
-    threads_.emplace_back([this] { Work(); });
+  try {
+    for (int i = 0; i < std::max(1, threads); ++i) {
+      threads_.emplace_back([this] { Work(); });
+    }
+  } catch (...) {
+    End();
+    throw;
   }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { End(); }
+
+void WorkerPool::End() {
   {
     MutexLock lock(mutex_);
     ending_ = true;

@@ -14,7 +14,8 @@ namespace evenpack {
 // Thread-safe. Tasks start in the order in which they came.
 class WorkerPool {
  public:
-  // At least one thread.
+  // At least one thread. Throws std::system_error where the system refuses one, and
+  // there is none then.
   explicit WorkerPool(int threads);
   // Runs what was handed over before, then ends the threads.
   ~WorkerPool();
@@ -26,6 +27,7 @@ class WorkerPool {
 
  private:
   void Work();
+  void End();
 
   Mutex mutex_;
   CondVar changed_;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -64,6 +65,21 @@ class WorkerSelftestTest(unittest.TestCase):
         for errors in report["errors"]:
             self.assertGreater(errors["output"], 0)
             self.assertLess(errors["key_gradient"], errors["accepted"])
+
+    def test_threads_that_the_system_refuses_are_an_error(self) -> None:
+        if b"__asan_init" in Path(PROGRAM).read_bytes():
+            self.skipTest("a sanitizer's memory is beyond any limit")
+        little = (1 << 30, 1 << 30)
+        ended = subprocess.run(
+            [PROGRAM, "--selftest", "--threads", "1024"],
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, little),
+        )
+        self.assertEqual((ended.returncode, ended.stdout), (FAILED, ""))
+        self.assertRegex(
+            ended.stderr, r"^evenpack-worker: threads: \d+ of \d+ could be made: .*\n$"
+        )
 
     def test_what_can_not_be_written_is_an_error(self) -> None:
         with Path("/dev/full").open("w") as full:

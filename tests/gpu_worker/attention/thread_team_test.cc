@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <system_error>
 #include <vector>
+
+#include "tests/testing/little_memory.h"
 
 namespace evenpack::worker {
 namespace {
@@ -18,6 +21,13 @@ TEST(ThreadTeamTest, DoesEachIterationOnce) {
       for (const std::atomic<int>& times : done) EXPECT_EQ(times, 1);
     }
   }
+}
+
+TEST(ThreadTeamTest, SaysThatTheSystemRefusesAThreadAndEndsTheOthers) {
+  if (!evenpack::testing::LittleMemory::IsPossible()) GTEST_SKIP();
+  const evenpack::testing::LittleMemory little;
+  EXPECT_THROW(ThreadTeam(1000), std::system_error);
+  EXPECT_EQ(ThreadTeam(20).size(), 20);
 }
 
 TEST(ThreadTeamTest, AThreadHasItsNumberToItself) {

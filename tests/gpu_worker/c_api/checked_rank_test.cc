@@ -50,7 +50,8 @@ class CheckedRankTest : public ::testing::Test {
     options.steps.cp_rank = 1;
     options.member = "a";
     rank_ =
-        CheckedRank::Open(client::Client(connection_), options, OnProcessor(1)).value();
+        CheckedRank::Open(client::Client(connection_), options, OnProcessor(1).value())
+            .value();
   }
 
   const TestHistory history_{1};

@@ -79,7 +79,7 @@ TEST(EvenpackWorkerTest, NoCallTakesNoWorker) {
 
 TEST(EvenpackWorkerTest, ACancelledWorkerSaysSo) {
   PretendedJob job(kSteps);
-  const WorkerHandle worker = OpenRank(job, 0, OnProcessor(1));
+  const WorkerHandle worker = OpenRank(job, 0, OnProcessor(1).value());
   EXPECT_EQ(evenpack_worker_cp_size(worker.get()), 2U);
   NextStep(*worker);
   EXPECT_EQ(evenpack_worker_cancel(worker.get()), EVENPACK_OK);
@@ -96,7 +96,7 @@ EvenpackMicroBatch Shown(EvenpackWorker& worker, uint32_t micro_batch) {
 
 TEST(EvenpackWorkerTest, WhatAMicroBatchPointsAtStaysWhereItIsAskedForAgain) {
   PretendedJob job(kSteps);
-  const WorkerHandle worker = OpenRank(job, 0, OnProcessor(1));
+  const WorkerHandle worker = OpenRank(job, 0, OnProcessor(1).value());
   uint64_t documents = 0;
   for (uint64_t steps = 0; steps < kSteps; ++steps) {
     const EvenpackStep step = NextStep(*worker);
@@ -181,7 +181,7 @@ void ExecutePasses(EvenpackWorker& worker, const EvenpackStep& step, uint32_t ra
 TEST(EvenpackWorkerTest, RefusedCallsLeaveAStepThatCanBeExecuted) {
   PretendedJob job(kSteps);
   InBoth([&job](uint32_t rank) {
-    const WorkerHandle worker = OpenRank(job, rank, OnProcessor(1));
+    const WorkerHandle worker = OpenRank(job, rank, OnProcessor(1).value());
     uint64_t found = 0;
     for (EvenpackStep step = NextStep(*worker); !step.drained;
          step = NextStep(*worker)) {
@@ -205,7 +205,7 @@ TEST(EvenpackWorkerTest, RefusedCallsLeaveAStepThatCanBeExecuted) {
 TEST(EvenpackWorkerTest, AnAbandonedStepIsDoneAgainByAll) {
   PretendedJob job(1);
   InBoth([&job](uint32_t rank) {
-    const WorkerHandle worker = OpenRank(job, rank, OnProcessor(1));
+    const WorkerHandle worker = OpenRank(job, rank, OnProcessor(1).value());
     const EvenpackStep step = NextStep(*worker);
     ASSERT_EQ(evenpack_worker_begin_step(worker.get()), EVENPACK_OK);
     if (rank == 0) {

@@ -17,7 +17,7 @@ using evenpack::testing::PretendedJob;
 using evenpack::testing::StatusIs;
 using ::testing::HasSubstr;
 
-SessionResources OnTheHost() { return {OnProcessor(1), 1 << 16}; }
+SessionResources OnTheHost() { return {OnProcessor(1).value(), 1 << 16}; }
 
 // A rank and its trainer.
 class Pair {

@@ -2,9 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include "tests/testing/spared_rounds.h"
+#include "tests/testing/little_memory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -20,14 +19,12 @@ TEST(ThreadCheckTest, ThreadsThatCanBeMadeAreGoneAgain) {
 }
 
 TEST(ThreadCheckTest, SaysWhichLimitsThereAreWhereSomeCanNotBe) {
-  if (testing::kIsSanitized) GTEST_SKIP() << "a sanitizer has memory of its own";
-  rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  // Of stacks that are there at once.
-  const rlimit little = {rlim_t{400} << 20, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
-  const absl::Status status = CheckThreads(100);
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  if (!testing::LittleMemory::IsPossible()) GTEST_SKIP();
+  absl::Status status;
+  {
+    const testing::LittleMemory little;
+    status = CheckThreads(100);
+  }
   EXPECT_THAT(status,
               StatusIs(absl::StatusCode::kResourceExhausted,
                        AllOf(HasSubstr("of 100 could be made: Resource temporarily"),

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <system_error>
 #include <vector>
+
+#include "tests/testing/little_memory.h"
 
 namespace evenpack {
 namespace {
@@ -59,6 +62,13 @@ TEST(WorkerPoolTest, HasAtLeastOneThread) {
 }
 
 TEST(WorkerPoolTest, EndsWithNothingToDo) { WorkerPool pool(2); }
+
+TEST(WorkerPoolTest, SaysThatTheSystemRefusesAThreadAndEndsTheOthers) {
+  if (!testing::LittleMemory::IsPossible()) GTEST_SKIP();
+  const testing::LittleMemory little;
+  EXPECT_THROW(WorkerPool(1000), std::system_error);
+  WorkerPool pool(20);
+}
 
 }  // namespace
 }  // namespace evenpack

@@ -25,7 +25,8 @@ std::shared_ptr<RankForm> Processor(size_t threads, const std::string& host,
   group.host = host;
   group.connect_timeout = FromSeconds(connect_seconds);
   group.exchange_timeout = FromSeconds(exchange_seconds);
-  return worker::OnProcessor(threads, group);
+  const InterpreterReleased release;
+  return ValueOrThrow(worker::OnProcessor(threads, group));
 }
 
 std::shared_ptr<RankForm> Cuda(int device, size_t memory_bytes, double connect_seconds,
