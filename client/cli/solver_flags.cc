@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/document/invalid_field.h"
 
 namespace evenpack {
 namespace {

@@ -68,10 +68,6 @@ bool UsesTls(const Security& security) {
   return security.tls || !security.ca_file.empty();
 }
 
-bool HasIdentity(const Security& security) {
-  return !security.certificate_file.empty() || !security.token_file.empty();
-}
-
 absl::Status Validate(const Security& security, absl::string_view address) {
   if (security.certificate_file.empty() && !security.key_file.empty()) {
     return InvalidField("security.certificate_file", "''",

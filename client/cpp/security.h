@@ -37,9 +37,6 @@ struct Security {
 
 bool UsesTls(const Security& security);
 
-// Whether a server can tell by it who this client is.
-bool HasIdentity(const Security& security);
-
 // Whether the parts go together, for a server at `address`. Reads no file.
 // INVALID_ARGUMENT naming the member, as security.key_file.
 absl::Status Validate(const Security& security, absl::string_view address);

@@ -20,8 +20,6 @@ struct ExchangeTerms {
 
   // Whether there is anything to tell the peer of; then the peer finds so, too.
   bool has_rows() const { return sent > 0 || received > 0; }
-  uint64_t sent_bytes() const { return tensors * row_bytes * sent; }
-  uint64_t received_bytes() const { return tensors * row_bytes * received; }
 };
 
 ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange);

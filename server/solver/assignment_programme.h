@@ -53,7 +53,6 @@ class AssignmentProgramme {
   // there are. Capacity is for the caller to check.
   std::optional<Assignment> Decode(std::span<const double> columns) const;
 
-  double ScaledLoad(double load) const { return load * scale_; }
   // What no assignment is below where the programme has no solution below `z`.
   int64_t BoundFrom(double z) const;
 

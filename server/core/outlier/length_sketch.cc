@@ -57,13 +57,6 @@ void LengthSketch::Add(uint32_t length) {
   weights_[bucket] = Sum(weights_[bucket], kUnit);
 }
 
-void LengthSketch::Merge(const LengthSketch& other) {
-  weights_.resize(std::max(weights_.size(), other.weights_.size()), 0);
-  for (size_t i = 0; i < other.weights_.size(); ++i) {
-    weights_[i] = Sum(weights_[i], other.weights_[i]);
-  }
-}
-
 absl::uint128 LengthSketch::Tokens() const {
   absl::uint128 tokens = 0;
   for (size_t i = 0; i < weights_.size(); ++i) {

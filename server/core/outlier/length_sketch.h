@@ -40,7 +40,6 @@ class LengthSketch {
   void Age();
   // length >= 1.
   void Add(uint32_t length);
-  void Merge(const LengthSketch& other);
 
   bool empty() const { return weights_.empty(); }
   const std::vector<uint64_t>& weights() const { return weights_; }

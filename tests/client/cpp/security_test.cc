@@ -64,13 +64,6 @@ TEST(SecurityTest, ATokenGoesInTheClearToThisMachineAlone) {
   }
 }
 
-TEST(SecurityTest, ACertificateAndATokenAreIdentities) {
-  EXPECT_FALSE(HasIdentity({}));
-  EXPECT_FALSE(HasIdentity({.ca_file = "ca"}));
-  EXPECT_TRUE(HasIdentity({.certificate_file = "c"}));
-  EXPECT_TRUE(HasIdentity({.token_file = "t"}));
-}
-
 class SecurityFilesTest : public ::testing::Test {
  protected:
   std::string Written(const std::string& text) {

@@ -30,8 +30,8 @@ TEST(ExchangeTermsTest, AreThoseOfTheRowsBetweenTwoRanks) {
   const ExchangeTerms terms = TermsWith(1, exchange);
   EXPECT_THAT(CheckTerms(0, terms, 1, kTheirs), IsOk());
   EXPECT_TRUE(terms.has_rows());
-  EXPECT_EQ(terms.sent_bytes(), 2U * 128 * 3);
-  EXPECT_EQ(terms.received_bytes(), 2U * 128 * 5);
+  EXPECT_EQ(terms.sent, 3U);
+  EXPECT_EQ(terms.received, 5U);
   EXPECT_FALSE(TermsWith(2, exchange).has_rows());
 }
 
