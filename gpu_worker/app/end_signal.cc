@@ -18,10 +18,14 @@ int end_descriptor = -1;
 absl::Status EndSignal::Expect() {
   end_descriptor = eventfd(0, EFD_CLOEXEC);
   struct sigaction action {};
+  action.sa_flags = SA_RESTART;
   action.sa_handler = [](int signal) {
+    // Whatever the thread does that it interrupts.
+    const int error = errno;
     const auto number = static_cast<uint64_t>(signal);
     // Of several the sum is read, and all mean the same.
     static_cast<void>(!write(end_descriptor, &number, sizeof(number)));
+    errno = error;
   };
   bool handled = end_descriptor >= 0;
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {

@@ -25,7 +25,9 @@ bool SpinFor(const Timeline& timeline, uint64_t value, std::chrono::nanoseconds 
   do {
     for (int look = 0; look < kLooksBetweenClocks; ++look) {
       if (timeline.value.load(std::memory_order_acquire) >= value) return true;
+#ifdef __x86_64__
       __builtin_ia32_pause();
+#endif
     }
   } while (std::chrono::steady_clock::now() < end);
   return false;

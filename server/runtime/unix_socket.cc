@@ -30,8 +30,10 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat(what, " at ", path, " failed"));
 }
 
-FileDescriptor NewSocket() {
-  return FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+absl::StatusOr<FileDescriptor> NewSocket() {
+  FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (made.valid()) return made;
+  return absl::ErrnoToStatus(errno, "a socket can't be had");
 }
 
 // 0, or why there is no connection.
@@ -52,7 +54,9 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   if (!S_ISSOCK(found.st_mode)) {
     return Taken(absl::StrCat(path, " is not a socket"));
   }
-  const int error = Connect(NewSocket(), address);
+  const absl::StatusOr<FileDescriptor> asking = NewSocket();
+  if (!asking.ok()) return asking.status();
+  const int error = Connect(*asking, address);
   if (error == 0) return Taken(absl::StrCat("a process listens at ", path));
   // Of another user's, say, nothing is known but that it is there.
   if (error != ECONNREFUSED && error != ENOENT) {
@@ -69,10 +73,11 @@ absl::StatusOr<FileDescriptor> ListenAt(const std::string& path, mode_t mode) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(path);
   if (!address.ok()) return address.status();
   if (absl::Status status = RemoveStale(path, *address); !status.ok()) return status;
-  FileDescriptor listening = NewSocket();
-  if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&*address),
+  absl::StatusOr<FileDescriptor> listening = NewSocket();
+  if (!listening.ok()) return listening.status();
+  if (bind(listening->get(), reinterpret_cast<const sockaddr*>(&*address),
            sizeof(*address)) != 0 ||
-      chmod(path.c_str(), mode) != 0 || listen(listening.get(), SOMAXCONN) != 0) {
+      chmod(path.c_str(), mode) != 0 || listen(listening->get(), SOMAXCONN) != 0) {
     return Failed("listening", path);
   }
   return listening;
@@ -81,8 +86,9 @@ absl::StatusOr<FileDescriptor> ListenAt(const std::string& path, mode_t mode) {
 absl::StatusOr<FileDescriptor> ConnectTo(const std::string& path) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(path);
   if (!address.ok()) return address.status();
-  FileDescriptor connection = NewSocket();
-  if (const int error = Connect(connection, *address); error != 0) {
+  absl::StatusOr<FileDescriptor> connection = NewSocket();
+  if (!connection.ok()) return connection.status();
+  if (const int error = Connect(*connection, *address); error != 0) {
     return absl::UnavailableError(
         absl::StrCat("no process listens at ", path, ": ", std::strerror(error)));
   }

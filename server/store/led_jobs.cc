@@ -1,6 +1,7 @@
 #include "server/store/led_jobs.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 #include <utility>
 

@@ -8,8 +8,10 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "server/runtime/hung_up.h"
+#include "tests/testing/descriptor_limit.h"
 #include "tests/testing/scratch_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -68,6 +70,24 @@ TEST(UnixSocketTest, ASocketThatDoesNotTellIsLeftAlone) {
       0);
   EXPECT_THAT(ListenAt(folder.File("a.sock"), 0600),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is not known")));
+}
+
+TEST(UnixSocketTest, ThatThereIsNoDescriptorLeftIsSaid) {
+  const ScratchDirectory directory;
+  const std::string path = directory.File("socket");
+  const auto listening = ListenAt(path, 0600);
+  ASSERT_THAT(listening, IsOk());
+  std::vector<absl::Status> refused;
+  {
+    // A sanitizer that looks at an object's type wants a descriptor, too.
+    const testing::DescriptorLimit none(static_cast<rlim_t>(listening->get()));
+    refused = {ConnectTo(path).status(),
+               ListenAt(directory.File("other"), 0600).status()};
+  }
+  for (const absl::Status& status : refused) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                                 HasSubstr("a socket can't be had: Too many open")));
+  }
 }
 
 TEST(UnixSocketTest, PathsThatNoSocketCanHaveAreRefused) {
