@@ -17,26 +17,26 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 #include "server/payload/token_batch.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 namespace {
 
-// Closed with its owner.
+// A file by the name that the process has for a descriptor of it.
+std::string NameOf(const FileDescriptor& file) {
+  return absl::StrCat("/proc/self/fd/", file.get());
+}
+
 class OpenFile {
  public:
-  explicit OpenFile(const std::string& path)
-      : descriptor_(
-            open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) static_cast<void>(close(descriptor_));
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  // `place`: of O_PATH.
+  explicit OpenFile(const FileDescriptor& place)
+      : descriptor_(open(NameOf(place).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
 
   // Of a regular file; else none.
   std::optional<uint64_t> Size() const {
     struct stat found {};
-    if (descriptor_ < 0 || fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) {
+    if (fstat(descriptor_.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
       return std::nullopt;
     }
     return static_cast<uint64_t>(found.st_size);
@@ -44,7 +44,8 @@ class OpenFile {
 
   absl::Status Read(uint64_t offset, uint64_t bytes, char* to) const {
     while (bytes > 0) {
-      const ssize_t read = pread(descriptor_, to, bytes, static_cast<off_t>(offset));
+      const ssize_t read =
+          pread(descriptor_.get(), to, bytes, static_cast<off_t>(offset));
       if (read < 0 && errno == EINTR) continue;
       if (read <= 0) {
         return absl::UnavailableError(
@@ -59,7 +60,7 @@ class OpenFile {
   }
 
  private:
-  const int descriptor_;
+  const FileDescriptor descriptor_;
 };
 
 absl::Status CheckPlaces(const TokenFile& file, std::span<const uint32_t> lengths,
@@ -100,33 +101,38 @@ void Widen(char* tokens, uint64_t count) {
 absl::StatusOr<PayloadRoot> PayloadRoot::Open(const std::string& folder) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
-  if (error || !std::filesystem::is_directory(real)) {
+  if (error || !std::filesystem::is_directory(real, error)) {
     return InvalidField("payload-root", absl::StrCat("'", folder, "'"), "a folder");
   }
   return PayloadRoot(real.string());
 }
 
-absl::StatusOr<std::string> PayloadRoot::Resolve(const std::string& path) const {
+absl::StatusOr<FileDescriptor> PayloadRoot::Find(const std::string& path) const {
   if (folder_.empty()) {
     return absl::FailedPreconditionError(
         "token_file: this server reads no files for its jobs; accepted: token_ids, or "
         "a "
         "server with --payload-root");
   }
+  // Where it is is asked of what was found: a folder on the way may become a link to
+  // elsewhere at any time. Nothing is opened by that yet, which devices would notice.
+  FileDescriptor found(open(path.c_str(), O_PATH | O_CLOEXEC));
   std::error_code error;
-  std::string real = std::filesystem::canonical(path, error).string();
+  const std::string real = std::filesystem::read_symlink(NameOf(found), error).string();
   const bool within =
       folder_ == "/" || absl::StartsWith(real, absl::StrCat(folder_, "/"));
-  if (!path.empty() && path[0] == '/' && !error && within) return real;
+  const bool is_absolute =
+      absl::StartsWith(path, "/") && path.find('\0') == std::string::npos;
+  if (is_absolute && !error && within) return found;
   return InvalidField("token_file.path", absl::StrCat("'", path, "'"),
                       absl::StrCat("the absolute path of a file within ", folder_));
 }
 
 absl::StatusOr<std::string> PayloadRoot::Read(const TokenFile& file,
                                               std::span<const uint32_t> lengths) const {
-  const absl::StatusOr<std::string> path = Resolve(file.path);
-  if (!path.ok()) return path.status();
-  const OpenFile opened(*path);
+  const absl::StatusOr<FileDescriptor> found = Find(file.path);
+  if (!found.ok()) return found.status();
+  const OpenFile opened(*found);
   const std::optional<uint64_t> size = opened.Size();
   if (!size.has_value()) {
     return InvalidField("token_file.path", absl::StrCat("'", file.path, "'"),

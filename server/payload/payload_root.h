@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/document/token_file.h"
+#include "server/runtime/file_descriptor.h"
 
 namespace evenpack {
 
@@ -36,8 +37,8 @@ class PayloadRoot {
  private:
   explicit PayloadRoot(std::string folder) : folder_(std::move(folder)) {}
 
-  // Its real path.
-  absl::StatusOr<std::string> Resolve(const std::string& path) const;
+  // What is there now, by O_PATH.
+  absl::StatusOr<FileDescriptor> Find(const std::string& path) const;
 
   // Absolute, without links; empty: there is none.
   std::string folder_;

@@ -1,11 +1,14 @@
 #include "server/payload/payload_root.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/payload/token_batch.h"
@@ -68,7 +71,8 @@ TEST_F(PayloadRootTest, WhatIsNotAFileWithinTheFolderIsRefused) {
   for (const std::string& path :
        {outside, directory_.File("link"), directory_.File("folder"),
         directory_.File("none"), directory_.File("../b.bin"), std::string("a.bin"),
-        std::string(), directory_.File("")}) {
+        std::string(), directory_.File(""),
+        directory_.File(std::string("a.bin") + '\0')}) {
     EXPECT_THAT(root_.Read({path, 4, {0}}, std::vector<uint32_t>{1}).status(),
                 StatusIs(kInvalid, HasSubstr("token_file.path: '" + path + "'")));
   }
@@ -80,6 +84,31 @@ TEST_F(PayloadRootTest, LinksWithinTheFolderAreFollowed) {
   EXPECT_EQ(
       root_.Read({directory_.File("link"), 4, {0}}, std::vector<uint32_t>{1}).value(),
       Tokens({7}));
+}
+
+TEST_F(PayloadRootTest, AFolderThatBecomesALinkMeanwhileIsNoWayOut) {
+  const ScratchDirectory elsewhere;
+  std::ofstream(elsewhere.File("a.bin")) << Tokens({9});
+  std::filesystem::create_directory(directory_.File("in"));
+  Write("in/a.bin", Tokens({7}));
+  std::filesystem::create_directory_symlink(elsewhere.File("."),
+                                            directory_.File("out"));
+  std::jthread swapping([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ASSERT_EQ(renameat2(AT_FDCWD, directory_.File("in").c_str(), AT_FDCWD,
+                          directory_.File("out").c_str(), RENAME_EXCHANGE),
+                0);
+    }
+  });
+  for (int i = 0; i < 3000; ++i) {
+    const auto read =
+        root_.Read({directory_.File("in/a.bin"), 4, {0}}, std::vector<uint32_t>{1});
+    if (read.ok()) {
+      ASSERT_EQ(*read, Tokens({7}));
+    } else {
+      ASSERT_THAT(read.status(), StatusIs(kInvalid, HasSubstr("token_file.path")));
+    }
+  }
 }
 
 TEST_F(PayloadRootTest, PlacesThatAreNotInTheFileAreRefused) {
