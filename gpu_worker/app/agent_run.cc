@@ -1,12 +1,8 @@
 #include "gpu_worker/app/agent_run.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -14,18 +10,10 @@
 #include "client/agent/plan_agent.h"
 #include "gpu_worker/app/end_signal.h"
 #include "server/runtime/log.h"
+#include "server/runtime/unique_name.h"
 
 namespace evenpack::worker {
 namespace {
-
-// That of the machine, or in a container of what it is called, for who looks; and a
-// number, since a machine may have several agents, and several machines a name.
-std::string AgentName() {
-  std::array<char, 200> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
-  return absl::StrCat("agent-", host.data(), "-",
-                      absl::Hex(std::random_device()(), absl::kZeroPad8));
-}
 
 void AnnouncePort(const std::string& kind, const std::string& address) {
   if (address.empty()) return;
@@ -46,7 +34,7 @@ absl::Status RunAgent(const WorkerOptions& options) {
   of.listen = options.agent.listen;
   of.insecure = options.agent.insecure;
   of.http_listen = options.serve.http_listen;
-  of.name = AgentName();
+  of.name = UniqueName("agent");
   of.version = EVENPACK_VERSION;
   of.steps = {options.agent.max_steps_ahead, options.serve.memory_bytes};
   const auto started = agent::PlanAgent::Start(of);

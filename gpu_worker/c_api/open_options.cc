@@ -1,17 +1,14 @@
 #include "gpu_worker/c_api/open_options.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "gpu_worker/c_api/sized_struct.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/unique_name.h"
 
 namespace evenpack::worker {
 namespace {
@@ -20,13 +17,6 @@ namespace {
 constexpr char kSubscriber[] = "evenpack-worker";
 constexpr uint32_t kMostThreads = 1024;
 constexpr int32_t kMostDevices = 64;
-
-std::string MadeUpMember() {
-  std::random_device random;
-  std::string member = absl::StrCat("process-", getpid());
-  for (int i = 0; i < 4; ++i) absl::StrAppend(&member, "-", absl::Hex(random()));
-  return member;
-}
 
 std::string TextOf(const char* given) { return given == nullptr ? "" : given; }
 
@@ -43,7 +33,7 @@ absl::Status SetSteps(const EvenpackWorkerOptions& given, RankWorkerOptions& opt
     steps.last_digest = DigestFromBytes(std::string_view(
         reinterpret_cast<const char*>(given.last_digest), kDigestBytes));
   }
-  options.member = given.member == nullptr ? MadeUpMember() : given.member;
+  options.member = given.member == nullptr ? UniqueName("process") : given.member;
   return absl::OkStatus();
 }
 

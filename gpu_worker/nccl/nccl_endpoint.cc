@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <random>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/unique_name.h"
 
 namespace evenpack::worker {
 namespace {
@@ -21,13 +21,6 @@ constexpr size_t kIdDigits = 2 * sizeof(nccl::UniqueId);
 std::string TextOf(const nccl::UniqueId& id) {
   return absl::BytesToHexString(
       absl::string_view(std::data(id.internal), std::size(id.internal)));
-}
-
-std::string RandomText() {
-  std::random_device random;
-  std::string text = "rank";
-  for (int i = 0; i < 4; ++i) absl::StrAppend(&text, "-", absl::Hex(random()));
-  return text;
 }
 
 absl::StatusOr<nccl::UniqueId> IdOf(const std::string& address) {
@@ -89,7 +82,8 @@ absl::StatusOr<std::unique_ptr<Endpoint>> OpenNcclEndpoint(
   if (status.ok()) status = CheckRange("rank", seat.rank, 0, seat.ranks - 1);
   if (!status.ok()) return status;
   if (seat.rank > 0) {
-    return std::make_unique<NcclEndpoint>(std::move(library), options, RandomText());
+    return std::make_unique<NcclEndpoint>(std::move(library), options,
+                                          UniqueName("rank"));
   }
   nccl::UniqueId id;
   status = library->Check(library->functions().ncclGetUniqueId(&id), "to make an id");

@@ -1,17 +1,15 @@
 #include "server/store/postgresql_store.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <random>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
+#include "server/runtime/unique_name.h"
 #include "server/store/postgresql_load.h"
 #include "server/store/postgresql_numbers.h"
 #include "server/store/postgresql_places.h"
@@ -30,16 +28,6 @@ constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{900};
 // Measuring is not worth it for less.
 constexpr uint64_t kBytesBetweenMeasures = 1 << 20;
-
-// One that no other process has or has had.
-std::string NewServerName() {
-  std::random_device random;
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  return absl::StrCat(static_cast<const char*>(host), "/", getpid(), "/",
-                      absl::Hex(random(), absl::kZeroPad8),
-                      absl::Hex(random(), absl::kZeroPad8));
-}
 
 absl::Status NotConnected() {
   return absl::UnavailableError("store: the database can't be reached");
@@ -66,7 +54,7 @@ uint64_t BytesWritten(std::span<const StoreWrite> writes) {
 
 PostgresqlStore::PostgresqlStore(const std::string& target, const LeaseTiming& timing)
     : timing_(timing),
-      server_(NewServerName()),
+      server_(UniqueName("server")),
       reader_(target, kPostgresqlPatience),
       loader_(target, kPostgresqlPatience),
       sweeper_(target, kPostgresqlPatience),

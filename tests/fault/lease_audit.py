@@ -76,7 +76,7 @@ class LeaseAudit:
             # Of a job that the same transaction makes there is no lease yet.
             if not each.leader:
                 continue
-            if f"/{processes[each.writer]}/" not in each.leader:
+            if f"-{processes[each.writer]}-" not in each.leader:
                 raise AssertionError(f"{each}: another's lease")
             if each.epoch < epochs.get(each.job, 0):
                 raise AssertionError(f"{each}: after epoch {epochs[each.job]}")

@@ -1,7 +1,5 @@
 #include "client/cli/online/follow_command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,11 +10,11 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/online/step_report.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "evenpack/v1/step.pb.h"
+#include "server/runtime/unique_name.h"
 
 namespace evenpack {
 namespace {
@@ -40,13 +38,6 @@ struct FollowFlags {
   bool json = false;
 };
 
-// Tells followers apart, so that none takes the claim of another.
-std::string SubscriberName() {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return absl::StrCat("evenpackctl-", host.data(), "-", getpid()).substr(0, 256);
-}
-
 std::optional<uint32_t> ReadCpRank(const FlagValues& values, FlagReader& reader) {
   if (!IsGiven(values, "--cp-rank")) return std::nullopt;
   return reader.Integer32("--cp-rank", kCpRanks);
@@ -59,7 +50,8 @@ absl::StatusOr<FollowFlags> ReadFollowFlags(const FlagValues& values) {
   consumer.job = reader.Text("--job", "the job's name");
   consumer.dp_rank = reader.Integer32("--dp-rank", kDpRanks);
   consumer.cp_rank = ReadCpRank(values, reader);
-  consumer.subscriber = reader.Text("--subscriber", "a name", SubscriberName());
+  consumer.subscriber =
+      reader.Text("--subscriber", "a name", UniqueName("evenpackctl"));
   if (IsGiven(values, "--from-step")) {
     consumer.from_step = reader.Integer("--from-step", kAnyNumber);
   }
