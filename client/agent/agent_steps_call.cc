@@ -15,6 +15,7 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/status_detail.h"
 #include "server/service/message_bytes.h"
@@ -27,7 +28,7 @@ absl::Status AgentDrains() {
   return WithDetail(
       absl::UnavailableError("agent: it is shutting down; connect again once it is "
                              "back"),
-      {"DRAINING", {}});
+      {kDraining, {}});
 }
 
 absl::Status TooManySubscriptions(const LiveCalls& calls) {
@@ -35,7 +36,7 @@ absl::Status TooManySubscriptions(const LiveCalls& calls) {
       absl::ResourceExhaustedError(absl::StrCat("calls: there are ", calls.limit(),
                                                 " subscriptions, as many as this agent "
                                                 "holds")),
-      {"TOO_MANY_CALLS", {{"limit", absl::StrCat(calls.limit())}}});
+      {kTooManyCalls, {{"limit", absl::StrCat(calls.limit())}}});
 }
 
 absl::Status MisplacedMessage(absl::string_view what, absl::string_view where) {

@@ -9,6 +9,7 @@
 #include "client/cpp/error_details.h"
 #include "client/cpp/route.h"
 #include "evenpack/v1/packing_service.pb.h"
+#include "server/runtime/error_reason.h"
 
 namespace evenpack::agent {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::chrono::milliseconds kAskAgain{200};
 absl::Status WithoutLeader(const absl::Status& status) {
   if (!client::IsRedirect(status)) return status;
   client::ErrorDetails details = client::DetailsOf(status);
-  details.reason = "NO_LEADER";
+  details.reason = kNoLeader;
   details.metadata.erase("address");
   details.retry_delay = kAskAgain;
   return client::WithDetails(

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/data_loss.h"
 #include "client/cpp/error_details.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "server/sessions/subscription_table.h"
 
@@ -21,7 +22,7 @@ absl::Status NotClaimed() {
       absl::FailedPreconditionError(
           "durable: this subscription does not send durable marks; accepted on one "
           "with sends_durable"),
-      {"DURABLE_NOT_CLAIMED", {}});
+      {kDurableNotClaimed, {}});
 }
 
 // The client comes again, and the server then says what is true of that step.
@@ -113,8 +114,8 @@ void StepFan::EndOfCall(LocalSubscription& local, const absl::Status& status) {
 bool StepFan::IsOf(const LocalSubscription& local, const absl::Status& status) const {
   const std::string reason = client::DetailsOf(status).reason;
   // Both are said of the feed's end.
-  if (reason == "STEP_LET_GO") return local.at.next <= end();
-  if (reason == "HISTORY_DIFFERS") return local.confirmed && local.at.next == end();
+  if (reason == kStepLetGo) return local.at.next <= end();
+  if (reason == kHistoryDiffers) return local.confirmed && local.at.next == end();
   return local.confirmed || !absl::IsDataLoss(status);
 }
 

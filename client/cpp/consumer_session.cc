@@ -8,13 +8,9 @@
 #include "client/cpp/retry.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/digest/digest_bytes.h"
+#include "server/runtime/error_reason.h"
 
 namespace evenpack::client {
-namespace {
-
-constexpr char kEpochEnded[] = "EPOCH_ENDED";
-
-}  // namespace
 
 ConsumerSession::ConsumerSession(std::shared_ptr<Stub> stub,
                                  ClientOptions client_options, ConsumerOptions options)

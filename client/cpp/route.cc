@@ -8,14 +8,12 @@
 #include "absl/strings/str_join.h"
 #include "client/cpp/error_details.h"
 #include "client/cpp/retry.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack::client {
 namespace {
 
-constexpr char kLedElsewhere[] = "LED_ELSEWHERE";
-constexpr char kNoLeader[] = "NO_LEADER";
-constexpr char kDraining[] = "DRAINING";
 // How gRPC begins the message of a call that had no connection to go over. Other words
 // in another version would cost a back-off, no more.
 constexpr char kNeverSent[] = "failed to connect to all addresses";

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/control/store_failure.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/log.h"
 #include "server/runtime/status_detail.h"
 
@@ -12,7 +13,7 @@ absl::Status ProfileNotFound(const std::string& name) {
   return WithDetail(
       absl::NotFoundError(absl::StrCat(
           "profile: '", name, "' is not known; accepted: the name of a cost profile")),
-      {"PROFILE_NOT_FOUND", {{"profile", name}}});
+      {kProfileNotFound, {{"profile", name}}});
 }
 
 }  // namespace

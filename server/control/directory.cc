@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/control/shown_job.h"
 #include "server/control/store_failure.h"
-#include "server/runtime/lead_reason.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {

@@ -15,6 +15,7 @@
 #include "server/core/engine/event_codec.h"
 #include "server/core/engine/state_codec.h"
 #include "server/core/engine/stream_index.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -55,13 +56,12 @@ absl::Status Explained(const Command& command, const absl::Status& status,
   if (absl::IsNotFound(status)) {
     for (const DocumentRange& range : SkippedBy(command)) {
       if (FindStream(state.spec, range.stream).ok()) continue;
-      return WithDetail(status, {"STREAM_NOT_FOUND", {{"stream", range.stream}}});
+      return WithDetail(status, {kStreamNotFound, {{"stream", range.stream}}});
     }
   }
   if (const auto* mark = std::get_if<Acknowledge>(&command)) {
     if (absl::IsAborted(status)) {
-      return WithDetail(status,
-                        {"EPOCH_ENDED", {{"epoch", absl::StrCat(state.epoch)}}});
+      return WithDetail(status, {kEpochEnded, {{"epoch", absl::StrCat(state.epoch)}}});
     }
     if (state.created && mark->data_parallel_rank >= state.spec.data_parallel) {
       return NoSuchRank("dp_rank", mark->data_parallel_rank, state.spec.data_parallel);

@@ -9,6 +9,7 @@
 #include "server/control/job.h"
 #include "server/control/store_failure.h"
 #include "server/core/engine/replay.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/log.h"
 #include "server/runtime/status_detail.h"
 #include "server/store/shared_store.h"

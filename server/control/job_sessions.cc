@@ -10,6 +10,7 @@
 #include "server/core/engine/checkpoint.h"
 #include "server/core/engine/state_codec.h"
 #include "server/core/engine/waiting.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -127,7 +128,7 @@ void Job::OpenStream(const std::string& stream, const DoneWith<StreamPosition>& 
           absl::NotFoundError(absl::StrCat(
               "stream: '", stream, "' is not one of the job's; accepted: '",
               streams.front().name, "'", streams.size() > 1 ? " and others" : "")),
-          {"STREAM_NOT_FOUND", {{"stream", stream}}});
+          {kStreamNotFound, {{"stream", stream}}});
     }
     if (status.ok()) {
       const auto index = static_cast<size_t>(found - streams.begin());
@@ -203,7 +204,7 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
         absl::FailedPreconditionError(
             "durable: this subscription does not send durable marks; accepted on one "
             "with sends_durable"),
-        {"DURABLE_NOT_CLAIMED", {}}));
+        {kDurableNotClaimed, {}}));
   }
   const Done committed = [self = shared_from_this(), subscription,
                           done](const absl::Status& status) {

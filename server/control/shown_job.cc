@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/control/store_failure.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -40,7 +41,7 @@ absl::Status CheckMicroBatch(const MeasuredMicroBatch& measured, uint32_t dp_ran
 absl::Status JobNotFound(const std::string& name) {
   return WithDetail(absl::NotFoundError(absl::StrCat(
                         "job: '", name, "' is not known; accepted: the name of a job")),
-                    {"JOB_NOT_FOUND", {{"job", name}}});
+                    {kJobNotFound, {{"job", name}}});
 }
 
 absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks) {

@@ -18,14 +18,6 @@ struct StatusDetail {
   friend bool operator==(const StatusDetail&, const StatusDetail&) = default;
 };
 
-// The reason of a disk that is full: there may be room again.
-inline constexpr char kStoreFull[] = "STORE_FULL";
-// Of a store that fails otherwise.
-inline constexpr char kStoreFailed[] = "STORE_FAILED";
-
-// Of what a store holds whole, in a version that this program doesn't know.
-inline constexpr char kStoreOtherVersion[] = "STORE_OTHER_VERSION";
-
 // `status`, which is not OK, with the detail attached in place of an earlier one.
 absl::Status WithDetail(absl::Status status, const StatusDetail& detail);
 

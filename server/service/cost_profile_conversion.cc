@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "evenpack/v1/cost_profile.pb.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "server/service/field_path.h"
 
@@ -116,7 +117,7 @@ absl::Status NoSuchProfile(const std::string& name) {
       absl::NotFoundError(absl::StrCat(
           "spec.cost.profile: '", name,
           "' is not known; accepted: the name of a cost profile of this server")),
-      {"PROFILE_NOT_FOUND", {{"profile", name}}});
+      {kProfileNotFound, {{"profile", name}}});
 }
 
 }  // namespace

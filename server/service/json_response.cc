@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/runtime/lead_reason.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "server/service/status_conversion.h"
 

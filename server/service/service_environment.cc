@@ -1,6 +1,7 @@
 #include "server/service/service_environment.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -15,7 +16,7 @@ absl::Status Draining() {
   return WithDetail(
       absl::UnavailableError("server: it is shutting down; connect to another, or "
                              "again once it is back"),
-      {"DRAINING", {}});
+      {kDraining, {}});
 }
 
 absl::Status Starting() {
@@ -39,7 +40,7 @@ absl::Status TooManyCalls(const LiveCalls& calls) {
   return WithDetail(absl::ResourceExhaustedError(
                         absl::StrCat("calls: there are ", calls.limit(),
                                      " of this kind, as many as this server holds")),
-                    {"TOO_MANY_CALLS", {{"limit", absl::StrCat(calls.limit())}}});
+                    {kTooManyCalls, {{"limit", absl::StrCat(calls.limit())}}});
 }
 
 }  // namespace evenpack

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
-#include "server/runtime/lead_reason.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -11,7 +12,7 @@ void EndWhereLed(const ServiceEnvironment& environment, const absl::Status& stat
   if (!absl::IsNotFound(status) || environment.directory == nullptr) return end(status);
   const StatusDetail detail = DetailOf(status);
   const auto job = detail.values.find("job");
-  if (detail.reason != "JOB_NOT_FOUND" || job == detail.values.end()) {
+  if (detail.reason != kJobNotFound || job == detail.values.end()) {
     return end(status);
   }
   environment.directory->WhereIs(job->second, end);
@@ -19,7 +20,7 @@ void EndWhereLed(const ServiceEnvironment& environment, const absl::Status& stat
 
 bool MayKnowProfile(const ServiceEnvironment& environment, const absl::Status& missed) {
   return environment.directory != nullptr && absl::IsNotFound(missed) &&
-         DetailOf(missed).reason == "PROFILE_NOT_FOUND";
+         DetailOf(missed).reason == kProfileNotFound;
 }
 
 }  // namespace evenpack

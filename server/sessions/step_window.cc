@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -14,7 +15,7 @@ absl::Status StepLetGo(uint64_t step, uint64_t oldest) {
                                          " was let go, as every rank has made it "
                                          "durable; the oldest kept is ",
                                          oldest)),
-      {"STEP_LET_GO", {{"oldest_step", absl::StrCat(oldest)}}});
+      {kStepLetGo, {{"oldest_step", absl::StrCat(oldest)}}});
 }
 
 void StepWindow::Publish(std::shared_ptr<const PublishedStep> step) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
@@ -40,7 +41,7 @@ absl::Status CheckFields(const SubscribeRequest& request, const JobSpec& spec) {
 }
 
 absl::Status UnknownHistory(absl::string_view message) {
-  return WithDetail(absl::DataLossError(message), {"HISTORY_DIFFERS", {}});
+  return WithDetail(absl::DataLossError(message), {kHistoryDiffers, {}});
 }
 
 absl::Status CheckHistory(const SubscribeRequest& request, uint64_t from,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "server/sessions/subscribe_check.h"
 
@@ -17,7 +18,7 @@ absl::Status ClaimTaken(const SubscribeRequest& request) {
                                       : "",
           request.subscriber.empty() ? ""
                                      : absl::StrCat(", '", request.subscriber, "'"))),
-      {"CLAIM_TAKEN", {}});
+      {kClaimTaken, {}});
 }
 
 absl::Status MarksTaken(const SubscribeRequest& request) {
@@ -25,7 +26,7 @@ absl::Status MarksTaken(const SubscribeRequest& request) {
       absl::AbortedError(absl::StrCat(
           "sends_durable: a newer subscription marks the steps of dp_rank ",
           request.dp_rank, "; accepted: one of each DP rank")),
-      {"CLAIM_TAKEN", {}});
+      {kClaimTaken, {}});
 }
 
 namespace {
@@ -42,7 +43,7 @@ absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch) {
           "epoch: the job is in epoch ", epoch, ": data_parallel ", spec.data_parallel,
           ", micro_batches ", spec.micro_batches, ", context_parallel ",
           spec.context_parallel, ", window ", spec.window)),
-      {"EPOCH_ENDED",
+      {kEpochEnded,
        {{"epoch", absl::StrCat(epoch)},
         {"data_parallel", absl::StrCat(spec.data_parallel)},
         {"micro_batches", absl::StrCat(spec.micro_batches)},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "server/store/no_store.h"
 #include "tests/server/control/committer_fixture.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/runtime/lead_reason.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/shared_server.h"

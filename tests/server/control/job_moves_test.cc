@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/core/engine/event_codec.h"
-#include "server/runtime/lead_reason.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "tests/server/control/small_job.h"
 #include "tests/testing/awaited.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
 #include "tests/testing/status_matchers.h"
 
