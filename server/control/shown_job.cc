@@ -81,7 +81,7 @@ void ShownJob::ShowReshape(const Reshape& reshape) {
   durable_ = reshape.durable;
   if (is_new) return;
   window_.Withdraw(reshape.from_step);
-  subscriptions_.EndAll(EpochEnded(*spec_, epoch_));
+  subscriptions_.EndAll(EpochEnded(*spec_, epoch_, reshape.from_step));
 }
 
 absl::Status ShownJob::Restore(const JobState& state,

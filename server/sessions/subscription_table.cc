@@ -37,18 +37,23 @@ uint64_t LagSteps(const Subscription& subscription, const StepWindow& window) {
 
 }  // namespace
 
-absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch) {
+absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch,
+                        std::optional<uint64_t> from_step) {
+  StatusDetail detail = {kEpochEnded,
+                         {{"epoch", absl::StrCat(epoch)},
+                          {"data_parallel", absl::StrCat(spec.data_parallel)},
+                          {"micro_batches", absl::StrCat(spec.micro_batches)},
+                          {"context_parallel", absl::StrCat(spec.context_parallel)},
+                          {"window", absl::StrCat(spec.window)}}};
+  if (from_step.has_value()) {
+    detail.values.emplace("from_step", absl::StrCat(*from_step));
+  }
   return WithDetail(
       absl::AbortedError(absl::StrCat(
           "epoch: the job is in epoch ", epoch, ": data_parallel ", spec.data_parallel,
           ", micro_batches ", spec.micro_batches, ", context_parallel ",
           spec.context_parallel, ", window ", spec.window)),
-      {kEpochEnded,
-       {{"epoch", absl::StrCat(epoch)},
-        {"data_parallel", absl::StrCat(spec.data_parallel)},
-        {"micro_batches", absl::StrCat(spec.micro_batches)},
-        {"context_parallel", absl::StrCat(spec.context_parallel)},
-        {"window", absl::StrCat(spec.window)}}});
+      detail);
 }
 
 SubscriptionTable::Claim SubscriptionTable::ClaimOf(const SubscribeRequest& request) {

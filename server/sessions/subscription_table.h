@@ -133,8 +133,10 @@ absl::Status ClaimTaken(const SubscribeRequest& request);
 // Likewise, where the newer one sends the durable marks of its DP rank.
 absl::Status MarksTaken(const SubscribeRequest& request);
 
-// ABORTED with the shape of the job's present epoch.
-absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch);
+// ABORTED with the shape of the job's present epoch, and with its first step for those
+// who were there when it began.
+absl::Status EpochEnded(const JobSpec& spec, uint64_t epoch,
+                        std::optional<uint64_t> from_step = std::nullopt);
 
 }  // namespace evenpack
 

@@ -48,6 +48,12 @@ const StatusDetail kWideShape = {"EPOCH_ENDED",
                                   {"micro_batches", "8"},
                                   {"context_parallel", "1"},
                                   {"window", "100"}}};
+// To who was there.
+StatusDetail WideShapeFrom(const std::string& step) {
+  StatusDetail shape = kWideShape;
+  shape.values["from_step"] = step;
+  return shape;
+}
 
 // A job with five steps, of which rank 0 has made three durable and rank 1 two.
 class JobUpdateTest : public ::testing::Test {
@@ -134,7 +140,7 @@ TEST_F(JobUpdateTest, FollowersOfTheOldShapeAreToldTheNewOne) {
   EXPECT_THAT(end, StatusIs(absl::StatusCode::kAborted,
                             "epoch: the job is in epoch 1: data_parallel 4, "
                             "micro_batches 8, context_parallel 1, window 100"));
-  EXPECT_EQ(DetailOf(end), kWideShape);
+  EXPECT_EQ(DetailOf(end), WideShapeFrom("3"));
   // It comes again, knowing where it was.
   request.from_step = 3;
   request.epoch = 1;
@@ -275,7 +281,7 @@ TEST_F(MarkDuringUpdateTest, OfAStepThatIsWithdrawnItIsToldTheNewEpoch) {
   ASSERT_THAT(updated_.Get(), IsOk());
   for (const absl::Status& status : {formed_anew.Get(), withdrawn.Get()}) {
     ExpectEpochEnded(status);
-    EXPECT_EQ(DetailOf(status), kWideShape);
+    EXPECT_EQ(DetailOf(status), WideShapeFrom("2"));
   }
   // And where it comes before the follower has heard of it.
   ExpectEpochEnded(Mark(4).Get());
