@@ -120,6 +120,13 @@ void Job::Submit(const Command& command, const Done& done) {
 
 absl::Status Job::Enqueue(const Command& command, Done done,
                           std::shared_ptr<CommitListener> listener) {
+  return EnqueueIfRoom(std::nullopt, command, std::move(done), std::move(listener))
+      .status();
+}
+
+absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
+                                        const Command& command, Done done,
+                                        std::shared_ptr<CommitListener> listener) {
   std::optional<Command> read;
   if (const auto* const ingest = std::get_if<Ingest>(&command);
       ingest != nullptr && ingest->token_file.has_value() &&
@@ -134,9 +141,12 @@ absl::Status Job::Enqueue(const Command& command, Done done,
   }
   ReadBack();
   MutexLock lock(mutex_);
+  if (stream.has_value() && IsFull(*stream)) return false;
   CommitEntry entry = NewEntry();
   entry.listener = std::move(listener);
-  return Take(read.has_value() ? *read : command, entry, done);
+  absl::Status status = Take(read.has_value() ? *read : command, entry, done);
+  if (!status.ok()) return status;
+  return true;
 }
 
 void Job::Flush() { environment_.committer.Flush(); }

@@ -96,6 +96,11 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // `listener` is told.
   absl::Status Enqueue(const Command& command, Done done,
                        std::shared_ptr<CommitListener> listener);
+  // The same with documents of `stream`, or false, and nothing is done, where that is
+  // full and WaitForRoom would wait.
+  absl::StatusOr<bool> EnqueueIfRoom(std::optional<size_t> stream,
+                                     const Command& command, Done done,
+                                     std::shared_ptr<CommitListener> listener);
   void Flush();
   void FlushSoon();
   // As Submit, and tells of the job as the command left it: whoever leads it by then.
@@ -237,6 +242,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status CheckAlive() EVENPACK_REQUIRES(mutex_);
   // CheckAlive, and its creation is committed.
   absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
+  // Whether producers of the stream are to wait. False for what CheckShown refuses.
+  bool IsFull(size_t stream) EVENPACK_REQUIRES(mutex_);
   // CheckShown, but OK for what can't be read back after a failure, or is cut off, and
   // `unread` then says so: what was committed before still stands. More may have been
   // committed since, by a server that leads the job meanwhile without this one's

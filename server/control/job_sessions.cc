@@ -143,10 +143,14 @@ void Job::OpenStream(const std::string& stream, const DoneWith<StreamPosition>& 
   Flush();
 }
 
+bool Job::IsFull(size_t stream) {
+  return CheckShown().ok() && BufferIsFull(state_, stream);
+}
+
 std::optional<uint64_t> Job::WaitForRoom(size_t stream,
                                          RoomWaiters::Callback callback) {
   MutexLock lock(mutex_);
-  if (!CheckShown().ok() || !BufferIsFull(state_, stream)) return std::nullopt;
+  if (!IsFull(stream)) return std::nullopt;
   return room_waiters_.Add(stream, std::move(callback));
 }
 

@@ -30,7 +30,8 @@ constexpr int kMaxUncommitted = 64;
 constexpr int kMaxUntold = 16;
 
 // Reads are started one after another, each when the batch before it is decided and the
-// stream has room; answers go out as commits come in.
+// stream has room; a batch that comes when other calls have filled that waits itself.
+// Answers go out as commits come in.
 class IngestCall final : public JobStreamCall, public CommitListener {
  public:
   IngestCall(const ServiceEnvironment& environment,
@@ -49,12 +50,11 @@ class IngestCall final : public JobStreamCall, public CommitListener {
       }
       return Pump();
     }
+    // Once the call is open the next message may be here before this returns.
     const bool is_first = job_ == nullptr;
     absl::Status status = TakeMessage();
     if (!status.ok()) return End(std::move(status));
-    if (is_first) return;
-    if (!from_file_.has_value()) return Decided();
-    environment_.file_readers->Run([self] { self->TakeFromFile(); });
+    if (!is_first) TakeGiven();
   }
 
   void AfterCommit() override {
@@ -64,6 +64,16 @@ class IngestCall final : public JobStreamCall, public CommitListener {
 
  private:
   enum class Reading { kYes, kHeldBack, kNoMore };
+
+  // What a message asks for after the first.
+  struct Given {
+    Command command;
+    // The stream's next sequence number then, and whether it ends.
+    uint64_t next = 0;
+    bool ends = false;
+    // Its tokens lie in a file that may be slow.
+    bool from_file = false;
+  };
 
   // The last message is done with, but for its commit.
   void Decided() {
@@ -79,13 +89,38 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     }
   }
 
-  void TakeFromFile() {
-    absl::Status status = Take(*std::exchange(from_file_, std::nullopt));
-    if (!status.ok()) return End(std::move(status));
+  void TakeGiven() {
+    if (!given_->from_file) return Take();
+    environment_.file_readers->Run([self = SelfAs<IngestCall>()] { self->Take(); });
+  }
+
+  // Now, or once the stream has room: another call may have filled it since the read.
+  void Take() {
+    absl::StatusOr<bool> taken = false;
+    while (taken.ok() && !*taken) {
+      if (WaitsWithGiven()) return;
+      taken = Enqueue(*given_);
+    }
+    given_.reset();
+    if (!taken.ok()) return End(taken.status());
     Decided();
   }
 
-  // That of bytes_; what names a file is in from_file_ then, and yet to be taken.
+  bool WaitsWithGiven() {
+    if (given_->ends) return false;
+    MutexLock lock(mutex_);
+    if (ending_.has_value()) return false;
+    waits_with_given_ = WaitsForRoom();
+    return waits_with_given_;
+  }
+
+  bool WaitsForRoom() EVENPACK_REQUIRES(mutex_) {
+    waiting_for_room_ = job_->WaitForRoom(
+        stream_index_, [self = SelfAs<IngestCall>()] { self->RoomMade(); });
+    return waiting_for_room_.has_value();
+  }
+
+  // Of bytes_: opens, or sets given_.
   absl::Status TakeMessage() {
     // Enough for most batches, whose columns would be allocated one by one.
     std::array<char, 4 << 10> block;
@@ -93,7 +128,7 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     auto& request = *google::protobuf::Arena::CreateMessage<v1::IngestRequest>(&arena);
     absl::Status status = ReadMessage(bytes_, request);
     if (!status.ok()) return status;
-    return job_ == nullptr ? Open(request) : Take(request);
+    return job_ == nullptr ? Open(request) : Give(request);
   }
 
   absl::Status Open(const v1::IngestRequest& request) {
@@ -145,20 +180,21 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     if (reading_ == Reading::kYes) reading_ = Reading::kHeldBack;
   }
 
-  absl::Status Take(const v1::IngestRequest& request) {
+  absl::Status Give(const v1::IngestRequest& request) {
     switch (request.message_case()) {
       case v1::IngestRequest::kBatch: {
         absl::StatusOr<Ingest> ingest = FromProto(stream_, request.batch());
         if (!ingest.ok()) return ingest.status();
-        if (!ingest->token_file.has_value() || environment_.file_readers == nullptr) {
-          return Take(*ingest);
-        }
-        from_file_ = *std::move(ingest);
+        const uint64_t next = ingest->first_sequence + ingest->lengths.size();
+        const bool from_file =
+            ingest->token_file.has_value() && environment_.file_readers != nullptr;
+        given_ = {*std::move(ingest), next, false, from_file};
         return absl::OkStatus();
       }
       case v1::IngestRequest::kEndOfStream: {
         const uint64_t documents = request.end_of_stream().documents();
-        return Enqueue(EndOfStream{stream_, documents}, documents, true);
+        given_ = {EndOfStream{stream_, documents}, documents, true};
+        return absl::OkStatus();
       }
       default:
         return InvalidField("message", request.has_open() ? "a second open" : "nothing",
@@ -166,29 +202,28 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     }
   }
 
-  absl::Status Take(const Ingest& ingest) {
-    return Enqueue(ingest, ingest.first_sequence + ingest.lengths.size(), false);
-  }
-
-  absl::Status Enqueue(const Command& command, uint64_t next, bool ends) {
+  // False where the stream is full.
+  absl::StatusOr<bool> Enqueue(const Given& given) {
+    std::optional<size_t> stream;
     {
       MutexLock lock(mutex_);
       // Nobody would be told any more.
       if (ending_.has_value()) return *ending_;
       sent_ahead_ = uncommitted_ > 0 || untold_ > 0;
       ++uncommitted_;
+      if (!given.ends) stream = stream_index_;
     }
     auto self = SelfAs<IngestCall>();
-    absl::Status status = job_->Enqueue(
-        command,
-        [this, self, next, ends](const absl::Status& committed) {
-          Committed(committed, next, ends);
-        },
+    absl::StatusOr<bool> taken = job_->EnqueueIfRoom(
+        stream, given.command,
+        [this, self, next = given.next, ends = given.ends](
+            const absl::Status& committed) { Committed(committed, next, ends); },
         std::move(self));
-    if (status.ok()) return status;
+    if (taken.ok() && *taken) return taken;
     MutexLock lock(mutex_);
     --uncommitted_;
-    return InBatchNames(status);
+    if (taken.ok()) return taken;
+    return InBatchNames(taken.status());
   }
 
   void Committed(const absl::Status& status, uint64_t next, bool ends) {
@@ -211,9 +246,7 @@ class IngestCall final : public JobStreamCall, public CommitListener {
       MutexLock lock(mutex_);
       if (ending_.has_value() || reading_ != Reading::kHeldBack) return;
       if (uncommitted_ >= kMaxUncommitted || waiting_for_room_.has_value()) return;
-      waiting_for_room_ = job_->WaitForRoom(
-          stream_index_, [self = SelfAs<IngestCall>()] { self->RoomMade(); });
-      if (waiting_for_room_.has_value()) return;
+      if (WaitsForRoom()) return;
       reading_ = Reading::kYes;
       ReadIsNext();
     }
@@ -221,10 +254,13 @@ class IngestCall final : public JobStreamCall, public CommitListener {
   }
 
   void RoomMade() {
+    bool waited_with_given = false;
     {
       MutexLock lock(mutex_);
       waiting_for_room_.reset();
+      waited_with_given = std::exchange(waits_with_given_, false);
     }
+    if (waited_with_given) return TakeGiven();
     ReadOn();
   }
 
@@ -255,8 +291,8 @@ class IngestCall final : public JobStreamCall, public CommitListener {
   // All that was decided is told first.
   bool MayFinish() override EVENPACK_REQUIRES(mutex_) { return uncommitted_ == 0; }
 
-  // A batch until its file is read; no other is read meanwhile.
-  std::optional<Ingest> from_file_;
+  // Until it is taken; no other message is read meanwhile.
+  std::optional<Given> given_;
   // The last batch came before the producer knew of the one before.
   bool sent_ahead_ = false;
   // Set with job_.
@@ -266,6 +302,7 @@ class IngestCall final : public JobStreamCall, public CommitListener {
   size_t stream_index_ EVENPACK_GUARDED_BY(mutex_) = 0;
   Reading reading_ EVENPACK_GUARDED_BY(mutex_) = Reading::kYes;
   std::optional<uint64_t> waiting_for_room_ EVENPACK_GUARDED_BY(mutex_);
+  bool waits_with_given_ EVENPACK_GUARDED_BY(mutex_) = false;
   int uncommitted_ EVENPACK_GUARDED_BY(mutex_) = 0;
   v1::IngestResponse committed_ EVENPACK_GUARDED_BY(mutex_);
   int untold_ EVENPACK_GUARDED_BY(mutex_) = 0;
