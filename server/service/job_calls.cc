@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
+#include "server/runtime/unique_name.h"
 #include "server/service/job_conversion.h"
 #include "server/service/page_size.h"
 #include "server/service/spec_conversion.h"
@@ -175,7 +176,7 @@ void Handle(const ServiceEnvironment& environment, const v1::CreateJobRequest& r
   absl::StatusOr<JobSpec> spec = FromProto(request.spec(), FindProfileIn(environment));
   if (!spec.ok()) return answer(spec.status());
   environment.jobs.Create(
-      request.name(), CreateJob{*std::move(spec)},
+      request.name(), CreateJob{*std::move(spec), DrawNumber()},
       [&response, answer](const absl::StatusOr<JobStatus>& created) {
         if (!created.ok()) return answer(InSpecNames(created.status()));
         AnswerWithJob(created, *response.mutable_job(), answer);

@@ -110,7 +110,7 @@ class RestoreTest(unittest.TestCase):
             ("job", taken, "ALREADY_EXISTS"),
             ("other", bytes(damaged), "DATA_LOSS"),
             ("other", taken[:-1], "DATA_LOSS"),
-            ("other", b"", "DATA_LOSS"),
+            ("other", b"", "INVALID_ARGUMENT"),
             ("no name", taken, "INVALID_ARGUMENT"),
         )
         for name, blob, code in cases:

@@ -82,7 +82,7 @@ RULES = {
     "ListJobs": Rule(ANY, "OK", needed="any", job=NO_JOB),
     "UpdateJob": about_job(OPERATORS, "operator"),
     "CheckpointJob": about_job(OPERATORS, "operator"),
-    "RestoreJob": Rule(OPERATORS, "DATA_LOSS"),
+    "RestoreJob": Rule(OPERATORS, "INVALID_ARGUMENT"),
     "RewindJob": about_job(OPERATORS, "operator"),
     "ForkJob": about_job(OPERATORS, "operator"),
     "SkipDocuments": about_job(OPERATORS, "operator"),

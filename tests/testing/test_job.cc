@@ -45,8 +45,8 @@ void ResolveCosts(JobSpec& spec) {
   spec.workload = QuadraticWorkload(47000, spec.max_length, spec.micro_batches);
 }
 
-TestJob::TestJob(JobSpec spec) {
-  const absl::Status created = Do(CreateJob{std::move(spec)});
+TestJob::TestJob(JobSpec spec, uint64_t lineage) {
+  const absl::Status created = Do(CreateJob{std::move(spec), lineage});
   EXPECT_TRUE(created.ok()) << created;
 }
 

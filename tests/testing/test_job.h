@@ -30,7 +30,7 @@ void ResolveCosts(JobSpec& spec);
 
 class TestJob {
  public:
-  explicit TestJob(JobSpec spec);
+  explicit TestJob(JobSpec spec, uint64_t lineage = 0);
   // A job that goes on from `state`.
   explicit TestJob(JobState state)
       : state_(std::move(state)), spec_(std::make_shared<JobSpec>(state_.spec)) {}

@@ -25,6 +25,7 @@ void ApplyCreated(JobCreated event, JobState& state) {
   state.waiting = Rearrange({}, state.spec.policy);
   state.durable.assign(state.spec.data_parallel, 0);
   state.checkpoints = {0};
+  state.lineage = event.lineage;
 }
 
 // What was before an update at this step is in the history already.

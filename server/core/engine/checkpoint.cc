@@ -17,8 +17,14 @@ namespace evenpack {
 namespace {
 
 absl::StatusOr<JobState> ReadCheckpoint(const std::string& bytes) {
+  if (bytes.empty()) {
+    return InvalidField("checkpoint", "0 bytes", "what CheckpointJob returned");
+  }
   absl::StatusOr<JobState> state = DecodeState(bytes);
-  if (!state.ok()) return state.status();
+  if (!state.ok()) {
+    return absl::Status(state.status().code(),
+                        absl::StrCat("checkpoint: ", state.status().message()));
+  }
   if (!state->created || !state->history.empty()) {
     return InvalidField("checkpoint", absl::StrCat(bytes.size(), " bytes"),
                         "what CheckpointJob returned");
@@ -79,6 +85,11 @@ absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
     return absl::FailedPreconditionError(
         "checkpoint: it is of a job with other streams or another merge; accepted: "
         "one of this job");
+  }
+  if (checkpoint->lineage != state.lineage) {
+    return absl::FailedPreconditionError(
+        "checkpoint: it is of another job; accepted: one of this job or of one that it "
+        "was forked or restored from (RestoreJob makes a new job of any)");
   }
   std::vector<SequenceRanges> own;
   for (const StreamState& stream : checkpoint->streams) own.push_back(stream.skipped);

@@ -21,8 +21,8 @@ absl::StatusOr<JobState> CheckpointAfter(const JobState& state, uint64_t step);
 
 // Errors as in decide.h.
 absl::StatusOr<JobRestored> DecideRestore(const RestoreJob& command);
-// FAILED_PRECONDITION: the checkpoint is of a job with other streams, or it is
-// RewindJob and refused as that.
+// FAILED_PRECONDITION: the checkpoint is of a job of another lineage or with other
+// streams, or it is RewindJob and refused as that.
 absl::StatusOr<Event> DecideRewindToCheckpoint(const JobState& state,
                                                const RewindToCheckpoint& command);
 

@@ -15,6 +15,8 @@ namespace evenpack {
 
 struct CreateJob {
   JobSpec spec;
+  // JobState::lineage.
+  uint64_t lineage = 0;
 };
 
 // Reconfigures the job from step `from_step` on: decided steps from there are
@@ -47,10 +49,10 @@ struct RewindJob {
   std::vector<DocumentRange> skip;
 };
 
-// Takes the job back to a checkpoint of its own or of a job that it was forked from.
-// Where the job still has the checkpoint's step, this is RewindJob. Otherwise the job
-// becomes what the checkpoint has: documents that were accepted since are to be sent
-// again.
+// Takes the job back to a checkpoint of its own lineage: one of its own, or of a job
+// that it was forked or restored from. Where the job still has the checkpoint's step,
+// this is RewindJob. Otherwise the job becomes what the checkpoint has: documents that
+// were accepted since are to be sent again.
 struct RewindToCheckpoint {
   // EncodeState of CheckpointAfter.
   std::string checkpoint;

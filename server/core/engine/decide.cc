@@ -16,7 +16,7 @@ namespace {
 
 absl::StatusOr<JobCreated> DecideCreate(const CreateJob& command) {
   if (absl::Status status = Validate(command.spec); !status.ok()) return status;
-  return JobCreated{command.spec};
+  return JobCreated{command.spec, command.lineage};
 }
 
 absl::StatusOr<DurableMarked> DecideAcknowledge(const JobState& state,

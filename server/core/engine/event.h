@@ -21,6 +21,7 @@ namespace evenpack {
 
 struct JobCreated {
   JobSpec spec;
+  uint64_t lineage = 0;
 };
 
 // Documents of a stream that no further step is to have.

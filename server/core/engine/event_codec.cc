@@ -111,6 +111,7 @@ void Code(Coder& coder, MaybeConst<AcceptedColumns> auto& columns) {
 template <typename Coder>
 void Code(Coder& coder, MaybeConst<JobCreated> auto& event) {
   coder.All(event.spec);
+  coder.Since(6, event.lineage);
 }
 
 template <typename Coder>

@@ -12,7 +12,7 @@
 namespace evenpack {
 
 // Rises with every change of the layout.
-inline constexpr uint32_t kEventFormatVersion = 5;
+inline constexpr uint32_t kEventFormatVersion = 6;
 // That is read too: a journal outlives the server that wrote it.
 inline constexpr uint32_t kOldestEventFormatVersion = 3;
 

@@ -102,6 +102,10 @@ struct JobState {
   // From the oldest checkpoint on.
   std::deque<HistoryRecord> history;
 
+  // Drawn when the job was created; forks and what is restored from its checkpoints
+  // have it too, and no other job. 0 where it was created by a version that drew none.
+  uint64_t lineage = 0;
+
   friend bool operator==(const JobState&, const JobState&) = default;
 };
 

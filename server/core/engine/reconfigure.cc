@@ -81,7 +81,8 @@ absl::Status CheckNewSpec(const JobState& state, const JobSpec& spec) {
         "the streams that the job was created with");
   }
   if (spec.merge != state.spec.merge) {
-    return InvalidField("merge", static_cast<uint32_t>(spec.merge),
+    return InvalidField("merge",
+                        spec.merge == MergeMode::kArrival ? "arrival" : "interleave",
                         "the merge that the job was created with");
   }
   return absl::OkStatus();

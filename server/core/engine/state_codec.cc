@@ -88,6 +88,7 @@ template <typename Coder>
 void Code(Coder& coder, MaybeConst<JobState> auto& state) {
   coder.All(state.created, state.spec, state.epoch, state.streams, state.waiting,
             state.position, state.durable, state.checkpoints, state.history);
+  coder.Since(7, state.lineage);
 }
 
 namespace {
@@ -140,12 +141,6 @@ absl::StatusOr<JobState> DecodeState(std::string_view bytes) {
   }
   if (absl::Status status = CheckState(state); !status.ok()) return status;
   return state;
-}
-
-Digest128 StateDigest(const JobState& state) {
-  ByteWriter body;
-  body.All(state);
-  return DigestOfBytes(body.bytes());
 }
 
 }  // namespace evenpack

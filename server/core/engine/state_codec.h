@@ -8,13 +8,12 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "server/core/digest/digest.h"
 #include "server/core/engine/job_state.h"
 
 namespace evenpack {
 
 // Rises with every change of the layout.
-inline constexpr uint32_t kStateFormatVersion = 6;
+inline constexpr uint32_t kStateFormatVersion = 7;
 // That is read too: a server's jobs outlive it.
 inline constexpr uint32_t kOldestStateFormatVersion = 4;
 
@@ -25,9 +24,6 @@ std::string EncodeState(const JobState& state);
 // FAILED_PRECONDITION where a later version of the format wrote them, or one before the
 // oldest, or they name a policy's later version.
 absl::StatusOr<JobState> DecodeState(std::string_view bytes);
-
-// Of all that the state holds: equal digests, equal states.
-Digest128 StateDigest(const JobState& state);
 
 }  // namespace evenpack
 

@@ -148,7 +148,9 @@ TEST(CheckpointTest, BytesThatAreNoCheckpointAreRefused) {
   EXPECT_THAT(Decide(empty, RestoreJob{EncodeState(job.state())}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checkpoint: ")));
   EXPECT_THAT(Decide(empty, RestoreJob{""}).status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "checkpoint: 0 bytes is not accepted; accepted: what "
+                       "CheckpointJob returned"));
   for (size_t at = 0; at < checkpoint.size(); at += 7) {
     std::string damaged = checkpoint;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
@@ -286,7 +288,29 @@ TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {
       job.Do(RewindToCheckpoint{checkpoint, {}}),
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("checkpoint: ")));
   EXPECT_THAT(other.Do(RewindToCheckpoint{checkpoint.substr(1), {}}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("state")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("checkpoint: state")));
+}
+
+TEST(CheckpointTest, ARewindToACheckpointOfAnotherLineageIsRefused) {
+  const std::vector<uint32_t> lengths = testing::SkewedLengths(52, 500, kShortWindow);
+  TestJob job(Wlb(1, 2), 7);
+  TestJob toy(Wlb(1, 2), 8);
+  for (TestJob* const each : {&job, &toy}) {
+    ASSERT_THAT(each->Ingest(lengths), IsOk());
+    each->FormAll().IgnoreError();
+  }
+  // As alike as two jobs can be.
+  const std::string checkpoint = RestoreOf(toy.state(), 1).checkpoint;
+  const JobState before = job.state();
+  EXPECT_THAT(job.Do(RewindToCheckpoint{checkpoint, {}}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("checkpoint: it is of another job")));
+  EXPECT_EQ(job.state(), before);
+  // What it was restored from is of its own.
+  TestJob restored(Restored({checkpoint}));
+  EXPECT_EQ(restored.state().lineage, 8);
+  EXPECT_THAT(restored.Do(RewindToCheckpoint{checkpoint, {}}), IsOk());
+  EXPECT_THAT(toy.Do(RewindToCheckpoint{checkpoint, {}}), IsOk());
 }
 
 TEST(CheckpointTest, OneThatADocumentAcceptedSinceDoesNotFitIsRefused) {

@@ -156,7 +156,8 @@ TEST(UpdateTest, StreamsAndMergeAreForLife) {
   JobSpec spec = job.state().spec;
   spec.merge = MergeMode::kArrival;
   EXPECT_THAT(job.Do(UpdateJob{0, spec}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("merge: 1")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("merge: arrival is not accepted")));
   spec = job.state().spec;
   spec.streams.push_back({"b", 1});
   EXPECT_THAT(job.Do(UpdateJob{0, spec}),

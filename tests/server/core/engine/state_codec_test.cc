@@ -59,7 +59,6 @@ TEST(StateCodecTest, AStateComesBackWhole) {
   ASSERT_THAT(decoded, IsOk());
   EXPECT_EQ(*decoded, job.state());
   EXPECT_EQ(EncodeState(*decoded), bytes);
-  EXPECT_EQ(StateDigest(*decoded), StateDigest(job.state()));
 }
 
 TEST(StateCodecTest, AnEmptyStateComesBack) {
@@ -111,36 +110,37 @@ std::string WithoutDigest(const JobState& state) {
 }
 
 TEST(StateCodecTest, AnotherVersionIsRefused) {
-  for (const char version : {char{3}, char{7}}) {
+  for (const char version : {char{3}, char{8}}) {
     EXPECT_THAT(DecodeState(OfVersion(version, WithoutDigest(JobState()))),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          absl::StrCat("state: format version ", int{version},
-                                      " is not accepted; accepted: 4 to 6")));
+                                      " is not accepted; accepted: 4 to 7")));
   }
 }
 
 TEST(StateCodecTest, VersionsBeforeAreReadWithWhatTheyLackAsAtFirst) {
   JobState state;
-  state.position.novelty = 8;
+  state.lineage = 9;
   std::string bytes = WithoutDigest(state);
+  bytes.resize(bytes.size() - 8);
+  absl::StatusOr<JobState> read = DecodeState(OfVersion(6, bytes));
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(*read, JobState());
+  state.position.novelty = 8;
+  bytes = WithoutDigest(state);
+  bytes.resize(bytes.size() - 8);
   // Three empty lists follow it, and the mean delay is before it.
   bytes.erase(bytes.size() - 4 * 8, 8);
-  absl::StatusOr<JobState> read = DecodeState(OfVersion(5, bytes));
+  read = DecodeState(OfVersion(5, bytes));
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(*read, JobState());
   state.position.mean_delay = 7;
   bytes = WithoutDigest(state);
+  bytes.resize(bytes.size() - 8);
   bytes.erase(bytes.size() - 5 * 8, 2 * 8);
   read = DecodeState(OfVersion(4, bytes));
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(*read, JobState());
-}
-
-TEST(StateCodecTest, TheDigestTellsStatesApart) {
-  const TestJob job = ExampleJob();
-  JobState other = job.state();
-  ++other.streams[0].next_sequence;
-  EXPECT_NE(StateDigest(other), StateDigest(job.state()));
 }
 
 // What a restored job does next is what the original does.
