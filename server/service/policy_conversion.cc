@@ -80,10 +80,15 @@ absl::StatusOr<BalancedSpec> BalancedFromProto(const v1::BalancedPolicy& from) {
   return balanced;
 }
 
+// Of a later version of the API.
+bool NamesALaterOne(const v1::Policy& policy) {
+  return !v1::Policy::GetReflection()->GetUnknownFields(policy).empty();
+}
+
 }  // namespace
 
 void FillPolicy(v1::Policy& policy) {
-  if (policy.policy_case() == v1::Policy::POLICY_NOT_SET) {
+  if (policy.policy_case() == v1::Policy::POLICY_NOT_SET && !NamesALaterOne(policy)) {
     policy.mutable_balanced();
   }
   if (policy.has_fixed_greedy() && policy.fixed_greedy().window_batches() == 0) {
@@ -110,7 +115,10 @@ absl::StatusOr<PolicySpec> FromProto(const v1::Policy& from) {
       policy.balanced = *balanced;
       break;
     }
-    default:
+    case v1::Policy::POLICY_NOT_SET:
+      return InvalidField("policy", "one that this server doesn't know",
+                          "original, fixed_greedy, wlb or balanced");
+    case v1::Policy::kWlb:
       policy.kind = PolicyKind::kWlb;
       policy.queue_thresholds = {from.wlb().queue_thresholds().begin(),
                                  from.wlb().queue_thresholds().end()};

@@ -1,5 +1,6 @@
 #include "server/service/policy_conversion.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,6 +13,7 @@
 namespace evenpack {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::StatusIs;
 
 v1::Policy Filled(const std::function<void(v1::Policy&)>& change) {
@@ -110,6 +112,15 @@ TEST(PolicyConversionTest, NamesWhatItRefuses) {
     EXPECT_THAT(FromProto(policy).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument, test.message));
   }
+}
+
+TEST(PolicyConversionTest, OneOfALaterVersionIsRefusedRatherThanReplaced) {
+  v1::Policy policy;
+  policy.GetReflection()->MutableUnknownFields(&policy)->AddVarint(99, 1);
+  FillPolicy(policy);
+  EXPECT_THAT(FromProto(policy),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("policy: one that this server doesn't know")));
 }
 
 }  // namespace
