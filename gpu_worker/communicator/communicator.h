@@ -52,6 +52,8 @@ struct Exchange {
   // The same on all ranks, and another where rows mean something else, though they are
   // as many bytes. What it stands for is the caller's.
   uint64_t form = 0;
+  // That the rows are of; the same on all ranks, 0 where they are of none.
+  uint64_t step = 0;
   // By peer, in the order in which they travel: as many rows as the peer receives from
   // this rank, and as it sends to it. None for the rank itself. They must outlive the
   // exchange.

@@ -22,12 +22,21 @@ absl::Status Differ(absl::string_view how) {
 }  // namespace
 
 ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange) {
-  return {exchange.form, exchange.tensors.size(), exchange.row_bytes,
-          RowsIn((*exchange.send_rows)[peer]), RowsIn((*exchange.receive_rows)[peer])};
+  return {exchange.step,
+          exchange.form,
+          exchange.tensors.size(),
+          exchange.row_bytes,
+          RowsIn((*exchange.send_rows)[peer]),
+          RowsIn((*exchange.receive_rows)[peer])};
 }
 
 absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
                         const ExchangeTerms& theirs) {
+  if (theirs.step != mine.step) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cp_rank ", peer, " is at step ", theirs.step, ", and cp_rank ", rank,
+        " at step ", mine.step, "; accepted: all ranks of the group at one step"));
+  }
   const bool same_size = theirs.sent == mine.received && theirs.received == mine.sent &&
                          theirs.row_bytes == mine.row_bytes &&
                          theirs.tensors == mine.tensors;

@@ -11,6 +11,7 @@ namespace evenpack::worker {
 
 // A rank's of an exchange with a peer. Told as they are in memory.
 struct ExchangeTerms {
+  uint64_t step = 0;
   uint64_t form = 0;
   uint64_t tensors = 0;
   uint64_t row_bytes = 0;

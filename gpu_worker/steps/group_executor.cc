@@ -31,8 +31,10 @@ absl::Status GroupExecutor::AwaitGroup() {
   }
   if (!group.ok()) return group.status();
   executor_.reset();
+  exchanges_.reset();
   group_ = *std::move(group);
-  executor_.emplace(*group_.communicator, engine_, options_);
+  exchanges_.emplace(*group_.communicator);
+  executor_.emplace(*exchanges_, engine_, options_);
   return absl::OkStatus();
 }
 
@@ -41,6 +43,16 @@ absl::StatusOr<StepVerdict> GroupExecutor::ExchangeAndJudge() {
       ExchangeProgress(*group_.communicator, options_.Where(), progress_);
   if (!ranks.ok()) return ranks.status();
   return JudgeProgress(group_.communicator->rank(), *ranks);
+}
+
+absl::StatusOr<StepVerdict> GroupExecutor::LeaveTogether() {
+  const absl::StatusOr<std::vector<StepProgress>> ranks =
+      ExchangeProgress(*exchanges_, options_.Where(), progress_);
+  if (!ranks.ok()) return ranks.status();
+  if (absl::Status status = CheckTogether(exchanges_->rank(), *ranks); !status.ok()) {
+    return status;
+  }
+  return StepVerdict::kLeave;
 }
 
 absl::StatusOr<StepVerdict> GroupExecutor::Agree() {
@@ -68,12 +80,14 @@ absl::Status GroupExecutor::Lost(const absl::Status& why) {
 
 absl::Status GroupExecutor::BeginStep(uint64_t step) {
   rendezvous_.SetIdle(false);
-  progress_ = {step, false};
+  if (!next_step_.has_value()) next_step_ = step;
+  progress_ = {step, false, step != *next_step_};
   within_step_ = false;
   passes_.clear();
   if (!agreed_) {
     if (absl::Status status = Agree().status(); !status.ok()) return status;
   }
+  exchanges_->SetStep(step);
   within_step_ = true;
   return absl::OkStatus();
 }
@@ -134,7 +148,7 @@ absl::Status GroupExecutor::EndStep() {
   }
   within_step_ = false;
   progress_.executed = true;
-  absl::StatusOr<StepVerdict> verdict = ExchangeAndJudge();
+  absl::StatusOr<StepVerdict> verdict = LeaveTogether();
   if (!verdict.ok() && IsOfThePeers(verdict.status())) {
     Lost(verdict.status()).IgnoreError();
     verdict = Agree();
@@ -145,6 +159,7 @@ absl::Status GroupExecutor::EndStep() {
   if (!verdict.ok()) return verdict.status();
   rendezvous_.SetIdle(true);
   if (*verdict == StepVerdict::kLeave) {
+    next_step_ = progress_.step + 1;
     if (executed_) executed_(progress_.step, Times());
     return absl::OkStatus();
   }

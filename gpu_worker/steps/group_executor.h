@@ -24,6 +24,7 @@
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "gpu_worker/steps/step_agreement.h"
+#include "gpu_worker/steps/step_exchanges.h"
 #include "gpu_worker/steps/step_times.h"
 
 namespace evenpack::worker {
@@ -45,7 +46,8 @@ class GroupExecutor {
   GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
                 const ExecutorOptions& options, StepListener executed = nullptr);
 
-  // Blocks until all ranks are connected and at this step.
+  // Blocks until all ranks are connected. In a group that has formed anew, until all
+  // are at this step; else that shows where they exchange rows, and at its end.
   absl::Status BeginStep(uint64_t step);
   // As Executor has them, within a step. `prepared` is for a rank of this group.
   absl::Status Forward(const PreparedMicroBatch& prepared, const AttentionInput& input,
@@ -66,8 +68,10 @@ class GroupExecutor {
  private:
   // Until the group stands and has agreed on what its ranks do.
   absl::StatusOr<StepVerdict> Agree();
-  // Of this group's present epoch. An error of the exchange, or as JudgeProgress.
+  // Of a group that has just formed. An error of the exchange, or as JudgeProgress.
   absl::StatusOr<StepVerdict> ExchangeAndJudge();
+  // That all ranks have executed the step. Errors of the exchange, or of CheckTogether.
+  absl::StatusOr<StepVerdict> LeaveTogether();
   absl::Status AwaitGroup();
   // The epoch can't be used any more.
   absl::Status Lost(const absl::Status& why);
@@ -83,12 +87,16 @@ class GroupExecutor {
   const StepListener executed_;
 
   GroupEpoch group_;
+  // Of the group, and what it is used by.
+  std::optional<StepExchanges> exchanges_;
   std::optional<Executor> executor_;
   // The ranks agreed in this epoch, and it is not lost.
   bool agreed_ = false;
   // They found in it that they can't go on together: it is lost with the next step.
   bool apart_ = false;
   StepProgress progress_;
+  // The step that follows what this rank has executed, or the one that it began first.
+  std::optional<uint64_t> next_step_;
   bool within_step_ = false;
   // Of the step's attempt, pass after pass: a device's are known at its end.
   struct TimedPass {

@@ -13,6 +13,20 @@ uint64_t Halves(const StepProgress& progress) {
   return 2 * progress.step + (progress.executed ? 1 : 0);
 }
 
+// It has left out a step that the other one is at.
+bool IsAhead(const StepProgress& one, const StepProgress& other) {
+  return one.jumped && one.step > other.step;
+}
+
+// As one number.
+int64_t Told(const StepProgress& progress) {
+  return static_cast<int64_t>(Halves(progress) << 1 | (progress.jumped ? 1 : 0));
+}
+StepProgress Heard(int64_t told) {
+  const auto each = static_cast<uint64_t>(told);
+  return {each >> 2, (each >> 1 & 1) == 1, (each & 1) == 1};
+}
+
 absl::Status Apart(uint32_t rank, const StepProgress& mine, uint32_t peer,
                    const StepProgress& other) {
   return absl::FailedPreconditionError(
@@ -36,29 +50,36 @@ absl::StatusOr<StepVerdict> JudgeProgress(uint32_t rank,
     const uint64_t most = mine.executed && ranks[peer].executed ? 2 : 1;
     const uint64_t apart =
         std::max(halves, Halves(mine)) - std::min(halves, Halves(mine));
-    if (apart > most) return Apart(rank, mine, peer, ranks[peer]);
+    if (apart > most || IsAhead(ranks[peer], mine) || IsAhead(mine, ranks[peer])) {
+      return Apart(rank, mine, peer, ranks[peer]);
+    }
   }
   if (!mine.executed) return StepVerdict::kExecute;
   return least >= Halves(mine) ? StepVerdict::kLeave : StepVerdict::kRedo;
+}
+
+absl::Status CheckTogether(uint32_t rank, std::span<const StepProgress> ranks) {
+  for (uint32_t peer = 0; peer < ranks.size(); ++peer) {
+    if (ranks[peer].step == ranks[rank].step) continue;
+    return Apart(rank, ranks[rank], peer, ranks[peer]);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<StepProgress>> ExchangeProgress(Communicator& communicator,
                                                            Device& device,
                                                            const StepProgress& mine) {
   const uint32_t rank = communicator.rank();
-  const absl::StatusOr<std::vector<int64_t>> halves =
-      OfAllRanks(communicator, device, static_cast<int64_t>(Halves(mine)));
-  if (!halves.ok()) {
+  const absl::StatusOr<std::vector<int64_t>> told =
+      OfAllRanks(communicator, device, Told(mine));
+  if (!told.ok()) {
     // Peers would wait for this rank's part.
     communicator.Abort(absl::AbortedError(
-        absl::StrCat("cp_rank ", rank, ": ", halves.status().message())));
-    return halves.status();
+        absl::StrCat("cp_rank ", rank, ": ", told.status().message())));
+    return told.status();
   }
   std::vector<StepProgress> ranks(communicator.size());
-  std::transform(halves->begin(), halves->end(), ranks.begin(), [](int64_t told) {
-    const auto each = static_cast<uint64_t>(told);
-    return StepProgress{each / 2, each % 2 == 1};
-  });
+  std::transform(told->begin(), told->end(), ranks.begin(), Heard);
   return ranks;
 }
 

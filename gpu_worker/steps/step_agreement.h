@@ -5,9 +5,9 @@
 //   rank 1:  step 7 begins ... EndStep(7) x lost its peers before it heard of them
 //
 // Nobody leaves a step before all have executed it (EndStep), so that two ranks are
-// never further apart than rank 0 and rank 1 here: of a rank that is in step 8 rank 1
-// learns that all have executed step 7. A rank that is still within step 7 has all of
-// them do it again.
+// never further apart than rank 0 and rank 1 here: of a rank that is in step 8, and has
+// not jumped there, rank 1 learns that all have executed step 7. A rank that is still
+// within step 7 has all of them do it again.
 #ifndef EVENPACK_GPU_WORKER_STEPS_STEP_AGREEMENT_H_
 #define EVENPACK_GPU_WORKER_STEPS_STEP_AGREEMENT_H_
 
@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/device/device.h"
@@ -25,6 +26,9 @@ struct StepProgress {
   uint64_t step = 0;
   // All of it, so that it isn't done again unless a peer has to.
   bool executed = false;
+  // The rank has begun it and not executed the one before, though another: so nothing
+  // follows from its being there.
+  bool jumped = false;
 
   friend bool operator==(const StepProgress&, const StepProgress&) = default;
 };
@@ -35,10 +39,15 @@ enum class StepVerdict : uint8_t {
   kRedo,     // the step from its beginning, which this rank had executed
 };
 
-// What `rank` does, by the progress of all. FAILED_PRECONDITION naming a rank that it
-// can't be together with: it was restarted from another checkpoint.
+// What `rank` does in a group that has formed anew, by the progress of all.
+// FAILED_PRECONDITION naming a rank that it can't be together with: it was restarted
+// from another checkpoint.
 absl::StatusOr<StepVerdict> JudgeProgress(uint32_t rank,
                                           std::span<const StepProgress> ranks);
+
+// Of ranks that end a step in the group in which they have begun it: there none is a
+// step ahead. FAILED_PRECONDITION naming a rank that ends another step.
+absl::Status CheckTogether(uint32_t rank, std::span<const StepProgress> ranks);
 
 // The progress of all ranks, this one's among them, once each has told its own, and so
 // has what was exchanged before. Errors as Transfer::WaitForArrival, and those of the

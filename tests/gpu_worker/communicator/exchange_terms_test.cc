@@ -68,5 +68,23 @@ TEST(ExchangeTermsTest, RowsThatAreNotWhatThePeerExpectsAreRefused) {
                        HasSubstr("cp_rank 1 is in another pass than cp_rank 0")));
 }
 
+TEST(ExchangeTermsTest, RowsOfAnotherStepAreRefusedByTheSteps) {
+  ExchangeTerms mine = kMine;
+  ExchangeTerms theirs = kTheirs;
+  mine.step = 7;
+  theirs.step = 8;
+  theirs.sent = 4;
+  EXPECT_THAT(CheckTerms(0, mine, 1, theirs),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "cp_rank 1 is at step 8, and cp_rank 0 at step 7; accepted: all "
+                       "ranks of the group at one step"));
+  Exchange exchange;
+  exchange.step = 7;
+  const std::vector<std::vector<RowRange>> none(2);
+  exchange.send_rows = &none;
+  exchange.receive_rows = &none;
+  EXPECT_EQ(TermsWith(1, exchange).step, 7U);
+}
+
 }  // namespace
 }  // namespace evenpack::worker

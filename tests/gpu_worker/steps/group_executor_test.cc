@@ -29,6 +29,7 @@ using evenpack::testing::IsOk;
 using evenpack::testing::MeetingPlace;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 AttentionShape SmallShape() {
@@ -130,6 +131,66 @@ TEST_F(GroupExecutorTest, ExecutesStepAfterStepInOneEpoch) {
   InThreads(kRanks, [&](uint32_t rank) {
     Rank& own = rank == 0 ? *a : *b;
     for (uint64_t step = 5; step < 9; ++step) {
+      EXPECT_EQ(own.Execute(step, made_, plan_), 1);
+    }
+    EXPECT_EQ(own.executor().epoch(), 1U);
+  });
+}
+
+TEST_F(GroupExecutorTest, ARankThatSkipsAStepIsToldOfWhereItsPassesMeetThePeers) {
+  const auto a = Start(0);
+  const auto b = Start(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    Rank& own = rank == 0 ? *a : *b;
+    EXPECT_EQ(own.Execute(5, made_, plan_), 1);
+    EXPECT_THAT(own.Compute(rank == 0 ? 6 : 7, made_, plan_),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("at step 6"), HasSubstr("at step 7"))));
+  });
+}
+
+TEST_F(GroupExecutorTest, ARankThatSkipsAStepIsToldOfAtItsEndWhereNothingTravels) {
+  const MadeMicroBatch whole(SmallShape(), {40, 40}, 1);
+  const ShardPlan a_document_each =
+      Planned(Sharding::kContiguous, whole.lengths(), kRanks);
+  const auto a = Start(0);
+  const auto b = Start(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    Rank& own = rank == 0 ? *a : *b;
+    EXPECT_EQ(own.Execute(5, made_, plan_), 1);
+    EXPECT_THAT(own.Compute(rank == 0 ? 6 : 7, whole, a_document_each), IsOk());
+    EXPECT_THAT(own.executor().EndStep(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("at step 6"), HasSubstr("at step 7"))));
+  });
+}
+
+TEST_F(GroupExecutorTest, AStepThatARankGaveUpIsNotLeftByItsPeers) {
+  const auto a = Start(0);
+  const auto b = Start(1);
+  std::barrier computed(kRanks);
+  InThreads(kRanks, [&](uint32_t rank) {
+    Rank& own = rank == 0 ? *a : *b;
+    EXPECT_EQ(own.Execute(5, made_, plan_), 1);
+    EXPECT_THAT(own.Compute(6, made_, plan_), IsOk());
+    computed.arrive_and_wait();
+    const auto apart = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                AllOf(HasSubstr("at step 6"), HasSubstr("at step 7")));
+    if (rank == 0) {
+      EXPECT_THAT(own.executor().EndStep(), apart);
+    } else {
+      own.executor().Abandon(absl::InvalidArgumentError("a loss that is no number"));
+      EXPECT_THAT(own.executor().BeginStep(7), apart);
+    }
+  });
+}
+
+TEST_F(GroupExecutorTest, AllRanksMayGoToAnotherStepInOneEpoch) {
+  const auto a = Start(0);
+  const auto b = Start(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    Rank& own = rank == 0 ? *a : *b;
+    for (const uint64_t step : {5U, 9U, 2U, 3U}) {
       EXPECT_EQ(own.Execute(step, made_, plan_), 1);
     }
     EXPECT_EQ(own.executor().epoch(), 1U);

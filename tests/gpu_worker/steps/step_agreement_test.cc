@@ -19,6 +19,11 @@ using ::testing::HasSubstr;
 
 constexpr StepProgress Within(uint64_t step) { return {step, false}; }
 constexpr StepProgress Executed(uint64_t step) { return {step, true}; }
+// Begun by a rank that has not executed the one before it.
+constexpr StepProgress Jumped(StepProgress to) {
+  to.jumped = true;
+  return to;
+}
 
 struct Row {
   std::string name;
@@ -46,6 +51,13 @@ TEST(JudgeProgressTest, RanksAgreeOnWhatTheyDo) {
        {Executed(7), Within(8), Executed(8)},
        {kLeave, kExecute, kRedo}},
       {"the first step", {Executed(0), Within(0)}, {kRedo, kExecute}},
+      {"all go to another one",
+       {Jumped(Within(3)), Jumped(Within(3))},
+       {kExecute, kExecute}},
+      {"one has executed that",
+       {Jumped(Executed(3)), Jumped(Within(3))},
+       {kRedo, kExecute}},
+      {"one has left that", {Jumped(Executed(3)), Within(4)}, {kLeave, kExecute}},
   };
   for (const Row& row : rows) {
     for (uint32_t rank = 0; rank < row.ranks.size(); ++rank) {
@@ -58,8 +70,14 @@ TEST(JudgeProgressTest, RanksAgreeOnWhatTheyDo) {
 
 TEST(JudgeProgressTest, RanksOfDifferentCheckpointsAreToldOf) {
   const std::vector<std::vector<StepProgress>> rows = {
-      {Within(7), Within(8)},     {Within(7), Executed(8)}, {Executed(6), Within(8)},
-      {Executed(6), Executed(8)}, {Within(0), Within(12)},
+      {Within(7), Within(8)},
+      {Within(7), Executed(8)},
+      {Executed(6), Within(8)},
+      {Executed(6), Executed(8)},
+      {Within(0), Within(12)},
+      // It has not executed step 7, though one that is at step 8 would have.
+      {Executed(7), Jumped(Within(8))},
+      {Executed(7), Jumped(Executed(8))},
   };
   for (const std::vector<StepProgress>& ranks : rows) {
     for (uint32_t rank = 0; rank < ranks.size(); ++rank) {
@@ -75,9 +93,18 @@ TEST(JudgeProgressTest, RanksOfDifferentCheckpointsAreToldOf) {
                HasSubstr("cp_rank 2 is at step 3, and cp_rank 0 at step 12; ")));
 }
 
+TEST(CheckTogetherTest, RanksThatEndDifferentStepsAreToldOf) {
+  const std::vector<StepProgress> together = {Executed(7), Executed(7)};
+  EXPECT_THAT(CheckTogether(0, together), IsOk());
+  const std::vector<StepProgress> apart = {Executed(7), Executed(7), Executed(8)};
+  EXPECT_THAT(CheckTogether(1, apart),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("cp_rank 2 is at step 8, and cp_rank 1 at step 7; ")));
+}
+
 TEST(ExchangeProgressTest, EachHearsOfAll) {
   const std::vector<StepProgress> progress = {Within(7), Executed(7),
-                                              Executed(uint64_t{1} << 62)};
+                                              Jumped(Executed(uint64_t{1} << 61))};
   LocalGroup group(3);
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < 3; ++rank) {
