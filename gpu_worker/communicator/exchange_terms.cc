@@ -16,7 +16,8 @@ absl::Status Differ(absl::string_view how) {
   return absl::FailedPreconditionError(
       absl::StrCat(how,
                    "; accepted: the same passes in the same order on all ranks of the "
-                   "group, with the same element type, heads and head_groups"));
+                   "group, with the same element type, heads, scale, sliding_window "
+                   "and head_groups"));
 }
 
 }  // namespace
@@ -49,8 +50,8 @@ absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
   if (theirs.form == mine.form) return absl::OkStatus();
   return Differ(absl::StrCat("cp_rank ", peer, " is in another pass than cp_rank ",
                              rank,
-                             ": forward or backward, micro-batch, element type or "
-                             "heads differ"));
+                             ": forward or backward, micro-batch, plan, element "
+                             "type, heads, scale or sliding_window differ"));
 }
 
 }  // namespace evenpack::worker

@@ -15,9 +15,8 @@ enum class ExchangeUse : uint8_t {
   kGradients = 3,
 };
 
-// Exchange::form: never 0, and another for another use, element type, number of query
-// heads, head size, first of the exchanged heads, or micro-batch. How many heads they
-// are shows in the rows' bytes.
+// Exchange::form: never 0, and another for another use, shape, first of the exchanged
+// heads, micro-batch or plan. How many heads they are shows in the rows' bytes.
 uint64_t FormOf(const PreparedMicroBatch& prepared, const HeadView& heads,
                 ExchangeUse use);
 

@@ -5,6 +5,7 @@
 #include "absl/numeric/int128.h"
 #include "gpu_worker/communicator/row_copies.h"
 #include "gpu_worker/executor/tensor_views.h"
+#include "server/core/sharding/plan_digest.h"
 
 namespace evenpack::worker {
 namespace {
@@ -44,6 +45,7 @@ PreparedMicroBatch PrepareMicroBatch(const ShardPlan& plan, uint32_t rank,
                                      KeyPlacement placement) {
   PreparedMicroBatch prepared;
   prepared.shape = shape;
+  prepared.plan = PlanDigest(plan);
   prepared.layout = LayOut(plan, rank, shape, placement);
   prepared.held_rows = HeldTokens(plan, rank);
   prepared.cut_tokens = CutTokens(plan);

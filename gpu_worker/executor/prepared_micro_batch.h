@@ -12,6 +12,7 @@
 #include "gpu_worker/communicator/communicator.h"
 #include "gpu_worker/device/device.h"
 #include "gpu_worker/executor/kv_layout.h"
+#include "server/core/digest/digest.h"
 #include "server/core/sharding/shard_plan.h"
 
 namespace evenpack::worker {
@@ -23,6 +24,8 @@ struct PreparedMicroBatch {
   // step sets it.
   uint32_t index = 0;
   AttentionShape shape;
+  // Of the plan, by which ranks and trainers know that they mean the same.
+  Digest128 plan;
   KvLayout layout;
   // Tokens and padding that the rank holds: rows of its tensors.
   uint64_t held_rows = 0;

@@ -48,7 +48,8 @@ TEST(ExchangeTermsTest, RowsThatAreNotWhatThePeerExpectsAreRefused) {
           AllOf(HasSubstr("cp_rank 1 sends 5 rows and expects 3, of 64 bytes in each "
                           "of 2 tensors; cp_rank 0 expects 5 rows and sends 3, of 128 "
                           "bytes in each of 2 tensors; accepted: "),
-                HasSubstr("with the same element type, heads and head_groups"))));
+                HasSubstr("with the same element type, heads, scale, "
+                          "sliding_window and head_groups"))));
   theirs = kTheirs;
   theirs.sent = 4;
   EXPECT_THAT(refused(theirs), StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -65,7 +66,11 @@ TEST(ExchangeTermsTest, RowsThatAreNotWhatThePeerExpectsAreRefused) {
   theirs.form = 8;
   EXPECT_THAT(refused(theirs),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("cp_rank 1 is in another pass than cp_rank 0")));
+                       "cp_rank 1 is in another pass than cp_rank 0: forward or "
+                       "backward, micro-batch, plan, element type, heads, scale or "
+                       "sliding_window differ; accepted: the same passes in the same "
+                       "order on all ranks of the group, with the same element type, "
+                       "heads, scale, sliding_window and head_groups"));
 }
 
 TEST(ExchangeTermsTest, RowsOfAnotherStepAreRefusedByTheSteps) {

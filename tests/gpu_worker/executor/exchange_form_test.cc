@@ -37,8 +37,24 @@ TEST(ExchangeFormTest, IsAnotherForWhateverMakesRowsMeanSomethingElse) {
   add();
   prepared.index = (1U << 20) - 2;
   add();
+  prepared.shape.scale = 0.5F;
+  add();
+  prepared.shape.sliding_window = 9;
+  add();
+  prepared.plan.high = 1;
+  add();
   EXPECT_THAT(forms, ::testing::Not(::testing::Contains(0U)));
   EXPECT_EQ(std::set<uint64_t>(forms.begin(), forms.end()).size(), forms.size());
+}
+
+TEST(ExchangeFormTest, IsTheSameForTheDefaultScaleAndItsNumber) {
+  PreparedMicroBatch prepared;
+  const auto form = [&] {
+    return FormOf(prepared, HeadView(prepared.shape, {0, 1}), ExchangeUse::kGradients);
+  };
+  const uint64_t by_default = form();
+  prepared.shape.scale = 0.125F;
+  EXPECT_EQ(form(), by_default);
 }
 
 }  // namespace
