@@ -9,11 +9,12 @@
 #include <cstdint>
 
 #include "gpu_worker/arena/timeline.h"
+#include "server/core/digest/digest.h"
 
 namespace evenpack::worker {
 
 inline constexpr uint64_t kArenaMagic = 0x6b6361706e657665;  // "evenpack"
-inline constexpr uint32_t kArenaVersion = 2;
+inline constexpr uint32_t kArenaVersion = 3;
 // Submissions that can be under way.
 inline constexpr uint64_t kRingSlots = 256;
 // Of the tensors' first elements.
@@ -64,6 +65,8 @@ struct Submission {
   // By ArenaTensor: where it begins, in bytes from the first of the tensors' memory. Of
   // the types and strides of AttentionInput and its kin.
   uint64_t tensors[kBackwardTensors] = {};
+  // Of the micro-batch's plan as the trainer has it (PlanDigest); all 0: not told.
+  Digest128 plan;
 };
 
 // What the worker says of it.

@@ -123,7 +123,13 @@ absl::StatusOr<const PreparedMicroBatch*> RingExecutor::MicroBatchOf(
     return InvalidField("micro_batch", submission.micro_batch,
                         absl::StrCat(own, " of step ", submission.step));
   }
-  return &step_->micro_batches[submission.micro_batch - first];
+  const PreparedMicroBatch& found =
+      step_->micro_batches[submission.micro_batch - first];
+  if (submission.plan == Digest128() || submission.plan == found.plan) return &found;
+  return InvalidField(
+      "plan", ToHex(submission.plan),
+      absl::StrCat(ToHex(found.plan), ", that of micro-batch ", submission.micro_batch,
+                   " of step ", submission.step));
 }
 
 absl::Status RingExecutor::CheckMemory(const PreparedMicroBatch& prepared,

@@ -54,10 +54,11 @@ struct RingProgress {
 // Results are those of GroupExecutor: after ABORTED the rest of the step's submissions
 // have FAILED_PRECONDITION, and it is to be begun anew. OUT_OF_RANGE: the job is
 // drained and has no such step. INVALID_ARGUMENT: a step that isn't next, a micro-batch
-// that isn't the rank's, tensors that are refused. RESOURCE_EXHAUSTED: a pass needs
-// more memory than there is. An error of NextStep ends the executor. On a device a pass
-// may be OK and its step lost, which the step's end tells, and INTERNAL is also what
-// the device failed with after it had been given the pass.
+// that isn't the rank's or has another plan there, tensors that are refused.
+// RESOURCE_EXHAUSTED: a pass needs more memory than there is. An error of NextStep ends
+// the executor. On a device a pass may be OK and its step lost, which the step's end
+// tells, and INTERNAL is also what the device failed with after it had been given the
+// pass.
 class RingExecutor {
  public:
   // All must outlive it.

@@ -51,17 +51,17 @@ absl::StatusOr<uint64_t> SidecarLink::SubmitPass(Submission submission,
 absl::StatusOr<uint64_t> SidecarLink::Forward(uint64_t step, uint32_t micro_batch,
                                               uint64_t rows,
                                               const ArenaTensors& tensors,
-                                              uint64_t ready) {
-  return SubmitPass({SubmissionKind::kForward, micro_batch, step, rows, ready, {}},
-                    tensors);
+                                              uint64_t ready, const Digest128& plan) {
+  return SubmitPass(
+      {SubmissionKind::kForward, micro_batch, step, rows, ready, {}, plan}, tensors);
 }
 
 absl::StatusOr<uint64_t> SidecarLink::Backward(uint64_t step, uint32_t micro_batch,
                                                uint64_t rows,
                                                const ArenaTensors& tensors,
-                                               uint64_t ready) {
-  return SubmitPass({SubmissionKind::kBackward, micro_batch, step, rows, ready, {}},
-                    tensors);
+                                               uint64_t ready, const Digest128& plan) {
+  return SubmitPass(
+      {SubmissionKind::kBackward, micro_batch, step, rows, ready, {}, plan}, tensors);
 }
 
 }  // namespace evenpack::worker

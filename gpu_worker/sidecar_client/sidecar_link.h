@@ -61,11 +61,14 @@ class SidecarLink {
 
   absl::StatusOr<uint64_t> BeginStep(uint64_t step);
   // `micro_batch`: its index within the step. `rows`: tokens and padding that the rank
-  // holds of it. It begins once SignalReady() has said `ready`.
+  // holds of it. It begins once SignalReady() has said `ready`. The worker compares
+  // `plan`, the digest of the micro-batch's, with that of its own unless it is 0.
   absl::StatusOr<uint64_t> Forward(uint64_t step, uint32_t micro_batch, uint64_t rows,
-                                   const ArenaTensors& tensors, uint64_t ready = 0);
+                                   const ArenaTensors& tensors, uint64_t ready = 0,
+                                   const Digest128& plan = {});
   absl::StatusOr<uint64_t> Backward(uint64_t step, uint32_t micro_batch, uint64_t rows,
-                                    const ArenaTensors& tensors, uint64_t ready = 0);
+                                    const ArenaTensors& tensors, uint64_t ready = 0,
+                                    const Digest128& plan = {});
   absl::StatusOr<uint64_t> EndStep(uint64_t step);
 
   // Inputs that submissions wait for are there, up to this value.

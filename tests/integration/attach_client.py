@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAGIC = int.from_bytes(b"evenpack", "little")
-VERSION = 2
+VERSION = 3
 _HOST = 0
 _REQUEST = struct.Struct("<QIIQ")
 _RESULT = struct.Struct("<qqII352s")

@@ -44,7 +44,7 @@ TEST(ArenaTest, AnotherVersionIsRefused) {
   ASSERT_THAT(made, IsOk());
   made->header().version = kArenaVersion + 1;
   EXPECT_THAT(Arena::Open(Copy(*made)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("version 3")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("version 4")));
 }
 
 TEST(ArenaTest, MemoryThatIsNoArenaIsRefused) {

@@ -12,6 +12,7 @@
 #include "gpu_worker/arena/arena_allocator.h"
 #include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/selftest/made_micro_batch.h"
+#include "server/core/sharding/plan_digest.h"
 #include "tests/gpu_worker/arena/ring.h"
 #include "tests/gpu_worker/rendezvous/meeting_place.h"
 #include "tests/gpu_worker/rendezvous/table_member.h"
@@ -280,6 +281,25 @@ TEST_F(RingExecutorTest, MicroBatchesOfOthersAndKindsThatAreNoneAreRefused) {
   }
   EXPECT_THAT(rank->Ask(static_cast<SubmissionKind>(9), kFirstStep),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kind: 9")));
+}
+
+TEST_F(RingExecutorTest, AMicroBatchWhosePlanIsAnotherIsRefused) {
+  const auto rank = Start({});
+  rank->tensors().plan =
+      PlanDigest(Planned(Sharding::kPerDocument, made_.lengths(), 1));
+  EXPECT_THAT(rank->EnqueueStep(kFirstStep), IsOk());
+  EXPECT_LT(rank->Error(), AcceptedError(ElementType::kFloat32));
+  // As many rows, of other documents.
+  rank->tensors().plan = PlanDigest(Planned(Sharding::kPerDocument, {41, 2, 17}, 1));
+  for (const SubmissionKind pass :
+       {SubmissionKind::kForward, SubmissionKind::kBackward}) {
+    EXPECT_THAT(rank->Ask(SubmissionKind::kBeginStep, kFirstStep + 1), IsOk());
+    EXPECT_THAT(
+        rank->Ask(pass, kFirstStep + 1),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr("plan: "), HasSubstr(ToHex(rank->tensors().plan)),
+                       HasSubstr("that of micro-batch 4 of step 6"))));
+  }
 }
 
 TEST_F(RingExecutorTest, OfAStepWithoutMicroBatchesNoneIsAccepted) {

@@ -17,6 +17,7 @@
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/trainer_link.h"
 #include "client/python/bindings/worker/worker_bindings.h"
+#include "server/core/sharding/plan_digest.h"
 
 namespace evenpack::python {
 namespace {
@@ -78,20 +79,22 @@ ArenaTensors TensorsAt(const std::vector<uint64_t>& offsets) {
 }
 
 using Pass = absl::StatusOr<uint64_t> (SidecarLink::*)(uint64_t, uint32_t, uint64_t,
-                                                       const ArenaTensors&, uint64_t);
+                                                       const ArenaTensors&, uint64_t,
+                                                       const Digest128&);
 
 void BindPass(nb::class_<TrainerLink>& bound, const char* name, Pass pass) {
   bound.def(
       name,
       [pass](TrainerLink& self, uint64_t step, uint32_t micro_batch, uint64_t rows,
-             const std::vector<uint64_t>& offsets, uintptr_t stream) {
+             const std::vector<uint64_t>& offsets, const ShardPlan& plan,
+             uintptr_t stream) {
         DoPass(self, stream, [&](uint64_t ready) {
-          return (self.link().*pass)(step, micro_batch, rows, TensorsAt(offsets),
-                                     ready);
+          return (self.link().*pass)(step, micro_batch, rows, TensorsAt(offsets), ready,
+                                     PlanDigest(plan));
         });
       },
       nb::arg("step"), nb::arg("micro_batch"), nb::arg("rows"), nb::arg("offsets"),
-      nb::kw_only(), nb::arg("stream"));
+      nb::arg("plan"), nb::kw_only(), nb::arg("stream"));
 }
 
 // What is done with tensors, by step.

@@ -35,7 +35,7 @@ class NativePasses(AttentionWorker):
         super().__init__(cp_rank, cp_size, device_of(form))
         self._executor = native
         self._prepared = PreparedMicroBatches(
-            cp_rank, cp_size, keys_together=form.keys_together
+            cp_rank, keys_together=form.keys_together
         )
 
     def begin_step(self, _: int) -> None:

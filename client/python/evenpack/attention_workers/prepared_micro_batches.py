@@ -7,7 +7,6 @@ from collections import OrderedDict
 from evenpack._native import MicroBatch
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.native_worker import _worker
-from evenpack.errors import FailedPreconditionError
 
 # Forms of attention times micro-batches under way in a pipeline; a few would do.
 _KEPT = 256
@@ -16,12 +15,9 @@ _KEPT = 256
 class PreparedMicroBatches:
     """Those used last, of one rank. One thread at a time."""
 
-    def __init__(
-        self, cp_rank: int, cp_size: int, *, keys_together: bool = False
-    ) -> None:
-        """Of a rank of a group, as its engine has its keys."""
+    def __init__(self, cp_rank: int, *, keys_together: bool = False) -> None:
+        """Of a rank, as its engine has its keys."""
         self._cp_rank = cp_rank
-        self._cp_size = cp_size
         self._keys_together = keys_together
         # With the micro-batch, which so keeps its identity.
         self._kept: OrderedDict[
@@ -29,18 +25,7 @@ class PreparedMicroBatches:
         ] = OrderedDict()
 
     def of(self, micro_batch: MicroBatch, form: AttentionForm) -> _worker.Prepared:
-        """Prepares it, or did before.
-
-        Raises:
-            FailedPreconditionError: it is cut for a group of another size.
-            InvalidArgumentError: the form can't be.
-        """
-        if micro_batch.context_parallel != self._cp_size:
-            raise FailedPreconditionError(
-                f"the micro-batch is for groups of {micro_batch.context_parallel} "
-                f"ranks, and this one has {self._cp_size}; accepted: a worker of the "
-                "job's present shape"
-            )
+        """Prepares it, or did before. InvalidArgumentError: the form can't be."""
         name = (id(micro_batch), form)
         found = self._kept.get(name)
         if found is None:

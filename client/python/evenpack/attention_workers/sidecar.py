@@ -17,6 +17,7 @@ from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.attention_workers.worker_device import checked_device
+from evenpack.errors import FailedPreconditionError
 from evenpack.invalid_argument import (
     check_class,
     check_seconds,
@@ -76,8 +77,11 @@ class _ArenaTensor:
 class _Pass:
     """A forward pass in the arena: what its backward pass goes on with."""
 
-    def __init__(self, index: int, tensors: list[_ArenaTensor]) -> None:
-        self.index = index
+    def __init__(
+        self, step: int, micro_batch: MicroBatch, tensors: list[_ArenaTensor]
+    ) -> None:
+        self.step = step
+        self.micro_batch = micro_batch
         self.tensors = tensors
 
 
@@ -225,22 +229,29 @@ class SidecarWorker(AttentionWorker):
             self._tensor(of_heads, dtype=torch.float32),
         ]
         offsets = [tensor.offset for tensor in tensors]
-        self._link.forward(step, micro_batch.index, rows, offsets, stream=stream)
+        plan = micro_batch.plan
+        self._link.forward(step, micro_batch.index, rows, offsets, plan, stream=stream)
         # The memory goes back with the pass.
         output = self._memory.copy_out(tensors[3].tensor)
-        return ForwardPass(output, (), _Pass(micro_batch.index, tensors))
+        return ForwardPass(output, (), _Pass(step, micro_batch, tensors))
 
     def run_backward(
         self, state: object, _: Sequence[Tensor], gradient: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """As AttentionWorker."""
         forward = cast(_Pass, state)
+        if forward.step != self.step:
+            raise FailedPreconditionError(
+                f"a pass of step {forward.step} is not accepted in step {self.step}; "
+                "accepted: backward in the step of its forward pass"
+            )
         stream = self._memory.stream()
         given = self._tensor(gradient.shape, gradient)
         results = [self._tensor(of.tensor.shape) for of in forward.tensors[:3]]
         offsets = [of.offset for of in (*forward.tensors, given, *results)]
         rows = gradient.shape[0]
-        self._link.backward(self.step, forward.index, rows, offsets, stream=stream)
+        index, plan = forward.micro_batch.index, forward.micro_batch.plan
+        self._link.backward(self.step, index, rows, offsets, plan, stream=stream)
         query, key, value = (self._memory.copy_out(result.tensor) for result in results)
         return query, key, value
 

@@ -168,8 +168,15 @@ class AttentionWorker(ABC):
 
         Raises:
             AbortedError: a peer was lost.
+            FailedPreconditionError: the micro-batch is cut for a group of another size.
             InvalidArgumentError: rows other than the rank has of the micro-batch.
         """
+        if micro_batch.context_parallel != self.cp_size:
+            raise FailedPreconditionError(
+                f"the micro-batch is for groups of {micro_batch.context_parallel} "
+                f"ranks, and this one has {self.cp_size}; accepted: a worker of the "
+                "job's present shape"
+            )
         try:
             return self.run_forward(micro_batch, form, query, key, value)
         except AbortedError:

@@ -8,9 +8,11 @@ from contextlib import ExitStack
 from typing import Any
 
 import example_attention
+import example_jobs
+import numpy as np
 import pytest
 import torch
-from evenpack import Client, Step
+from evenpack import Client, PackedDataset, Step
 from evenpack.attention_workers import AttentionForm, SidecarWorker
 from evenpack.errors import (
     FailedPreconditionError,
@@ -158,6 +160,50 @@ def test_a_pass_of_another_form_is_refused(
         given = example_attention.same(torch.zeros(7, 4, 64))
         with pytest.raises(InvalidArgumentError, match=r"kv_heads=4.*kv_heads=2"):
             attention(*given, micro_batch, "sidecar", worker=worker)
+
+
+@pytest.fixture
+def alone(server: ServerProcess) -> Iterator[SidecarWorker]:
+    """A rank without peers, whose documents have 64 tokens each."""
+    client = Client(server.grpc_address)
+    client.create_job("run", example_attention.job_spec(1))
+    example_jobs.feed(client, "run", np.full(40, 64, np.uint32))
+    with (
+        WorkerServiceProcess(server.grpc_address) as process,
+        open_worker(process.folder) as worker,
+    ):
+        yield worker
+
+
+def steps_of(length: int) -> list[Step]:
+    """Steps as that rank's, but for the documents' length."""
+    lengths = np.full(40, length, np.uint32)
+    dataset = PackedDataset(spec=example_attention.job_spec(1), lengths=lengths)
+    return [step for step, _ in zip(dataset, range(2), strict=False)]
+
+
+def test_a_micro_batch_of_other_documents_is_refused(alone: SidecarWorker) -> None:
+    """Though it has as many rows."""
+    own, other = steps_of(64)[0][0], steps_of(32)[0][0]
+    assert own.tokens == other.tokens
+    layer = example_attention.Layer(other, 0)
+    with pytest.raises(InvalidArgumentError, match=r"plan: .* micro-batch 0 of step 0"):
+        for attempt in alone.attempts(0):
+            with attempt:
+                attention(*layer.inputs, other, "sidecar", worker=alone)
+
+
+def test_a_backward_pass_belongs_to_its_step(alone: SidecarWorker) -> None:
+    """As the worker has the micro-batches of no other."""
+    (first, second) = steps_of(64)
+    layer = example_attention.Layer(first[0], 0)
+    for attempt in alone.attempts(first.index):
+        with attempt:
+            output = attention(*layer.inputs, first[0], "sidecar", worker=alone)
+    for attempt in alone.attempts(second.index):
+        match = r"a pass of step 0 is not .* in step 1"
+        with attempt, pytest.raises(FailedPreconditionError, match=match):
+            output.backward(layer.output_gradient)
 
 
 def test_a_worker_that_is_killed_is_told_of(

@@ -132,6 +132,17 @@ def test_attempts_are_entered_one_at_a_time() -> None:
             pass
 
 
+def test_a_micro_batch_of_a_group_of_another_size_is_refused() -> None:
+    """Naming the sizes, before the worker is asked."""
+    worker = ScriptedWorker()
+    (micro_batch, *_) = example_attention.steps(4, 1)[0]
+    form = AttentionForm(torch.float32, 2, 2, 64)
+    given = example_attention.same(torch.zeros(3, 2, 64))
+    with pytest.raises(FailedPreconditionError, match=r"groups of 4 ranks.* has 2"):
+        worker.forward(micro_batch, form, *given)
+    assert worker.calls == []
+
+
 def test_leaving_its_context_closes_it() -> None:
     """Also where that is by an exception."""
     worker = ScriptedWorker()
