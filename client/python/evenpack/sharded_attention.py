@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from evenpack._native import MicroBatch
 from evenpack.attention_workers import AttentionWorker, InProcessWorker, SidecarWorker
 from evenpack.attention_workers.alone import lone_worker
 from evenpack.attention_workers.attention_form import AttentionForm
-from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import invalid_argument, quoted
+from evenpack.attention_workers.plain_tensor import check_plain
+from evenpack.errors import FailedPreconditionError, UnimplementedError
+from evenpack.invalid_argument import (
+    check_class,
+    checked_uint32,
+    invalid_argument,
+    quoted,
+)
 
 # As kDeviceAlignment in gpu_worker/rank_form/rank_form.h.
 _ALIGNMENT = 16
@@ -42,11 +49,17 @@ class _Attention(torch.autograd.Function):
         return done.output
 
     @staticmethod
-    @once_differentiable
     def backward(
         context: Any,  # noqa: ANN401
         gradient: Tensor,
     ) -> tuple[Tensor | None, ...]:
+        # Else second derivatives would silently be without what comes through here.
+        if torch.is_grad_enabled():
+            raise UnimplementedError(
+                "attention has no second derivatives; accepted: backward() and grad() "
+                "with create_graph=False"
+            )
+        check_plain("gradient", gradient)
         gradients = context.worker.backward(
             context.state, context.saved_tensors, _laid_out(gradient)
         )
@@ -55,7 +68,8 @@ class _Attention(torch.autograd.Function):
 
 def _laid_out(tensor: Tensor) -> Tensor:
     """Row after row, where the kernels of a device can read it."""
-    tensor = tensor.contiguous()
+    # A view may negate what lies in memory.
+    tensor = tensor.resolve_neg().contiguous()
     return tensor if tensor.data_ptr() % _ALIGNMENT == 0 else tensor.clone()
 
 
@@ -63,11 +77,21 @@ def _scale_of(scale: float | None) -> float:
     """As AttentionForm has it, in float32."""
     if scale is None:
         return 0.0
+    accepted = "a positive number of float32, or None for 1 / sqrt(head_size)"
+    if isinstance(scale, Tensor) and scale.requires_grad:
+        # It would get no gradient.
+        accepted += "; one that is learned is multiplied with query"
+        raise invalid_argument("scale", "a tensor that requires a gradient", accepted)
+    number = math.nan
+    if not isinstance(scale, str | bytes):
+        # Of what is no number, NumPy and PyTorch raise one each; an int may be too
+        # large.
+        with suppress(TypeError, ValueError, RuntimeError, OverflowError):
+            number = float(scale)
     held = torch.finfo(torch.float32)
-    if not held.tiny <= float(scale) <= held.max:
-        accepted = "a positive number of float32, or None for 1 / sqrt(head_size)"
+    if not held.tiny <= number <= held.max:
         raise invalid_argument("scale", quoted(scale), accepted)
-    return float(scale)
+    return number
 
 
 def _worker_for(
@@ -76,7 +100,7 @@ def _worker_for(
     worker: AttentionWorker | None,
     device: torch.device,
 ) -> AttentionWorker:
-    kind = _WORKERS.get(backend)
+    kind = _WORKERS.get(backend) if isinstance(backend, str) else None
     if kind is None:
         accepted = " or ".join(quoted(name) for name in _WORKERS)
         raise invalid_argument("backend", quoted(backend), accepted)
@@ -131,13 +155,17 @@ def attention(
         [rows, query_heads, head_size], of the type of query.
 
     Raises:
-        InvalidArgumentError: tensors that don't fit each other, the plan or the worker;
-            float32 on CUDA; a scale that can't be.
+        InvalidArgumentError: tensors that don't fit each other, the plan or the worker,
+            or have no memory of their own, as a DTensor; float32 on CUDA; an argument
+            that can't be.
         AbortedError: a peer was lost; the attempt that this is in deals with it.
         FailedPreconditionError: no step has begun, or the group is of another size.
-        UnimplementedError: tensors of another kind of device.
+        UnimplementedError: tensors of another kind of device; in backward, second
+            derivatives (create_graph=True).
     """
-    form = AttentionForm.of(query, key, value, _scale_of(scale), sliding_window)
+    check_class("plan", plan, MicroBatch, "a MicroBatch, one of a step's")
+    window = checked_uint32("sliding_window", sliding_window)
+    form = AttentionForm.of(query, key, value, _scale_of(scale), window)
     by = _worker_for(plan, backend, worker, query.device)
     result: Tensor = _Attention.apply(
         _laid_out(query), _laid_out(key), _laid_out(value), plan, form, by

@@ -12,6 +12,7 @@ from typing import Any
 
 import evenpack
 import example_attention
+import numpy as np
 import pytest
 import torch
 from evenpack import MicroBatch
@@ -24,6 +25,7 @@ from evenpack.errors import (
 )
 from evenpack.sharded_attention import attention
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 @pytest.mark.parametrize(
@@ -249,12 +251,94 @@ def test_other_types_and_devices_are_refused() -> None:
         attention(*example_attention.same(_tensor(*shape, device="meta")), micro_batch)
 
 
-@pytest.mark.parametrize("scale", [0.0, -0.5, 1e-39, 1e39, float("nan")])
-def test_a_scale_that_cannot_be_is_refused(scale: float) -> None:
+def test_tensors_without_memory_of_their_own_are_refused() -> None:
+    """Or kernels would read at address 0."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    shape = (micro_batch.tokens, 2, 64)
+    given = _tensor(*shape)
+    with FakeTensorMode():
+        fake = torch.empty(*shape)
+    for name in ("query", "key", "value"):
+        tensors: dict[str, Any] = dict.fromkeys(("query", "key", "value"), given)
+        with pytest.raises(InvalidArgumentError, match=f"^{name}: a FakeTensor is not"):
+            attention(**tensors | {name: fake}, plan=micro_batch)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    with mode, pytest.raises(InvalidArgumentError, match="a FakeTensor"):
+        attention(given, given, given, micro_batch)
+    given.requires_grad_()
+    output = attention(given, given, given, micro_batch)
+    with pytest.raises(InvalidArgumentError, match="gradient: a tensor of zeros"):
+        output.backward(torch._efficientzerotensor(shape))
+
+
+def test_a_view_that_negates_is_read_as_what_it_is() -> None:
+    """Memory has the other sign."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    query, key, value = (
+        each.detach() for each in example_attention.Layer(micro_batch, 0).inputs
+    )
+    expected = attention(query, key, -value, micro_batch)
+    found = attention(query, key, torch._neg_view(value), micro_batch)
+    assert torch.equal(found, expected)
+
+
+def test_second_derivatives_are_refused() -> None:
+    """Also where the loss is linear: they would be taken for 0."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    layer = example_attention.Layer(micro_batch, 0)
+    output = attention(*layer.inputs, micro_batch)
+    with pytest.raises(UnimplementedError, match=r"accepted: .*create_graph=False"):
+        torch.autograd.grad(output.sum(), layer.inputs, create_graph=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("plan", None, "plan: None is .* a MicroBatch"),
+        ("plan", 3, "plan: int is .* a MicroBatch"),
+        ("query", None, "query: None is .* a torch.Tensor"),
+        ("query", [1], "query: list is .* a torch.Tensor"),
+        ("key", np.zeros((3, 2, 64)), "key: ndarray is .* a torch.Tensor"),
+        ("sliding_window", [1], r"sliding_window: \[1\] is .* 0 to 4294967295"),
+        ("sliding_window", None, "sliding_window: None is"),
+        ("sliding_window", -1, "sliding_window: -1 is"),
+        ("backend", [1], r"backend: \[1\] is .*'inprocess'"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(
+    field: str, value: object, message: str
+) -> None:
+    """With what would do."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    query, key, value_ = example_attention.same(_tensor(micro_batch.tokens, 2, 64))
+    given: dict[str, Any] = {
+        "query": query,
+        "key": key,
+        "value": value_,
+        "plan": micro_batch,
+    }
+    with pytest.raises(InvalidArgumentError, match=f"^{message}"):
+        attention(**given | {field: value})
+
+
+def test_a_learned_scale_is_refused() -> None:
+    """It would get no gradient; one that is not learned is a number."""
+    (micro_batch, *_) = example_attention.steps(1, 1)[0]
+    given = example_attention.same(_tensor(micro_batch.tokens, 2, 64))
+    learned = torch.nn.Parameter(torch.tensor(0.5))
+    with pytest.raises(InvalidArgumentError, match=r"^scale: .* multiplied with query"):
+        attention(*given, micro_batch, scale=learned)  # type: ignore[arg-type]
+    attention(*given, micro_batch, scale=learned.detach())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "scale", [0.0, -0.5, 1e-39, 1e39, float("nan"), "0.5", [1], 1j, 10**400]
+)
+def test_a_scale_that_cannot_be_is_refused(scale: Any) -> None:  # noqa: ANN401
     """Rather than taken for another."""
     (micro_batch, *_) = example_attention.steps(1, 1)[0]
     given = example_attention.same(_tensor(micro_batch.tokens, 2, 64))
-    message = rf"scale: {re.escape(str(scale))} .*, or None for"
+    message = rf"scale: {re.escape(ascii(scale)[:60])}.*, or None for"
     with pytest.raises(InvalidArgumentError, match=message):
         attention(*given, micro_batch, scale=scale)
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from evenpack.attention_workers.native_worker import _worker
+from evenpack.attention_workers.plain_tensor import check_plain
 from evenpack.errors import UnimplementedError
 from evenpack.invalid_argument import (
     checked_uint32,
@@ -54,7 +55,8 @@ class AttentionForm:
         """Of tensors, of which each is [rows, heads, head_size].
 
         Raises:
-            InvalidArgumentError: they don't fit each other.
+            InvalidArgumentError: they don't fit each other, or are none that
+                check_plain() accepts.
             UnimplementedError: they are on a kind of device that there is no engine
                 for.
         """
@@ -80,6 +82,7 @@ class AttentionForm:
 
 
 def _check(name: str, tensor: Tensor, query: Tensor) -> None:
+    check_plain(name, tensor)
     if tensor.ndim != 3:
         raise invalid_argument(
             name, f"{[*tensor.shape]}", "three dimensions: [rows, heads, head_size]"

@@ -219,9 +219,14 @@ class InProcessWorker(NativePasses):
         Args:
             group: the context-parallel group.
             options: threads, addresses, time-outs.
+
+        Raises:
+            InvalidArgumentError: no group, as where this process is in none.
         """
         import torch.distributed as dist
 
+        accepted = "a torch.distributed.ProcessGroup that this process is in"
+        check_class("group", group, dist.ProcessGroup, accepted)
         given = _given(options)
         rank, ranks = dist.get_rank(group), dist.get_world_size(group)
         form = given.form()

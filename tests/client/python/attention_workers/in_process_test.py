@@ -116,6 +116,12 @@ def test_ranks_find_each_other_through_the_server(group: Group) -> None:
     group.run(body)
 
 
+def test_a_group_that_is_none_is_refused() -> None:
+    """As of a process that is in none."""
+    with pytest.raises(InvalidArgumentError, match=r"group: None is .*ProcessGroup"):
+        InProcessWorker.over(None)  # type: ignore[arg-type]
+
+
 def test_a_step_that_a_peer_gave_up_is_attempted_again_by_all(group: Group) -> None:
     """The peer's own error goes on to the peer's trainer."""
     (step,) = example_attention.steps(2, 1)
