@@ -27,6 +27,8 @@
 #include "client/python/bindings/worker/worker_bindings.h"
 #include "gpu_worker/rank_form/rank_form.h"
 #include "gpu_worker/rendezvous/known_peers.h"
+#include "gpu_worker/steps/step_times.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::python {
 namespace {
@@ -76,11 +78,16 @@ absl::Status InStream(Worker& worker, uintptr_t stream, const Pass& pass) {
   return status;
 }
 
-// A call that waits for peers.
+// A call that waits for peers, once no other thread's runs.
 void InGroup(const HeldWorker& worker, const std::function<absl::Status()>& work) {
   const HeldWorker::Call of = worker.operator->();
   absl::Status status;
-  Interruptibly([&] { status = work(); }, [&of] { of->Cancel(); });
+  Interruptibly(
+      [&] {
+        MutexLock lock(of->calls());
+        status = work();
+      },
+      [&of] { of->Cancel(); });
   ThrowIfError(status);
 }
 
@@ -200,12 +207,26 @@ std::unique_ptr<HeldWorker> Over(OwnedEndpoint& endpoint,
 using TimesRow = std::tuple<uint32_t, uint32_t, uint32_t, int64_t, int64_t, int64_t>;
 
 std::vector<TimesRow> Times(const HeldWorker& worker) {
+  worker::StepTimes times;
+  InGroup(worker, [&] {
+    times = worker->times();
+    return absl::OkStatus();
+  });
   std::vector<TimesRow> rows;
-  for (const auto& [index, of] : worker->times()) {
+  for (const auto& [index, of] : times) {
     rows.emplace_back(index, of.forward_passes, of.backward_passes, of.forward_ns,
                       of.backward_ns, of.waited_ns);
   }
   return rows;
+}
+
+uint64_t Epoch(const HeldWorker& worker) {
+  uint64_t epoch = 0;
+  InGroup(worker, [&] {
+    epoch = worker->executor().epoch();
+    return absl::OkStatus();
+  });
+  return epoch;
 }
 
 void BindGroup(nb::module_& module) {
@@ -265,8 +286,7 @@ void BindInProcess(nb::module_& module) {
             });
           },
           nb::arg("why"))
-      .def_prop_ro("epoch",
-                   [](const HeldWorker& worker) { return worker->executor().epoch(); })
+      .def_prop_ro("epoch", &Epoch)
       .def_prop_ro("step_times", &Times)
       .def("end", &HeldWorker::End);
   BindPasses(bound, [](const HeldWorker& worker, const auto& work) {

@@ -10,6 +10,7 @@
 #include "gpu_worker/rank_form/rank_form.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "gpu_worker/steps/group_executor.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::python {
 
@@ -20,7 +21,7 @@ struct InProcessOptions {
   std::chrono::nanoseconds patience = worker::kDefaultPatience;
 };
 
-// Not thread-safe, but for Cancel().
+// Not thread-safe, but for Cancel(), form() and calls().
 class InProcessWorker {
  public:
   InProcessWorker(std::shared_ptr<worker::RankForm> form,
@@ -32,6 +33,8 @@ class InProcessWorker {
   worker::GroupExecutor& executor() { return executor_; }
   // Of the last step that was executed.
   const worker::StepTimes& times() const { return times_; }
+  // For who has several threads: its calls are one at a time.
+  Mutex& calls() { return calls_; }
   // Has what blocks return an error, now and later.
   void Cancel() { group_.Cancel(); }
 
@@ -40,6 +43,7 @@ class InProcessWorker {
   worker::GroupRendezvous group_;
   worker::StepTimes times_;
   worker::GroupExecutor executor_;
+  Mutex calls_;
 };
 
 }  // namespace evenpack::python

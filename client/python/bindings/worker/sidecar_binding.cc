@@ -18,6 +18,7 @@
 #include "client/python/bindings/worker/trainer_link.h"
 #include "client/python/bindings/worker/worker_bindings.h"
 #include "server/core/sharding/plan_digest.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::python {
 namespace {
@@ -26,18 +27,22 @@ namespace nb = nanobind;
 using worker::ArenaTensors;
 using worker::SidecarLink;
 
-// Waits until work() has returned.
-void Do(SidecarLink& link, const std::function<absl::Status()>& work) {
+// Waits until work() has returned, which no other thread's runs beside.
+void Do(TrainerLink& of, const std::function<absl::Status()>& work) {
   absl::Status status;
-  Interruptibly([&] { status = work(); }, [&link] { link.Leave(); });
+  Interruptibly(
+      [&] {
+        MutexLock lock(of.calls());
+        status = work();
+      },
+      [&of] { of.link().Leave(); });
   ThrowIfError(status);
 }
 
-void DoStep(SidecarLink& link,
-            const std::function<absl::StatusOr<uint64_t>()>& submit) {
-  Do(link, [&] {
+void DoStep(TrainerLink& of, const std::function<absl::StatusOr<uint64_t>()>& submit) {
+  Do(of, [&] {
     const absl::StatusOr<uint64_t> number = submit();
-    return number.ok() ? link.Wait(*number) : number.status();
+    return number.ok() ? of.link().Wait(*number) : number.status();
   });
 }
 
@@ -45,10 +50,11 @@ void DoPass(TrainerLink& of, uintptr_t stream, const TrainerLink::Submit& submit
   // NOLINTNEXTLINE(performance-no-int-to-ptr): PyTorch tells handles as numbers.
   auto* const in = reinterpret_cast<worker::cuda::Stream>(stream);
   const auto run = [&] { return of.RunPass(in, submit); };
-  if (!of.cuda_device().has_value()) return Do(of.link(), run);
+  if (!of.cuda_device().has_value()) return Do(of, run);
   absl::Status status;
   {
     const InterpreterReleased release;
+    MutexLock lock(of.calls());
     status = run();
   }
   ThrowIfError(status);
@@ -103,13 +109,13 @@ void BindSubmissions(nb::class_<TrainerLink>& bound) {
       .def(
           "begin_step",
           [](TrainerLink& self, uint64_t step) {
-            DoStep(self.link(), [&] { return self.link().BeginStep(step); });
+            DoStep(self, [&] { return self.link().BeginStep(step); });
           },
           nb::arg("step"))
       .def(
           "end_step",
           [](TrainerLink& self, uint64_t step) {
-            DoStep(self.link(), [&] { return self.link().EndStep(step); });
+            DoStep(self, [&] { return self.link().EndStep(step); });
           },
           nb::arg("step"));
   BindPass(bound, "forward", &SidecarLink::Forward);

@@ -15,11 +15,12 @@
 #include "gpu_worker/cuda/cuda_context.h"
 #include "gpu_worker/sidecar_client/sidecar_link.h"
 #include "gpu_worker/sidecar_client/trainer_streams.h"
+#include "server/runtime/mutex.h"
 
 namespace evenpack::python {
 
 // Its tensors are in memory of the processes or of a CUDA device. Not thread-safe, but
-// for link().Leave().
+// for link().Leave() and calls().
 class TrainerLink {
  public:
   // A pass, which begins once SignalReady() has said `ready`: its number.
@@ -35,6 +36,8 @@ class TrainerLink {
   TrainerLink& operator=(const TrainerLink&) = delete;
 
   worker::SidecarLink& link() { return *link_; }
+  // For who has several threads: submissions are one at a time.
+  Mutex& calls() { return calls_; }
   // Its number among those that this process sees; none: tensors are in its memory.
   std::optional<int> cuda_device() const;
 
@@ -55,6 +58,7 @@ class TrainerLink {
   std::unique_ptr<worker::TrainerStreams> streams_;
   uint64_t ready_ = 0;
   std::optional<worker::cuda::Stream> last_;
+  Mutex calls_;
 };
 
 }  // namespace evenpack::python

@@ -7,8 +7,6 @@ import threading
 
 import torch
 
-from evenpack._native import MicroBatch
-from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import InProcessOptions
 from evenpack.attention_workers.native_passes import NativePasses
 from evenpack.attention_workers.native_worker import _worker
@@ -20,12 +18,6 @@ class LoneWorker(NativePasses):
     def __init__(self, form: _worker.Form) -> None:
         """With what it computes."""
         super().__init__(_worker.Alone(form), form, cp_rank=0, cp_size=1)
-        self._preparing = threading.Lock()
-
-    def prepare(self, micro_batch: MicroBatch, form: AttentionForm) -> _worker.Prepared:
-        """As NativePasses."""
-        with self._preparing:
-            return super().prepare(micro_batch, form)
 
     def end_step(self, _: int) -> None:
         """Nothing to wait for."""

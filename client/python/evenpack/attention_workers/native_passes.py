@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import cast
 
@@ -26,7 +27,10 @@ def _arrays(*tensors: Tensor) -> list[Tensor]:
 
 
 class NativePasses(AttentionWorker):
-    """Of a native worker; how its steps begin and end is left to subclasses."""
+    """Of a native worker; how its steps begin and end is left to subclasses.
+
+    Passes of several threads are one at a time, in any order.
+    """
 
     def __init__(
         self,
@@ -39,14 +43,17 @@ class NativePasses(AttentionWorker):
         super().__init__(cp_rank, cp_size, device_of(form))
         self._executor = native
         self._prepared = PreparedMicroBatches(cp_rank, keys_together=form.keys_together)
+        self._preparing = threading.Lock()
 
     def begin_step(self, _: int) -> None:
         """No micro-batch of the step before comes again."""
-        self._prepared.clear()
+        with self._preparing:
+            self._prepared.clear()
 
     def prepare(self, micro_batch: MicroBatch, form: AttentionForm) -> _worker.Prepared:
         """What a pass needs of its micro-batch; errors as PreparedMicroBatches."""
-        return self._prepared.of(micro_batch, form)
+        with self._preparing:
+            return self._prepared.of(micro_batch, form)
 
     def run_forward(
         self,

@@ -80,10 +80,12 @@ class Attempt:
 
 
 class AttentionWorker(ABC):
-    """One rank of a context-parallel group. One thread at a time.
+    """One rank of a context-parallel group.
 
     All ranks of a group execute the same steps, and in them the same passes in the same
-    order. Weights must not change before a step's attempt has ended well.
+    order. Weights must not change before a step's attempt has ended well. Passes of
+    threads are done one at a time; of a group of several ranks threads would have to
+    keep the order.
 
         for step in dataset:
             for attempt in worker.attempts(step.index):

@@ -116,6 +116,28 @@ def test_ranks_find_each_other_through_the_server(group: Group) -> None:
     group.run(body)
 
 
+def test_threads_take_turns(server: ServerProcess) -> None:
+    """Where there are no peers whose order they would have to keep."""
+    (step,) = example_attention.steps(1, 1)
+    (micro_batch, *_) = step
+    alone = Group(server, ranks=1)
+
+    def pass_after_pass(worker: InProcessWorker) -> None:
+        for _ in range(25):
+            layer = example_attention.Layer(micro_batch, 0)
+            output = attention(*layer.inputs, micro_batch, worker=worker)
+            output.backward(layer.output_gradient)
+            layer.check(output)
+            assert worker.epoch == 1
+
+    with alone.join(0) as worker, ThreadPoolExecutor(4) as pool:
+        for attempt in worker.attempts(step.index):
+            with attempt:
+                for each in [pool.submit(pass_after_pass, worker) for _ in range(4)]:
+                    each.result()
+        assert worker.step_times[0].forward_passes == 100
+
+
 def test_a_group_that_is_none_is_refused() -> None:
     """As of a process that is in none."""
     with pytest.raises(InvalidArgumentError, match=r"group: None is .*ProcessGroup"):

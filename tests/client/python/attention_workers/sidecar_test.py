@@ -206,6 +206,24 @@ def test_a_backward_pass_belongs_to_its_step(alone: SidecarWorker) -> None:
             output.backward(layer.output_gradient)
 
 
+def test_threads_take_turns(alone: SidecarWorker) -> None:
+    """At the arena's ring."""
+    (own, *_) = steps_of(64)[0]
+
+    def pass_after_pass() -> None:
+        for _ in range(25):
+            layer = example_attention.Layer(own, 0)
+            output = attention(*layer.inputs, own, "sidecar", worker=alone)
+            output.backward(layer.output_gradient)
+            layer.check(output)
+
+    with ThreadPoolExecutor(4) as pool:
+        for attempt in alone.attempts(0):
+            with attempt:
+                for each in [pool.submit(pass_after_pass) for _ in range(4)]:
+                    each.result()
+
+
 def test_a_worker_that_is_killed_is_told_of(
     sidecars: list[WorkerServiceProcess],
 ) -> None:
