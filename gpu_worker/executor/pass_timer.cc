@@ -17,6 +17,7 @@ class ClockTimer final : public PassTimer {
   void BeginWaiting() override { begun_ = clock_.Now(); }
   void EndWaiting() override { times_.waited_ns += SinceBegun(); }
   PassTimes Times() const override { return times_; }
+  bool knows_at_end() const override { return true; }
 
  private:
   int64_t SinceBegun() const {
@@ -44,6 +45,7 @@ class MarkTimer final : public PassTimer {
   void BeginWaiting() override { Mark(); }
   void EndWaiting() override { Mark(); }
 
+  bool knows_at_end() const override { return false; }
   // Marks are of its begin, of the begin and the end of each wait, and of its end.
   PassTimes Times() const override {
     PassTimes times;

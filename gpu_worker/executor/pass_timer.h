@@ -38,6 +38,8 @@ class PassTimer {
 
   // Of a pass that the device has done; none of one that failed.
   virtual PassTimes Times() const = 0;
+  // Whether that is so as soon as the pass has ended.
+  virtual bool knows_at_end() const = 0;
 };
 
 }  // namespace evenpack::worker

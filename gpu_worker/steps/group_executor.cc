@@ -14,6 +14,12 @@ bool IsOfThePeers(const absl::Status& status) {
          absl::IsDeadlineExceeded(status);
 }
 
+void Add(const PassTimes& times, bool is_forward, MicroBatchTimes& to) {
+  ++(is_forward ? to.forward_passes : to.backward_passes);
+  (is_forward ? to.forward_ns : to.backward_ns) += times.computed_ns;
+  to.waited_ns += times.waited_ns;
+}
+
 }  // namespace
 
 GroupExecutor::GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
@@ -83,6 +89,7 @@ absl::Status GroupExecutor::BeginStep(uint64_t step) {
   if (!next_step_.has_value()) next_step_ = step;
   progress_ = {step, false, step != *next_step_};
   within_step_ = false;
+  times_.clear();
   passes_.clear();
   if (!agreed_) {
     if (absl::Status status = Agree().status(); !status.ok()) return status;
@@ -108,7 +115,7 @@ absl::Status GroupExecutor::Forward(const PreparedMicroBatch& prepared,
                                     const AttentionOutput& result) {
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
   const absl::Status status = executor_->Forward(prepared, input, result);
-  passes_.push_back({prepared.index, true, executor_->TakeTimer()});
+  TakeTimes(prepared.index, true);
   return ToTrainer(status);
 }
 
@@ -120,18 +127,23 @@ absl::Status GroupExecutor::Backward(const PreparedMicroBatch& prepared,
   if (absl::Status status = CheckWithinStep(); !status.ok()) return status;
   const absl::Status status =
       executor_->Backward(prepared, input, forward, output_gradient, result);
-  passes_.push_back({prepared.index, false, executor_->TakeTimer()});
+  TakeTimes(prepared.index, false);
   return ToTrainer(status);
 }
 
+void GroupExecutor::TakeTimes(uint32_t micro_batch, bool is_forward) {
+  std::unique_ptr<PassTimer> timer = executor_->TakeTimer();
+  if (timer->knows_at_end()) {
+    Add(timer->Times(), is_forward, times_[micro_batch]);
+  } else {
+    passes_.push_back({micro_batch, is_forward, std::move(timer)});
+  }
+}
+
 StepTimes GroupExecutor::Times() const {
-  StepTimes step;
+  StepTimes step = times_;
   for (const TimedPass& pass : passes_) {
-    MicroBatchTimes& of = step[pass.micro_batch];
-    const PassTimes times = pass.timer->Times();
-    ++(pass.is_forward ? of.forward_passes : of.backward_passes);
-    (pass.is_forward ? of.forward_ns : of.backward_ns) += times.computed_ns;
-    of.waited_ns += times.waited_ns;
+    Add(pass.timer->Times(), pass.is_forward, step[pass.micro_batch]);
   }
   return step;
 }

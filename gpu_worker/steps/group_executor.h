@@ -76,6 +76,8 @@ class GroupExecutor {
   // The epoch can't be used any more.
   absl::Status Lost(const absl::Status& why);
   absl::Status CheckWithinStep() const;
+  // Takes the times of the last pass.
+  void TakeTimes(uint32_t micro_batch, bool is_forward);
   // What the attempt took.
   StepTimes Times() const;
   // Of a pass: what the trainer is to be told.
@@ -98,7 +100,9 @@ class GroupExecutor {
   // The step that follows what this rank has executed, or the one that it began first.
   std::optional<uint64_t> next_step_;
   bool within_step_ = false;
-  // Of the step's attempt, pass after pass: a device's are known at its end.
+  // Of the step's attempt, and pass after pass those that a device knows at its end.
+  // Others are added at once: kept, each would stand between what passes allocate.
+  StepTimes times_;
   struct TimedPass {
     uint32_t micro_batch = 0;
     bool is_forward = false;

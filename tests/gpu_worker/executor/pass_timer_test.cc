@@ -29,6 +29,7 @@ TEST(PassTimerTest, WhereCallsReturnWhenTheyAreDoneAClockTells) {
     timer->EndWaiting();
   }
   timer->End();
+  EXPECT_TRUE(timer->knows_at_end());
   EXPECT_EQ(timer->Times(), (PassTimes{20, 6}));
 }
 
@@ -71,6 +72,7 @@ TEST(PassTimerTest, OnADeviceAllThatIsNoWaitIsComputing) {
     device.now += 40000;
   }
   timer->End();
+  EXPECT_FALSE(timer->knows_at_end());
   EXPECT_EQ(timer->Times(), (PassTimes{80210, 6000}));
 }
 
