@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -71,6 +72,20 @@ nb::object BytesAt(void* data, size_t bytes, nb::handle owner,
   return nb::cast(nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cuda>(
       data, {bytes}, owner, {}, nb::dtype<uint8_t>(), nb::device::cuda::value,
       *cuda_device));
+}
+
+// Frees the block with its last reference.
+nb::capsule Holder(const nb::pointer_and_handle<TrainerLink>& self,
+                   const worker::ArenaBlock& block) {
+  struct Held {
+    nb::object owner;
+    TrainerLink& link;
+    const worker::ArenaBlock block;
+  };
+  return {new Held{nb::borrow(self.h), *self.p, block}, [](void* data) noexcept {
+            const std::unique_ptr<Held> held(static_cast<Held*>(data));
+            held->link.link().Free(held->block);
+          }};
 }
 
 // In their order in ArenaTensors; those of a backward pass may be left out.
@@ -138,24 +153,28 @@ void BindSidecar(nb::module_& module) {
                    [](TrainerLink& self) { return ToBytes(self.link().token()); })
       .def_prop_ro("is_gone", [](TrainerLink& self) { return self.link().IsGone(); })
       .def("leave", [](TrainerLink& self) { self.link().Leave(); })
-      // (offset, bytes that keep the arena mapped).
+      // Bytes that keep the arena mapped, and are free again when they go.
       .def(
           "allocate",
           [](nb::pointer_and_handle<TrainerLink> self, uint64_t bytes) {
             const worker::ArenaBlock block =
                 ValueOrThrow(self.p->link().Allocate(bytes));
-            return nb::make_tuple(
-                block.offset, BytesAt(block.data, static_cast<size_t>(bytes), self.h,
-                                      self.p->cuda_device()));
+            return BytesAt(block.data, static_cast<size_t>(bytes), Holder(self, block),
+                           self.p->cuda_device());
           },
-          nb::arg("bytes"),
-          nb::sig("def allocate(self, bytes: int) -> tuple[int, typing.Any]"))
+          nb::arg("bytes"), nb::sig("def allocate(self, bytes: int) -> typing.Any"))
+      // Of an address; none: it is not in the arena.
       .def(
-          "free",
-          [](TrainerLink& self, uint64_t offset) {
-            self.link().Free({offset, nullptr});
+          "offset_of",
+          [](TrainerLink& self, uintptr_t address) -> std::optional<uint64_t> {
+            const worker::Arena& arena = self.link().arena();
+            const auto first = reinterpret_cast<uintptr_t>(arena.data());
+            if (address < first || address - first >= arena.data_bytes()) {
+              return std::nullopt;
+            }
+            return address - first;
           },
-          nb::arg("offset"));
+          nb::arg("address"));
   BindSubmissions(bound);
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -68,6 +70,11 @@ class AttentionForm:
         return cls(
             query.dtype, query_heads, key.shape[1], head_size, scale, sliding_window
         )
+
+    def explicit(self) -> AttentionForm:
+        """With its scale as a number of float32: equal where the same is computed."""
+        scale = self.scale or 1 / math.sqrt(self.head_size)
+        return replace(self, scale=float(np.float32(scale)))
 
     def native(self) -> _worker.Shape:
         """For the native module. InvalidArgumentError: a number out of its range."""

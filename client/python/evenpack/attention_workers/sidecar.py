@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +17,7 @@ from evenpack.attention_workers.arena_memory import ArenaMemory, DeviceArenaMemo
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
+from evenpack.attention_workers.plain_tensor import check_plain
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.attention_workers.worker_device import checked_device
 from evenpack.errors import FailedPreconditionError
@@ -47,42 +50,12 @@ _TYPES = {
 }
 
 
-class _ArenaTensor:
-    """Memory that the worker sees, as a tensor; given back when it goes."""
-
-    def __init__(
-        self,
-        link: _worker.SidecarLink,
-        memory: ArenaMemory,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        content: Tensor | None = None,
-    ) -> None:
-        """ResourceExhaustedError: the arena is full."""
-        self._link = link
-        elements = 1
-        for size in shape:
-            elements *= size
-        self.offset, taken = link.allocate(elements * dtype.itemsize)
-        self.tensor = memory.tensor(taken).view(dtype).view(*shape)
-        if content is not None:
-            self.tensor.copy_(content)
-
-    def __del__(self) -> None:
-        """What could not be allocated has no offset."""
-        if hasattr(self, "offset"):
-            self._link.free(self.offset)
-
-
+@dataclass(frozen=True)
 class _Pass:
-    """A forward pass in the arena: what its backward pass goes on with."""
+    """A forward pass, as its backward pass must name it."""
 
-    def __init__(
-        self, step: int, micro_batch: MicroBatch, tensors: list[_ArenaTensor]
-    ) -> None:
-        self.step = step
-        self.micro_batch = micro_batch
-        self.tensors = tensors
+    step: int
+    micro_batch: MicroBatch
 
 
 def _shape(form: AttentionForm) -> AttentionShape:
@@ -218,25 +191,24 @@ class SidecarWorker(AttentionWorker):
         value: Tensor,
     ) -> ForwardPass:
         """As AttentionWorker."""
-        if form != self._form:
+        if form.explicit() != self._form.explicit():
             raise invalid_argument("form", f"{form}", f"the session's, {self._form}")
         step, rows = self.step, query.shape[0]
         stream = self._memory.stream()
         of_heads = (rows, form.query_heads)
-        tensors = [
-            *(self._tensor(given.shape, given) for given in (query, key, value)),
-            self._tensor(query.shape),
-            self._tensor(of_heads, dtype=torch.float32),
-        ]
-        offsets = [tensor.offset for tensor in tensors]
-        plan = micro_batch.plan
+        tensors = (
+            *(self._placed(given) for given in (query, key, value)),
+            self._tensor(query.shape, query.dtype),
+            self._tensor(of_heads, torch.float32),
+        )
+        offsets, plan = self._offsets(tensors), micro_batch.plan
         self._link.forward(step, micro_batch.index, rows, offsets, plan, stream=stream)
-        # The memory goes back with the pass.
-        output = self._memory.copy_out(tensors[3].tensor)
-        return ForwardPass(output, (), _Pass(step, micro_batch, tensors))
+        # The memory goes back with what is saved.
+        output = self._memory.copy_out(tensors[3])
+        return ForwardPass(output, tensors, _Pass(step, micro_batch))
 
     def run_backward(
-        self, state: object, _: Sequence[Tensor], gradient: Tensor
+        self, state: object, saved: Sequence[Tensor], gradient: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """As AttentionWorker."""
         forward = cast(_Pass, state)
@@ -246,24 +218,32 @@ class SidecarWorker(AttentionWorker):
                 "accepted: backward in the step of its forward pass"
             )
         stream = self._memory.stream()
-        given = self._tensor(gradient.shape, gradient)
-        results = [self._tensor(of.tensor.shape) for of in forward.tensors[:3]]
-        offsets = [of.offset for of in (*forward.tensors, given, *results)]
-        rows = gradient.shape[0]
+        # Hooks may have taken what was saved out of the arena.
+        given = [self._placed(tensor) for tensor in (*saved, gradient)]
+        results = [self._tensor(of.shape, of.dtype) for of in saved[:3]]
+        offsets, rows = self._offsets((*given, *results)), gradient.shape[0]
         index, plan = forward.micro_batch.index, forward.micro_batch.plan
         self._link.backward(self.step, index, rows, offsets, plan, stream=stream)
-        query, key, value = (self._memory.copy_out(result.tensor) for result in results)
+        query, key, value = (self._memory.copy_out(result) for result in results)
         return query, key, value
 
-    def _tensor(
-        self,
-        shape: Sequence[int],
-        content: Tensor | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> _ArenaTensor:
-        return _ArenaTensor(
-            self._link, self._memory, shape, dtype or self._form.dtype, content
-        )
+    def _tensor(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        # In memory that the worker sees, given back when the tensor goes.
+        taken = self._link.allocate(math.prod(shape) * dtype.itemsize)
+        tensor = self._memory.tensor(taken).view(dtype).view(*shape)
+        check_plain("tensor of the pass", tensor)
+        return tensor
+
+    def _placed(self, tensor: Tensor) -> Tensor:
+        # Where it is, or a copy in the arena.
+        check_plain("tensor of the pass", tensor)
+        if self._link.offset_of(tensor.data_ptr()) is not None:
+            return tensor
+        return self._tensor(tensor.shape, tensor.dtype).copy_(tensor)
+
+    def _offsets(self, tensors: Sequence[Tensor]) -> list[int]:
+        # Of one without elements any would do.
+        return [self._link.offset_of(tensor.data_ptr()) or 0 for tensor in tensors]
 
     def close(self) -> None:
         """Ends the session and detaches; later passes raise UnavailableError."""

@@ -24,6 +24,8 @@ from evenpack.errors import (
 from evenpack.sharded_attention import attention
 from example_attention import execute
 from server_process import ServerProcess
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 from worker_service_process import WorkerServiceProcess
 
 FORM = AttentionForm(torch.float32, query_heads=4, kv_heads=2, head_size=64)
@@ -204,6 +206,62 @@ def test_a_backward_pass_belongs_to_its_step(alone: SidecarWorker) -> None:
         match = r"a pass of step 0 is not .* in step 1"
         with attempt, pytest.raises(FailedPreconditionError, match=match):
             output.backward(layer.output_gradient)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_layers_that_are_computed_again_take_no_memory_meanwhile(
+    alone: SidecarWorker, *, reentrant: bool
+) -> None:
+    """Of twice the arena, and gradients are those of layers that are kept."""
+    (own, *_) = steps_of(64)[0]
+    layer = example_attention.Layer(own, 0)
+    query, key, value = layer.inputs
+    gradient = layer.output_gradient
+
+    def attend(query: Tensor) -> Tensor:
+        return attention(query, key, value, own, "sidecar", worker=alone)
+
+    for attempt in alone.attempts(0):
+        with attempt:
+            (expected,) = torch.autograd.grad(attend(query), query, gradient)
+            checkpoint(attend, query, use_reentrant=reentrant).backward(gradient)
+            assert query.grad is not None and torch.equal(query.grad, expected)
+            found = query
+            for _ in range(2 * ARENA // (own.tokens * (2 * 4 + 2 * 2) * 64 * 4)):
+                found = checkpoint(attend, found, use_reentrant=reentrant)
+            found.backward(gradient)
+
+
+def test_what_a_hook_has_moved_is_put_back(alone: SidecarWorker) -> None:
+    """As where activations are kept elsewhere until they are needed."""
+    (own, *_) = steps_of(64)[0]
+    layer = example_attention.Layer(own, 0)
+    kept = 0
+
+    def pack(tensor: Tensor) -> Tensor:
+        nonlocal kept
+        kept += 1
+        return tensor.clone()
+
+    for attempt in alone.attempts(0):
+        with attempt:
+            with torch.autograd.graph.saved_tensors_hooks(pack, torch.clone):
+                output = attention(*layer.inputs, own, "sidecar", worker=alone)
+            output.backward(layer.output_gradient)
+    layer.check(output)
+    assert kept == 5
+
+
+def test_the_scale_that_a_head_size_has_by_default_is_its_number(
+    alone: SidecarWorker,
+) -> None:
+    """Whichever of the two a session was opened with."""
+    (own, *_) = steps_of(64)[0]
+    given = example_attention.Layer(own, 0).inputs
+    for attempt in alone.attempts(0):
+        with attempt:
+            found = attention(*given, own, "sidecar", worker=alone, scale=0.125)
+            assert torch.equal(found, attention(*given, own, "sidecar", worker=alone))
 
 
 def test_threads_take_turns(alone: SidecarWorker) -> None:
