@@ -58,6 +58,10 @@ class ArrayCheck {
     if (const std::string place = PlaceOf(array); place != place_) {
       throw StatusError(InvalidField(name, place, place_));
     }
+    // A tensor that only says what it would be like.
+    if (array.data() == nullptr && array.size() > 0) {
+      throw StatusError(InvalidField(name, "a tensor without memory", place_));
+    }
     std::vector<size_t> has;
     has.reserve(array.ndim());
     for (size_t i = 0; i < array.ndim(); ++i) has.push_back(array.shape(i));

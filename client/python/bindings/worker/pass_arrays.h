@@ -30,8 +30,9 @@ struct BackwardArrays {
   PassArray value_gradient;
 };
 
-// Throw INVALID_ARGUMENT naming the array whose form is not the micro-batch's, or that
-// is elsewhere than on the CUDA device of that number; none: in this process's memory.
+// Throw INVALID_ARGUMENT naming the array whose form is not the micro-batch's, that has
+// no memory, or that is elsewhere than on the CUDA device of that number; none: in this
+// process's memory.
 void Check(const worker::PreparedMicroBatch& prepared, const ForwardArrays& arrays,
            std::optional<int> cuda_device);
 void Check(const worker::PreparedMicroBatch& prepared, const BackwardArrays& arrays,

@@ -12,16 +12,12 @@ from torch import Tensor
 from evenpack._native import MicroBatch
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.native_worker import _worker
-from evenpack.attention_workers.plain_tensor import check_plain
 from evenpack.attention_workers.prepared_micro_batches import PreparedMicroBatches
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.attention_workers.worker_device import device_of
 
 
 def _arrays(*tensors: Tensor) -> list[Tensor]:
-    # A mode of PyTorch's, or a hook that packed what was saved, may have made others.
-    for tensor in tensors:
-        check_plain("tensor of the pass", tensor)
     # What requires a gradient is not handed over as it is.
     return [tensor.detach() for tensor in tensors]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from evenpack.invalid_argument import check_class, invalid_argument
 
@@ -32,6 +33,11 @@ def _kind(tensor: Tensor) -> str | None:
         return "a nested tensor"
     if tensor.layout != torch.strided:
         return f"a tensor of {tensor.layout}"
+    # Not seen through by torch.compile, and found by the native module as well.
+    if torch.compiler.is_compiling():
+        return None
+    if is_functorch_wrapped_tensor(tensor):
+        return "a tensor of torch.func"
     if tensor._is_zerotensor():
         return "a tensor of zeros that has no memory"
     if tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:

@@ -17,7 +17,6 @@ from evenpack.attention_workers.arena_memory import ArenaMemory, DeviceArenaMemo
 from evenpack.attention_workers.attention_form import AttentionForm
 from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
-from evenpack.attention_workers.plain_tensor import check_plain
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.attention_workers.worker_device import checked_device
 from evenpack.errors import FailedPreconditionError
@@ -230,20 +229,26 @@ class SidecarWorker(AttentionWorker):
     def _tensor(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         # In memory that the worker sees, given back when the tensor goes.
         taken = self._link.allocate(math.prod(shape) * dtype.itemsize)
-        tensor = self._memory.tensor(taken).view(dtype).view(*shape)
-        check_plain("tensor of the pass", tensor)
-        return tensor
+        return self._memory.tensor(taken).view(dtype).view(*shape)
 
     def _placed(self, tensor: Tensor) -> Tensor:
         # Where it is, or a copy in the arena.
-        check_plain("tensor of the pass", tensor)
         if self._link.offset_of(tensor.data_ptr()) is not None:
             return tensor
         return self._tensor(tensor.shape, tensor.dtype).copy_(tensor)
 
     def _offsets(self, tensors: Sequence[Tensor]) -> list[int]:
+        return [self._offset(tensor) for tensor in tensors]
+
+    def _offset(self, tensor: Tensor) -> int:
+        offset = self._link.offset_of(tensor.data_ptr())
+        if offset is None and tensor.numel() > 0:
+            # PyTorch made another than it was asked for.
+            accepted = "one in the arena, as outside of a FakeTensorMode"
+            kind = type(tensor).__name__
+            raise invalid_argument("tensor of the pass", kind, accepted)
         # Of one without elements any would do.
-        return [self._link.offset_of(tensor.data_ptr()) or 0 for tensor in tensors]
+        return offset or 0
 
     def close(self) -> None:
         """Ends the session and detaches; later passes raise UnavailableError."""

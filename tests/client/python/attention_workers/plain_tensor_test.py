@@ -57,6 +57,12 @@ def test_what_has_no_memory_of_its_own_is_refused(
         check_plain("query", make())
 
 
+def test_what_torch_func_has_wrapped_is_refused() -> None:
+    """It stands for several tensors, or for one and its tangent."""
+    with pytest.raises(InvalidArgumentError, match=r"^query: a tensor of torch"):
+        torch.vmap(lambda row: check_plain("query", row))(DENSE)
+
+
 @pytest.mark.parametrize(
     "tensor",
     [
