@@ -8,6 +8,7 @@
 #include "client/cpp/retry.h"
 #include "client/cpp/token_ids.h"
 #include "evenpack/v1/packing_service.pb.h"
+#include "server/core/document/compared_documents.h"
 #include "server/core/document/invalid_field.h"
 
 namespace evenpack::client {
@@ -16,10 +17,6 @@ namespace {
 // Messages that may wait for the transport. Documents that the server has already
 // aren't held back by its answers, so this is what holds them back.
 constexpr size_t kMaxUnsentMessages = 64;
-
-// Documents that the server compares, the last ones that it has
-// (server/core/engine/resend_window.h).
-constexpr size_t kComparedDocuments = 4096;
 
 // Where `used` of `limit` is taken.
 size_t Left(size_t used, size_t limit) { return limit - std::min(used, limit); }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "server/core/document/compared_documents.h"
 #include "server/core/document/document.h"
 
 namespace evenpack {
@@ -20,7 +21,7 @@ uint64_t ContentHash(const Document& document);
 // without a check. Not thread-safe.
 class ResendWindow {
  public:
-  static constexpr size_t kCapacity = 4096;
+  static constexpr size_t kCapacity = kComparedDocuments;
 
   ResendWindow() = default;
   // As stored: the hashes of the last documents, oldest first, at most kCapacity.
