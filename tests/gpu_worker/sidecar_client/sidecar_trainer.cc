@@ -17,6 +17,8 @@
 #include "gpu_worker/device_arena/device_arena.h"
 #include "gpu_worker/selftest/made_micro_batch.h"
 #include "gpu_worker/sidecar_client/sidecar_worker.h"
+#include "server/core/digest/digest.h"
+#include "server/core/sharding/plan_digest.h"
 #include "tests/gpu_worker/sidecar_client/trainer_memory.h"
 
 namespace {
@@ -101,8 +103,11 @@ class PlacedMicroBatch {
     const uint64_t rows = HeldTokens(view_.plan(), cp_rank_);
     const absl::StatusOr<uint64_t> ready = memory_.Ready();
     if (!ready.ok()) return ready.status();
-    auto number = worker_.Forward(step, view_.index(), rows, tensors_, *ready);
-    if (number.ok()) number = worker_.Backward(step, view_.index(), rows, tensors_);
+    const evenpack::Digest128 plan = PlanDigest(view_.plan());
+    auto number = worker_.Forward(step, view_.index(), rows, tensors_, *ready, plan);
+    if (number.ok()) {
+      number = worker_.Backward(step, view_.index(), rows, tensors_, *ready, plan);
+    }
     return number.ok() ? memory_.Follow(*number) : number.status();
   }
   double Error() {
