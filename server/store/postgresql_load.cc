@@ -214,15 +214,17 @@ absl::StatusOr<PostgresqlJobs> LoadJobs(const std::string& server,
 
 absl::StatusOr<LoadedJob> LoadJob(const std::string& server, const std::string& name,
                                   PostgresqlConnection& connection) {
-  // One state of the database, also while this server commits to the job.
+  // One state of the database, also while this server commits to the job. It holds no
+  // leases, and may have a large snapshot's checksum to compute between statements.
   connection.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  connection.Queue("SET LOCAL idle_in_transaction_session_timeout = '60s'");
   connection.Queue(
       "SELECT id, checksum, epoch, (server = $2::text)::integer::bigint "
       "FROM evenpack_jobs JOIN evenpack_leases ON job = id WHERE name = $1::text",
       PostgresqlValues().Add(name).Add(server));
   const absl::StatusOr<std::vector<PostgresqlRows>> found = connection.Exchange();
   if (!found.ok()) return found.status();
-  const PostgresqlRows& row = (*found)[1];
+  const PostgresqlRows& row = (*found)[2];
   if (row.size() == 0) {
     return absl::NotFoundError(absl::StrCat("job: '", name, "' is not in the store"));
   }

@@ -79,6 +79,21 @@ TEST_F(PostgresqlLoadTest, AJobOfManyPagesIsReadAsItWasWritten) {
   }
 }
 
+// A large snapshot's checksum takes seconds, and longer where the machine has much to
+// do.
+TEST_F(PostgresqlLoadTest, ItMayTakeTimeBetweenItsStatements) {
+  Writes writes = Records(1);
+  writes.emplace_back(WriteSnapshot{"a", 1, std::string(std::size_t{20} << 20, 's')});
+  ASSERT_THAT(server_.Commit(writes), IsOk());
+  schema_.Run("UPDATE evenpack_leases SET server = 'this'");
+  PostgresqlConnection hasty = schema_.Connect();
+  ASSERT_THAT(hasty.Run("SET idle_in_transaction_session_timeout = '1ms'"), IsOk());
+  const absl::StatusOr<LoadedJob> loaded = LoadJob("this", "a", hasty);
+  ASSERT_THAT(loaded, IsOk());
+  ASSERT_THAT(loaded->job, IsOk());
+  EXPECT_THAT(loaded->job->snapshot, SizeIs(std::size_t{20} << 20));
+}
+
 TEST_F(PostgresqlLoadTest, ManyProfilesAreAllRead) {
   Writes writes;
   for (int i = 0; i < 1001; ++i) {
