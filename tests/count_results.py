@@ -10,6 +10,7 @@ exit status is 1 if a test failed or none ran.
 
 from __future__ import annotations
 
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -19,6 +20,10 @@ from pathlib import Path
 
 # Enough to see an assertion; the whole output is in the JUnit file.
 OUTPUT_LINES_SHOWN = 40
+COLUMNS_SHOWN = 200
+LINES_OF_A_FAILURE = 8
+# What GoogleTest, sanitizers and Abseil begin an account of a failure with.
+FAILURE = re.compile(r": Failure$|^\[  FAILED  \]|Sanitizer: |\bRAW: ")
 
 
 class Outcome(Enum):
@@ -105,6 +110,22 @@ def collect(directory: Path) -> list[Result]:
     return results
 
 
+def excerpt(output: str) -> list[str]:
+    """The end of a failed test's output, behind what tells of failures before it.
+
+    A program of many tests, and of a server's log, goes on for long after a failure.
+    """
+    lines = [line[:COLUMNS_SHOWN] for line in output.splitlines()]
+    end = max(0, len(lines) - OUTPUT_LINES_SHOWN)
+    telling = {
+        number
+        for begin, line in enumerate(lines[:end])
+        if FAILURE.search(line)
+        for number in range(begin, min(begin + LINES_OF_A_FAILURE, end))
+    }
+    return [lines[at] for at in sorted(telling)[:OUTPUT_LINES_SHOWN]] + lines[end:]
+
+
 def summary(results: list[Result]) -> str:
     """The last line: how many passed, failed, were skipped."""
     count = Counter(result.outcome for result in results)
@@ -129,8 +150,8 @@ def main(arguments: list[str]) -> int:
     for result in results:
         if result.outcome is not Outcome.PASSED:
             print(f"{result.outcome.name} {result.name}")
-        if result.outcome is Outcome.FAILED and result.output:
-            for line in result.output.splitlines()[-OUTPUT_LINES_SHOWN:]:
+        if result.outcome is Outcome.FAILED:
+            for line in excerpt(result.output):
                 print(f"    {line}")
     print(summary(results))
     return 0 if succeeded(results) else 1

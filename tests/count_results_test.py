@@ -60,6 +60,18 @@ class CountResultsTest(unittest.TestCase):
             ["FAILED gcc: A.Fails", "    expected 1 < 0", "1 passed, 1 failed"],
         )
 
+    def test_failure_is_shown_however_much_was_printed_since(self) -> None:
+        before = ["before"] * 50
+        told = ["a_test.cc:7: Failure", "Expected: 1", "Actual: 0"]
+        log = [f"info number={number} " + "x" * 300 for number in range(100)]
+        output = "\n".join([*before, *told, *log])
+        case = FAILED.replace("expected 1 &lt; 0", output)
+        _, lines = self.run_on(PASSED, case)
+        shown = [line.strip() for line in lines[1:-1]]
+        self.assertEqual(shown[:3], told)
+        self.assertEqual(shown[3:8], [line[:200] for line in log[:5]])
+        self.assertEqual(shown[8:], [line[:200] for line in log[-40:]])
+
     def test_program_that_was_not_built_is_a_failure(self) -> None:
         status, lines = self.run_on(PASSED, NOT_BUILT)
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))

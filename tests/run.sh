@@ -70,10 +70,10 @@ build_tree() {
   prepare "build $name" cmake --build "$tree" --parallel "$jobs" -- -k 0
 }
 
-# Runs CTest in a tree.
+# Runs CTest in a tree. What hangs is ended, before the time of all is over.
 test_tree() {
   local name="$1" tree="$2" took
-  took="$({ time ctest --test-dir "$tree" -j "$jobs" \
+  took="$({ time ctest --test-dir "$tree" -j "$jobs" --timeout 900 \
     --output-junit "$results/$name.xml" >"$results/$name.log" 2>&1; } 2>&1)"
   [[ -s "$results/$name.xml" ]] || {
     tail -n 50 "$results/$name.log"
