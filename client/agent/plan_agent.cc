@@ -18,6 +18,7 @@
 #include "client/agent/agent_steps_call.h"
 #include "client/agent/forwarded_call.h"
 #include "client/agent/upstream.h"
+#include "client/agent/waiting_threads.h"
 #include "client/cpp/server_addresses.h"
 #include "client/cpp/shared_random.h"
 #include "server/web/http_server.h"
@@ -31,9 +32,6 @@ using std::chrono::milliseconds;
 constexpr char kStreamSteps[] = "/evenpack.v1.PackingService/StreamSteps";
 constexpr const char* kServices[] = {"", "evenpack.v1.PackingService",
                                      "evenpack.v1.CostProfileService"};
-// Threads that wait for servers: questions about subscriptions, steps fetched alone.
-// More than a node has ranks: those of a server that hangs leave others theirs.
-constexpr int kWaitingThreads = 128;
 // A node has some dozens of ranks.
 constexpr size_t kMostLocalSubscriptions = 4096;
 // Of clients' pings, which come every 30 s by default.

@@ -1,12 +1,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/consumer.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/subscriber_limits.h"
 
 namespace evenpack::client {
 namespace {
 
-constexpr size_t kMaxSubscriberBytes = 256;
-constexpr uint32_t kMaxCredits = 2147483647;
 constexpr uint32_t kMaxSteps = 2147483647;
 
 }  // namespace

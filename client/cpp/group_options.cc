@@ -1,13 +1,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/group_member.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/subscriber_limits.h"
 
 namespace evenpack::client {
-namespace {
-
-constexpr size_t kMaxMemberBytes = 256;
-
-}  // namespace
 
 absl::Status Validate(const GroupOptions& options) {
   if (options.job.empty()) return InvalidField("job", "''", "the name of a job");

@@ -1,12 +1,12 @@
 #include "gpu_worker/app/thread_needs.h"
 
+#include "client/agent/waiting_threads.h"
+
 namespace evenpack::worker {
 namespace {
 
 // Of gRPC, of ports, and of one thread for each connection of a group of processes.
 constexpr size_t kOthers = 32;
-// That wait for an agent's servers, besides.
-constexpr size_t kOfAgent = 128;
 
 // Ranks that are threads of the process, each with an engine.
 size_t Ranks(const WorkerOptions& options) {
@@ -18,7 +18,9 @@ size_t Ranks(const WorkerOptions& options) {
 }  // namespace
 
 size_t ThreadsNeeded(const WorkerOptions& options) {
-  if (options.agent.agent) return kOfAgent + kOthers;
+  if (options.agent.agent) {
+    return static_cast<size_t>(agent::kWaitingThreads) + kOthers;
+  }
   const size_t of_rank = options.cuda_device.has_value() ? 1 : options.threads;
   return Ranks(options) * of_rank + kOthers;
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/status_detail.h"
+#include "server/runtime/subscriber_limits.h"
 
 namespace evenpack {
 namespace {

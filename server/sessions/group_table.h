@@ -2,7 +2,6 @@
 #ifndef EVENPACK_SERVER_SESSIONS_GROUP_TABLE_H_
 #define EVENPACK_SERVER_SESSIONS_GROUP_TABLE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,8 +33,6 @@ struct MemberState {
   uint64_t epoch = 0;
   bool connected = false;
 };
-
-inline constexpr size_t kMaxMemberBytes = 256;
 
 // INVALID_ARGUMENT: no such cp_rank, or a member's name that is empty or too long.
 absl::Status CheckSeat(const GroupSeat& seat);

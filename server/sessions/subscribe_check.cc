@@ -7,12 +7,10 @@
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/error_reason.h"
 #include "server/runtime/status_detail.h"
+#include "server/runtime/subscriber_limits.h"
 
 namespace evenpack {
 namespace {
-
-constexpr size_t kMaxSubscriberBytes = 256;
-constexpr uint32_t kMaxCredits = 2147483647;
 
 absl::Status CheckFields(const SubscribeRequest& request, const JobSpec& spec) {
   if (request.dp_rank >= spec.data_parallel) {
