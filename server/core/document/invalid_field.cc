@@ -1,5 +1,8 @@
 #include "server/core/document/invalid_field.h"
 
+#include <array>
+#include <charconv>
+
 #include "absl/strings/cord.h"
 
 namespace evenpack {
@@ -10,6 +13,11 @@ absl::Status InvalidField(absl::string_view field, const absl::AlphaNum& value,
       absl::StrCat(field, ": ", value, " is not accepted; accepted: ", accepted));
   status.SetPayload(kFieldPayload, absl::Cord(field));
   return status;
+}
+
+std::string ShortestText(double value) {
+  std::array<char, 32> text{};
+  return {text.begin(), std::to_chars(text.begin(), text.end(), value).ptr};
 }
 
 absl::Status CheckBytes(absl::string_view field, absl::string_view value, size_t least,

@@ -22,6 +22,15 @@ inline constexpr absl::string_view kFieldPayload = "evenpack.field";
 absl::Status InvalidField(absl::string_view field, const absl::AlphaNum& value,
                           absl::string_view accepted);
 
+// With the digits that tell `value` from any other.
+std::string ShortestText(double value);
+
+template <std::same_as<double> Number>
+absl::Status InvalidField(absl::string_view field, Number value,
+                          absl::string_view accepted) {
+  return InvalidField(field, ShortestText(value), accepted);
+}
+
 // The field that `status` refuses, as InvalidField named it; empty where it names none.
 std::string RefusedField(const absl::Status& status);
 

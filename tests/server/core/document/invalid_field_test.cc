@@ -19,6 +19,19 @@ TEST(InvalidFieldTest, NamesFieldValueAndWhatIsAccepted) {
                        "window: 0 is not accepted; accepted: 1 to 10"));
 }
 
+TEST(InvalidFieldTest, ANumberHasTheDigitsThatTellItFromWhatIsAccepted) {
+  EXPECT_THAT(InvalidField("backoff.factor", 0.99999999, "at least 1"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "backoff.factor: 0.99999999 is not accepted; accepted: at "
+                       "least 1"));
+  EXPECT_THAT(InvalidField("wait", std::numeric_limits<double>::quiet_NaN(), "0 to 1"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "wait: nan is not accepted; accepted: 0 to 1"));
+  EXPECT_THAT(InvalidField("wait", -1e300, "0 to 1"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "wait: -1e+300 is not accepted; accepted: 0 to 1"));
+}
+
 TEST(InvalidFieldTest, TheRefusedFieldCanBeReadBack) {
   EXPECT_EQ(RefusedField(InvalidField("streams[3].name", "''", "1 to 256 bytes")),
             "streams[3].name");
