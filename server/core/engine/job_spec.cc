@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -210,6 +211,15 @@ absl::Status ValidateDescription(const JobSpec& spec) {
   return CheckBytes("description", spec.description, 0, kMaxDescriptionBytes);
 }
 
+// Those of ASCII, and U+0080 to U+009F, which terminals obey as well.
+bool HasControlCharacter(absl::string_view utf8) {
+  unsigned char before = 0;
+  return std::ranges::any_of(utf8, [&before](unsigned char byte) {
+    const bool second = std::exchange(before, byte) == 0xc2 && byte < 0xa0;
+    return second || absl::ascii_iscntrl(byte);
+  });
+}
+
 }  // namespace
 
 uint64_t GlobalBatchTokens(const JobSpec& spec) {
@@ -235,10 +245,9 @@ size_t QueueCount(const PolicySpec& policy) {
 absl::Status CheckGiven(const JobSpec& spec) {
   for (size_t i = 0; i < spec.streams.size(); ++i) {
     const std::string& name = spec.streams[i].name;
-    if (std::ranges::any_of(name,
-                            [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
+    if (HasControlCharacter(name)) {
       return InvalidField(absl::StrCat("streams[", i, "].name"),
-                          absl::StrCat("'", absl::Utf8SafeCHexEscape(name), "'"),
+                          absl::StrCat("'", absl::CHexEscape(name), "'"),
                           "text without control characters");
     }
   }

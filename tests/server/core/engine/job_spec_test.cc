@@ -189,8 +189,14 @@ TEST(JobSpecTest, WhatIsGivenAnewHasBoundsThatWhatIsKeptMayExceed) {
   EXPECT_THAT(
       CheckGiven(spec),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               "streams[0].name: 'naïve\\x1b[31m' is not accepted; accepted: text "
-               "without control characters"));
+               "streams[0].name: 'na\\xc3\\xafve\\x1b[31m' is not accepted; accepted: "
+               "text without control characters"));
+  for (const char* name : {"a\xc2\x85", "\xc2\x9b[31m", "\xc2\x80", "\x7f"}) {
+    spec.streams[0].name = name;
+    EXPECT_EQ(RefusedField(CheckGiven(spec)), "streams[0].name") << name;
+  }
+  spec.streams[0].name = "\xc2\xa0\xc3\x85";
+  EXPECT_THAT(CheckGiven(spec), IsOk());
   spec = MakeSpec(PolicyKind::kWlb, 1024, 100);
   spec.context_parallel = 1024;
   EXPECT_THAT(CheckGiven(spec), IsOk());
