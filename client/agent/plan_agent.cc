@@ -21,6 +21,7 @@
 #include "client/agent/waiting_threads.h"
 #include "client/cpp/server_addresses.h"
 #include "client/cpp/shared_random.h"
+#include "server/service/without_reflection.h"
 #include "server/web/http_server.h"
 #include "server/web/operator_pages.h"
 
@@ -145,6 +146,8 @@ class PlanAgent::Rooms {
     port_ = *std::move(port);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
+    // It would list nothing of the API. That of the server is passed on.
+    LeaveOutReflection(builder);
     SetTransport(builder);
     port_->AddTo(builder);
     builder.RegisterCallbackGenericService(&service_);

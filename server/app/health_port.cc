@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "server/service/field_path.h"
+#include "server/service/without_reflection.h"
 #include "server/web/listen_address.h"
 
 namespace evenpack {
@@ -25,6 +26,7 @@ const GrpcPortOptions kOptions = {
 HealthPort::HealthPort() {
   grpc::EnableDefaultHealthCheckService(true);
   builder_ = std::make_unique<grpc::ServerBuilder>();
+  LeaveOutReflection(*builder_);
 }
 
 absl::Status HealthPort::Start(const std::string& listen) {
@@ -38,12 +40,15 @@ absl::Status HealthPort::Start(const std::string& listen) {
   port_->AddTo(*builder_, grpc::InsecureServerCredentials());
   builder_->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kFirstCallMs);
   builder_->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
+  // gRPC makes no server without a queue but for services other than its own.
+  threads_.AddTo(*builder_, 1);
   server_ = builder_->BuildAndStart();
   builder_.reset();
   if (server_ == nullptr) {
     return absl::UnavailableError(
         absl::StrCat("health-listen: gRPC can't serve on ", listen));
   }
+  threads_.Start();
   port_->Start();
   address_ = FormatAddress({parsed->host, port_->port()});
   return absl::OkStatus();
@@ -59,6 +64,7 @@ void HealthPort::Close() {
   port_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
+  threads_.Stop();
   server_.reset();
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/app/grpc_port.h"
+#include "server/app/transport_threads.h"
 
 namespace evenpack {
 
@@ -40,6 +41,7 @@ class HealthPort {
  private:
   std::unique_ptr<grpc::ServerBuilder> builder_;
   std::unique_ptr<GrpcPort> port_;
+  TransportThreads threads_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

@@ -41,6 +41,7 @@
 #include "server/service/json_api.h"
 #include "server/service/packing_service.h"
 #include "server/service/spec_conversion.h"
+#include "server/service/without_reflection.h"
 #include "server/store/open_store.h"
 #include "server/store/shared_store.h"
 #include "server/web/http_server.h"
@@ -284,14 +285,17 @@ class PackingServer::Rooms {
     const absl::StatusOr<ListenAddress> address = ParseListenAddress(options_.listen);
     if (!address.ok()) return Renamed("listen", address.status());
     grpc::EnableDefaultHealthCheckService(true);
-    if (security_->admits_reflection()) {
-      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    }
     if (options_.channelz == "on" ||
         (options_.channelz == "auto" && IsLoopback(address->host))) {
       grpc::channelz::experimental::InitChannelzService();
     }
     grpc::ServerBuilder builder;
+    if (security_->admits_reflection()) {
+      // Linked, it is there: no linker may leave it out.
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    } else {
+      LeaveOutReflection(builder);
+    }
     SetTransportLimits(options_, builder);
     absl::StatusOr<std::unique_ptr<GrpcPort>> port = GrpcPort::Open(
         *address, {.peer_timeout = seconds(options_.keepalive_timeout_seconds),

@@ -1,7 +1,8 @@
 // The contexts of OpenSSL in this program, gRPC's among them, give back the buffers of
 // connections on which nothing happens (SSL_MODE_RELEASE_BUFFERS), up to 32 KiB of
-// each. gRPC 1.51 has no setting for it, so this program's SSL_CTX_new goes before
-// libssl's (docs/adr/0063).
+// each, and resume no sessions: each connection shows its certificate. gRPC 1.51 has no
+// setting for either, so this program's SSL_CTX_new goes before libssl's
+// (docs/adr/0063).
 #ifndef EVENPACK_SERVER_TLS_SSL_CONTEXT_H_
 #define EVENPACK_SERVER_TLS_SSL_CONTEXT_H_
 

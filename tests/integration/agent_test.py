@@ -13,6 +13,7 @@ import grpc
 import health_client
 import job_specs
 import local_client
+import reflection_client
 import step_checks
 from agent_process import WORKER, AgentProcess
 from call_error import error_of
@@ -364,6 +365,13 @@ class ProgramTest(unittest.TestCase):
             error = process.await_all()["one"].error
         assert error is not None
         self.assertEqual(error.code, "UNAVAILABLE")
+
+    def test_reflection_is_of_the_server(self) -> None:
+        server = self.enterContext(ServerProcess())
+        agent = self.enterContext(AgentProcess(server.grpc_address))
+        listed = reflection_client.services(agent.channel)
+        self.assertEqual(listed, reflection_client.services(server.channel))
+        self.assertIn(health_client.SERVICE, listed)
 
     def test_a_drain_ends_subscriptions(self) -> None:
         server = self.enterContext(ServerProcess())

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import health_client
+import reflection_client
 from call_error import error_of
 from deadline_channel import open_channel
 from grpc_channelz.v1 import channelz_pb2, channelz_pb2_grpc
@@ -55,6 +56,9 @@ class HealthPortTest(unittest.TestCase):
         channelz_pb2_grpc.ChannelzStub(self.server.channel).GetServers(request)
         with self.assertRaises(grpc.RpcError) as caught:
             channelz_pb2_grpc.ChannelzStub(self.port.channel).GetServers(request)
+        self.assertEqual(error_of(caught.exception).code, "UNIMPLEMENTED")
+        with self.assertRaises(grpc.RpcError) as caught:
+            reflection_client.services(self.port.channel)
         self.assertEqual(error_of(caught.exception).code, "UNIMPLEMENTED")
         call: grpc.UnaryUnaryMultiCallable[bytes, bytes]
         call = self.port.channel.unary_unary("/evenpack.v1.PackingService/ListJobs")

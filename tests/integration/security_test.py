@@ -18,10 +18,12 @@ from typing import Any
 import grpc
 import job_specs
 import local_client
+import reflection_client
 from call_error import error_of
 from child_process import DEADLINE, ChildProcess, wait_until
 from evenpack.v1 import packing_service_pb2 as api
 from evenpack.v1 import packing_service_pb2_grpc as rpc
+from health_client import SERVICE
 from listening_process import ANY_PORT
 from role_callers import (
     Caller,
@@ -62,7 +64,12 @@ class SecuredTest(unittest.TestCase):
     server: ServerProcess
     connections: Connections
 
-    def start(self, *flags: str, grants: str = OPERATOR + CONSUMER + FEED) -> None:
+    def start(
+        self,
+        *flags: str,
+        grants: str = OPERATOR + CONSUMER + FEED,
+        clients: str = "request",
+    ) -> None:
         """With a job."""
         self.folder = temporary_folder(self.enterContext)
         self.certificates = CallerCertificates(self.folder)
@@ -75,7 +82,7 @@ class SecuredTest(unittest.TestCase):
         self.write_roles(grants)
         self.server = self.enterContext(
             ServerProcess(
-                *tls_flags(self.certificates, name="live"),
+                *tls_flags(self.certificates, name="live", clients=clients),
                 *("--roles", f"{self.roles}", "--log-level", "debug", *flags),
             )
         )
@@ -243,6 +250,46 @@ class ChangedCertificatesTest(SecuredTest):
         self.assertEqual(self.handshake(ssl.TLSVersion.TLSv1_3), "TLSv1.3")
         with self.assertRaises(ssl.SSLError):
             self.handshake(ssl.TLSVersion.TLSv1_1)
+
+    def resumes(self, version: ssl.TLSVersion) -> bool:
+        """Whether a session of one connection is another's, without its certificate."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(self.certificates.pem("ca"))
+        context.set_alpn_protocols(["h2"])
+        context.minimum_version = context.maximum_version = version
+        host, _, port = self.server.grpc_address.rpartition(":")
+        session: ssl.SSLSession | None = None
+        for _ in range(2):
+            with (
+                socket.create_connection((host, int(port)), timeout=DEADLINE) as plain,
+                context.wrap_socket(
+                    plain, server_hostname="localhost", session=session
+                ) as secured,
+            ):
+                # Settings, before which come the tickets that there are.
+                self.assertTrue(secured.recv(9))
+                session = secured.session
+                resumed = bool(secured.session_reused)
+        return resumed
+
+    def test_each_connection_shows_its_certificate_anew(self) -> None:
+        self.start()
+        self.assertFalse(self.resumes(ssl.TLSVersion.TLSv1_2))
+        self.assertFalse(self.resumes(ssl.TLSVersion.TLSv1_3))
+
+
+class ReflectionTest(SecuredTest):
+    def test_it_is_there_where_only_clients_with_certificates_are(self) -> None:
+        for clients, there in (("require", True), ("request", False)):
+            with self.subTest(clients):
+                self.start(clients=clients)
+                channel = self.connections.open("operator")
+                if there:
+                    self.assertIn(SERVICE, reflection_client.services(channel))
+                    continue
+                with self.assertRaises(grpc.RpcError) as caught:
+                    reflection_client.services(channel)
+                self.assertEqual(error_of(caught.exception).code, "UNIMPLEMENTED")
 
 
 class HttpTest(SecuredTest):

@@ -23,17 +23,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import api_methods
 import job_specs
 import local_client
+import reflection_client
 from call_cases import call_case
 from case_player import CasePlayer
 from child_process import wait_until
 from evenpack.v1 import packing_service_pb2 as api
 from frame_cases import frame_case
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from guard_watch import GuardJob, GuardWatch
 from http_cases import http_case
 from process_figures import Figures, figures_of
@@ -177,10 +176,7 @@ class Storm:
 
 def check_services(server: ServerProcess) -> None:
     """The server has the services that the cases are made of, and no other of ours."""
-    stub: Any = reflection_pb2_grpc.ServerReflectionStub(server.channel)
-    asked = reflection_pb2.ServerReflectionRequest(list_services="")
-    (answer,) = stub.ServerReflectionInfo(iter([asked]))
-    listed = {each.name for each in answer.list_services_response.service}
+    listed = reflection_client.services(server.channel)
     ours = {name for name in listed if name.startswith("evenpack.")}
     if ours != api_methods.service_names():
         raise AssertionError(f"{ours} instead of {api_methods.service_names()}")
