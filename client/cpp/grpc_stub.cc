@@ -6,6 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/grpc_stream.h"
@@ -20,6 +25,8 @@ namespace {
 
 using Service = v1::PackingService;
 using ProfileService = v1::CostProfileService;
+using Calls = Service::StubInterface::async_interface;
+using ProfileCalls = ProfileService::StubInterface::async_interface;
 
 grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
   const auto milliseconds = [](std::chrono::milliseconds duration) {
@@ -58,85 +65,86 @@ class GrpcStub final : public Stub {
 
   absl::StatusOr<v1::CreateJobResponse> CreateJob(const v1::CreateJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::CreateJob, request, options);
+    return Call(*stub_->async(), &Calls::CreateJob, request, options);
   }
   absl::StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request,
                                             const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::GetJob, request, options);
+    return Call(*stub_->async(), &Calls::GetJob, request, options);
   }
   absl::StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request,
                                                 const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::ListJobs, request, options);
+    return Call(*stub_->async(), &Calls::ListJobs, request, options);
   }
   absl::StatusOr<v1::UpdateJobResponse> UpdateJob(const v1::UpdateJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::UpdateJob, request, options);
+    return Call(*stub_->async(), &Calls::UpdateJob, request, options);
   }
   absl::StatusOr<v1::DeleteJobResponse> DeleteJob(const v1::DeleteJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::DeleteJob, request, options);
+    return Call(*stub_->async(), &Calls::DeleteJob, request, options);
   }
   absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
       const v1::CheckpointJobRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::CheckpointJob, request, options);
+    return Call(*stub_->async(), &Calls::CheckpointJob, request, options);
   }
   absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
       const v1::RestoreJobRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::RestoreJob, request, options);
+    return Call(*stub_->async(), &Calls::RestoreJob, request, options);
   }
   absl::StatusOr<v1::RewindJobResponse> RewindJob(const v1::RewindJobRequest& request,
                                                   const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::RewindJob, request, options);
+    return Call(*stub_->async(), &Calls::RewindJob, request, options);
   }
   absl::StatusOr<v1::ForkJobResponse> ForkJob(const v1::ForkJobRequest& request,
                                               const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::ForkJob, request, options);
+    return Call(*stub_->async(), &Calls::ForkJob, request, options);
   }
   absl::StatusOr<v1::SkipDocumentsResponse> SkipDocuments(
       const v1::SkipDocumentsRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::SkipDocuments, request, options);
+    return Call(*stub_->async(), &Calls::SkipDocuments, request, options);
   }
   absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
                                               const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::GetStep, request, options);
+    return Call(*stub_->async(), &Calls::GetStep, request, options);
   }
   absl::StatusOr<v1::AcknowledgeResponse> Acknowledge(
       const v1::AcknowledgeRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::Acknowledge, request, options);
+    return Call(*stub_->async(), &Calls::Acknowledge, request, options);
   }
   absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
       const v1::ReportLatencyRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::ReportLatency, request, options);
+    return Call(*stub_->async(), &Calls::ReportLatency, request, options);
   }
   absl::StatusOr<v1::GetLatencyResponse> GetLatency(
       const v1::GetLatencyRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::GetLatency, request, options);
+    return Call(*stub_->async(), &Calls::GetLatency, request, options);
   }
   absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
       const v1::ObserveJobRequest& request, const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::ObserveJob, request, options);
+    return Call(*stub_->async(), &Calls::ObserveJob, request, options);
   }
   absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
       const v1::ObserveMicroBatchRequest& request,
       const CallOptions& options) override {
-    return Call(*stub_, &Service::Stub::ObserveMicroBatch, request, options);
+    return Call(*stub_->async(), &Calls::ObserveMicroBatch, request, options);
   }
   absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
       const v1::PutCostProfileRequest& request, const CallOptions& options) override {
-    return Call(*profiles_, &ProfileService::Stub::PutCostProfile, request, options);
+    return Call(*profiles_->async(), &ProfileCalls::PutCostProfile, request, options);
   }
   absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(
       const v1::GetCostProfileRequest& request, const CallOptions& options) override {
-    return Call(*profiles_, &ProfileService::Stub::GetCostProfile, request, options);
+    return Call(*profiles_->async(), &ProfileCalls::GetCostProfile, request, options);
   }
   absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles(
       const v1::ListCostProfilesRequest& request, const CallOptions& options) override {
-    return Call(*profiles_, &ProfileService::Stub::ListCostProfiles, request, options);
+    return Call(*profiles_->async(), &ProfileCalls::ListCostProfiles, request, options);
   }
   absl::StatusOr<v1::DeleteCostProfileResponse> DeleteCostProfile(
       const v1::DeleteCostProfileRequest& request,
       const CallOptions& options) override {
-    return Call(*profiles_, &ProfileService::Stub::DeleteCostProfile, request, options);
+    return Call(*profiles_->async(), &ProfileCalls::DeleteCostProfile, request,
+                options);
   }
 
   std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) override {
@@ -167,20 +175,27 @@ class GrpcStub final : public Stub {
   }
 
  private:
-  template <typename ServiceStub, typename Request, typename Response>
-  using Method = grpc::Status (ServiceStub::*)(grpc::ClientContext*, const Request&,
-                                               Response*);
+  template <typename AllCalls, typename Request, typename Response>
+  using Method = void (AllCalls::*)(grpc::ClientContext*, const Request*, Response*,
+                                    std::function<void(grpc::Status)>);
 
-  template <typename ServiceStub, typename Request, typename Response>
-  static absl::StatusOr<Response> Call(ServiceStub& stub,
-                                       Method<ServiceStub, Request, Response> method,
+  // Not by a blocking call: gRPC has threads that look at connections only once
+  // something is called back, and would see every five seconds else that an attempt to
+  // connect has failed.
+  template <typename AllCalls, typename Request, typename Response>
+  static absl::StatusOr<Response> Call(std::type_identity_t<AllCalls>& calls,
+                                       Method<AllCalls, Request, Response> method,
                                        const Request& request,
                                        const CallOptions& options) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + options.timeout);
-    const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
     Response response;
-    const grpc::Status status = (stub.*method)(&context, request, &response);
+    // The one that sets it may still be at it when this one has it.
+    const auto end = std::make_shared<std::promise<grpc::Status>>();
+    const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
+    (calls.*method)(&context, &request, &response,
+                    [end](grpc::Status status) { end->set_value(std::move(status)); });
+    const grpc::Status status = end->get_future().get();
     if (!status.ok()) return FromGrpcStatus(status);
     return response;
   }

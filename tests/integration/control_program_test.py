@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import unittest
 from collections import defaultdict
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from child_process import ChildProcess
+from free_ports import free_ports
 from server_process import ServerProcess
 
 PROGRAM = os.environ["EVENPACKCTL"]
@@ -182,6 +184,23 @@ class ControlProgramTest(unittest.TestCase):
         self.report("jobs", "delete", "b")
         listed = self.report("jobs", "list")["jobs"]
         self.assertEqual([job["name"] for job in listed], ["a"])
+
+    def test_a_server_that_is_back_is_found_with_the_next_attempt(self) -> None:
+        (port,) = free_ports(1)
+        address = f"127.0.0.1:{port}"
+        command = self.command("jobs", "list", "--json", "--server", address)
+        # In less time than gRPC takes to look at connections by itself.
+        command += ["--timeout", "4"]
+        with socket.create_server(("127.0.0.1", port)) as away:
+            program = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            # It has tried once.
+            away.accept()[0].close()
+        # And again, until this one is there.
+        self.enterContext(ServerProcess(listen=address))
+        printed, errors = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, errors), (0, ""), printed)
 
     def test_errors_are_one_line_and_an_exit_status(self) -> None:
         self.report("jobs", "create", "taken", "--window", "1000")
