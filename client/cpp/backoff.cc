@@ -15,16 +15,17 @@ absl::Status Validate(const BackoffOptions& options) {
   if (!(options.factor >= 1)) {
     return InvalidField("backoff.factor", options.factor, "at least 1");
   }
-  if (options.maximum < options.initial) {
-    return InvalidField("backoff.maximum", absl::StrCat(options.maximum.count(), " ms"),
-                        "at least backoff.initial");
+  if (options.maximum < options.initial || options.maximum > kLongestWait) {
+    return InvalidField(
+        "backoff.maximum", absl::StrCat(options.maximum.count(), " ms"),
+        absl::StrCat("backoff.initial to ", kLongestWait.count(), " ms"));
   }
   if (!(options.jitter >= 0 && options.jitter <= 1)) {
     return InvalidField("backoff.jitter", options.jitter, "0 to 1");
   }
-  if (options.total.count() < 0) {
+  if (options.total.count() < 0 || options.total > kLongestWait) {
     return InvalidField("backoff.total", absl::StrCat(options.total.count(), " ms"),
-                        "0 ms or more");
+                        absl::StrCat("0 to ", kLongestWait.count(), " ms"));
   }
   return absl::OkStatus();
 }

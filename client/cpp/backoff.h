@@ -11,18 +11,22 @@
 
 namespace evenpack::client {
 
+// The longest time that a client may be told, a hundred years: added to any that a
+// clock shows, it is one whose nanoseconds can be counted.
+inline constexpr std::chrono::milliseconds kLongestWait{3'155'760'000'000};
+
 struct BackoffOptions {
   // Before the second attempt; above 0.
   std::chrono::milliseconds initial{100};
   // Each wait is so many times the one before; at least 1.
   double factor = 1.6;
-  // No wait is longer, jitter apart; at least `initial`.
+  // No wait is longer, jitter apart; `initial` to kLongestWait.
   std::chrono::milliseconds maximum{10'000};
   // Each wait is multiplied by a number drawn from [1 - jitter, 1 + jitter), so that
   // clients that failed together don't come back together. 0 to 1.
   double jitter = 0.2;
   // The last attempt of a row of failures is started so long after the first of them.
-  // 0: a failure is final.
+  // 0: a failure is final. Up to kLongestWait.
   std::chrono::milliseconds total{600'000};
 };
 

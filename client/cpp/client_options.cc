@@ -9,11 +9,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestKeepalive{10'000};
 
-absl::Status CheckAtLeast(absl::string_view field, std::chrono::milliseconds value,
-                          std::chrono::milliseconds least) {
-  if (value >= least) return absl::OkStatus();
+// What gRPC takes of one.
+constexpr std::chrono::milliseconds kLongestKeepalive{2'147'483'647};
+
+absl::Status CheckTime(absl::string_view field, std::chrono::milliseconds value,
+                       std::chrono::milliseconds least,
+                       std::chrono::milliseconds most) {
+  if (value >= least && value <= most) return absl::OkStatus();
   return InvalidField(field, absl::StrCat(value.count(), " ms"),
-                      absl::StrCat("at least ", least.count(), " ms"));
+                      absl::StrCat(least.count(), " to ", most.count(), " ms"));
 }
 
 }  // namespace
@@ -23,11 +27,12 @@ absl::Status Validate(const ClientOptions& options) {
   if (!addresses.ok()) return addresses;
   const std::chrono::milliseconds least{1};
   absl::Status status = Validate(options.security, options.address);
-  status.Update(CheckAtLeast("call_timeout", options.call_timeout, least));
+  status.Update(CheckTime("call_timeout", options.call_timeout, least, kLongestWait));
   status.Update(Validate(options.backoff));
-  status.Update(CheckAtLeast("keepalive_interval", options.keepalive_interval,
-                             kShortestKeepalive));
-  status.Update(CheckAtLeast("keepalive_timeout", options.keepalive_timeout, least));
+  status.Update(CheckTime("keepalive_interval", options.keepalive_interval,
+                          kShortestKeepalive, kLongestKeepalive));
+  status.Update(CheckTime("keepalive_timeout", options.keepalive_timeout, least,
+                          kLongestKeepalive));
   if (status.ok() && options.max_message_bytes < 1) {
     return InvalidField("max_message_bytes", options.max_message_bytes,
                         "1 to 2147483647");

@@ -23,14 +23,15 @@ struct ClientOptions {
   std::string address = {};
   // TLS, and who the client is; nothing of it by default.
   Security security = Security();
-  // Deadline of each attempt of a unary call; above 0. Streams have none.
+  // Deadline of each attempt of a unary call; above 0, up to kLongestWait. Streams have
+  // none.
   std::chrono::milliseconds call_timeout{10'000};
   // Waits between attempts of a unary call, and before a lost stream is opened again. A
   // consumer counts the total from when it has no step left: consumer.h.
   BackoffOptions backoff = {};
   // A connection that was silent for so long is asked whether it is alive, and given up
   // if it doesn't answer within the timeout. Servers refuse pings more often than every
-  // 10 seconds, so that is the least accepted.
+  // 10 seconds, so that is the least accepted. Both up to 2^31 - 1 ms.
   std::chrono::milliseconds keepalive_interval{30'000};
   std::chrono::milliseconds keepalive_timeout{10'000};
   // Of a message, either way. 1 to 2^31 - 1.

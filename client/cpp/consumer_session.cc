@@ -311,7 +311,8 @@ void ConsumerSession::SendReceived() {
 absl::StatusOr<Subscription> ConsumerSession::AwaitSubscription() {
   MutexLock lock(mutex_);
   while (!subscription_.has_value() && !final_.has_value()) changed_.Wait(mutex_);
-  if (subscription_.has_value()) return *subscription_;
+  const bool is_cancelled = final_.has_value() && absl::IsCancelled(*final_);
+  if (subscription_.has_value() && !is_cancelled) return *subscription_;
   return *final_;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 #include "client/cpp/mocks/fake_clock.h"
@@ -112,6 +113,19 @@ TEST(Backoff, ATotalOfZeroMakesTheFirstFailureFinal) {
   EXPECT_EQ(Backoff(options, clock, kMiddle).NextDelay(), std::nullopt);
 }
 
+TEST(Backoff, TheLongestWaitsCanBeCounted) {
+  FakeClock clock;
+  const std::function<double()> most = [] { return 0.999; };
+  BackoffOptions options;
+  options.initial = options.maximum = options.total = kLongestWait;
+  options.factor = std::numeric_limits<double>::max();
+  options.jitter = 1;
+  EXPECT_THAT(Validate(options), IsOk());
+  Backoff backoff(options, clock, most);
+  EXPECT_EQ(backoff.NextDelay(), kLongestWait);
+  EXPECT_EQ(backoff.NextDelay(), kLongestWait);
+}
+
 TEST(Backoff, RefusesOptionsThatCannotBeMeant) {
   EXPECT_THAT(Validate(BackoffOptions{}), IsOk());
   const auto refused = [](auto change) {
@@ -126,6 +140,15 @@ TEST(Backoff, RefusesOptionsThatCannotBeMeant) {
               StatusIs(code, HasSubstr("backoff.factor: 0.9")));
   EXPECT_THAT(refused([](auto& o) { o.maximum = milliseconds(99); }),
               StatusIs(code, HasSubstr("backoff.maximum: 99 ms")));
+  // Its nanoseconds are more than can be counted.
+  for (const milliseconds longer :
+       {kLongestWait + milliseconds(1), milliseconds::max()}) {
+    EXPECT_THAT(
+        refused([&](auto& o) { o.maximum = longer; }),
+        StatusIs(code, HasSubstr("accepted: backoff.initial to 3155760000000 ms")));
+    EXPECT_THAT(refused([&](auto& o) { o.total = longer; }),
+                StatusIs(code, HasSubstr("accepted: 0 to 3155760000000 ms")));
+  }
   EXPECT_THAT(refused([](auto& o) { o.jitter = 1.5; }),
               StatusIs(code, HasSubstr("backoff.jitter: 1.5")));
   EXPECT_THAT(refused([](auto& o) { o.total = milliseconds(-1); }),

@@ -38,9 +38,15 @@ TEST(ClientOptions, RefusesWhatCannotWorkNamingTheField) {
               StatusIs(code, HasSubstr("backoff.factor: 0")));
   EXPECT_THAT(refused([](auto& o) { o.keepalive_interval = milliseconds(9999); }),
               StatusIs(code, HasSubstr("keepalive_interval: 9999 ms is not accepted; "
-                                       "accepted: at least 10000 ms")));
+                                       "accepted: 10000 to 2147483647 ms")));
   EXPECT_THAT(refused([](auto& o) { o.keepalive_timeout = milliseconds(0); }),
               StatusIs(code, HasSubstr("keepalive_timeout: 0 ms")));
+  EXPECT_THAT(refused([](auto& o) { o.call_timeout = milliseconds::max(); }),
+              StatusIs(code, HasSubstr("accepted: 1 to 3155760000000 ms")));
+  EXPECT_THAT(refused([](auto& o) { o.keepalive_interval = milliseconds::max(); }),
+              StatusIs(code, HasSubstr("accepted: 10000 to 2147483647 ms")));
+  EXPECT_THAT(refused([](auto& o) { o.keepalive_timeout = milliseconds::max(); }),
+              StatusIs(code, HasSubstr("accepted: 1 to 2147483647 ms")));
   EXPECT_THAT(refused([](auto& o) { o.max_message_bytes = 0; }),
               StatusIs(code, HasSubstr("max_message_bytes: 0")));
   EXPECT_THAT(refused([](auto& o) { o.clock = nullptr; }),

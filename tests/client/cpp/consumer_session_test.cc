@@ -318,12 +318,15 @@ TEST_F(ConsumerSessionTest, ReconnectsOnceAStepHasRoom) {
 TEST_F(ConsumerSessionTest, CancellingEndsCallsUnderWay) {
   const auto consumer = Open();
   const auto call = Accept(0);
+  ASSERT_THAT(consumer->AwaitSubscription(), IsOk());
   std::thread trainer([&consumer] {
     EXPECT_THAT(consumer->Next(),
                 StatusIs(absl::StatusCode::kCancelled, HasSubstr("cancelled")));
   });
   consumer->Cancel();
   trainer.join();
+  EXPECT_THAT(consumer->AwaitSubscription(),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("cancelled")));
   call->AwaitGone();
   EXPECT_THAT(consumer->Close(), IsOk());
 }
