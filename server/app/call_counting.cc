@@ -30,11 +30,20 @@ size_t BytesOfFields(const grpc::ServerContextBase& context) {
   return bytes;
 }
 
+// Of gRPC's own services (health, reflection, channelz) a connection may have so many
+// calls at a time. They ask for no role, last as long as who makes them likes, and take
+// some 20 KB each, those of reflection a thread: no other bound holds for them.
+constexpr int64_t kMostCallsOfGrpc = 16;
+
+bool IsOfGrpc(const ServerRpcInfo& call) {
+  return !absl::StartsWith(call.method(), "/evenpack.");
+}
+
 // At least what the message took of its connection.
 size_t BytesOfMessage(const ServerRpcInfo& call, void* message) {
   size_t bytes = 0;
   // The libraries' own services get small ones.
-  if (message != nullptr && absl::StartsWith(call.method(), "/evenpack.")) {
+  if (message != nullptr && !IsOfGrpc(call)) {
     // Streams read theirs themselves (server/service/message_bytes.h).
     bytes = call.type() == ServerRpcInfo::Type::UNARY
                 ? static_cast<google::protobuf::Message*>(message)->ByteSizeLong()
@@ -50,17 +59,16 @@ class CountingInterceptor final : public grpc::experimental::Interceptor {
   CountingInterceptor(ServerRpcInfo* call, const CountsOfPeer& counts_of)
       : call_(call), counts_of_(counts_of) {}
   ~CountingInterceptor() override {
-    if (counts_ != nullptr) --counts_->open;
+    if (counts_ == nullptr) return;
+    --counts_->open;
+    if (IsOfGrpc(*call_)) --counts_->open_of_grpc;
   }
 
   void Intercept(InterceptorBatchMethods* methods) override {
     using Point = InterceptionHookPoints;
     if (methods->QueryInterceptionHookPoint(Point::POST_RECV_INITIAL_METADATA)) {
       counts_ = counts_of_(call_->server_context()->peer());
-      if (counts_ != nullptr) {
-        ++counts_->open;
-        counts_->claimed += BytesOfFields(*call_->server_context());
-      }
+      if (counts_ != nullptr) Begin();
     }
     if (counts_ != nullptr &&
         methods->QueryInterceptionHookPoint(Point::POST_RECV_MESSAGE)) {
@@ -70,6 +78,14 @@ class CountingInterceptor final : public grpc::experimental::Interceptor {
   }
 
  private:
+  void Begin() {
+    ++counts_->open;
+    counts_->claimed += BytesOfFields(*call_->server_context());
+    if (IsOfGrpc(*call_) && ++counts_->open_of_grpc > kMostCallsOfGrpc) {
+      call_->server_context()->TryCancel();
+    }
+  }
+
   ServerRpcInfo* const call_;
   const CountsOfPeer& counts_of_;
   std::shared_ptr<CallCounts> counts_;

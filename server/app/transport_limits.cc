@@ -12,6 +12,9 @@ namespace {
 // Above the 8 KiB in which gRPC collects them (docs/adr/0063).
 constexpr int kTlsFrameBytes = 8448;
 
+// Of gRPC's reflection, each of whose streams has one; calls beyond are refused.
+constexpr int kMostServiceThreads = 64;
+
 int Milliseconds(uint64_t from_seconds) {
   return static_cast<int>(std::min<uint64_t>(from_seconds * 1000, 2'000'000'000));
 }
@@ -26,10 +29,10 @@ void SetTransportLimits(const ServerOptions& options, grpc::ServerBuilder& build
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(options.max_connection_streams));
   builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
-  if (options.max_transport_bytes > 0) {
-    grpc::ResourceQuota quota("evenpack-server");
-    builder.SetResourceQuota(quota.Resize(options.max_transport_bytes));
-  }
+  grpc::ResourceQuota quota("evenpack-server");
+  quota.SetMaxThreads(kMostServiceThreads);
+  if (options.max_transport_bytes > 0) quota.Resize(options.max_transport_bytes);
+  builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              Milliseconds(options.keepalive_seconds));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

@@ -19,8 +19,9 @@ namespace evenpack {
 
 // What a connection's bytes came to. Thread-safe.
 struct CallCounts {
-  // Calls that go on.
+  // Calls that go on; and those of them that are of gRPC's own services.
   std::atomic<int64_t> open = 0;
+  std::atomic<int64_t> open_of_grpc = 0;
   // Bytes of calls that began and of messages that came whole: at least what they took
   // of the connection.
   std::atomic<uint64_t> claimed = 0;

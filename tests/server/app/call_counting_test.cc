@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -140,6 +141,28 @@ TEST_F(CallCountingTest, AMessageThatCannotBeReadClaimsLittle) {
   EXPECT_FALSE(call.Finish().ok());
   AwaitOpen(0);
   EXPECT_LT(counts_->claimed, 4096U);
+}
+
+TEST_F(CallCountingTest, AConnectionHasFewCallsOfGrpcsOwnServicesAtATime) {
+  Start([this](const std::string&) { return counts_; });
+  constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
+  std::list<RawGrpcCall> watches;
+  for (int i = 0; i < 16; ++i) {
+    ASSERT_TRUE(watches.emplace_back(channel_, kWatch, "").Read().has_value());
+  }
+  for (int i = 0; i < 3; ++i) {
+    RawGrpcCall more(channel_, kWatch, "");
+    while (more.Read().has_value()) {
+    }
+    EXPECT_EQ(more.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  // The API's are others.
+  RawGrpcCall call(channel_, "/evenpack.v1.PackingService/GetJob", "");
+  EXPECT_TRUE(call.Read().has_value());
+  EXPECT_TRUE(call.Finish().ok());
+  watches.pop_front();
+  AwaitOpen(15);
+  EXPECT_TRUE(watches.emplace_back(channel_, kWatch, "").Read().has_value());
 }
 
 TEST_F(CallCountingTest, CallsOfAPeerWithoutCountsAreServed) {
