@@ -11,9 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
 #include "client/cli/online/report_line.h"
+#include "client/cli/quoted_value.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
@@ -58,8 +60,8 @@ std::string StreamsText(const v1::Job& job) {
     const v1::StreamStatus& stream = job.streams(i);
     const uint32_t weight =
         i < job.spec().streams_size() ? job.spec().streams(i).weight() : 0;
-    table.AddRow({stream.name(), absl::StrCat(weight), Grouped(stream.next_sequence()),
-                  Grouped(stream.buffered_documents()),
+    table.AddRow({OnOneLine(stream.name()), absl::StrCat(weight),
+                  Grouped(stream.next_sequence()), Grouped(stream.buffered_documents()),
                   Grouped(stream.buffered_tokens()), StateOf(stream)});
   }
   return table.ToString();
@@ -71,7 +73,11 @@ std::string SpecText(const v1::JobSpec& spec) {
   printer.SetUseShortRepeatedPrimitives(true);
   std::string text;
   printer.PrintToString(spec, &text);
-  return text;
+  std::string lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&lines, OnOneLine({line.data(), line.size()}), "\n");
+  }
+  return lines;
 }
 
 // Where jobs are that the server which was asked doesn't lead, by name.

@@ -62,6 +62,23 @@ TEST(JobTextTest, HasARowForEachStreamAndTheSpecAsTextproto) {
           HasSubstr("queue_thresholds: [49152, 98304]")));
 }
 
+// Names of streams may be older than the server's check of them.
+TEST(JobTextTest, HasNothingThatATerminalObeys) {
+  v1::Job job = TestJob();
+  for (std::string* const name :
+       {job.mutable_streams(0)->mutable_name(),
+        job.mutable_spec()->mutable_streams(0)->mutable_name()}) {
+    *name =
+        "w\xc2\x9b"
+        "2J\xe2\x80\xae\x1b[m";
+  }
+  const std::string text = JobText(job);
+  EXPECT_THAT(text, HasSubstr("w\\xc2\\x9b2J\\xe2\\x80\\xae\\x1b[m  "));
+  for (const char* obeyed : {"\xc2\x9b", "\xe2\x80\xae", "\x1b"}) {
+    EXPECT_THAT(text, Not(HasSubstr(obeyed)));
+  }
+}
+
 TEST(JobsTextTest, HasARowForEachJob) {
   v1::Job drained = TestJob();
   drained.set_name("run-8");
