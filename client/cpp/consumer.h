@@ -173,6 +173,9 @@ class Consumer {
   double step_wait_seconds() const { return step_wait().seconds; }
   // Steps that wait here.
   virtual size_t buffered_steps() const = 0;
+  // OK, or the error that is final, also while steps before it wait here. For who takes
+  // steps ahead of a trainer: ABORTED and CANCELLED have them dropped there too.
+  virtual absl::Status status() const = 0;
 
   // Ends in order: blocks until every durable mark is confirmed, reports what wasn't
   // reported yet (one attempt), and closes the call. OK, or why a mark can't be

@@ -361,6 +361,11 @@ size_t ConsumerSession::buffered_steps() const {
   return buffer_.size();
 }
 
+absl::Status ConsumerSession::status() const {
+  MutexLock lock(mutex_);
+  return final_.value_or(absl::OkStatus());
+}
+
 absl::Status ConsumerSession::Close() {
   absl::Status status;
   {

@@ -49,6 +49,7 @@ class ConsumerSession final : public Consumer {
   void ReportWait(double seconds) override;
   StepWait step_wait() const override;
   size_t buffered_steps() const override;
+  absl::Status status() const override;
   absl::Status Close() override;
   void Cancel() override;
 

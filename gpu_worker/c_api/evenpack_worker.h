@@ -51,7 +51,8 @@ enum EvenpackCode {
   EVENPACK_RESOURCE_EXHAUSTED = 8,
   EVENPACK_FAILED_PRECONDITION = 9,
   /* Of begin_step, a pass or end_step: the step is to be done again by all ranks, from
-   * begin_step on, and what it has computed so far is to be dropped. */
+   * begin_step on, and what it has computed so far is to be dropped. Of next_step and
+   * acknowledge_durable: see there. */
   EVENPACK_ABORTED = 10,
   EVENPACK_OUT_OF_RANGE = 11,
   EVENPACK_UNIMPLEMENTED = 12,
@@ -228,7 +229,12 @@ const char* evenpack_worker_error(const struct EvenpackWorker* worker);
 uint32_t evenpack_worker_cp_size(const struct EvenpackWorker* worker);
 
 /* Blocks until there is a step, or the job is drained. Errors are final.
- * FAILED_PRECONDITION: a step has begun, and neither ended nor been abandoned. */
+ * ABORTED: the job was reconfigured or rewound, or a newer subscription has this rank;
+ * it comes at once, also before steps that were fetched. After the former the trainer
+ * opens a worker in the job's new shape, and goes back to a checkpoint where steps that
+ * it was given have been withdrawn.
+ * FAILED_PRECONDITION: a step has begun, and neither ended nor been abandoned, which is
+ * not final. */
 int evenpack_worker_next_step(struct EvenpackWorker* worker, struct EvenpackStep* step);
 
 /* Of the last step: micro_batch is 0 to its micro_batches - 1. */
@@ -273,7 +279,8 @@ int evenpack_worker_abandon(struct EvenpackWorker* worker, const char* why);
 
 /* The trainer's checkpoint after `step` is committed, and those before. Returns at
  * once. INVALID_ARGUMENT: the step has not ended here. FAILED_PRECONDITION:
- * sends_durable isn't set. */
+ * sends_durable isn't set. ABORTED: as of next_step, which has the same from then on.
+ */
 int evenpack_worker_acknowledge_durable(struct EvenpackWorker* worker, uint64_t step);
 
 /* From any thread: what blocks returns CANCELLED or another error, and so it does from

@@ -29,11 +29,17 @@ PreparedSteps::PreparedSteps(client::Consumer& consumer, const PreparedFor& of,
 PreparedSteps::~PreparedSteps() {
   {
     MutexLock lock(mutex_);
-    closing_ = true;
-    changed_.SignalAll();
+    End(absl::CancelledError("the steps are prepared no longer"));
   }
   consumer_.Cancel();
   thread_.join();
+}
+
+void PreparedSteps::End(const absl::Status& why) {
+  entries_.clear();
+  entries_.emplace_back(why);
+  ended_ = true;
+  changed_.SignalAll();
 }
 
 PreparedSteps::Entry PreparedSteps::TakeOne() {
@@ -51,15 +57,21 @@ void PreparedSteps::Run() {
 bool PreparedSteps::Add(Entry entry) {
   const bool is_step = entry.ok() && entry->has_value();
   MutexLock lock(mutex_);
-  while (entries_.size() >= ahead_ && !closing_) changed_.Wait(mutex_);
+  while (entries_.size() >= ahead_ && !ended_) changed_.Wait(mutex_);
+  if (ended_) return false;
   entries_.push_back(std::move(entry));
   changed_.SignalAll();
-  return is_step && !closing_;
+  return is_step;
 }
 
 absl::StatusOr<std::optional<PreparedStep>> PreparedSteps::Next() {
   MutexLock lock(mutex_);
   while (entries_.empty()) changed_.Wait(mutex_);
+  // The consumer is asked here, since the thread doesn't while as many wait as may.
+  if (entries_.front().ok()) {
+    const absl::Status status = consumer_.status();
+    if (absl::IsAborted(status) || absl::IsCancelled(status)) End(status);
+  }
   const Entry& first = entries_.front();
   if (!first.ok() || !first->has_value()) return first;
   Entry taken = std::move(entries_.front());

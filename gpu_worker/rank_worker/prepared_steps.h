@@ -50,7 +50,8 @@ class PreparedSteps {
   PreparedSteps& operator=(const PreparedSteps&) = delete;
 
   // Blocks until there is a step; none where the job is drained. Errors, which are
-  // final, as Consumer::Next and PrepareStep.
+  // final, as Consumer::Next and PrepareStep: after the steps before them, but ABORTED
+  // and CANCELLED at once, and steps that wait here are dropped.
   absl::StatusOr<std::optional<PreparedStep>> Next();
 
   // Steps that wait, now. From any thread.
@@ -63,6 +64,8 @@ class PreparedSteps {
   Entry TakeOne();
   // False where nothing more is to be made.
   bool Add(Entry entry);
+  // Nothing comes but this.
+  void End(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
 
   client::Consumer& consumer_;
   const PreparedFor of_;
@@ -72,7 +75,7 @@ class PreparedSteps {
   CondVar changed_;
   // The last one stays: the end, or an error.
   std::deque<Entry> entries_ EVENPACK_GUARDED_BY(mutex_);
-  bool closing_ EVENPACK_GUARDED_BY(mutex_) = false;
+  bool ended_ EVENPACK_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;
 };

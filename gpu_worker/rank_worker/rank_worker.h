@@ -74,7 +74,10 @@ class RankWorker {
       client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine,
       const std::stop_token& stop = {});
 
-  // Blocks until there is a step; none where the job is drained. As PreparedSteps.
+  // Blocks until there is a step; none where the job is drained. Errors, as those of
+  // PreparedSteps::Next, are final. ABORTED: the job was reconfigured or rewound, or a
+  // newer subscription has the rank, as client/cpp/consumer.h has it; steps that were
+  // prepared are dropped, and one that was handed out may have been withdrawn.
   absl::StatusOr<std::optional<PreparedStep>> NextStep();
   // Executes them; all ranks of the group take part in each. What it measures of a step
   // is reported to the server with the consumer's next report.

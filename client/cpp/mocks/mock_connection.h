@@ -88,6 +88,7 @@ class MockConsumer : public Consumer {
   MOCK_METHOD(void, ReportWait, (double), (override));
   MOCK_METHOD(StepWait, step_wait, (), (const, override));
   MOCK_METHOD(size_t, buffered_steps, (), (const, override));
+  MOCK_METHOD(absl::Status, status, (), (const, override));
   MOCK_METHOD(absl::Status, Close, (), (override));
   MOCK_METHOD(void, Cancel, (), (override));
 };

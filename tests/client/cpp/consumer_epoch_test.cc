@@ -44,8 +44,10 @@ TEST_F(ConsumerEpochTest, WithoutFollowingItIsAnErrorAtOnce) {
   Send(*call, 0, 1);
   EXPECT_EQ(NextIndex(*consumer), 0U);
   while (consumer->buffered_steps() != 1) std::this_thread::yield();
+  EXPECT_THAT(consumer->status(), IsOk());
   call->End(EpochEnded());
   while (consumer->buffered_steps() != 0) std::this_thread::yield();
+  EXPECT_EQ(DetailsOf(consumer->status()).reason, "EPOCH_ENDED");
   const absl::Status status = consumer->Next().status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted, HasSubstr("epoch 1")));
   EXPECT_EQ(DetailsOf(status).reason, "EPOCH_ENDED");

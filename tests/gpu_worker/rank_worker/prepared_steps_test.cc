@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -98,13 +99,43 @@ TEST_F(PreparedStepsTest, HandsOutAllStepsAndThenTheEndEachTime) {
 }
 
 TEST_F(PreparedStepsTest, AnErrorComesAfterTheStepsBeforeItAndIsFinal) {
-  Expect(1, absl::AbortedError("the epoch has ended"));
+  ON_CALL(consumer_, status)
+      .WillByDefault(Return(absl::UnavailableError("the server is away")));
+  Expect(1, absl::UnavailableError("the server is away"));
   PreparedSteps steps(consumer_, of_, 4);
   EXPECT_THAT(steps.Next(), IsOk());
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(steps.Next().status(),
-                StatusIs(absl::StatusCode::kAborted, "the epoch has ended"));
+                StatusIs(absl::StatusCode::kUnavailable, "the server is away"));
   }
+}
+
+// They may have been withdrawn. The consumer is not asked for more while as many wait.
+TEST_F(PreparedStepsTest, StepsThatWaitAreDroppedOnceTheConsumerIsAborted) {
+  for (const size_t ahead : {1U, 4U}) {
+    EXPECT_CALL(consumer_, Next)
+        .WillRepeatedly(Return(std::optional<RankStep>(Step(0))));
+    ON_CALL(consumer_, status).WillByDefault(Return(absl::OkStatus()));
+    PreparedSteps steps(consumer_, of_, ahead);
+    ASSERT_THAT(steps.Next(), IsOk());
+    ON_CALL(consumer_, status)
+        .WillByDefault(Return(absl::AbortedError("the epoch has ended")));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(steps.Next().status(),
+                  StatusIs(absl::StatusCode::kAborted, "the epoch has ended"));
+    }
+    EXPECT_EQ(steps.waiting(), 0U);
+  }
+}
+
+TEST_F(PreparedStepsTest, AJobThatWasDrainedAndThenRewoundHasSteps) {
+  Expect(0, std::optional<RankStep>());
+  PreparedSteps steps(consumer_, of_, 1);
+  ASSERT_FALSE(steps.Next()->has_value());
+  ON_CALL(consumer_, status)
+      .WillByDefault(Return(absl::AbortedError("the epoch has ended")));
+  EXPECT_THAT(steps.Next().status(),
+              StatusIs(absl::StatusCode::kAborted, "the epoch has ended"));
 }
 
 TEST_F(PreparedStepsTest, CountsStepsThatWaitAndNotTheEnd) {
