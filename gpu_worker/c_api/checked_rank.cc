@@ -25,7 +25,22 @@ absl::StatusOr<std::unique_ptr<CheckedRank>> CheckedRank::Open(
   return rank;
 }
 
+absl::Status CheckedRank::CheckNotClosed() const {
+  if (!closed_) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the worker was closed; accepted: to destroy it");
+}
+
+absl::Status CheckedRank::CheckNotEnded() const {
+  absl::Status status = CheckNotClosed();
+  if (status.ok() && cancelled_) {
+    status = absl::CancelledError("the worker was cancelled");
+  }
+  return status;
+}
+
 absl::StatusOr<const PreparedStep*> CheckedRank::NextStep() {
+  if (absl::Status status = CheckNotEnded(); !status.ok()) return status;
   if (phase_ == Phase::kBegun) {
     return absl::FailedPreconditionError(
         absl::StrCat("step ", step_->step.index(),
@@ -39,6 +54,7 @@ absl::StatusOr<const PreparedStep*> CheckedRank::NextStep() {
 }
 
 absl::Status CheckedRank::CheckMicroBatch(uint32_t micro_batch) const {
+  if (absl::Status status = CheckNotClosed(); !status.ok()) return status;
   if (!step_.has_value()) {
     return absl::FailedPreconditionError(
         "there is no step; accepted: after next_step has given one");
@@ -57,6 +73,7 @@ absl::StatusOr<const client::MicroBatchView*> CheckedRank::MicroBatch(
 }
 
 absl::Status CheckedRank::CheckBegun(absl::string_view call) const {
+  if (absl::Status status = CheckNotClosed(); !status.ok()) return status;
   if (phase_ == Phase::kBegun) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(call, ": no step has begun; accepted: after begin_step"));
@@ -68,6 +85,8 @@ absl::Status CheckedRank::Judge(absl::Status status) {
 }
 
 absl::Status CheckedRank::BeginStep() {
+  absl::Status status = CheckNotEnded();
+  if (!status.ok()) return status;
   switch (phase_) {
     case Phase::kNone:
       return absl::FailedPreconditionError(
@@ -81,7 +100,7 @@ absl::Status CheckedRank::BeginStep() {
     case Phase::kTaken:
       break;
   }
-  absl::Status status = worker_->executor().BeginStep(step_->step.index());
+  status = worker_->executor().BeginStep(step_->step.index());
   if (status.ok()) phase_ = Phase::kBegun;
   return status;
 }
@@ -105,7 +124,8 @@ template <typename Run>
 absl::Status CheckedRank::RunPass(absl::string_view call, uint32_t micro_batch,
                                   std::initializer_list<NamedTensor> tensors,
                                   void* stream, Run run) {
-  absl::Status status = CheckBegun(call);
+  absl::Status status = CheckNotEnded();
+  if (status.ok()) status = CheckBegun(call);
   if (status.ok()) status = CheckMicroBatch(micro_batch);
   if (!status.ok()) return status;
   const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
@@ -161,8 +181,10 @@ absl::Status CheckedRank::Backward(uint32_t micro_batch, const PassTensors& tens
 }
 
 absl::Status CheckedRank::EndStep() {
-  if (absl::Status status = CheckBegun("end_step"); !status.ok()) return status;
-  absl::Status status = Judge(worker_->executor().EndStep());
+  absl::Status status = CheckNotEnded();
+  if (status.ok()) status = CheckBegun("end_step");
+  if (!status.ok()) return status;
+  status = Judge(worker_->executor().EndStep());
   if (!status.ok()) return status;
   phase_ = Phase::kEnded;
   last_ended_ = step_->step.index();
@@ -177,6 +199,7 @@ absl::Status CheckedRank::Abandon(absl::string_view why) {
 }
 
 absl::Status CheckedRank::AcknowledgeDurable(uint64_t step) {
+  if (absl::Status status = CheckNotEnded(); !status.ok()) return status;
   // The consumer knows only which it has handed out, some of them ahead of the trainer.
   if (!last_ended_.has_value() || step > *last_ended_) {
     return InvalidField("step", step,
@@ -187,6 +210,15 @@ absl::Status CheckedRank::AcknowledgeDurable(uint64_t step) {
   return worker_->consumer().AcknowledgeDurable(step);
 }
 
-absl::Status CheckedRank::Close() { return worker_->consumer().Close(); }
+absl::Status CheckedRank::Close() {
+  if (absl::Status status = CheckNotEnded(); !status.ok()) return status;
+  closed_ = true;
+  return worker_->consumer().Close();
+}
+
+void CheckedRank::Cancel() {
+  cancelled_ = true;
+  worker_->Cancel();
+}
 
 }  // namespace evenpack::worker

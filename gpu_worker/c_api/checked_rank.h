@@ -3,6 +3,7 @@
 #ifndef EVENPACK_GPU_WORKER_C_API_CHECKED_RANK_H_
 #define EVENPACK_GPU_WORKER_C_API_CHECKED_RANK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -45,7 +46,7 @@ class CheckedRank {
 
   absl::Status AcknowledgeDurable(uint64_t step);
   absl::Status Close();
-  void Cancel() { worker_->Cancel(); }
+  void Cancel();
 
  private:
   struct NamedTensor {
@@ -58,6 +59,9 @@ class CheckedRank {
 
   CheckedRank(client::Client client, std::unique_ptr<RankForm> form, uint32_t cp_rank);
 
+  absl::Status CheckNotClosed() const;
+  // Nor cancelled.
+  absl::Status CheckNotEnded() const;
   absl::Status CheckBegun(absl::string_view call) const;
   absl::Status CheckMicroBatch(uint32_t micro_batch) const;
   absl::Status CheckTensor(const NamedTensor& tensor, uint64_t rows) const;
@@ -77,6 +81,8 @@ class CheckedRank {
   std::optional<PreparedStep> step_;
   Phase phase_ = Phase::kNone;
   std::optional<uint64_t> last_ended_;
+  bool closed_ = false;
+  std::atomic<bool> cancelled_ = false;
 };
 
 }  // namespace evenpack::worker

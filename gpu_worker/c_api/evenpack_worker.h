@@ -283,12 +283,14 @@ int evenpack_worker_abandon(struct EvenpackWorker* worker, const char* why);
  */
 int evenpack_worker_acknowledge_durable(struct EvenpackWorker* worker, uint64_t step);
 
-/* From any thread: what blocks returns CANCELLED or another error, and so it does from
- * then on. */
+/* From any thread: what blocks returns CANCELLED or another error. From then on
+ * next_step, begin_step, passes, end_step, acknowledge_durable and close return
+ * CANCELLED. */
 int evenpack_worker_cancel(struct EvenpackWorker* worker);
 
 /* Ends in order: blocks until the server has confirmed every durable mark, or returns
- * why it can't. The worker can then only be destroyed. */
+ * why it can't. The worker can then only be destroyed, whatever was returned:
+ * other calls, this one too, return FAILED_PRECONDITION. */
 int evenpack_worker_close(struct EvenpackWorker* worker);
 
 /* Leaves the group, and frees the worker, of which no other call may be under way. NULL

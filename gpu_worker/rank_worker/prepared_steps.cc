@@ -27,12 +27,16 @@ PreparedSteps::PreparedSteps(client::Consumer& consumer, const PreparedFor& of,
     : consumer_(consumer), of_(of), ahead_(ahead), thread_([this] { Run(); }) {}
 
 PreparedSteps::~PreparedSteps() {
+  Cancel();
+  thread_.join();
+}
+
+void PreparedSteps::Cancel() {
   {
     MutexLock lock(mutex_);
-    End(absl::CancelledError("the steps are prepared no longer"));
+    End(absl::CancelledError("the worker was cancelled"));
   }
   consumer_.Cancel();
-  thread_.join();
 }
 
 void PreparedSteps::End(const absl::Status& why) {

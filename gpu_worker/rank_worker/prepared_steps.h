@@ -54,6 +54,9 @@ class PreparedSteps {
   // and CANCELLED at once, and steps that wait here are dropped.
   absl::StatusOr<std::optional<PreparedStep>> Next();
 
+  // Cancels the consumer: Next returns CANCELLED, now and later. From any thread.
+  void Cancel();
+
   // Steps that wait, now. From any thread.
   uint64_t waiting() const;
 

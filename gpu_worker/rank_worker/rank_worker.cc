@@ -105,7 +105,7 @@ RankFigures RankWorker::figures() const {
 }
 
 void RankWorker::Cancel() {
-  consumer_->Cancel();
+  steps_.Cancel();
   rendezvous_.Cancel();
 }
 

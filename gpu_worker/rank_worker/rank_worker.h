@@ -82,14 +82,15 @@ class RankWorker {
   // Executes them; all ranks of the group take part in each. What it measures of a step
   // is reported to the server with the consumer's next report.
   GroupExecutor& executor() { return executor_; }
-  // Has what blocks return an error, now and later.
+  // Has what blocks return CANCELLED or another error, now and later: no step is handed
+  // out or ended any more.
   void Cancel();
 
   // From any thread.
   RankFigures figures() const;
 
   uint32_t cp_size() const { return cp_size_; }
-  // For durable marks and reports.
+  // For durable marks and reports. Once it is closed NextStep() returns CANCELLED.
   client::Consumer& consumer() { return *consumer_; }
 
  private:

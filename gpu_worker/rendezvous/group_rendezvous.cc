@@ -6,6 +6,11 @@
 #include "server/runtime/log.h"
 
 namespace evenpack::worker {
+namespace {
+
+absl::Status Left() { return absl::CancelledError("the group was left"); }
+
+}  // namespace
 
 using client::GroupNews;
 
@@ -50,8 +55,17 @@ void GroupRendezvous::StopConnecting() {
 }
 
 void GroupRendezvous::Cancel() {
-  SetFinal(absl::CancelledError("the group was left"), End::kAsItStands);
+  {
+    MutexLock lock(mutex_);
+    cancelled_ = true;
+  }
+  SetFinal(Left(), End::kAsItStands);
   member_->Cancel();
+}
+
+absl::Status GroupRendezvous::CheckNotCancelled() const {
+  MutexLock lock(mutex_);
+  return cancelled_ ? Left() : absl::OkStatus();
 }
 
 void GroupRendezvous::SetIdle(bool idle) {

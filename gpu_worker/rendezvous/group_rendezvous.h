@@ -72,6 +72,9 @@ class GroupRendezvous {
   // Ends the membership, and aborts the exchanges unless it is idle: all that block
   // return.
   void Cancel();
+  // CANCELLED after Cancel(), whatever else has ended the membership. A rank that is
+  // alone hears of it in no exchange.
+  absl::Status CheckNotCancelled() const;
 
   GroupStanding standing() const;
 
@@ -121,6 +124,7 @@ class GroupRendezvous {
   // Why this rank last failed to connect; OK once all ranks are connected.
   absl::Status connect_failure_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);
+  bool cancelled_ EVENPACK_GUARDED_BY(mutex_) = false;
 
   // The other one's, and the destructor's once that has ended.
   std::thread connecting_thread_;

@@ -91,16 +91,16 @@ absl::Status GroupExecutor::BeginStep(uint64_t step) {
   within_step_ = false;
   times_.clear();
   passes_.clear();
-  if (!agreed_) {
-    if (absl::Status status = Agree().status(); !status.ok()) return status;
-  }
+  absl::Status status = rendezvous_.CheckNotCancelled();
+  if (status.ok() && !agreed_) status = Agree().status();
+  if (!status.ok()) return status;
   exchanges_->SetStep(step);
   within_step_ = true;
   return absl::OkStatus();
 }
 
 absl::Status GroupExecutor::CheckWithinStep() const {
-  if (within_step_) return absl::OkStatus();
+  if (within_step_) return rendezvous_.CheckNotCancelled();
   return absl::FailedPreconditionError("no step has begun; accepted: after BeginStep");
 }
 

@@ -38,7 +38,7 @@ namespace evenpack::worker {
 // another process has taken this rank, or the calls come in another order, or differ
 // from those of a peer. Other errors are the engine's own, after which the peers have
 // ABORTED, or those of GroupRendezvous::Await: peers that don't come, or the
-// membership's end.
+// membership's end. CANCELLED, or first ABORTED: the rendezvous was cancelled.
 class GroupExecutor {
  public:
   // Group and engine must outlive it. `executed` is told of each step, from EndStep,

@@ -19,6 +19,7 @@ using client::RankStep;
 using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TestHistory;
+using ::testing::_;
 using ::testing::HasSubstr;
 using ::testing::NiceMock;
 using ::testing::Return;
@@ -118,6 +119,34 @@ TEST_F(CheckedRankTest, ClosingWaitsForTheMarks) {
       .WillOnce(Return(absl::UnavailableError("the server is away")));
   EXPECT_THAT(rank_->Close(),
               StatusIs(absl::StatusCode::kUnavailable, "the server is away"));
+}
+
+TEST_F(CheckedRankTest, ACancelledRankSaysSoFromThenOn) {
+  ASSERT_NE(rank_->NextStep().value(), nullptr);
+  rank_->Cancel();
+  for (const absl::Status& status :
+       {rank_->NextStep().status(), rank_->BeginStep(), rank_->Forward(0, {}, nullptr),
+        rank_->Backward(0, {}, nullptr), rank_->EndStep(), rank_->AcknowledgeDurable(0),
+        rank_->Close()}) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kCancelled, "the worker was cancelled"));
+  }
+}
+
+TEST_F(CheckedRankTest, AClosedRankCanOnlyBeDestroyed) {
+  ASSERT_NE(rank_->NextStep().value(), nullptr);
+  EXPECT_CALL(*consumer_, Close)
+      .WillOnce(Return(absl::UnavailableError("the server is away")));
+  EXPECT_THAT(rank_->Close(), StatusIs(absl::StatusCode::kUnavailable, _));
+  rank_->Cancel();
+  for (const absl::Status& status :
+       {rank_->NextStep().status(), rank_->MicroBatch(0).status(), rank_->BeginStep(),
+        rank_->Forward(0, {}, nullptr), rank_->Backward(0, {}, nullptr),
+        rank_->EndStep(), rank_->Abandon("why"), rank_->AcknowledgeDurable(0),
+        rank_->Close()}) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 "the worker was closed; accepted: to destroy it"));
+  }
 }
 
 }  // namespace

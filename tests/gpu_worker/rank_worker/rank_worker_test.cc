@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "client/cpp/mocks/mock_connection.h"
@@ -172,6 +173,18 @@ TEST_F(RankWorkerTest, IsNotWaitedForOnceItsStopIsRequested) {
   client::Client client(connection_);
   EXPECT_THAT(RankWorker::Start(client, options_, engine_, stop.get_token()),
               StatusIs(absl::StatusCode::kCancelled, "cancelled"));
+}
+
+TEST_F(RankWorkerTest, StepsThatWaitAreNotHandedOutOnceItIsCancelled) {
+  EXPECT_CALL(ServeSteps(2), Cancel).Times(::testing::AtLeast(1));
+  const auto worker = Start();
+  ASSERT_THAT(worker, IsOk());
+  while ((*worker)->figures().prepared_steps < 2) std::this_thread::yield();
+  (*worker)->Cancel();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT((*worker)->NextStep().status(),
+                StatusIs(absl::StatusCode::kCancelled, "the worker was cancelled"));
+  }
 }
 
 TEST_F(RankWorkerTest, RefusesByNameWhatCannotWork) {

@@ -349,6 +349,23 @@ TEST_F(GroupExecutorTest, AMembershipThatEndsIsFinal) {
               StatusIs(absl::StatusCode::kCancelled, "the group was left"));
 }
 
+// It has no peers that would tell it.
+TEST(GroupOfOneExecutorTest, AStepThatHasBegunEndsWithTheMembership) {
+  GroupTable table;
+  MeetingPlace place{1};
+  Rank rank(table, place, 1, 0, "process");
+  ASSERT_THAT(rank.executor().BeginStep(0), IsOk());
+  rank.rendezvous().Cancel();
+  const PreparedMicroBatch prepared;
+  for (const absl::Status& status :
+       {rank.executor().Forward(prepared, {}, {}),
+        rank.executor().Backward(prepared, {}, {}, nullptr, {}),
+        rank.executor().EndStep(), rank.executor().BeginStep(1)}) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kCancelled, "the group was left"));
+  }
+  EXPECT_TRUE(rank.executed().empty());
+}
+
 TEST_F(GroupExecutorTest, AProcessWhoseRankWasTakenIsNotToldToBeginAgain) {
   const auto a = Start(0);
   const auto b = Start(1);
