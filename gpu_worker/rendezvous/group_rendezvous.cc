@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
 #include "server/runtime/log.h"
 
 namespace evenpack::worker {
@@ -207,7 +208,7 @@ absl::StatusOr<GroupEpoch> GroupRendezvous::Await(uint64_t after) {
     if (left.count() <= 0) {
       return absl::DeadlineExceededError(absl::StrCat(
           "the ranks of the group were not all connected within ",
-          std::chrono::duration_cast<std::chrono::seconds>(patience_).count(),
+          ShortestText(std::chrono::duration<double>(patience_).count()),
           " s; the last epoch was ", epoch_,
           connect_failure_.ok() ? ""
                                 : "; this rank could not connect to its peers, last: ",
