@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/attention/element_type.h"
 #include "gpu_worker/rank_worker/computed_on.h"
 #include "server/core/document/invalid_field.h"
 
@@ -105,19 +106,22 @@ absl::Status CheckedRank::BeginStep() {
   return status;
 }
 
-absl::Status CheckedRank::CheckTensor(const NamedTensor& tensor, uint64_t rows) const {
-  if (rows == 0) return absl::OkStatus();
+absl::Status CheckedRank::CheckTensor(const NamedTensor& tensor,
+                                      const PreparedMicroBatch& prepared) const {
+  if (prepared.held_rows == 0) return absl::OkStatus();
   if (tensor.data == nullptr) {
     return InvalidField(tensor.name, "NULL",
-                        absl::StrCat("a tensor of ", rows, " rows"));
+                        absl::StrCat("a tensor of ", prepared.held_rows, " rows"));
+  }
+  size_t alignment = tensor.alignment;
+  if (alignment == 0) {
+    alignment =
+        form_->workplace() == nullptr ? BytesOf(prepared.shape.type) : kDeviceAlignment;
   }
   const auto address = reinterpret_cast<uintptr_t>(tensor.data);
-  if (form_->workplace() == nullptr || address % tensor.alignment == 0) {
-    return absl::OkStatus();
-  }
-  return InvalidField(
-      tensor.name, absl::StrCat("0x", absl::Hex(address)),
-      absl::StrCat("an address that is a multiple of ", tensor.alignment));
+  if (address % alignment == 0) return absl::OkStatus();
+  return InvalidField(tensor.name, absl::StrCat("0x", absl::Hex(address)),
+                      absl::StrCat("an address that is a multiple of ", alignment));
 }
 
 template <typename Run>
@@ -130,7 +134,7 @@ absl::Status CheckedRank::RunPass(absl::string_view call, uint32_t micro_batch,
   if (!status.ok()) return status;
   const PreparedMicroBatch& prepared = step_->micro_batches[micro_batch];
   for (const NamedTensor& each : tensors) {
-    status = CheckTensor(each, prepared.held_rows);
+    status = CheckTensor(each, prepared);
     if (!status.ok()) return status;
   }
   auto* const of = static_cast<cuda::Stream>(stream);

@@ -52,7 +52,8 @@ class CheckedRank {
   struct NamedTensor {
     const char* name;
     const void* data;
-    size_t alignment = kDeviceAlignment;
+    // 0: that of heads, which depends on where and of what type they are.
+    size_t alignment = 0;
   };
   // Of the last step, to which calls belong.
   enum class Phase : uint8_t { kNone, kTaken, kBegun, kEnded };
@@ -64,7 +65,8 @@ class CheckedRank {
   absl::Status CheckNotEnded() const;
   absl::Status CheckBegun(absl::string_view call) const;
   absl::Status CheckMicroBatch(uint32_t micro_batch) const;
-  absl::Status CheckTensor(const NamedTensor& tensor, uint64_t rows) const;
+  absl::Status CheckTensor(const NamedTensor& tensor,
+                           const PreparedMicroBatch& prepared) const;
   // OK, or the step is over for the executor.
   absl::Status Judge(absl::Status status);
   // Does run(micro-batch) between what the stream has been given and what it will be,

@@ -193,9 +193,10 @@ struct EvenpackMicroBatch {
 };
 
 /* THD: a row for each token, in it the heads, in each head its elements, without gaps.
- * Rows of padding are not read, and set to 0 where they are written. On CUDA in the
- * device's memory, at multiples of 16 bytes, and of 4 for log_sum_exp. NULL is accepted
- * where the rank has no row. */
+ * Rows of padding are not read, and set to 0 where they are written. On the processor
+ * at multiples of an element's bytes; on CUDA in the device's memory, at multiples of
+ * 16 bytes; log_sum_exp at multiples of 4 on both. NULL is accepted where the rank has
+ * no row. */
 struct EvenpackTensors {
   size_t struct_size;
   const void* query;

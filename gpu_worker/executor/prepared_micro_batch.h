@@ -61,7 +61,8 @@ PreparedMicroBatch PrepareMicroBatch(
     KeyPlacement placement = KeyPlacement::kWhereTheyAre);
 
 // A rank's tensors: THD rows one after another, its tokens in local order and then its
-// padding, which is not read.
+// padding, which is not read. All lie at multiples of an element's bytes, heads on a
+// CUDA device at multiples of kDeviceAlignment (rank_form.h).
 struct AttentionInput {
   const void* query = nullptr;
   const void* key = nullptr;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -127,6 +128,30 @@ FirstRows FindRows(EvenpackWorker& worker, const EvenpackStep& step) {
   return {};
 }
 
+template <typename T>
+T* MovedBy(size_t bytes, const T* tensor) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): where no T can be.
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(tensor) + bytes);
+}
+
+// Of float32.
+void ExpectTensorsBetweenNumbersAreRefused(EvenpackWorker& worker, uint32_t micro_batch,
+                                           const EvenpackTensors& given) {
+  const auto expect = [&](const EvenpackTensors& moved, const char* name) {
+    EXPECT_EQ(evenpack_worker_forward(&worker, micro_batch, &moved, nullptr),
+              EVENPACK_INVALID_ARGUMENT);
+    EXPECT_THAT(evenpack_worker_error(&worker),
+                AllOf(StartsWith(name),
+                      HasSubstr("accepted: an address that is a multiple of 4")));
+  };
+  EvenpackTensors moved = given;
+  moved.key = MovedBy(2, static_cast<const float*>(given.key));
+  expect(moved, "key: 0x");
+  moved = given;
+  moved.log_sum_exp = MovedBy(1, given.log_sum_exp);
+  expect(moved, "log_sum_exp: 0x");
+}
+
 // All of them leave the step as it is.
 void ExpectRefusals(EvenpackWorker& worker, const EvenpackStep& step) {
   const auto expect = [&worker](int code, int expected, const char* message) {
@@ -157,6 +182,7 @@ void ExpectRefusals(EvenpackWorker& worker, const EvenpackStep& step) {
       MadeOf(worker, rows.micro_batch, ElementType::kFloat32)
           .OfRank(worker.rank->MicroBatch(rows.micro_batch).value()->plan(), 0);
   EvenpackTensors some = TensorsOf(tensors);
+  ExpectTensorsBetweenNumbersAreRefused(worker, rows.micro_batch, some);
   some.key_gradient = nullptr;
   expect(evenpack_worker_backward(&worker, rows.micro_batch, &some, nullptr),
          EVENPACK_INVALID_ARGUMENT, "key_gradient: NULL is not accepted; accepted: a");
