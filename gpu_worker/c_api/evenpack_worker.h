@@ -132,6 +132,10 @@ struct EvenpackWorkerOptions {
   const char* key_file;
   const char* server_name;
   const char* token_file;
+
+  /* How long a server that doesn't answer is tried, in open, and after it was lost from
+   * when no step is left. 0: ten minutes. */
+  uint32_t server_timeout_ms;
 };
 
 struct EvenpackStep {
@@ -217,7 +221,8 @@ struct EvenpackTensors {
 /* Joins a job's rank. Blocks until the server has said what the job is. `*worker` is
  * NULL on failure, whose message evenpack_worker_error(NULL) has.
  * INVALID_ARGUMENT naming the field; FAILED_PRECONDITION: the device, cuDNN or NCCL
- * isn't there; errors of the server. */
+ * isn't there; UNAVAILABLE: no server has answered within server_timeout_ms; errors of
+ * the server. */
 int evenpack_worker_open(const struct EvenpackWorkerOptions* options,
                          struct EvenpackWorker** worker);
 

@@ -1,6 +1,7 @@
 #include "gpu_worker/c_api/open_options.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ namespace {
 constexpr char kSubscriber[] = "evenpack-worker";
 constexpr uint32_t kMostThreads = 1024;
 constexpr int32_t kMostDevices = 64;
+// Of callers that were compiled before the struct has grown.
+constexpr size_t kFirstOptionsBytes =
+    offsetof(EvenpackWorkerOptions, server_timeout_ms);
 
 std::string TextOf(const char* given) { return given == nullptr ? "" : given; }
 
@@ -99,22 +103,26 @@ absl::Status SetClient(const EvenpackWorkerOptions& given,
   options.security.key_file = TextOf(given.key_file);
   options.security.server_name = TextOf(given.server_name);
   options.security.token_file = TextOf(given.token_file);
+  if (given.server_timeout_ms > 0) {
+    options.backoff.total = std::chrono::milliseconds(given.server_timeout_ms);
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<OpenOptions> ReadOptions(const EvenpackWorkerOptions* options) {
-  absl::Status status = CheckInput("options", options);
+  absl::Status status = CheckInput("options", options, kFirstOptionsBytes);
   if (!status.ok()) return status;
+  const EvenpackWorkerOptions given = WholeOf(*options);
   OpenOptions read;
-  status = SetClient(*options, read.client);
-  if (status.ok()) status = SetSteps(*options, read.worker);
-  if (status.ok()) status = SetAttention(*options, read.worker);
-  if (status.ok()) status = SetForm(*options, read.form);
+  status = SetClient(given, read.client);
+  if (status.ok()) status = SetSteps(given, read.worker);
+  if (status.ok()) status = SetAttention(given, read.worker);
+  if (status.ok()) status = SetForm(given, read.form);
   if (!status.ok()) return status;
-  if (options->patience_ms > 0) {
-    read.worker.patience = std::chrono::milliseconds(options->patience_ms);
+  if (given.patience_ms > 0) {
+    read.worker.patience = std::chrono::milliseconds(given.patience_ms);
   }
   return read;
 }

@@ -30,7 +30,7 @@ struct OpenOptions {
 };
 
 // INVALID_ARGUMENT naming the field. What client, worker and form check themselves is
-// left to them.
+// left to them. The struct may end before server_timeout_ms.
 absl::StatusOr<OpenOptions> ReadOptions(const EvenpackWorkerOptions* options);
 
 // Errors of OnCuda.

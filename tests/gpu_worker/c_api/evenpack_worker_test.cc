@@ -59,6 +59,24 @@ TEST(EvenpackWorkerTest, WithoutAWorkerTheThreadHasTheError) {
   evenpack_worker_destroy(nullptr);
 }
 
+TEST(EvenpackWorkerTest, AServerThatIsNotThereIsTriedForAsLongAsAsked) {
+  EvenpackWorkerOptions options{};
+  options.struct_size = sizeof(options);
+  // Nobody listens at a port that is reserved.
+  options.address = "127.0.0.1:1";
+  options.job = "job";
+  options.element_type = EVENPACK_FLOAT32;
+  options.query_heads = 4;
+  options.kv_heads = 2;
+  options.head_size = 64;
+  options.device = -1;
+  options.server_timeout_ms = 1;
+  EvenpackWorker* worker = nullptr;
+  EXPECT_EQ(evenpack_worker_open(&options, &worker), EVENPACK_UNAVAILABLE);
+  EXPECT_EQ(worker, nullptr);
+  EXPECT_THAT(evenpack_worker_error(nullptr), HasSubstr("gave up after"));
+}
+
 TEST(EvenpackWorkerTest, NoCallTakesNoWorker) {
   EXPECT_EQ(evenpack_worker_next_step(nullptr, nullptr), EVENPACK_INVALID_ARGUMENT);
   EXPECT_EQ(evenpack_worker_micro_batch(nullptr, 0, nullptr),

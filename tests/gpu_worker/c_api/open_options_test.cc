@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -36,6 +37,7 @@ TEST(OpenOptionsTest, WhatIsZeroIsTheDefault) {
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->client.address, "packer:7654");
   EXPECT_EQ(read->client.security, client::Security());
+  EXPECT_EQ(read->client.backoff.total, std::chrono::minutes(10));
   EXPECT_EQ(read->worker.steps.job, "run-7");
   EXPECT_EQ(read->worker.steps.cp_rank, 0U);
   EXPECT_EQ(read->worker.steps.from_step, 0U);
@@ -70,6 +72,7 @@ TEST(OpenOptionsTest, WhatIsSetIsTaken) {
   given.patience_ms = 3500;
   given.ca_file = "/ca.pem";
   given.token_file = "/token";
+  given.server_timeout_ms = 4500;
   const auto read = ReadOptions(&given);
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->worker.steps.dp_rank, 3U);
@@ -89,6 +92,19 @@ TEST(OpenOptionsTest, WhatIsSetIsTaken) {
   EXPECT_EQ(read->worker.patience, std::chrono::milliseconds(3500));
   EXPECT_EQ(read->client.security.ca_file, "/ca.pem");
   EXPECT_EQ(read->client.security.token_file, "/token");
+  EXPECT_EQ(read->client.backoff.total, std::chrono::milliseconds(4500));
+}
+
+TEST(OpenOptionsTest, ACallerThatDoesNotKnowOfTheLastFieldHasItsDefault) {
+  EvenpackWorkerOptions given = Accepted();
+  given.token_file = "/token";
+  given.struct_size = offsetof(EvenpackWorkerOptions, server_timeout_ms);
+  // Not the caller's memory.
+  given.server_timeout_ms = 1;
+  const auto read = ReadOptions(&given);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->client.security.token_file, "/token");
+  EXPECT_EQ(read->client.backoff.total, std::chrono::minutes(10));
 }
 
 TEST(OpenOptionsTest, ANegativeStepIsTheFirstThatIsNotDurable) {
