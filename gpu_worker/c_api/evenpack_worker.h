@@ -114,7 +114,8 @@ struct EvenpackWorkerOptions {
    */
   uint64_t memory_bytes;
 
-  /* On the processor: the address that peers reach this rank at. NULL: "127.0.0.1". */
+  /* On the processor: the address that peers reach this rank at, one of this machine,
+   * as begin_step finds out. NULL: "127.0.0.1". */
   const char* host;
   /* How long ranks wait for each other, each to connect, and in an exchange. 0: a
    * minute, and ten. */
@@ -250,7 +251,8 @@ int evenpack_worker_micro_batch(struct EvenpackWorker* worker, uint32_t micro_ba
 /* Begins the last step. Blocks until all ranks are connected and at this step.
  * FAILED_PRECONDITION: there is no step, it has begun or ended, a peer is at another,
  * or another process has taken the rank. DEADLINE_EXCEEDED: peers were not there in
- * time; one may begin again. */
+ * time; one may begin again. UNAVAILABLE, from then on each time: the options' host is
+ * no address of this machine, or the server was lost for as long as it is tried. */
 int evenpack_worker_begin_step(struct EvenpackWorker* worker);
 
 /* A layer's passes over a micro-batch. All ranks do the same ones in the same order, of
