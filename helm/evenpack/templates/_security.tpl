@@ -44,6 +44,11 @@ it is reached a NetworkPolicy says.
 {{- if and $roles (not $tls) -}}
 {{- fail "roles: not accepted where the server has no TLS, by which it tells callers apart; accepted: with tls.existingSecret or tls.certManager.enabled" }}
 {{- end -}}
+{{- include "evenpack.checkGrants" . -}}
+{{- $local := regexMatch `^(127\.|\[::1\])` .Values.server.bindAddress -}}
+{{- if and $roles (not $local) (eq (get (default dict .Values.server.config) "channelz" | toString) "on") -}}
+{{- fail "server.config.channelz: 'on' is not accepted with roles where others reach the server, since it asks for no role; accepted: auto, off" }}
+{{- end -}}
 {{- if $tls -}}
 tls-certificate: /etc/evenpack-tls/tls.crt
 tls-key: /etc/evenpack-tls/tls.key
