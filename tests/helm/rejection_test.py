@@ -135,12 +135,41 @@ class RejectionTest(unittest.TestCase):
             "password = open-sesame",
             "host=db.example sslpassword=open-sesame",
             "host=db.example\tpassword\t= open-sesame",
+            "host=db.example\vpassword\v= open-sesame",
+            "host=db.example options='a'password=open-sesame",
+            "host=db.example options='a'sslpassword=open-sesame",
+            "postgresql://evenpack:open?sesame@db.example/evenpack",
+            "postgresql://evenpack:open-sesame?@db.example/evenpack",
         ):
             values = f"store.kind=postgresql,store.postgresql.target={target}"
             with self.subTest(target), self.assertRaises(RefusedError) as caught:
                 render(["--set", values])
             self.assertIn("with a password is not accepted", str(caught.exception))
             self.assertNotIn("open-sesame", str(caught.exception))
+
+    def test_a_parameter_whose_name_is_encoded_is_refused(self) -> None:
+        for query in (
+            "%70assword=open-sesame",
+            "sslmode=require&passwor%64=open-sesame",
+            "sslmode=require&ssl%70assword=open-sesame",
+            "options=\n&%70assword=open-sesame",
+        ):
+            target = f"postgresql://evenpack@db.example/evenpack?{query}"
+            values = f"store.kind=postgresql,store.postgresql.target={target}"
+            with self.subTest(target), self.assertRaises(RefusedError) as caught:
+                render(["--set", values])
+            self.assertIn("'%' in a parameter's name", str(caught.exception))
+            self.assertNotIn("open-sesame", str(caught.exception))
+
+    def test_targets_without_a_password_are_rendered(self) -> None:
+        for target in (
+            "postgresql://even%20pack@db.example:5432/even%70ack?application_name=a%20b",
+            "postgresql://db.example:5432/evenpack?user=a@b&sslmode=require",
+            "postgresql:///evenpack?host=%2Frun%2Fa&options=a?b%20c",
+            "host=db.example application_name='?%70=' options='a'dbname=evenpack",
+        ):
+            values = f"store.kind=postgresql,store.postgresql.target={target}"
+            self.assertTrue(render(["--set", values]), target)
 
     def test_what_is_no_target_is_not_repeated(self) -> None:
         for target in (

@@ -10,8 +10,12 @@ memory
 {{- fail "store.postgresql.target: '' is not accepted where store.kind is postgresql; accepted: how libpq reaches the database, without the password" }}
 {{- end -}}
 {{- /* Not shown, since it is where somebody's password may be. */}}
-{{- if or (regexMatch "(^|[\\s?&])(ssl)?password\\s*=" $target) (regexMatch "^postgres(ql)?://[^?@]*:[^?@]*@" $target) -}}
+{{- if or (regexMatch `(^|[\s\v?&'])(ssl)?password[\s\v]*=` $target) (regexMatch `^postgres(ql)?://([^?@]*:[^?@]*|[^/@]*:[^/@]*)@` $target) -}}
 {{- fail "store.postgresql.target: one with a password is not accepted, since everybody who sees the release would read it; accepted: the password in store.postgresql.existingSecret" }}
+{{- end -}}
+{{- /* libpq decodes names, so that any may be that of the password. */}}
+{{- if regexMatch `(?s)^postgres(ql)?://.*[?&][^=&]*%[^=&]*=` $target -}}
+{{- fail "store.postgresql.target: '%' in a parameter's name is not accepted, since a password may stand behind it; accepted: names as libpq's manual has them" }}
 {{- end -}}
 {{- if not (regexMatch "^postgres(ql)?://[^ ]+$|^[a-z_]+ *=.+$" $target) -}}
 {{- fail "store.postgresql.target: not accepted, nor shown, since a password may stand in it; accepted: postgresql://USER@HOST/DATABASE, or parameters of libpq such as host=HOST dbname=DATABASE" }}
