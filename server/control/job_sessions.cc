@@ -325,7 +325,7 @@ absl::StatusOr<std::vector<StepLatency>> Job::Latency(size_t most) const {
 
 JobFigures Job::Figures() {
   JobFigures figures = recorder_.Figures();
-  latency_.AddTo(figures);
+  latency_.AddTo(shown_.spec().get(), figures);
   if (const auto calibration = Calibration(); calibration.ok()) {
     figures.calibration = FiguresOf(*calibration);
   }

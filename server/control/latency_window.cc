@@ -29,6 +29,11 @@ double Seconds(int64_t ns) { return static_cast<double>(ns) * kSecondsPerNanosec
 // dp_rank and cp_rank.
 using Rank = std::pair<uint32_t, uint32_t>;
 
+bool HasRanksOf(const JobSpec& spec, const StepLatency& latency) {
+  return latency.context_parallel == spec.context_parallel &&
+         latency.ranks.size() == size_t{spec.data_parallel} * spec.context_parallel;
+}
+
 struct Lateness {
   uint64_t steps = 0;
   double seconds = 0;
@@ -164,13 +169,14 @@ std::vector<StepLatency> LatencyWindow::Steps(size_t most) const {
   return steps;
 }
 
-void LatencyWindow::AddTo(JobFigures& figures) const {
+void LatencyWindow::AddTo(const JobSpec* now, JobFigures& figures) const {
   MutexLock lock(mutex_);
   figures.excess = excess_;
+  if (now == nullptr) return;
   std::map<Rank, Lateness> late;
   for (const auto& [index, gathered] : steps_) {
     const StepLatency& latency = gathered.latency;
-    if (!latency.excess.has_value()) continue;
+    if (!latency.excess.has_value() || !HasRanksOf(*now, latency)) continue;
     ++figures.excess.window_steps;
     const StepExcess& excess = *latency.excess;
     if (excess.late_ns == 0) continue;

@@ -52,7 +52,9 @@ class LatencyWindow {
 
   // The last `most`, in order.
   std::vector<StepLatency> Steps(size_t most) const;
-  void AddTo(JobFigures& figures) const;
+  // `now`: the job's spec, null where it has none. Late ranks are told of steps with as
+  // many DP and CP ranks: one of another shape need not be there any more.
+  void AddTo(const JobSpec* now, JobFigures& figures) const;
 
  private:
   struct Gathered {

@@ -320,7 +320,7 @@ inline constexpr MetricDefinition kTable[] = {
               "evenpack_job_attention_over_predicted_ratio", {"job"},
               "Measured over predicted forward attention of each rank and step."),
     Gauge(Metric::kLateWindowSteps, "evenpack_job_late_window_steps", {"job"},
-          "Last steps of whose attention all ranks have reported, up to 64."),
+          "Last steps of whose attention all present ranks have reported, up to 64."),
     Gauge(Metric::kLateRankSteps, "evenpack_job_late_rank_steps",
           {"job", "dp_rank", "cp_rank"},
           "In how many of these steps the rank was the latest."),

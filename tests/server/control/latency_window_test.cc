@@ -65,9 +65,9 @@ class LatencyWindowTest : public ::testing::Test {
     for (const StepLatency& step : window_.Steps(100)) indices.push_back(step.step);
     return indices;
   }
-  ExcessFigures Figures() {
+  ExcessFigures Figures(const JobSpec& now = SmallSpec()) {
     JobFigures figures;
-    window_.AddTo(figures);
+    window_.AddTo(&now, figures);
     return figures.excess;
   }
 
@@ -204,6 +204,37 @@ TEST_F(LatencyWindowTest, AnEvenStepHasNoLateRank) {
   ReportAll(MakeStep(0));
   EXPECT_EQ(Figures().window_steps, 1U);
   EXPECT_THAT(Figures().late_ranks, IsEmpty());
+}
+
+TEST_F(LatencyWindowTest, RanksOfAnotherShapeAreNotTold) {
+  const StepPointer step = MakeStep(5);
+  for (const uint32_t cp_rank : {0U, 1U}) Report(step, 0, cp_rank, 4000);
+  Report(step, 1, 0, 12000);
+  Report(step, 1, 1, 4000);
+  EXPECT_EQ(Figures().late_ranks.size(), 1U);
+  JobSpec fewer_replicas = SmallSpec();
+  fewer_replicas.data_parallel = 1;
+  JobSpec uncut = SmallSpec();
+  uncut.context_parallel = 1;
+  // As many ranks, of which none was late.
+  JobSpec other = SmallSpec();
+  other.data_parallel = 4;
+  other.context_parallel = 1;
+  for (const JobSpec& now : {fewer_replicas, uncut, other}) {
+    const ExcessFigures figures = Figures(now);
+    EXPECT_THAT(figures.late_ranks, IsEmpty());
+    EXPECT_EQ(figures.window_steps, 0U);
+    // What was counted stays.
+    EXPECT_EQ(figures.steps, 1U);
+  }
+  JobFigures figures;
+  window_.AddTo(nullptr, figures);
+  EXPECT_EQ(figures.excess.window_steps, 0U);
+  EXPECT_EQ(figures.excess.steps, 1U);
+  // What leaves the ranks as they are leaves what is told of them.
+  JobSpec longer = SmallSpec();
+  longer.window *= 2;
+  EXPECT_EQ(Figures(longer).late_ranks.size(), 1U);
 }
 
 TEST_F(LatencyWindowTest, StepsOfSeveralEpochsAreNotMixed) {
