@@ -45,18 +45,20 @@ void CostCalibration::Observe(const Measured& measured) {
   steps_ = std::max(steps_, step.step.index + 1);
 }
 
-void CostCalibration::Add(const std::vector<Measured>& measured) {
+std::vector<CostCalibration::Measured> CostCalibration::Add(
+    const std::vector<Measured>& measured) {
   MutexLock lock(mutex_);
-  std::vector<const Measured*> counted;
+  std::vector<Measured> counted;
   for (const Measured& each : measured) {
     const Step& step = each.step->step;
     if (each.forward_ns > 0 && step.epoch == epoch_ &&
         reports_.Add(step.index, each.micro_batch, step.micro_batches.size())) {
-      counted.push_back(&each);
+      counted.push_back(each);
     }
   }
   const size_t most = std::min(counted.size(), kMostOfReport);
-  for (size_t i = 0; i < most; ++i) Observe(*counted[i * counted.size() / most]);
+  for (size_t i = 0; i < most; ++i) Observe(counted[i * counted.size() / most]);
+  return counted;
 }
 
 void CostCalibration::Begin(uint64_t epoch) {

@@ -65,8 +65,8 @@ class CostCalibration {
   };
   // Of one report. Passed over are those of a step of an epoch that has ended, and of a
   // micro-batch that was reported before: that each process of a rank reports, or one
-  // again, is no more evidence.
-  void Add(const std::vector<Measured>& measured);
+  // again, is no more evidence. Returns the others, in order.
+  std::vector<Measured> Add(const std::vector<Measured>& measured);
   // A new epoch, that may have another model: all is forgotten.
   void Begin(uint64_t epoch);
 

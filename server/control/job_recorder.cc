@@ -232,15 +232,15 @@ void JobRecorder::AddFull(const JobSpec& spec, const StepBalance& balance) {
 }
 
 void JobRecorder::Add(const LatencyReport& report,
-                      std::span<const int64_t> predicted_ns) {
+                      std::span<const CostCalibration::Measured> first) {
   MutexLock lock(mutex_);
   figures_.step_wait_seconds += report.step_wait_seconds;
   figures_.steps_taken += report.steps_taken;
-  for (size_t i = 0; i < predicted_ns.size(); ++i) {
-    const int64_t measured = report.micro_batches[i].forward_ns;
-    if (measured == 0 || predicted_ns[i] == 0) continue;
-    figures_.measured_over_predicted.Observe(static_cast<double>(measured) /
-                                             static_cast<double>(predicted_ns[i]));
+  for (const auto& [step, micro_batch, measured_ns] : first) {
+    const int64_t predicted_ns = step->step.micro_batches[micro_batch].workload_ns;
+    if (predicted_ns == 0) continue;
+    figures_.measured_over_predicted.Observe(static_cast<double>(measured_ns) /
+                                             static_cast<double>(predicted_ns));
   }
 }
 

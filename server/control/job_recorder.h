@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "server/control/cost_calibration.h"
 #include "server/control/job_change.h"
 #include "server/control/job_observation.h"
 #include "server/control/job_status.h"
@@ -40,8 +41,9 @@ class JobRecorder {
   // predicts those that wait.
   bool AreForecastsDue();
   void AddForecasts();
-  // `predicted_ns`: one for each of the report's micro-batches.
-  void Add(const LatencyReport& report, std::span<const int64_t> predicted_ns);
+  // `first`: what no report told before of the report's micro-batches.
+  void Add(const LatencyReport& report,
+           std::span<const CostCalibration::Measured> first);
   void CountDelivery(double seconds);
 
   // All but what is "now".

@@ -290,8 +290,7 @@ absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& rep
     latency_.Add(*step, report.dp_rank, *report.cp_rank, measured.micro_batch,
                  *measured.attention);
   }
-  recorder_.Add(report, predicted);
-  calibration_.Add(whole);
+  recorder_.Add(report, calibration_.Add(whole));
   if (calibration_.IsDue()) Calibrate();
   return predicted;
 }

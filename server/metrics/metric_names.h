@@ -260,10 +260,11 @@ inline constexpr MetricDefinition kTable[] = {
         "Global batches admitted after a document's own before it was emitted whole."),
     Counter(Metric::kMicroBatches, "evenpack_job_micro_batches_total",
             {"job", "sharding"},
-            "Micro-batches in committed steps, by their sharding."),
+            "Micro-batches with documents in committed steps, by their sharding."),
     Histogram(Metric::kContextParallelImbalance,
               "evenpack_job_context_parallel_imbalance", {"job"},
-              "Most loaded over mean CP rank of each micro-batch, by attended pairs."),
+              "Most loaded over mean CP rank of each micro-batch with documents, by "
+              "attended pairs."),
 
     Gauge(Metric::kEpoch, "evenpack_job_epoch", {"job"},
           "Shape epoch: how often the job was reconfigured."),
@@ -306,9 +307,10 @@ inline constexpr MetricDefinition kTable[] = {
             "Time that trainers waited for a step, as they reported it."),
     Counter(Metric::kStepsTaken, "evenpack_job_steps_taken_total", {"job"},
             "Steps that trainers took, as they reported it."),
-    Histogram(Metric::kMeasuredOverPredicted,
-              "evenpack_job_measured_over_predicted_ratio", {"job"},
-              "Measured over predicted forward time of each micro-batch reported."),
+    Histogram(
+        Metric::kMeasuredOverPredicted, "evenpack_job_measured_over_predicted_ratio",
+        {"job"},
+        "Measured over predicted forward time of each micro-batch, as first reported."),
     Counter(Metric::kMeasuredSteps, "evenpack_job_measured_steps_total", {"job"},
             "Steps of whose attention all ranks have reported."),
     Counter(
