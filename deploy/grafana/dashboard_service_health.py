@@ -187,7 +187,8 @@ _LATENCIES = Row(
         ),
         _latency(
             "Delivering",
-            "Time from a step decided to handed to a subscriber's transport.",
+            "Time to hand a step to a subscriber's transport, once it was decided "
+            "and asked for.",
             "evenpack_job_delivery_seconds",
         ),
     ],

@@ -166,8 +166,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // job can't be read back, that in place of these.
   absl::Status CheckSeat(const GroupSeat& seat);
   GroupTable& groups() { return groups_; }
-  // A step has been handed to the transport.
-  void CountDelivery(const PublishedStep& step);
+  // A step has been handed to the transport; SendStep::ready of it.
+  void CountDelivery(Clock::TimePoint ready);
 
   // In the present epoch; null where the job is not shown, or no more.
   std::shared_ptr<const JobSpec> Spec() const { return shown_.spec(); }

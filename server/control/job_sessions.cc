@@ -183,8 +183,8 @@ absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
     if (absl::Status status = CheckCommitted(unread); !status.ok()) return status;
   }
   ShownJob::Subscribers woken;
-  absl::StatusOr<Subscribed> subscribed =
-      shown_.Subscribe(request, std::move(subscriber), unread, woken);
+  absl::StatusOr<Subscribed> subscribed = shown_.Subscribe(
+      request, std::move(subscriber), unread, environment_.clock.Now(), woken);
   Wake(std::move(woken));
   // Who came while the server was cut off is told as those who were there.
   if (subscribed.ok() && unread.ok()) EndThoseThatWait();
@@ -194,7 +194,7 @@ absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
 NextMessage Job::Next(Subscription& subscription) { return shown_.Next(subscription); }
 
 absl::Status Job::Received(Subscription& subscription, uint64_t step) {
-  const auto woken = shown_.Received(subscription, step);
+  const auto woken = shown_.Received(subscription, step, environment_.clock.Now());
   if (woken.ok() && *woken != nullptr) (*woken)->Wake();
   return woken.status();
 }
@@ -251,8 +251,8 @@ absl::Status Job::CheckSeat(const GroupSeat& seat) {
   return unread.ok() || status.ok() ? status : unread;
 }
 
-void Job::CountDelivery(const PublishedStep& step) {
-  recorder_.CountDelivery(SecondsBetween(step.decided, environment_.clock.Now()));
+void Job::CountDelivery(Clock::TimePoint ready) {
+  recorder_.CountDelivery(SecondsBetween(ready, environment_.clock.Now()));
 }
 
 absl::StatusOr<std::shared_ptr<const PublishedStep>> Job::FindStep(uint64_t index) {

@@ -154,6 +154,7 @@ std::shared_ptr<Subscriber> ShownJob::TakeIfWoken(Subscription& subscription) {
 absl::StatusOr<Subscribed> ShownJob::Subscribe(const SubscribeRequest& request,
                                                std::shared_ptr<Subscriber> subscriber,
                                                const absl::Status& unread,
+                                               Clock::TimePoint now,
                                                Subscribers& woken) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckShown(); !status.ok()) return status;
@@ -162,6 +163,7 @@ absl::StatusOr<Subscribed> ShownJob::Subscribe(const SubscribeRequest& request,
   if (!added.ok()) return added.status();
   Subscribed subscribed;
   subscribed.subscription = *std::move(added);
+  subscribed.subscription->NoteCredit(now);
   subscribed.spec = spec_;
   subscribed.epoch = epoch_;
   subscribed.from_step = subscribed.subscription->next;
@@ -178,12 +180,13 @@ NextMessage ShownJob::Next(Subscription& subscription) {
 }
 
 absl::StatusOr<std::shared_ptr<Subscriber>> ShownJob::Received(
-    Subscription& subscription, uint64_t step) {
+    Subscription& subscription, uint64_t step, Clock::TimePoint now) {
   MutexLock lock(mutex_);
   if (absl::Status status = SubscriptionTable::Received(subscription, step);
       !status.ok()) {
     return status;
   }
+  subscription.NoteCredit(now);
   return TakeIfWoken(subscription);
 }
 

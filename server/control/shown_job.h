@@ -49,14 +49,16 @@ class ShownJob {
   Subscribers TakeWoken();
 
   // As SubscriptionTable has them. `unread`: why more may have been committed than is
-  // known here. `woken`: those who lost a claim.
+  // known here. `now`: when its credits came. `woken`: those who lost a claim.
   absl::StatusOr<Subscribed> Subscribe(const SubscribeRequest& request,
                                        std::shared_ptr<Subscriber> subscriber,
-                                       const absl::Status& unread, Subscribers& woken);
+                                       const absl::Status& unread, Clock::TimePoint now,
+                                       Subscribers& woken);
   NextMessage Next(Subscription& subscription);
   // The subscriber, where that gives it something to do, which counts as woken.
   absl::StatusOr<std::shared_ptr<Subscriber>> Received(Subscription& subscription,
-                                                       uint64_t step);
+                                                       uint64_t step,
+                                                       Clock::TimePoint now);
   // The subscription is to be told its rank's durable mark. Returns as Received.
   std::shared_ptr<Subscriber> TellMarked(Subscription& subscription);
   // With what it ends, once it is to.

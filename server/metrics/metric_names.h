@@ -302,7 +302,8 @@ inline constexpr MetricDefinition kTable[] = {
     Histogram(Metric::kCommitSeconds, "evenpack_job_commit_seconds", {"job"},
               "Time to commit a job's events."),
     Histogram(Metric::kDeliverySeconds, "evenpack_job_delivery_seconds", {"job"},
-              "Time from a step decided to handed to a subscriber's transport."),
+              "Time to hand a step to a subscriber's transport, once it was decided "
+              "and asked for."),
     Counter(Metric::kStepWait, "evenpack_job_step_wait_seconds_total", {"job"},
             "Time that trainers waited for a step, as they reported it."),
     Counter(Metric::kStepsTaken, "evenpack_job_steps_taken_total", {"job"},

@@ -13,6 +13,7 @@
 #include "server/control/store_failure.h"
 #include "server/core/digest/digest_bytes.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 #include "server/runtime/status_detail.h"
 #include "server/service/admission.h"
@@ -155,8 +156,8 @@ class StepsCall final : public JobStreamCall, public Subscriber {
   void LeaveJob() override { job_->Unsubscribe(*subscription()); }
 
   void Written(bool ok) override {
-    const auto delivered = std::exchange(writing_step_, nullptr);
-    if (ok && delivered != nullptr) job_->CountDelivery(*delivered);
+    const auto ready = std::exchange(step_ready_, std::nullopt);
+    if (ok && ready.has_value()) job_->CountDelivery(*ready);
   }
 
   bool TakeNext() override EVENPACK_REQUIRES(mutex_) {
@@ -176,7 +177,7 @@ class StepsCall final : public JobStreamCall, public Subscriber {
         ending_ = AnswerTooLarge("StreamStepsResponse", response_.Length(), limit);
         return false;
       }
-      writing_step_ = std::move(step->step);
+      step_ready_ = step->ready;
       // What another message follows at once may wait for it on its way out.
       if (step->more) options_.set_buffer_hint();
       return true;
@@ -208,8 +209,8 @@ class StepsCall final : public JobStreamCall, public Subscriber {
 
   // Set with job_.
   StepView view_;
-  // Of the write under way.
-  std::shared_ptr<const PublishedStep> writing_step_;
+  // Of the write under way, where it is a step's.
+  std::optional<Clock::TimePoint> step_ready_;
 
   std::shared_ptr<Subscription> subscription_ EVENPACK_GUARDED_BY(mutex_);
   // What goes before all others.

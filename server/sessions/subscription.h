@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "server/core/digest/digest.h"
+#include "server/runtime/clock.h"
+#include "server/sessions/credit_times.h"
 #include "server/sessions/published_step.h"
 
 namespace evenpack {
@@ -65,6 +67,8 @@ struct SendStep {
   bool more = false;
   // Others subscribe to the same view of it.
   bool shared = false;
+  // Since when: it was decided, and the subscriber had a credit for it.
+  Clock::TimePoint ready;
 };
 struct SendMarked {
   uint64_t durable_steps = 0;
@@ -87,6 +91,7 @@ struct Subscription {
   uint64_t next = 0;
   // Steps below were marked received, or not asked for.
   uint64_t received = 0;
+  CreditTimes credit_times;
   // Told NothingYet and not woken since.
   bool idle = false;
   bool drained_told = false;
@@ -97,6 +102,10 @@ struct Subscription {
   // Why the call ends, once it is to.
   std::optional<absl::Status> end;
 
+  // It was made, or a credit came back.
+  void NoteCredit(Clock::TimePoint now) {
+    credit_times.Raise(received + request.credits, now);
+  }
   bool HasCredit() const { return next - received < request.credits; }
   uint64_t UnusedCredits() const { return request.credits - (next - received); }
 };

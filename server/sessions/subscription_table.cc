@@ -155,11 +155,13 @@ NextMessage SubscriptionTable::Next(Subscription& subscription,
             request, *step->spec, absl::StrCat("step ", subscription.next, "'s"));
         return EndCall{*subscription.end};
       }
+      const Clock::TimePoint ready =
+          std::max(step->decided, subscription.credit_times.Take(subscription.next));
       ++subscription.next;
       const auto sharers = sharers_.find({request.dp_rank, request.cp_rank});
       return SendStep{std::move(step),
                       subscription.HasCredit() && subscription.next < view.window.end(),
-                      sharers != sharers_.end() && sharers->second > 1};
+                      sharers != sharers_.end() && sharers->second > 1, ready};
     }
     // It was read too slowly: every rank made durable what this one has not read.
     if (subscription.next < view.window.begin()) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <numeric>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -336,13 +337,33 @@ TEST_F(JobRecorderTest, TimesAreFromDecidedToCommittedAndToDelivered) {
   room_.store().Release();
   ASSERT_THAT(done.Get(), IsOk());
   room_.clock().Advance(milliseconds(500));
-  job->CountDelivery(*job->FindStep(0).value());
+  job->CountDelivery(job->FindStep(0).value()->decided);
   const JobFigures after = job->Figures();
   EXPECT_EQ(after.commit_seconds.count() - before.commit_seconds.count(), 1U);
   EXPECT_DOUBLE_EQ(after.commit_seconds.sum() - before.commit_seconds.sum(), 2);
   EXPECT_EQ(after.decide_seconds.count(), 1U);
   EXPECT_EQ(after.delivery_seconds.count(), 1U);
   EXPECT_DOUBLE_EQ(after.delivery_seconds.sum(), 2.5);
+}
+
+TEST_F(JobRecorderTest, ADeliveryIsTimedFromWhenItsSubscriberCouldTakeIt) {
+  const auto job = MakeJob(SmallJob(), StepsOfDocuments(3));
+  room_.clock().Advance(seconds(4));
+  SubscribeRequest request;
+  request.credits = 1;
+  Follower follower(job, request);
+  const auto deliver_next = [&] {
+    job->CountDelivery(std::get<SendStep>(follower.Next()).ready);
+  };
+  deliver_next();
+  EXPECT_DOUBLE_EQ(job->Figures().delivery_seconds.sum(), 0);
+  // The trainer computes before it takes the step.
+  room_.clock().Advance(seconds(3));
+  ASSERT_THAT(follower.Received(0), IsOk());
+  room_.clock().Advance(milliseconds(500));
+  deliver_next();
+  EXPECT_EQ(job->Figures().delivery_seconds.count(), 2U);
+  EXPECT_DOUBLE_EQ(job->Figures().delivery_seconds.sum(), 0.5);
 }
 
 TEST_F(JobRecorderTest, ReportsAreSummedAndComparedWhereMeasured) {

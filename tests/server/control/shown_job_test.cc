@@ -52,7 +52,7 @@ class ShownJobTest : public ::testing::Test {
     SubscribeRequest request;
     request.dp_rank = dp_rank;
     ShownJob::Subscribers woken;
-    return job_.Subscribe(request, std::make_shared<NullSubscriber>(), {}, woken)
+    return job_.Subscribe(request, std::make_shared<NullSubscriber>(), {}, {}, woken)
         .value()
         .subscription;
   }
@@ -67,7 +67,8 @@ TEST_F(ShownJobTest, AJobThatIsNotCreatedOrIsRemovedIsNotFound) {
     for (const absl::Status& status :
          {job_.FindStep(0).status(), job_.DurableStepsOf(0).status(),
           job_.StepsOf({}).status(), job_.CheckSeat({0, 1, 0, "a"}),
-          job_.Subscribe({}, std::make_shared<NullSubscriber>(), {}, woken).status()}) {
+          job_.Subscribe({}, std::make_shared<NullSubscriber>(), {}, {}, woken)
+              .status()}) {
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
       EXPECT_EQ(DetailOf(status).reason, "JOB_NOT_FOUND");
     }
@@ -125,8 +126,8 @@ TEST_F(ShownJobTest, ASubscriberThatWaitsIsWokenOnceForManySteps) {
   EXPECT_THAT(job_.TakeWoken(), IsEmpty());
   EXPECT_EQ(std::get<SendStep>(job_.Next(*subscription)).step->step.index, 0U);
   EXPECT_EQ(std::get<SendStep>(job_.Next(*subscription)).step->step.index, 1U);
-  EXPECT_EQ(job_.Received(*subscription, 1).value(), nullptr);
-  EXPECT_THAT(job_.Received(*subscription, 2).status(),
+  EXPECT_EQ(job_.Received(*subscription, 1, {}).value(), nullptr);
+  EXPECT_THAT(job_.Received(*subscription, 2, {}).status(),
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("step 2")));
 }
 
@@ -169,7 +170,7 @@ TEST_F(ShownJobTest, ARestoredJobBeginsWhereItsCheckpointWas) {
   request.last_digest = digest;
   ShownJob::Subscribers woken;
   const auto subscribed =
-      job_.Subscribe(request, std::make_shared<NullSubscriber>(), {}, woken);
+      job_.Subscribe(request, std::make_shared<NullSubscriber>(), {}, {}, woken);
   ASSERT_THAT(subscribed, IsOk());
   EXPECT_EQ(subscribed->from_step, 4U);
   EXPECT_EQ(subscribed->previous_digest, digest);
