@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -65,6 +66,8 @@ client::ClientOptions UpstreamOptions(const PlanAgentOptions& options) {
   upstream.address = options.server;
   upstream.security = options.security;
   upstream.random = client::SharedRandom();
+  // As in SetTransport.
+  upstream.max_message_bytes = std::numeric_limits<int>::max();
   return upstream;
 }
 

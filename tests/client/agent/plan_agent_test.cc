@@ -129,6 +129,32 @@ TEST(PlanAgentTest, AJobWithoutAnAnswerLeavesOthersTheirs) {
   EXPECT_EQ(served.Finish(), grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST(PlanAgentTest, PassesOnWhatItsServerSendsHoweverLarge) {
+  // More than a client takes by default.
+  constexpr size_t kBytes = 65 << 20;
+  ScriptedServer server;
+  server.service().get_step = [](const v1::GetStepRequest&,
+                                 v1::GetStepResponse& response) {
+    response.mutable_step()->add_micro_batches()->mutable_documents()->set_token_ids(
+        std::string(kBytes, '\0'));
+    return grpc::Status::OK;
+  };
+  server.Start();
+  PlanAgentOptions options = WithoutAServer();
+  options.server = server.address();
+  const auto agent = PlanAgent::Start(options);
+  ASSERT_THAT(agent, IsOk());
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  const auto stub = v1::PackingService::NewStub(grpc::CreateCustomChannel(
+      (*agent)->grpc_address(), grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  v1::GetStepResponse response;
+  const grpc::Status status = stub->GetStep(&context, {}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.step().micro_batches(0).documents().token_ids().size(), kBytes);
+}
+
 TEST(PlanAgentTest, ServesAtASocketToo) {
   PlanAgentOptions options = WithoutAServer();
   options.listen = "unix:" + ::testing::TempDir() + "plan_agent_test.sock";
