@@ -131,7 +131,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // called again.
   void EndThoseThatWait();
 
-  // Answered when everything that it tells is committed. OUT_OF_RANGE as
+  // Answered when everything that it tells is committed, and refused where another
+  // server may have changed it by then (docs/adr/0146). OUT_OF_RANGE as
   // CheckpointAfter.
   void Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done);
   // Likewise.
@@ -251,6 +252,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status CheckCommitted(absl::Status& unread) EVENPACK_REQUIRES(mutex_);
   // UNAVAILABLE where the store is cut off.
   absl::Status CheckReach() const;
+  // UNAVAILABLE where another server may lead the job already (IsSureToLead).
+  absl::Status CheckLead() const;
   // CheckAlive, and there is something to remove.
   absl::Status CheckRemovable() EVENPACK_REQUIRES(mutex_);
   // Decides, applies, forms steps, enqueues. Takes `done` and `entry` where it returns
@@ -277,6 +280,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void AnswerOrFlush(const absl::Status& status, const Done& done);
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
+  // The same for who only looks: and CheckLead, after that.
+  void EnqueueLook(Done done) EVENPACK_REQUIRES(mutex_);
   void OnCommitted(JobChange change, Clock::TimePoint enqueued);
   // Of a commit by which so many batches stay dropped.
   void ForgetTokens(uint64_t dropped);

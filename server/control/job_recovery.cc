@@ -34,6 +34,11 @@ absl::Status Unrecovered(const absl::Status& cause) {
                       cause);
 }
 
+absl::Status MayBeLedElsewhere(absl::string_view because) {
+  return StoreFailure("another server may lead the job by now",
+                      absl::UnavailableError(absl::StrCat("store: ", because)));
+}
+
 absl::Status ReadAnew(const std::string& job) {
   return absl::UnavailableError(
       absl::StrCat("job: '", job,
@@ -145,8 +150,13 @@ absl::Status Job::CheckCommitted(absl::Status& unread) {
 absl::Status Job::CheckReach() const {
   SharedStore* const shared = environment_.store.Shared();
   if (shared == nullptr || !shared->IsCutOff()) return absl::OkStatus();
-  return StoreFailure("another server may lead the job by now",
-                      absl::UnavailableError("store: the database can't be reached"));
+  return MayBeLedElsewhere("the database can't be reached");
+}
+
+absl::Status Job::CheckLead() const {
+  SharedStore* const shared = environment_.store.Shared();
+  if (shared == nullptr || shared->IsSureToLead()) return absl::OkStatus();
+  return MayBeLedElsewhere("the database has not renewed this server's lease in time");
 }
 
 void Job::EndThoseThatWait() {

@@ -69,6 +69,18 @@ JobStatus Job::StatusNow() const {
   return status;
 }
 
+void Job::EnqueueLook(Done done) {
+  CommitEntry entry = NewEntry();
+  entry.done = [self = shared_from_this(),
+                done = std::move(done)](const absl::Status& committed) {
+    // First: by the time that this server is sure to lead, lost jobs are abandoned.
+    const absl::Status lead = self->CheckLead();
+    const absl::Status outcome = self->Outcome(committed);
+    done(outcome.ok() ? lead : outcome);
+  };
+  environment_.committer.Enqueue(std::move(entry));
+}
+
 void Job::Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done) {
   ReadBack();
   absl::Status status;
@@ -83,13 +95,12 @@ void Job::Checkpoint(uint64_t step, const DoneWith<JobCheckpoint>& done) {
     if (status.ok()) {
       // Encoded under no lock.
       auto held = std::make_shared<const JobState>(*std::move(state));
-      EnqueueBarrier(
-          [&pool = environment_.pool, held, done](const absl::Status& committed) {
-            if (!committed.ok()) return done(committed);
-            pool.Run([held, done] {
-              done(JobCheckpoint{EncodeState(*held), held->position.digest});
-            });
-          });
+      EnqueueLook([&pool = environment_.pool, held, done](const absl::Status& stands) {
+        if (!stands.ok()) return done(stands);
+        pool.Run([held, done] {
+          done(JobCheckpoint{EncodeState(*held), held->position.digest});
+        });
+      });
     }
   }
   if (!status.ok()) return done(status);
@@ -103,8 +114,8 @@ void Job::Describe(const DoneWith<JobStatus>& done) {
     status = CheckShown();
     if (stale_) wanted_ = true;
     if (status.ok()) {
-      EnqueueBarrier([now = StatusNow(), done](const absl::Status& committed) {
-        done(committed.ok() ? absl::StatusOr<JobStatus>(now) : committed);
+      EnqueueLook([now = StatusNow(), done](const absl::Status& stands) {
+        done(stands.ok() ? absl::StatusOr<JobStatus>(now) : stands);
       });
     }
   }

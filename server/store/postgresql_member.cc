@@ -34,6 +34,7 @@ absl::Status PostgresqlMember::Connect() {
 }
 
 absl::Status PostgresqlMember::Rejoin(PostgresqlConnection& connection) {
+  const Clock::TimePoint now = Clock::Steady().Now();
   absl::Status status = lead_.Rejoin(connection);
   if (absl::IsNotFound(status)) return Lose(std::string(status.message()));
   if (!status.ok()) {
@@ -46,7 +47,7 @@ absl::Status PostgresqlMember::Rejoin(PostgresqlConnection& connection) {
   absl::StatusOr<PostgresqlJobs> jobs = FindLedJobs(lead_.server(), {}, connection);
   if (!jobs.ok()) return jobs.status();
   led_.Replace(*std::move(jobs));
-  renewed_ = Clock::Steady().Now();
+  renewed_ = now;
   return absl::OkStatus();
 }
 
@@ -69,8 +70,8 @@ absl::Status PostgresqlMember::Lose(const std::string& why) {
 }
 
 absl::Status PostgresqlMember::Join(const std::string& address) {
-  absl::Status status = lead_.Join(address, *connection_);
   renewed_ = Clock::Steady().Now();
+  absl::Status status = lead_.Join(address, *connection_);
   return status.ok() ? status : Failed(std::move(status));
 }
 

@@ -74,6 +74,8 @@ class PostgresqlMember {
   absl::Status Look(LeadNews& news);
   // This server changed cost profiles, which is no news.
   void ChangedProfiles() { ++own_profile_changes_; }
+  // When the lease began that this server had of its last Join, Connect or Look.
+  Clock::TimePoint renewed() const { return renewed_; }
 
   PostgresqlLead& lead() { return lead_; }
   const PostgresqlLead& lead() const { return lead_; }

@@ -142,6 +142,7 @@ void PostgresqlStore::Keep() {
     LeadNews news;
     absl::Status lost;
     bool cut_off = false;
+    std::optional<Clock::TimePoint> sure_until;
     {
       MutexLock lock(mutex_);
       if (!released_ && !look_soon_) changed_.WaitFor(mutex_, pause);
@@ -149,6 +150,7 @@ void PostgresqlStore::Keep() {
       const absl::Status status = KeepOnce(news);
       pause = status.ok() ? timing_.look : retry;
       retry = status.ok() ? kFirstRetry : std::min(2 * retry, kLastRetry);
+      if (status.ok()) sure_until = member_.renewed() + timing_.lease;
       look_soon_ = false;
       lost = member_.lost();
       cut_off = IsCutOffByNow();
@@ -160,10 +162,18 @@ void PostgresqlStore::Keep() {
       listener_->OnLostAll(lost);
     }
     MutexLock lock(mutex_);
+    if (sure_until.has_value()) {
+      sure_until_ = std::max(sure_until_.load(), *sure_until);
+    }
     looked_ = true;
     changed_.SignalAll();
     if (!lost.ok()) return;
   }
+}
+
+void PostgresqlStore::Renewed(Clock::TimePoint began) {
+  // Else the lease may have run out before, and others may have taken what it held.
+  if (IsSureToLead()) sure_until_ = std::max(sure_until_.load(), began + timing_.lease);
 }
 
 absl::Status PostgresqlStore::KeepOnce(LeadNews& news) {
@@ -281,9 +291,11 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   PostgresqlTransaction transaction(server_, member_.led(), *std::move(ids));
   status = transaction.Add(writes);
   if (!status.ok()) return status;
+  const Clock::TimePoint began = Clock::Steady().Now();
   const int64_t number = transaction.Queue(member_.lead(), member_.connection());
   status = member_.connection().Exchange().status();
   if (status.ok()) {
+    Renewed(began);
     transaction.Apply(member_.led());
   } else if (member_.connection().broken()) {
     const absl::StatusOr<bool> stands = Resolve(number, status);

@@ -57,6 +57,9 @@ class PostgresqlStore final : public SharedStore {
   void CannotRead(const std::string& job) override;
   bool IsAway() const override { return away_; }
   bool IsCutOff() const override { return cut_off_; }
+  bool IsSureToLead() const override {
+    return Clock::Steady().Now() < sure_until_.load();
+  }
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;
@@ -111,6 +114,8 @@ class PostgresqlStore final : public SharedStore {
   // Whether it is to be told now, perhaps once more, that this server is cut off.
   bool IsCutOffByNow() EVENPACK_REQUIRES(mutex_);
   void Tell(const LeadNews& news);
+  // A commit that began then renewed the lease.
+  void Renewed(Clock::TimePoint began) EVENPACK_REQUIRES(mutex_);
 
   const LeaseTiming timing_;
   // This server's name among those that share the store.
@@ -120,6 +125,9 @@ class PostgresqlStore final : public SharedStore {
   std::atomic<bool> down_ = true;
   std::atomic<bool> away_ = false;
   std::atomic<bool> cut_off_ = false;
+  // Until when the lease lasts at least. Of a lease that has run out nobody is sure
+  // before the listener was told what the next look found. Written under the lock.
+  std::atomic<Clock::TimePoint> sure_until_ = Clock::TimePoint{};
   std::atomic<uint64_t> size_ = 0;
   PostgresqlReader reader_;
   // For whole jobs, since nobody should wait for all of one who asks where one is.

@@ -72,6 +72,9 @@ class SharedStore : public StateStore {
   // The database has not been reached for so long that, where others do, they lead what
   // this server leads.
   virtual bool IsCutOff() const = 0;
+  // Nobody else can lead what this server leads, as it was told: its lease was renewed
+  // so lately. Does not wait for a Commit.
+  virtual bool IsSureToLead() const = 0;
 
   // As the database has it at this moment, for which they wait. NOT_FOUND: no such job.
   virtual absl::StatusOr<JobPlace> Locate(const std::string& job) = 0;

@@ -99,12 +99,15 @@ class SharedMemoryStore final : public SharedStore {
     if (!cut_off_next_.exchange(false)) return cut_off_;
     return cut_off_.exchange(true);
   }
+  bool IsSureToLead() const override { return sure_ && !cut_off_; }
   absl::StatusOr<JobPlace> Locate(const std::string& job) override;
   absl::StatusOr<std::vector<JobPlace>> Places(const std::string& after,
                                                size_t most) override;
 
   // It is from here on where it is `cut_off`, of which its listener is told.
   void SetCutOff(bool cut_off);
+  // Whether its lease has not run out, where it isn't cut off.
+  void SetSure(bool sure) { sure_ = sure; }
   // It is once that was asked, and nobody is told.
   void CutOffBehindNextLook() { cut_off_next_ = true; }
   // Jobs of which CannotRead was told.
@@ -117,6 +120,7 @@ class SharedMemoryStore final : public SharedStore {
   SharedMemory& memory_;
   mutable std::atomic<bool> cut_off_ = false;
   mutable std::atomic<bool> cut_off_next_ = false;
+  std::atomic<bool> sure_ = true;
   std::vector<std::string> unreadable_ EVENPACK_GUARDED_BY(memory_.mutex_);
 };
 

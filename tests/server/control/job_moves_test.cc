@@ -173,6 +173,35 @@ TEST_F(JobMovesTest, NobodyWaitsAtAServerThatIsCutOff) {
   EXPECT_EQ(back.TakeStep()->step.index, 2U);
 }
 
+TEST_F(JobMovesTest, NothingIsToldThatTheNextLeaderMayHaveChanged) {
+  const std::shared_ptr<Job> job = JobOf(one_);
+  ASSERT_THAT(Do(*job, StepsFrom(0, 2)), IsOk());
+  const auto checkpoint = [&job] {
+    const Awaited<absl::StatusOr<JobCheckpoint>> taken;
+    job->Checkpoint(0, taken);
+    return taken.Get().status();
+  };
+  const auto observe = [&job] {
+    const Awaited<absl::StatusOr<JobObservation>> observed;
+    job->Observe({}, observed);
+    return observed.Get().status();
+  };
+  EXPECT_THAT(checkpoint(), IsOk());
+  EXPECT_THAT(observe(), IsOk());
+  // Long before it is told that it is cut off.
+  one_.store().SetSure(false);
+  EXPECT_THAT(Describe(*job).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("another server may lead the job by now")));
+  EXPECT_EQ(ReasonOf(Describe(*job).status()), kStoreFailed);
+  EXPECT_EQ(ReasonOf(checkpoint()), kStoreFailed);
+  EXPECT_EQ(ReasonOf(observe()), kStoreFailed);
+  // A step is what it was, whoever leads the job.
+  EXPECT_THAT(job->FindStep(1), IsOk());
+  one_.store().SetSure(true);
+  EXPECT_THAT(Describe(*job).status(), IsOk());
+}
+
 TEST_F(JobMovesTest, NorDoesWhoComesWhileItIsCutOff) {
   const std::shared_ptr<Job> job = JobOf(one_);
   ASSERT_THAT(Do(*job, StepsFrom(0, 1)), IsOk());

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/store/postgresql_store.h"
@@ -16,6 +17,7 @@
 namespace evenpack::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -254,6 +256,31 @@ TEST_F(PostgresqlDoubtTest, ThatItIsCutOffIsToldOnceItWasForLong) {
   }
   // Of the other one nothing was cut.
   EXPECT_FALSE(store_->IsCutOff());
+}
+
+TEST_F(PostgresqlDoubtTest, WhoseLeaseMayHaveRunOutIsNotSureToLead) {
+  LossyLink link(schema_.port());
+  LeaseTiming timing;
+  timing.doubt = std::chrono::milliseconds(100);
+  timing.lease = std::chrono::milliseconds(900);
+  timing.renewal = std::chrono::milliseconds(300);
+  RecordedLead lead;
+  const auto store =
+      PostgresqlStore::Open(schema_.TargetAt(link.port()), timing).value();
+  EXPECT_FALSE(store->IsSureToLead());
+  ASSERT_THAT(store->Join("there:1", lead), IsOk());
+  ASSERT_THAT(store->Commit(Writes{AppendRecord{"b", 0, "first"}}), IsOk());
+  EXPECT_TRUE(store->IsSureToLead());
+  link.Lose(Loss::kRequest, kMark, /*cuts=*/true);
+  EXPECT_EQ(store->Commit(Writes{AppendRecord{"b", 1, kMark}}).code(),
+            absl::StatusCode::kUnknown);
+  ASSERT_TRUE(lead_.Await("taken b"));
+  EXPECT_FALSE(store->IsSureToLead());
+  // The other, which took it, was sure all the time.
+  EXPECT_TRUE(store_->IsSureToLead());
+  link.Heal();
+  while (!store->IsSureToLead()) std::this_thread::yield();
+  EXPECT_THAT(lead.Take(), Contains("lost b"));
 }
 
 }  // namespace
