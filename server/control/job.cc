@@ -1,7 +1,6 @@
 #include "server/control/job.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -68,6 +67,13 @@ absl::Status Explained(const Command& command, const absl::Status& status,
     }
   }
   return status;
+}
+
+absl::Status WentBack(const std::string& job) {
+  return absl::UnavailableError(
+      absl::StrCat("job: '", job,
+                   "' went back to a checkpoint; open the stream again, which tells "
+                   "the number of its next document"));
 }
 
 WaitingCounts CountsOf(const Waiting& waiting) {
@@ -145,8 +151,24 @@ absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
   CommitEntry entry = NewEntry();
   entry.listener = std::move(listener);
   absl::Status status = Take(read.has_value() ? *read : command, entry, done);
-  if (!status.ok()) return status;
+  if (!status.ok() && !IsOfBefore(command)) return status;
+  if (!status.ok()) EnqueueWentBack(std::move(entry), std::move(done));
   return true;
+}
+
+bool Job::IsOfBefore(const Command& command) {
+  const bool sent = std::holds_alternative<Ingest>(command) ||
+                    std::holds_alternative<EndOfStream>(command);
+  return sent && going_back_ > 0 && CheckAlive().ok();
+}
+
+void Job::EnqueueWentBack(CommitEntry entry, Done done) {
+  entry.done = [self = shared_from_this(),
+                done = std::move(done)](const absl::Status& committed) {
+    const absl::Status outcome = self->Outcome(committed);
+    done(outcome.ok() ? WentBack(self->name_) : outcome);
+  };
+  environment_.committer.Enqueue(std::move(entry));
 }
 
 void Job::Flush() { environment_.committer.Flush(); }
@@ -281,6 +303,7 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   Record(*std::move(event), entry);
   const Position& position = state_.position;
   if (restores) change.restored = {position.next_step, position.digest};
+  if (restores && !change.makes_job) ++going_back_;
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
     tokens_.Reshape(*spec_);
@@ -425,12 +448,10 @@ void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
   recorder_.Queue(std::move(change),
                   SecondsBetween(enqueued, environment_.clock.Now()));
   if (removed) ReleaseCalls();
-  if (went_back) {
-    EndProducers(absl::UnavailableError(
-        absl::StrCat("job: '", name_,
-                     "' went back to a checkpoint; open the stream again, which "
-                     "tells the number of its next document")));
-  }
+  if (!went_back) return;
+  EndProducers(WentBack(name_));
+  MutexLock lock(mutex_);
+  --going_back_;
 }
 
 void Job::ReleaseCalls() {
@@ -447,45 +468,12 @@ void Job::ReleaseCalls() {
   Wake(groups_.EndAll(JobNotFound(name_)));
 }
 
-void Job::EndProducers(const absl::Status& status) {
-  std::vector<Done> ended;
-  {
-    MutexLock lock(mutex_);
-    for (const auto& [number, end] : producers_) ended.push_back(end);
-  }
-  for (const Done& end : ended) end(status);
-}
-
 void Job::AfterCommit() {
   Wake(shown_.TakeWoken());
   recorder_.AddQueued();
   if (!recorder_.AreForecastsDue()) return;
   environment_.pool.Run(
       [self = shared_from_this()] { self->recorder_.AddForecasts(); });
-}
-
-void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {
-  // Few are not worth another thread.
-  constexpr size_t kFew = 4;
-  if (subscribers.size() <= kFew) {
-    for (const std::shared_ptr<Subscriber>& subscriber : subscribers) {
-      subscriber->Wake();
-    }
-    return;
-  }
-  // In portions, so that several threads share a wide fan-out.
-  constexpr size_t kPortion = 64;
-  for (size_t begin = 0; begin < subscribers.size(); begin += kPortion) {
-    const size_t end = std::min(begin + kPortion, subscribers.size());
-    std::vector<std::shared_ptr<Subscriber>> portion(
-        std::make_move_iterator(subscribers.begin() +
-                                static_cast<std::ptrdiff_t>(begin)),
-        std::make_move_iterator(subscribers.begin() +
-                                static_cast<std::ptrdiff_t>(end)));
-    environment_.pool.Run([portion = std::move(portion)] {
-      for (const std::shared_ptr<Subscriber>& subscriber : portion) subscriber->Wake();
-    });
-  }
 }
 
 }  // namespace evenpack

@@ -289,6 +289,11 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // in memory for as long as they last.
   void ReleaseCalls();
   void EndProducers(const absl::Status& status);
+  // Whether what was refused was sent to the job as it was before it went back to a
+  // checkpoint, which is not committed yet: nobody can know the numbers of after it.
+  bool IsOfBefore(const Command& command) EVENPACK_REQUIRES(mutex_);
+  // `done` once that is committed, with what producers' calls end with then.
+  void EnqueueWentBack(CommitEntry entry, Done done) EVENPACK_REQUIRES(mutex_);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
   // Once what was decided is committed: an update among it ends the subscription, which
@@ -335,6 +340,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   std::atomic<bool> wanted_ = false;
   // Somebody reads it from the store just now.
   bool reading_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // How often it went back to a checkpoint of which producers were not told yet.
+  int going_back_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool removing_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool paused_ EVENPACK_GUARDED_BY(mutex_) = false;
   RoomWaiters room_waiters_ EVENPACK_GUARDED_BY(mutex_);

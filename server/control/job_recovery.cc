@@ -65,6 +65,7 @@ void Job::OnCommitFailed(const absl::Status& status) {
     MutexLock lock(mutex_);
     ++incarnation_;
     removing_ = false;
+    going_back_ = 0;
     // What was never read has nothing to go back to.
     if (!broken_.ok() && !shown_.IsShown()) return;
     stale_ = true;

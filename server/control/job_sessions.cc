@@ -1,5 +1,6 @@
 // The half of Job that subscribers and observers use.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -183,6 +184,39 @@ void Job::RemoveProducer(uint64_t number) {
   if (found == producers_.end()) return;
   forgotten = std::move(found->second);
   producers_.erase(found);
+}
+
+void Job::EndProducers(const absl::Status& status) {
+  std::vector<Done> ended;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [number, end] : producers_) ended.push_back(end);
+  }
+  for (const Done& end : ended) end(status);
+}
+
+void Job::Wake(std::vector<std::shared_ptr<Subscriber>> subscribers) {
+  // Few are not worth another thread.
+  constexpr size_t kFew = 4;
+  if (subscribers.size() <= kFew) {
+    for (const std::shared_ptr<Subscriber>& subscriber : subscribers) {
+      subscriber->Wake();
+    }
+    return;
+  }
+  // In portions, so that several threads share a wide fan-out.
+  constexpr size_t kPortion = 64;
+  for (size_t begin = 0; begin < subscribers.size(); begin += kPortion) {
+    const size_t end = std::min(begin + kPortion, subscribers.size());
+    std::vector<std::shared_ptr<Subscriber>> portion(
+        std::make_move_iterator(subscribers.begin() +
+                                static_cast<std::ptrdiff_t>(begin)),
+        std::make_move_iterator(subscribers.begin() +
+                                static_cast<std::ptrdiff_t>(end)));
+    environment_.pool.Run([portion = std::move(portion)] {
+      for (const std::shared_ptr<Subscriber>& subscriber : portion) subscriber->Wake();
+    });
+  }
 }
 
 absl::StatusOr<Subscribed> Job::Subscribe(const SubscribeRequest& request,
