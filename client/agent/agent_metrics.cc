@@ -29,7 +29,7 @@ constexpr AgentMetric kAgentMetrics[] = {
     {"evenpack_agent_steps_received_total", "counter",
      "Steps that came by upstream subscriptions.", &StepFeedsFigures::steps_received},
     {"evenpack_agent_steps_fetched_total", "counter",
-     "Steps that were asked for alone, for who was behind or names a layout.",
+     "Steps that were asked for alone, as for who was behind or names a layout.",
      &StepFeedsFigures::steps_fetched},
     {"evenpack_agent_upstream_reconnects_total", "counter",
      "Upstream calls after a subscription's first.", &StepFeedsFigures::reconnects},

@@ -262,11 +262,16 @@ absl::Status StepFan::Subscribed(uint64_t from_step, const Digest128& previous,
   return absl::OkStatus();
 }
 
-absl::Status StepFan::Push(std::shared_ptr<const HeldStep> step) {
-  if (step->index() != end() || step->previous_digest() != *end_.digest) {
-    return DataLoss("step ", step->index(), ": came where step ", end(), " after ",
-                    ToHex(*end_.digest), " is next");
+absl::Status StepFan::CheckNext(const HeldStep& step) const {
+  if (step.index() == end() && step.previous_digest() == *end_.digest) {
+    return absl::OkStatus();
   }
+  return DataLoss("step ", step.index(), ": came where step ", end(), " after ",
+                  ToHex(*end_.digest), " is next");
+}
+
+absl::Status StepFan::Push(std::shared_ptr<const HeldStep> step) {
+  if (absl::Status status = CheckNext(*step); !status.ok()) return status;
   end_ = {step->index() + 1, step->digest()};
   bytes_ += step->bytes();
   largest_ = std::max<uint64_t>(largest_, step->bytes());
@@ -275,6 +280,19 @@ absl::Status StepFan::Push(std::shared_ptr<const HeldStep> step) {
          (held_.size() > bounds_.steps || held_bytes() > bounds_.bytes)) {
     DropFront();
   }
+  return absl::OkStatus();
+}
+
+std::optional<StepFan::NextPart> StepFan::PartOfNext() const {
+  if (views_.empty()) return std::nullopt;
+  return NextPart{{end(), *end_.digest}, views_.begin()->first};
+}
+
+absl::Status StepFan::PassOver(const HeldStep& part) {
+  if (absl::Status status = CheckNext(part); !status.ok()) return status;
+  while (!held_.empty()) DropFront();
+  end_ = {part.index() + 1, part.digest()};
+  begin_ = end();
   return absl::OkStatus();
 }
 

@@ -130,6 +130,17 @@ class StepFan {
                           uint64_t durable_steps);
   // DATA_LOSS: not the next step.
   absl::Status Push(std::shared_ptr<const HeldStep> step);
+  // The next step, and of which CP rank a part of it can be asked for; none: nobody
+  // wants a part.
+  struct NextPart {
+    FetchStep step;
+    uint32_t cp_rank = 0;
+  };
+  std::optional<NextPart> PartOfNext() const;
+  // The next step is too large to come whole: who wants a part of it fetches that
+  // alone, as all that is held, so that the call can go on behind it. `part`: any of
+  // it. DATA_LOSS: not the next step.
+  absl::Status PassOver(const HeldStep& part);
   void Marked(uint64_t durable_steps);
   absl::Status Drained(uint64_t steps, const Digest128& digest);
   // The call ended. True: with an error that the local subscription which sends durable
@@ -175,6 +186,7 @@ class StepFan {
   uint64_t RoomEnd() const;
   // Up to which step the call's may be marked received now.
   uint64_t ReceivedUpTo() const;
+  absl::Status CheckNext(const HeldStep& step) const;
   void DropFront();
   // Drops what all have received.
   void Trim();

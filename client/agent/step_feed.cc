@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/data_loss.h"
+#include "client/cpp/error_details.h"
 #include "client/cpp/retry.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/digest/digest_bytes.h"
+#include "server/runtime/error_reason.h"
 #include "server/runtime/log.h"
 #include "server/service/layout_names.h"
 
@@ -189,12 +191,38 @@ bool StepFeed::GoesOn(const absl::Status& status, Backoff& backoff,
         {{"job", key_.job}, {"error", std::string(status.message())}});
     return WaitToRetry(status, backoff, *upstream_.options.sleeper, stop);
   }
+  if (client::DetailsOf(status).reason == kAnswerTooLarge && PassOver(backoff, stop)) {
+    return true;
+  }
   bool again = false;
   static_cast<void>(Update([&](StepFan& fan) {
     again = fan.Ended(status);
     return absl::OkStatus();
   }));
   return again;
+}
+
+bool StepFeed::PassOver(Backoff& backoff, const std::stop_token& stop) {
+  v1::StreamStepsRequest question;
+  {
+    MutexLock lock(mutex_);
+    const auto next = fan_.PartOfNext();
+    if (!next.has_value()) return false;
+    SubscribeRequest part;
+    part.cp_rank = next->cp_rank;
+    question = QuestionFor(next->step, key_, part);
+    question.mutable_subscribe()->set_subscriber(NameOfFetch());
+  }
+  const auto held = AskAlone(question, stop);
+  if (held.ok()) {
+    return Update([&](StepFan& fan) { return fan.PassOver(**held); }).ok();
+  }
+  return client::IsLostCall(held.status()) &&
+         WaitToRetry(held.status(), backoff, *upstream_.options.sleeper, stop);
+}
+
+std::string StepFeed::NameOfFetch() {
+  return absl::StrCat(upstream_.subscriber, "-", ++fetches_);
 }
 
 void StepFeed::Say() {
@@ -263,8 +291,7 @@ LocalMessage StepFeed::Next(const StepFan::Local& local) {
 
 void StepFeed::Fetch(const StepFan::Local& local, const FetchStep& fetch) {
   v1::StreamStepsRequest question = QuestionFor(fetch, key_, local->at.request);
-  question.mutable_subscribe()->set_subscriber(
-      absl::StrCat(upstream_.subscriber, "-", ++fetches_));
+  question.mutable_subscribe()->set_subscriber(NameOfFetch());
   upstream_.pool->Run([self = shared_from_this(), local, question] {
     absl::StatusOr<std::shared_ptr<const HeldStep>> held =
         self->AwaitFetched(*local, question);

@@ -110,6 +110,9 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // False: there is to be no further call.
   bool GoesOn(const absl::Status& status, client::Backoff& backoff,
               const std::stop_token& stop);
+  // Of a call that ended since the next step is too large whole: gets past it, where
+  // ranks want parts that come.
+  bool PassOver(client::Backoff& backoff, const std::stop_token& stop);
   void Fetch(const StepFan::Local& local, const FetchStep& fetch)
       EVENPACK_REQUIRES(mutex_);
   // Blocks until a server has answered, or the subscription has left.
@@ -118,6 +121,8 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // One attempt.
   absl::StatusOr<std::shared_ptr<const HeldStep>> AskAlone(
       const v1::StreamStepsRequest& question, const std::stop_token& stop) const;
+  // Of who asks for a step alone: nobody has it, at this node or another.
+  std::string NameOfFetch() EVENPACK_REQUIRES(mutex_);
   // Changes the fan, and has known what follows from it: upstream, and to who is woken.
   absl::Status Update(const std::function<absl::Status(StepFan&)>& change);
   // What has become sayable upstream.

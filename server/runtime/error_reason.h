@@ -12,6 +12,8 @@ inline constexpr char kNoLeader[] = "NO_LEADER";
 // The process shuts down.
 inline constexpr char kDraining[] = "DRAINING";
 inline constexpr char kTooManyCalls[] = "TOO_MANY_CALLS";
+// Of a message that is larger than the server sends.
+inline constexpr char kAnswerTooLarge[] = "ANSWER_TOO_LARGE";
 
 inline constexpr char kJobNotFound[] = "JOB_NOT_FOUND";
 inline constexpr char kProfileNotFound[] = "PROFILE_NOT_FOUND";

@@ -32,7 +32,7 @@ absl::Status AnswerTooLarge(const std::string& message, uint64_t bytes,
                         absl::StrCat("answer: a ", message, " of ", bytes,
                                      " bytes, which is not sent; accepted: at most ",
                                      limit, ", the server's --max-message-bytes")),
-                    {"ANSWER_TOO_LARGE",
+                    {kAnswerTooLarge,
                      {{"bytes", absl::StrCat(bytes)}, {"limit", absl::StrCat(limit)}}});
 }
 

@@ -76,6 +76,12 @@ class StepFeedTest : public SessionFixture {
     request.sends_durable = durable;
     return Add(request);
   }
+  Follower AddPart() {
+    SubscribeRequest request;
+    request.subscriber = "part";
+    request.cp_rank = 1;
+    return Add(request);
+  }
   // One that needs step 0, which is kept no longer and is being asked for alone.
   Follower AddLate(const SubscribeRequest& request = {}) {
     Begin();
@@ -105,6 +111,8 @@ class StepFeedTest : public SessionFixture {
     return std::get<EndCall>(AwaitNext(follower)).status;
   }
 
+  const absl::Status too_large_ =
+      ServerError(absl::StatusCode::kResourceExhausted, "answer", "ANSWER_TOO_LARGE");
   const TestHistory history_{6};
   WorkerPool pool_{1};
   std::shared_ptr<StepFeed> feed_;
@@ -261,6 +269,63 @@ TEST_F(StepFeedTest, WhatTheServerSaysOfAFetchedStepIsToldAsItIs) {
   call->Send(history_.Subscribed(0));
   call->End(said);
   EXPECT_EQ(AwaitEnd(late), said);
+}
+
+TEST_F(StepFeedTest, AStepThatIsTooLargeWholeComesInParts) {
+  Begin();
+  const Follower part = AddPart();
+  auto call = stub_->AwaitStepCall();
+  call->Send(history_.Subscribed(0));
+  call->Send(history_.Step(0));
+  EXPECT_EQ(AwaitStep(part), 0U);
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(feed_->Next(part.local)));
+  call->End(too_large_);
+  // What comes next is learned from any part.
+  call = stub_->AwaitStepCall();
+  v1::Subscribe asked = call->AwaitMessage().subscribe();
+  EXPECT_EQ(asked.from_step(), 1U);
+  EXPECT_EQ(asked.cp_rank(), 1U);
+  EXPECT_EQ(asked.subscriber(), "agent-n1-1");
+  call->Send(history_.Subscribed(1));
+  call->Send(history_.Step(1, 0, 1));
+  call = stub_->AwaitStepCall();
+  asked = call->AwaitMessage().subscribe();
+  EXPECT_EQ(asked.from_step(), 2U);
+  EXPECT_FALSE(asked.has_cp_rank());
+  EXPECT_EQ(asked.subscriber(), "agent-n1");
+  call->Send(history_.Subscribed(2));
+  call->Send(history_.Step(2));
+  part.subscriber->Await();
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(feed_->Next(part.local)));
+  const auto alone = stub_->AwaitStepCall();
+  asked = alone->AwaitMessage().subscribe();
+  EXPECT_EQ(asked.from_step(), 1U);
+  EXPECT_EQ(asked.cp_rank(), 1U);
+  alone->Send(history_.Subscribed(1));
+  alone->Send(history_.Step(1, 0, 1));
+  for (const uint64_t step : {1U, 2U}) EXPECT_EQ(AwaitStep(part), step);
+}
+
+TEST_F(StepFeedTest, WhereTheServerIsLostMeanwhileTheStepIsAskedForAgain) {
+  Begin();
+  const Follower part = AddPart();
+  stub_->AwaitStepCall()->End(too_large_);
+  stub_->AwaitStepCall()->End(kGone);
+  const auto call = stub_->AwaitStepCall();
+  EXPECT_FALSE(call->AwaitMessage().subscribe().has_cp_rank());
+  EXPECT_EQ(sleeper_->slept().size(), 1U);
+}
+
+TEST_F(StepFeedTest, WhereNoPartComesEitherAllAreToldSo) {
+  Begin();
+  const Follower whole = Add("whole");
+  stub_->AwaitStepCall()->End(too_large_);
+  EXPECT_EQ(AwaitEnd(whole), too_large_);
+  feed_->Stop();
+  Begin();
+  const Follower part = AddPart();
+  for (int call = 0; call < 2; ++call) stub_->AwaitStepCall()->End(too_large_);
+  EXPECT_EQ(AwaitEnd(part), too_large_);
 }
 
 TEST_F(StepFeedTest, WhoLeavesIsNotAskedForAnyMore) {
