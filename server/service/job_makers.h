@@ -15,13 +15,14 @@
 namespace evenpack {
 
 // Thread-safe. Knows the jobs made since this process began: those that it found in its
-// store, or that another server made, are nobody's.
+// store, or that another server made, are nobody's, nor are those that moved to
+// another, of which only the database could tell whether they are there still.
 class JobMakers {
  public:
   using Exists = std::function<bool(const std::string& job)>;
 
   // `limit`: jobs of a peer at a time; 0: no bound. `exists` says whether a job is
-  // there still; it may be asked under this object's lock.
+  // here still; it is asked under this object's lock, so that it must not wait.
   JobMakers(uint64_t limit, Exists exists)
       : limit_(limit), exists_(std::move(exists)) {}
 
