@@ -303,7 +303,7 @@ absl::Status Job::DecideAndApply(const Command& command, CommitEntry& entry,
   Record(*std::move(event), entry);
   const Position& position = state_.position;
   if (restores) change.restored = {position.next_step, position.digest};
-  if (restores && !change.makes_job) ++going_back_;
+  going_back_ += restores && !change.makes_job ? 1 : 0;
   if (reshapes) {
     spec_ = std::make_shared<const JobSpec>(state_.spec);
     tokens_.Reshape(*spec_);
