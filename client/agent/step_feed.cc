@@ -210,8 +210,7 @@ bool StepFeed::PassOver(Backoff& backoff, const std::stop_token& stop) {
     if (!next.has_value()) return false;
     SubscribeRequest part;
     part.cp_rank = next->cp_rank;
-    question = QuestionFor(next->step, key_, part);
-    question.mutable_subscribe()->set_subscriber(NameOfFetch());
+    question = QuestionAlone(next->step, part);
   }
   const auto held = AskAlone(question, stop);
   if (held.ok()) {
@@ -221,8 +220,13 @@ bool StepFeed::PassOver(Backoff& backoff, const std::stop_token& stop) {
          WaitToRetry(held.status(), backoff, *upstream_.options.sleeper, stop);
 }
 
-std::string StepFeed::NameOfFetch() {
-  return absl::StrCat(upstream_.subscriber, "-", ++fetches_);
+v1::StreamStepsRequest StepFeed::QuestionAlone(const FetchStep& fetch,
+                                               const SubscribeRequest& whose) {
+  v1::StreamStepsRequest question = QuestionFor(fetch, key_, whose);
+  // Nobody has that name, at this node or another.
+  question.mutable_subscribe()->set_subscriber(
+      absl::StrCat(upstream_.subscriber, "-", ++fetches_));
+  return question;
 }
 
 void StepFeed::Say() {
@@ -290,8 +294,7 @@ LocalMessage StepFeed::Next(const StepFan::Local& local) {
 }
 
 void StepFeed::Fetch(const StepFan::Local& local, const FetchStep& fetch) {
-  v1::StreamStepsRequest question = QuestionFor(fetch, key_, local->at.request);
-  question.mutable_subscribe()->set_subscriber(NameOfFetch());
+  const v1::StreamStepsRequest question = QuestionAlone(fetch, local->at.request);
   upstream_.pool->Run([self = shared_from_this(), local, question] {
     absl::StatusOr<std::shared_ptr<const HeldStep>> held =
         self->AwaitFetched(*local, question);

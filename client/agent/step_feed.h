@@ -121,8 +121,9 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // One attempt.
   absl::StatusOr<std::shared_ptr<const HeldStep>> AskAlone(
       const v1::StreamStepsRequest& question, const std::stop_token& stop) const;
-  // Of who asks for a step alone: nobody has it, at this node or another.
-  std::string NameOfFetch() EVENPACK_REQUIRES(mutex_);
+  v1::StreamStepsRequest QuestionAlone(const FetchStep& fetch,
+                                       const SubscribeRequest& whose)
+      EVENPACK_REQUIRES(mutex_);
   // Changes the fan, and has known what follows from it: upstream, and to who is woken.
   absl::Status Update(const std::function<absl::Status(StepFan&)>& change);
   // What has become sayable upstream.

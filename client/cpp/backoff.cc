@@ -7,6 +7,14 @@
 
 namespace evenpack::client {
 
+absl::Status CheckWait(absl::string_view field, std::chrono::milliseconds value,
+                       std::chrono::milliseconds least,
+                       std::chrono::milliseconds most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(value.count(), " ms"),
+                      absl::StrCat(least.count(), " to ", most.count(), " ms"));
+}
+
 absl::Status Validate(const BackoffOptions& options) {
   if (options.initial.count() < 1) {
     return InvalidField("backoff.initial", absl::StrCat(options.initial.count(), " ms"),
@@ -23,11 +31,8 @@ absl::Status Validate(const BackoffOptions& options) {
   if (!(options.jitter >= 0 && options.jitter <= 1)) {
     return InvalidField("backoff.jitter", options.jitter, "0 to 1");
   }
-  if (options.total.count() < 0 || options.total > kLongestWait) {
-    return InvalidField("backoff.total", absl::StrCat(options.total.count(), " ms"),
-                        absl::StrCat("0 to ", kLongestWait.count(), " ms"));
-  }
-  return absl::OkStatus();
+  return CheckWait("backoff.total", options.total, std::chrono::milliseconds(0),
+                   kLongestWait);
 }
 
 Backoff::Backoff(const BackoffOptions& options, const Clock& clock,

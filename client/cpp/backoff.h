@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "server/runtime/clock.h"
 
 namespace evenpack::client {
@@ -14,6 +15,10 @@ namespace evenpack::client {
 // The longest time that a client may be told, a hundred years: added to any that a
 // clock shows, it is one whose nanoseconds can be counted.
 inline constexpr std::chrono::milliseconds kLongestWait{3'155'760'000'000};
+
+// INVALID_ARGUMENT naming the field, where `value` is not from `least` to `most`.
+absl::Status CheckWait(absl::string_view field, std::chrono::milliseconds value,
+                       std::chrono::milliseconds least, std::chrono::milliseconds most);
 
 struct BackoffOptions {
   // Before the second attempt; above 0.

@@ -1,6 +1,5 @@
 #include "client/cpp/client_options.h"
 
-#include "absl/strings/str_cat.h"
 #include "client/cpp/server_addresses.h"
 #include "server/core/document/invalid_field.h"
 
@@ -12,14 +11,6 @@ constexpr std::chrono::milliseconds kShortestKeepalive{10'000};
 // What gRPC takes of one.
 constexpr std::chrono::milliseconds kLongestKeepalive{2'147'483'647};
 
-absl::Status CheckTime(absl::string_view field, std::chrono::milliseconds value,
-                       std::chrono::milliseconds least,
-                       std::chrono::milliseconds most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(value.count(), " ms"),
-                      absl::StrCat(least.count(), " to ", most.count(), " ms"));
-}
-
 }  // namespace
 
 absl::Status Validate(const ClientOptions& options) {
@@ -27,11 +18,11 @@ absl::Status Validate(const ClientOptions& options) {
   if (!addresses.ok()) return addresses;
   const std::chrono::milliseconds least{1};
   absl::Status status = Validate(options.security, options.address);
-  status.Update(CheckTime("call_timeout", options.call_timeout, least, kLongestWait));
+  status.Update(CheckWait("call_timeout", options.call_timeout, least, kLongestWait));
   status.Update(Validate(options.backoff));
-  status.Update(CheckTime("keepalive_interval", options.keepalive_interval,
+  status.Update(CheckWait("keepalive_interval", options.keepalive_interval,
                           kShortestKeepalive, kLongestKeepalive));
-  status.Update(CheckTime("keepalive_timeout", options.keepalive_timeout, least,
+  status.Update(CheckWait("keepalive_timeout", options.keepalive_timeout, least,
                           kLongestKeepalive));
   if (status.ok() && options.max_message_bytes < 1) {
     return InvalidField("max_message_bytes", options.max_message_bytes,

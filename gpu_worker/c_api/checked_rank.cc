@@ -55,7 +55,6 @@ absl::StatusOr<const PreparedStep*> CheckedRank::NextStep() {
 }
 
 absl::Status CheckedRank::CheckMicroBatch(uint32_t micro_batch) const {
-  if (absl::Status status = CheckNotClosed(); !status.ok()) return status;
   if (!step_.has_value()) {
     return absl::FailedPreconditionError(
         "there is no step; accepted: after next_step has given one");
@@ -69,12 +68,13 @@ absl::Status CheckedRank::CheckMicroBatch(uint32_t micro_batch) const {
 
 absl::StatusOr<const client::MicroBatchView*> CheckedRank::MicroBatch(
     uint32_t micro_batch) const {
-  if (absl::Status status = CheckMicroBatch(micro_batch); !status.ok()) return status;
+  absl::Status status = CheckNotClosed();
+  if (status.ok()) status = CheckMicroBatch(micro_batch);
+  if (!status.ok()) return status;
   return &step_->step.micro_batches()[micro_batch];
 }
 
 absl::Status CheckedRank::CheckBegun(absl::string_view call) const {
-  if (absl::Status status = CheckNotClosed(); !status.ok()) return status;
   if (phase_ == Phase::kBegun) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(call, ": no step has begun; accepted: after begin_step"));
@@ -196,7 +196,9 @@ absl::Status CheckedRank::EndStep() {
 }
 
 absl::Status CheckedRank::Abandon(absl::string_view why) {
-  if (absl::Status status = CheckBegun("abandon"); !status.ok()) return status;
+  absl::Status status = CheckNotClosed();
+  if (status.ok()) status = CheckBegun("abandon");
+  if (!status.ok()) return status;
   worker_->executor().Abandon(absl::AbortedError(why));
   phase_ = Phase::kTaken;
   return absl::OkStatus();

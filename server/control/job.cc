@@ -151,8 +151,12 @@ absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
   CommitEntry entry = NewEntry();
   entry.listener = std::move(listener);
   absl::Status status = Take(read.has_value() ? *read : command, entry, done);
-  if (!status.ok() && !IsOfBefore(command)) return status;
-  if (!status.ok()) EnqueueWentBack(std::move(entry), std::move(done));
+  if (status.ok()) return true;
+  if (!IsOfBefore(command)) return status;
+  EnqueueBarrier(std::move(entry),
+                 [job = name_, done = std::move(done)](const absl::Status& outcome) {
+                   done(outcome.ok() ? WentBack(job) : outcome);
+                 });
   return true;
 }
 
@@ -160,15 +164,6 @@ bool Job::IsOfBefore(const Command& command) {
   const bool sent = std::holds_alternative<Ingest>(command) ||
                     std::holds_alternative<EndOfStream>(command);
   return sent && going_back_ > 0 && CheckAlive().ok();
-}
-
-void Job::EnqueueWentBack(CommitEntry entry, Done done) {
-  entry.done = [self = shared_from_this(),
-                done = std::move(done)](const absl::Status& committed) {
-    const absl::Status outcome = self->Outcome(committed);
-    done(outcome.ok() ? WentBack(self->name_) : outcome);
-  };
-  environment_.committer.Enqueue(std::move(entry));
 }
 
 void Job::Flush() { environment_.committer.Flush(); }
@@ -423,8 +418,9 @@ void Job::ForgetTokens(uint64_t dropped) {
   forgotten = tokens_.Forget(dropped);
 }
 
-void Job::EnqueueBarrier(Done done) {
-  CommitEntry entry = NewEntry();
+void Job::EnqueueBarrier(Done done) { EnqueueBarrier(NewEntry(), std::move(done)); }
+
+void Job::EnqueueBarrier(CommitEntry entry, Done done) {
   entry.done = [self = shared_from_this(), done = std::move(done)](
                    const absl::Status& status) { done(self->Outcome(status)); };
   environment_.committer.Enqueue(std::move(entry));

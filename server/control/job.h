@@ -280,6 +280,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void AnswerOrFlush(const absl::Status& status, const Done& done);
   // `done` once everything decided so far is committed.
   void EnqueueBarrier(Done done) EVENPACK_REQUIRES(mutex_);
+  // By this entry, in which nothing was decided.
+  void EnqueueBarrier(CommitEntry entry, Done done) EVENPACK_REQUIRES(mutex_);
   // The same for who only looks: and CheckLead, after that.
   void EnqueueLook(Done done) EVENPACK_REQUIRES(mutex_);
   void OnCommitted(JobChange change, Clock::TimePoint enqueued);
@@ -291,9 +293,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   void EndProducers(const absl::Status& status);
   // Whether what was refused was sent to the job as it was before it went back to a
   // checkpoint, which is not committed yet: nobody can know the numbers of after it.
+  // Who sent it is told with what producers' calls end with then.
   bool IsOfBefore(const Command& command) EVENPACK_REQUIRES(mutex_);
-  // `done` once that is committed, with what producers' calls end with then.
-  void EnqueueWentBack(CommitEntry entry, Done done) EVENPACK_REQUIRES(mutex_);
   void ReleaseProducers() EVENPACK_REQUIRES(mutex_);
   void Wake(std::vector<std::shared_ptr<Subscriber>> subscribers);
   // Once what was decided is committed: an update among it ends the subscription, which

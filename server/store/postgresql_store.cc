@@ -142,7 +142,7 @@ void PostgresqlStore::Keep() {
     LeadNews news;
     absl::Status lost;
     bool cut_off = false;
-    std::optional<Clock::TimePoint> sure_until;
+    std::optional<Clock::TimePoint> renewed;
     {
       MutexLock lock(mutex_);
       if (!released_ && !look_soon_) changed_.WaitFor(mutex_, pause);
@@ -150,7 +150,7 @@ void PostgresqlStore::Keep() {
       const absl::Status status = KeepOnce(news);
       pause = status.ok() ? timing_.look : retry;
       retry = status.ok() ? kFirstRetry : std::min(2 * retry, kLastRetry);
-      if (status.ok()) sure_until = member_.renewed() + timing_.lease;
+      if (status.ok()) renewed = member_.renewed();
       look_soon_ = false;
       lost = member_.lost();
       cut_off = IsCutOffByNow();
@@ -162,18 +162,15 @@ void PostgresqlStore::Keep() {
       listener_->OnLostAll(lost);
     }
     MutexLock lock(mutex_);
-    if (sure_until.has_value()) {
-      sure_until_ = std::max(sure_until_.load(), *sure_until);
-    }
+    if (renewed.has_value()) SureFrom(*renewed);
     looked_ = true;
     changed_.SignalAll();
     if (!lost.ok()) return;
   }
 }
 
-void PostgresqlStore::Renewed(Clock::TimePoint began) {
-  // Else the lease may have run out before, and others may have taken what it held.
-  if (IsSureToLead()) sure_until_ = std::max(sure_until_.load(), began + timing_.lease);
+void PostgresqlStore::SureFrom(Clock::TimePoint renewed) {
+  sure_until_ = std::max(sure_until_.load(), renewed + timing_.lease);
 }
 
 absl::Status PostgresqlStore::KeepOnce(LeadNews& news) {
@@ -295,7 +292,8 @@ absl::Status PostgresqlStore::Commit(std::span<const StoreWrite> writes) {
   const int64_t number = transaction.Queue(member_.lead(), member_.connection());
   status = member_.connection().Exchange().status();
   if (status.ok()) {
-    Renewed(began);
+    // Else the lease may have run out before, and others may have taken what it held.
+    if (IsSureToLead()) SureFrom(began);
     transaction.Apply(member_.led());
   } else if (member_.connection().broken()) {
     const absl::StatusOr<bool> stands = Resolve(number, status);

@@ -114,8 +114,8 @@ class PostgresqlStore final : public SharedStore {
   // Whether it is to be told now, perhaps once more, that this server is cut off.
   bool IsCutOffByNow() EVENPACK_REQUIRES(mutex_);
   void Tell(const LeadNews& news);
-  // A commit that began then renewed the lease.
-  void Renewed(Clock::TimePoint began) EVENPACK_REQUIRES(mutex_);
+  // The lease was renewed by what began then.
+  void SureFrom(Clock::TimePoint renewed) EVENPACK_REQUIRES(mutex_);
 
   const LeaseTiming timing_;
   // This server's name among those that share the store.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -12,6 +13,7 @@ import subprocess
 import unittest
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -230,18 +232,32 @@ class ChangedCertificatesTest(SecuredTest):
         self.feed(8, 8)
         self.assertTrue(steps.receive().HasField("step"))
 
-    def handshake(self, version: ssl.TLSVersion) -> str | None:
-        """The version that a client gets which offers that one alone."""
+    def client(self, version: ssl.TLSVersion) -> ssl.SSLContext:
+        """That of a client which offers that version alone."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(self.certificates.pem("ca"))
         context.set_ciphers("ALL:@SECLEVEL=0")
         context.set_alpn_protocols(["h2"])
         context.minimum_version = context.maximum_version = version
+        return context
+
+    @contextlib.contextmanager
+    def secured(
+        self, context: ssl.SSLContext, session: ssl.SSLSession | None = None
+    ) -> Iterator[ssl.SSLSocket]:
+        """A connection of such a client, which would go on with that session."""
         host, _, port = self.server.grpc_address.rpartition(":")
         with (
             socket.create_connection((host, int(port)), timeout=DEADLINE) as plain,
-            context.wrap_socket(plain, server_hostname="localhost") as secured,
+            context.wrap_socket(
+                plain, server_hostname="localhost", session=session
+            ) as secured,
         ):
+            yield secured
+
+    def handshake(self, version: ssl.TLSVersion) -> str | None:
+        """The version that it gets."""
+        with self.secured(self.client(version)) as secured:
             return secured.version()
 
     def test_tls_is_1_2_or_later(self) -> None:
@@ -253,19 +269,10 @@ class ChangedCertificatesTest(SecuredTest):
 
     def resumes(self, version: ssl.TLSVersion) -> bool:
         """Whether a session of one connection is another's, without its certificate."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(self.certificates.pem("ca"))
-        context.set_alpn_protocols(["h2"])
-        context.minimum_version = context.maximum_version = version
-        host, _, port = self.server.grpc_address.rpartition(":")
+        context = self.client(version)
         session: ssl.SSLSession | None = None
         for _ in range(2):
-            with (
-                socket.create_connection((host, int(port)), timeout=DEADLINE) as plain,
-                context.wrap_socket(
-                    plain, server_hostname="localhost", session=session
-                ) as secured,
-            ):
+            with self.secured(context, session) as secured:
                 # Settings, before which come the tickets that there are.
                 self.assertTrue(secured.recv(9))
                 session = secured.session

@@ -41,6 +41,12 @@ PlanAgentOptions WithoutAServer() {
   return options;
 }
 
+PlanAgentOptions Of(const ScriptedServer& server) {
+  PlanAgentOptions options = WithoutAServer();
+  options.server = server.address();
+  return options;
+}
+
 mode_t ModeOf(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(stat(path.c_str(), &status), 0) << path;
@@ -109,9 +115,7 @@ TEST(PlanAgentTest, AJobWithoutAnAnswerLeavesOthersTheirs) {
     return grpc::Status::OK;
   };
   server.Start();
-  PlanAgentOptions options = WithoutAServer();
-  options.server = server.address();
-  const auto agent = PlanAgent::Start(options);
+  const auto agent = PlanAgent::Start(Of(server));
   ASSERT_THAT(agent, IsOk());
   const auto stub = v1::PackingService::NewStub(grpc::CreateChannel(
       (*agent)->grpc_address(), grpc::InsecureChannelCredentials()));
@@ -140,9 +144,7 @@ TEST(PlanAgentTest, PassesOnWhatItsServerSendsHoweverLarge) {
     return grpc::Status::OK;
   };
   server.Start();
-  PlanAgentOptions options = WithoutAServer();
-  options.server = server.address();
-  const auto agent = PlanAgent::Start(options);
+  const auto agent = PlanAgent::Start(Of(server));
   ASSERT_THAT(agent, IsOk());
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/gpu_worker/c_api/accepted_options.h"
 #include "tests/gpu_worker/c_api/worker_handles.h"
 #include "tests/gpu_worker/nccl/fake_group.h"
 #include "tests/gpu_worker/rank_form/form_on_doubles.h"
@@ -60,15 +61,9 @@ TEST(EvenpackWorkerTest, WithoutAWorkerTheThreadHasTheError) {
 }
 
 TEST(EvenpackWorkerTest, AServerThatIsNotThereIsTriedForAsLongAsAsked) {
-  EvenpackWorkerOptions options{};
-  options.struct_size = sizeof(options);
+  EvenpackWorkerOptions options = AcceptedOptions();
   // Nobody listens at a port that is reserved.
   options.address = "127.0.0.1:1";
-  options.job = "job";
-  options.element_type = EVENPACK_FLOAT32;
-  options.query_heads = 4;
-  options.kv_heads = 2;
-  options.head_size = 64;
   options.device = -1;
   options.server_timeout_ms = 1;
   EvenpackWorker* worker = nullptr;

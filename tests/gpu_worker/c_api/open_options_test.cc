@@ -10,6 +10,7 @@
 #include <string>
 
 #include "server/core/digest/digest_bytes.h"
+#include "tests/gpu_worker/c_api/accepted_options.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
@@ -19,20 +20,8 @@ using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
 using ::testing::StartsWith;
 
-EvenpackWorkerOptions Accepted() {
-  EvenpackWorkerOptions options{};
-  options.struct_size = sizeof(options);
-  options.address = "packer:7654";
-  options.job = "run-7";
-  options.element_type = EVENPACK_BFLOAT16;
-  options.query_heads = 32;
-  options.kv_heads = 8;
-  options.head_size = 128;
-  return options;
-}
-
 TEST(OpenOptionsTest, WhatIsZeroIsTheDefault) {
-  const EvenpackWorkerOptions given = Accepted();
+  const EvenpackWorkerOptions given = AcceptedOptions();
   const auto read = ReadOptions(&given);
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->client.address, "packer:7654");
@@ -52,7 +41,7 @@ TEST(OpenOptionsTest, WhatIsZeroIsTheDefault) {
 }
 
 TEST(OpenOptionsTest, WhatIsSetIsTaken) {
-  EvenpackWorkerOptions given = Accepted();
+  EvenpackWorkerOptions given = AcceptedOptions();
   std::array<unsigned char, 16> digest{};
   digest[9] = 5;
   given.dp_rank = 3;
@@ -96,7 +85,7 @@ TEST(OpenOptionsTest, WhatIsSetIsTaken) {
 }
 
 TEST(OpenOptionsTest, ACallerThatDoesNotKnowOfTheLastFieldHasItsDefault) {
-  EvenpackWorkerOptions given = Accepted();
+  EvenpackWorkerOptions given = AcceptedOptions();
   given.token_file = "/token";
   given.struct_size = offsetof(EvenpackWorkerOptions, server_timeout_ms);
   // Not the caller's memory.
@@ -108,13 +97,13 @@ TEST(OpenOptionsTest, ACallerThatDoesNotKnowOfTheLastFieldHasItsDefault) {
 }
 
 TEST(OpenOptionsTest, ANegativeStepIsTheFirstThatIsNotDurable) {
-  EvenpackWorkerOptions given = Accepted();
+  EvenpackWorkerOptions given = AcceptedOptions();
   given.from_step = -1;
   EXPECT_EQ(ReadOptions(&given)->worker.steps.from_step, std::nullopt);
 }
 
 TEST(OpenOptionsTest, AMadeUpMemberHasNotBeenAnother) {
-  const EvenpackWorkerOptions given = Accepted();
+  const EvenpackWorkerOptions given = AcceptedOptions();
   const std::string member = ReadOptions(&given)->worker.member;
   EXPECT_THAT(member, StartsWith("process-"));
   EXPECT_NE(ReadOptions(&given)->worker.member, member);
@@ -138,7 +127,7 @@ TEST(OpenOptionsTest, RefusesByNameWhatCannotBe) {
       {[](auto& o) { o.threads = 5000; }, "threads: 5000 is not"},
   };
   for (const auto& [change, message] : cases) {
-    EvenpackWorkerOptions given = Accepted();
+    EvenpackWorkerOptions given = AcceptedOptions();
     change(given);
     EXPECT_THAT(ReadOptions(&given).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(message)));
