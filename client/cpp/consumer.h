@@ -62,7 +62,7 @@ struct ConsumerOptions {
   // What to do when the job was reconfigured: see Consumer.
   bool follow_epochs = false;
   // Waits and latencies are reported at most so often, latencies with a durable mark
-  // too, and both at the end. 0: never.
+  // too, and both at the end. 0: never. Up to kLongestWait.
   std::chrono::milliseconds report_interval{10'000};
   // Waits in Next() are a trainer's. Not where steps are taken ahead of one, who then
   // says what it waited for (ReportWait), or has a consumer of its own.

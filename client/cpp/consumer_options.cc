@@ -1,4 +1,7 @@
+#include <chrono>
+
 #include "absl/strings/str_cat.h"
+#include "client/cpp/backoff.h"
 #include "client/cpp/consumer.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/subscriber_limits.h"
@@ -24,15 +27,12 @@ absl::Status Validate(const ConsumerOptions& options) {
     return InvalidField("last_epoch", "an epoch without from_step",
                         "one together with from_step");
   }
-  if (options.report_interval.count() < 0) {
-    return InvalidField("report_interval",
-                        absl::StrCat(options.report_interval.count(), " ms"),
-                        "0 ms or more");
-  }
   if (options.max_buffered_bytes == 0) {
     return InvalidField("max_buffered_bytes", 0, "1 or more");
   }
-  absl::Status status = CheckRange("credits", options.credits, 1, kMaxCredits);
+  absl::Status status = CheckWait("report_interval", options.report_interval,
+                                  std::chrono::milliseconds(0), kLongestWait);
+  status.Update(CheckRange("credits", options.credits, 1, kMaxCredits));
   status.Update(
       CheckRange("max_buffered_steps", options.max_buffered_steps, 1, kMaxSteps));
   return status;

@@ -2,10 +2,13 @@
 
 #include <google/rpc/error_details.pb.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/backoff.h"
 
 namespace evenpack::client {
 namespace {
@@ -54,8 +57,10 @@ ErrorDetails DetailsOf(const absl::Status& status) {
     }
   }
   if (const auto retry = Get<google::rpc::RetryInfo>(status)) {
-    details.retry_delay = std::chrono::seconds(retry->retry_delay().seconds()) +
-                          std::chrono::nanoseconds(retry->retry_delay().nanos());
+    const auto wait = std::clamp<std::chrono::seconds>(
+        std::chrono::seconds(retry->retry_delay().seconds()), std::chrono::seconds(0),
+        std::chrono::floor<std::chrono::seconds>(kLongestWait));
+    details.retry_delay = wait + std::chrono::nanoseconds(retry->retry_delay().nanos());
   }
   return details;
 }

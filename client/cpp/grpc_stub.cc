@@ -9,9 +9,12 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/grpc_stream.h"
 #include "client/cpp/routed_stub.h"
@@ -56,6 +59,19 @@ grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
   constexpr int kNameLookupsApartMs = 5000;
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kNameLookupsApartMs);
   return arguments;
+}
+
+// gRPC itself says of a call that ended at its deadline just that, not whose answer was
+// waited for.
+absl::Status Ended(const grpc::Status& status, const grpc::ClientContext& context,
+                   std::chrono::milliseconds timeout) {
+  const bool is_its_own = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
+                          status.error_details().empty();
+  if (!is_its_own) return FromGrpcStatus(status);
+  const std::string peer = context.peer();
+  return absl::DeadlineExceededError(absl::StrCat(
+      peer.empty() ? "the server" : peer, " did not answer within ",
+      absl::FormatDuration(absl::FromChrono(timeout)), ": ", status.error_message()));
 }
 
 class GrpcStub final : public Stub {
@@ -196,7 +212,7 @@ class GrpcStub final : public Stub {
     (calls.*method)(&context, &request, &response,
                     [end](grpc::Status status) { end->set_value(std::move(status)); });
     const grpc::Status status = end->get_future().get();
-    if (!status.ok()) return FromGrpcStatus(status);
+    if (!status.ok()) return Ended(status, context, options.timeout);
     return response;
   }
 

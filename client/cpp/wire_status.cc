@@ -9,10 +9,12 @@
 namespace evenpack::client {
 namespace {
 
-// gRPC's C++ answers a call that its server doesn't have without a word.
+// gRPC's C++ answers a call that its server doesn't have, or a message that it can't
+// read, without a word.
 constexpr absl::string_view kNoSuchCall =
-    "the server has no such call; accepted: the address where an evenpack-server of "
-    "this version or a newer one listens (--listen)";
+    "the server has no such call, or could not read the request; accepted: the address "
+    "where an evenpack-server of this version or a newer one listens (--listen), and "
+    "texts in UTF-8";
 
 }  // namespace
 

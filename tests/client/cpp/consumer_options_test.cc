@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/cpp/backoff.h"
 #include "client/cpp/consumer.h"
 #include "tests/testing/status_matchers.h"
 
@@ -39,6 +40,10 @@ TEST(ConsumerOptions, RefusesWhatCannotWorkNamingTheField) {
   EXPECT_THAT(
       refused([](auto& o) { o.report_interval = std::chrono::milliseconds(-1); }),
       StatusIs(code, HasSubstr("report_interval: -1 ms")));
+  EXPECT_THAT(refused([](auto& o) {
+                o.report_interval = kLongestWait + std::chrono::milliseconds(1);
+              }),
+              StatusIs(code, HasSubstr("report_interval: 3155760000001 ms")));
 }
 
 }  // namespace

@@ -1,9 +1,16 @@
 #include "client/cpp/error_details.h"
 
 #include <gmock/gmock.h>
+#include <google/rpc/error_details.pb.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
 #include "absl/strings/cord.h"
+#include "client/cpp/backoff.h"
 
 namespace evenpack::client {
 namespace {
@@ -38,6 +45,19 @@ TEST(ErrorDetails, BytesThatAreNoneAreLeftAlone) {
   absl::Status status = absl::InternalError("odd");
   status.SetPayload("type.googleapis.com/google.rpc.ErrorInfo", absl::Cord("\xff\xff"));
   EXPECT_EQ(DetailsOf(status), ErrorDetails{});
+}
+
+TEST(ErrorDetails, AWaitThatNoClockCanCountIsAsLongAsAClientMayBeTold) {
+  for (const auto& [seconds, read] :
+       {std::pair{std::numeric_limits<int64_t>::max(), kLongestWait},
+        std::pair{std::numeric_limits<int64_t>::min(), std::chrono::milliseconds(0)}}) {
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(seconds);
+    absl::Status status = absl::UnavailableError("busy");
+    status.SetPayload("type.googleapis.com/google.rpc.RetryInfo",
+                      absl::Cord(retry.SerializeAsString()));
+    EXPECT_EQ(DetailsOf(status).retry_delay, read);
+  }
 }
 
 }  // namespace

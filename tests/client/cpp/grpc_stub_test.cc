@@ -28,6 +28,7 @@ using ::evenpack::testing::ScriptedService;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TestHistory;
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const CallOptions kUnhurried{std::chrono::minutes(5), {}};
@@ -176,14 +177,16 @@ TEST_F(GrpcStubTest, ACallThatTheServerDoesNotHaveSaysSo) {
                                                        HasSubstr("has no such call")));
 }
 
-TEST_F(GrpcStubTest, ACallEndsAtItsDeadline) {
+TEST_F(GrpcStubTest, ACallEndsAtItsDeadlineAndNamesTheServer) {
   service_.get_job = [this](const auto&, auto&) {
     released_.Await();
     return grpc::Status::OK;
   };
   Start();
   EXPECT_THAT(stub_->GetJob({}, {milliseconds(20), {}}),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("")));
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr(server_.address()),
+                             HasSubstr("did not answer within 20ms"))));
 }
 
 TEST_F(GrpcStubTest, ACallEndsWhenItIsStopped) {

@@ -38,8 +38,9 @@ TEST(WireStatus, DetailsThatAreNoneAreLeftOut) {
 TEST(WireStatus, SaysOfAnAnswerWithoutAWordThatTheServerHasNoSuchCall) {
   EXPECT_EQ(StatusFromWire(12, "", ""),
             absl::UnimplementedError(
-                "the server has no such call; accepted: the address where an "
-                "evenpack-server of this version or a newer one listens (--listen)"));
+                "the server has no such call, or could not read the request; accepted: "
+                "the address where an evenpack-server of this version or a newer one "
+                "listens (--listen), and texts in UTF-8"));
   EXPECT_EQ(StatusFromWire(12, "Method not found!", ""),
             absl::UnimplementedError("Method not found!"));
   EXPECT_EQ(StatusFromWire(13, "", ""), absl::InternalError(""));
