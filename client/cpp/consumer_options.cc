@@ -4,7 +4,7 @@
 #include "client/cpp/backoff.h"
 #include "client/cpp/consumer.h"
 #include "server/core/document/invalid_field.h"
-#include "server/runtime/subscriber_limits.h"
+#include "server/runtime/request_limits.h"
 
 namespace evenpack::client {
 namespace {

@@ -1,7 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/group_member.h"
 #include "server/core/document/invalid_field.h"
-#include "server/runtime/subscriber_limits.h"
+#include "server/runtime/request_limits.h"
 
 namespace evenpack::client {
 

@@ -7,11 +7,11 @@
 #include "client/cpp/token_ids.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/request_limits.h"
 
 namespace evenpack::client {
 namespace {
 
-constexpr size_t kMaxBatchDocuments = 1'048'576;
 // A message is below 2^31 bytes.
 constexpr size_t kMaxBatchTokenBytes = size_t{1} << 30;
 constexpr size_t kMaxTokenIds = kMaxBatchTokenBytes / kTokenIdBytes;

@@ -1,20 +1,24 @@
 #include "server/service/batch_conversion.h"
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/request_limits.h"
 #include "server/service/field_path.h"
 
 namespace evenpack {
 
 absl::StatusOr<Ingest> FromProto(const std::string& stream,
                                  const v1::DocumentBatch& from) {
-  if (from.length().empty()) {
-    return InvalidField("batch.length", "no value", "at least one document");
+  const auto documents = static_cast<size_t>(from.length_size());
+  if (documents < 1 || documents > kMaxBatchDocuments) {
+    return InvalidField("batch.length", absl::StrCat(documents, " documents"),
+                        absl::StrCat("1 to ", kMaxBatchDocuments, " documents"));
   }
   Ingest ingest;
   ingest.stream = stream;

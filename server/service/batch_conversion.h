@@ -13,8 +13,8 @@ class DocumentBatch;
 
 namespace evenpack {
 
-// INVALID_ARGUMENT for a batch without a document.
-// The engine says whether the columns fit each other and the job.
+// INVALID_ARGUMENT for a batch without a document, or with more than
+// kMaxBatchDocuments. The engine says whether the columns fit each other and the job.
 absl::StatusOr<Ingest> FromProto(const std::string& stream,
                                  const v1::DocumentBatch& from);
 

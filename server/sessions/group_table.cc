@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/request_limits.h"
 #include "server/runtime/status_detail.h"
-#include "server/runtime/subscriber_limits.h"
 
 namespace evenpack {
 namespace {

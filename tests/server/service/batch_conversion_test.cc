@@ -33,10 +33,17 @@ TEST(BatchConversionTest, ColumnsAreTakenAsTheyAre) {
   EXPECT_EQ(ingest.token_ids, "tokens");
 }
 
-TEST(BatchConversionTest, ABatchHasADocument) {
-  v1::DocumentBatch batch;
-  EXPECT_THAT(FromProto("a", batch), StatusIs(absl::StatusCode::kInvalidArgument,
-                                              StartsWith("batch.length: ")));
+TEST(BatchConversionTest, ABatchHasADocumentAndNotMoreThanTheBound) {
+  const auto of = [](int documents) {
+    v1::DocumentBatch batch;
+    batch.mutable_length()->Resize(documents, 1);
+    return FromProto("a", batch);
+  };
+  EXPECT_THAT(of(0), StatusIs(absl::StatusCode::kInvalidArgument,
+                              StartsWith("batch.length: 0 documents ")));
+  EXPECT_EQ(of(1'048'576)->lengths.size(), 1'048'576U);
+  EXPECT_THAT(of(1'048'577), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      StartsWith("batch.length: 1048577 documents ")));
 }
 
 TEST(BatchConversionTest, TokensAreInTheBatchOrInAFile) {
