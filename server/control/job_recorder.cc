@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/engine/job_layout.h"
 #include "server/core/sharding/rank_load.h"
 
 namespace evenpack {
@@ -65,7 +66,8 @@ void JobRecorder::Reshape(std::shared_ptr<const JobSpec> spec, uint64_t next_ste
 void JobRecorder::SetShape(std::shared_ptr<const JobSpec> spec) {
   spec_ = std::move(spec);
   figures_.streams.resize(spec_->streams.size());
-  shadow_.emplace(spec_->micro_batches, spec_->window, spec_->workload);
+  shadow_.emplace(spec_->micro_batches, spec_->window, LongestDocument(*spec_),
+                  spec_->workload);
 }
 
 void JobRecorder::Queue(JobChange change, double commit_seconds) {

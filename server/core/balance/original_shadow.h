@@ -15,14 +15,17 @@
 
 namespace evenpack {
 
-// Packs as a job with PolicyKind::kOriginal does that has no layout, cuts no documents
-// and never waits: a step takes what the last one left over and then documents until
-// their tokens reach N x L. Between calls it holds documents of less than N x L tokens.
-// Deterministic; not thread-safe.
+// Packs as a job with PolicyKind::kOriginal does that has no layout, cuts documents
+// only where they are longer than a micro-batch may be, and never waits: a step takes
+// what the last one left over and then documents until their tokens reach N x L.
+// Between calls it holds documents of less than N x L tokens. Deterministic; not
+// thread-safe.
 class OriginalShadow {
  public:
-  // N, L in tokens, and the costs by which steps are compared.
-  OriginalShadow(size_t micro_batches, uint32_t window, WorkloadTable workload);
+  // N, L in tokens, tokens of a piece of a longer document (LongestDocument), and the
+  // costs by which steps are compared.
+  OriginalShadow(size_t micro_batches, uint32_t window, uint32_t longest,
+                 WorkloadTable workload);
 
   // The costs by which steps to come are compared.
   void SetWorkload(WorkloadTable workload) { workload_ = std::move(workload); }
@@ -37,16 +40,28 @@ class OriginalShadow {
                                MicroBatchSizes* last = nullptr);
 
  private:
-  // Of the step whose micro-batches are cut from the documents there (OriginalEnds).
-  StepBalance Measure(std::span<const uint32_t> lengths, std::span<const size_t> ends,
+  // Where a length comes from.
+  struct Origin {
+    uint32_t document_length;
+    // Not a further piece of the document that the length before is of.
+    bool is_first;
+  };
+
+  void Append(uint32_t document_length);
+  // Of the step whose micro-batches are cut from what is pending from `begin` on
+  // (OriginalEnds).
+  StepBalance Measure(size_t begin, std::span<const size_t> ends,
                       MicroBatchSizes* sizes) const;
 
   size_t micro_batches_;
   uint32_t window_;
+  uint32_t longest_;
   WorkloadTable workload_;
-  // Lengths in merged order; the first `left_over_` of them were in a step's work list
-  // before.
+  // Lengths of documents, or of their pieces, in merged order; the first `left_over_`
+  // of them were in a step's work list before.
   std::vector<uint32_t> pending_;
+  // One for each of those.
+  std::vector<Origin> origins_;
   size_t left_over_ = 0;
 };
 

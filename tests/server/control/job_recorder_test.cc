@@ -277,15 +277,24 @@ TEST_F(JobRecorderTest, WithoutContextParallelismThereIsNoImbalanceOfIt) {
 }
 
 TEST_F(JobRecorderTest, TheShadowOfTheOriginalPolicyIsThatPolicy) {
-  const auto job = MakeJob(SmallJob(), RandomLengths(3, 500));
-  const JobFigures figures = job->Figures();
-  EXPECT_GT(figures.original.steps, 50U);
-  EXPECT_EQ(figures.original.steps, figures.policy.steps);
-  EXPECT_DOUBLE_EQ(figures.original.max_workload_seconds,
-                   figures.policy.max_workload_seconds);
-  EXPECT_DOUBLE_EQ(figures.original.mean_workload_seconds,
-                   figures.policy.mean_workload_seconds);
-  EXPECT_DOUBLE_EQ(figures.original.imbalance.sum(), figures.policy.imbalance.sum());
+  std::vector<uint32_t> overlong = RandomLengths(3, 500);
+  for (size_t i = 0; i < overlong.size(); i += 9) overlong[i] += 3 * SmallJob().window;
+  JobSpec cutting = SmallJob();
+  cutting.split_overlong = true;
+  const std::pair<JobSpec, std::vector<uint32_t>> kJobs[] = {
+      {SmallJob(), RandomLengths(3, 500)}, {cutting, overlong}};
+  for (const auto& [spec, lengths] : kJobs) {
+    SCOPED_TRACE(spec.split_overlong);
+    const auto job = MakeJob(spec, lengths, spec.split_overlong ? "cutting" : "whole");
+    const JobFigures figures = job->Figures();
+    EXPECT_GT(figures.original.steps, 50U);
+    EXPECT_EQ(figures.original.steps, figures.policy.steps);
+    EXPECT_DOUBLE_EQ(figures.original.max_workload_seconds,
+                     figures.policy.max_workload_seconds);
+    EXPECT_DOUBLE_EQ(figures.original.mean_workload_seconds,
+                     figures.policy.mean_workload_seconds);
+    EXPECT_DOUBLE_EQ(figures.original.imbalance.sum(), figures.policy.imbalance.sum());
+  }
 }
 
 TEST_F(JobRecorderTest, TheShadowOfAnotherPolicyShowsWhatIsGained) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "server/core/document/document.h"
+#include "server/core/engine/job_layout.h"
 #include "tests/testing/given_lengths.h"
 #include "tests/testing/test_documents.h"
 #include "tests/testing/test_job.h"
@@ -20,6 +22,9 @@ using testing::TestJob;
 
 using Lengths = std::vector<uint32_t>;
 
+// Longer than any document here.
+constexpr uint32_t kUncut = kMaxDocumentLength;
+
 std::vector<int64_t> Heaviest(const std::vector<StepBalance>& balances) {
   std::vector<int64_t> heaviest;
   for (const StepBalance& balance : balances) {
@@ -28,9 +33,17 @@ std::vector<int64_t> Heaviest(const std::vector<StepBalance>& balances) {
   return heaviest;
 }
 
+std::vector<uint64_t> LongDocumentTokens(const std::vector<StepBalance>& balances) {
+  std::vector<uint64_t> tokens;
+  for (const StepBalance& balance : balances) {
+    tokens.push_back(balance.long_document_tokens);
+  }
+  return tokens;
+}
+
 TEST(OriginalShadowTest, CarriesLeftOversToTheNextStep) {
   const WorkloadTable workload = testing::QuadraticWorkload(1'000'000'000, 100);
-  OriginalShadow shadow(2, 10, workload);
+  OriginalShadow shadow(2, 10, kUncut, workload);
   EXPECT_THAT(shadow.Add(Lengths{6, 6}), ::testing::IsEmpty());
   // 6 | 6, and the 9 waits: with 1 and 10 it makes a step of 9 1 | 10.
   EXPECT_THAT(Heaviest(shadow.Add(Lengths{9})), ElementsAre(6000));
@@ -42,13 +55,13 @@ TEST(OriginalShadowTest, CarriesLeftOversToTheNextStep) {
 
 // What N x L tokens left over make is a step that admits nothing.
 TEST(OriginalShadowTest, StepsOfLeftOversAloneAreNotReturned) {
-  OriginalShadow shadow(1, 10, testing::QuadraticWorkload(1'000'000'000, 100));
+  OriginalShadow shadow(1, 10, kUncut, testing::QuadraticWorkload(1'000'000'000, 100));
   // 2 | 15, then 15 alone without an admission, then 4 and 7.
   EXPECT_THAT(Heaviest(shadow.Add(Lengths{2, 15, 4, 7})), ElementsAre(2000, 4000));
 }
 
 TEST(OriginalShadowTest, OtherCostsHoldForStepsToComeAndLoseNothing) {
-  OriginalShadow shadow(2, 10, testing::QuadraticWorkload(1'000'000'000, 100));
+  OriginalShadow shadow(2, 10, kUncut, testing::QuadraticWorkload(1'000'000'000, 100));
   EXPECT_THAT(Heaviest(shadow.Add(Lengths{10, 10, 10})), ElementsAre(10000));
   // Attention as dear as the rest at 10 tokens.
   shadow.SetWorkload(testing::QuadraticWorkload(10, 100));
@@ -56,7 +69,7 @@ TEST(OriginalShadowTest, OtherCostsHoldForStepsToComeAndLoseNothing) {
 }
 
 TEST(OriginalShadowTest, TellsTheMicroBatchesOfTheLastStepWhereOneIsReturned) {
-  OriginalShadow shadow(2, 10, testing::QuadraticWorkload(1'000'000'000, 100));
+  OriginalShadow shadow(2, 10, kUncut, testing::QuadraticWorkload(1'000'000'000, 100));
   MicroBatchSizes last;
   last.tokens = {1};
   EXPECT_THAT(shadow.Add(Lengths{6, 6}, &last), ::testing::IsEmpty());
@@ -105,7 +118,7 @@ TEST(OriginalShadowTest, IsTheStepsOfAJobOnTheGivenLengths) {
 
   // Global batch after global batch, as another policy admits them; the rest of the
   // documents, less than a batch, is never admitted by a full step.
-  OriginalShadow shadow(spec.micro_batches, spec.window, spec.workload);
+  OriginalShadow shadow(spec.micro_batches, spec.window, kUncut, spec.workload);
   const Lengths& lengths = testing::GivenLengths();
   std::vector<StepBalance> balances;
   size_t batches = 0;
@@ -142,23 +155,30 @@ TEST(OriginalShadowTest, IsTheStepsOfAJobOnTheGivenLengths) {
               DoubleNear(of_job.max / of_job.mean, 0.001));
 }
 
+// Documents longer than the window, which a job cuts in pieces or doesn't.
 TEST(OriginalShadowTest, IsTheStepsOfAJobOnOverlongDocumentsToo) {
-  const JobSpec spec = MakeSpec(PolicyKind::kOriginal, 3, 1000);
-  const std::vector<uint32_t> lengths = testing::SkewedLengths(61, 4000, 1500);
-  const std::vector<StepBalance> expected = OfJob(spec, lengths);
-  OriginalShadow shadow(3, 1000, spec.workload);
-  std::vector<StepBalance> balances;
-  std::mt19937_64 random(62);
-  for (size_t at = 0; at < lengths.size();) {
-    const size_t count =
-        std::min<size_t>(testing::Draw(random, 1, 60), lengths.size() - at);
-    for (const StepBalance& balance :
-         shadow.Add(std::span(lengths).subspan(at, count))) {
-      balances.push_back(balance);
+  for (const bool cuts : {false, true}) {
+    SCOPED_TRACE(cuts);
+    JobSpec spec = MakeSpec(PolicyKind::kOriginal, 3, 1000);
+    spec.split_overlong = cuts;
+    if (cuts) spec.max_length = 1100;
+    const std::vector<uint32_t> lengths = testing::SkewedLengths(61, 4000, 1500);
+    const std::vector<StepBalance> expected = OfJob(spec, lengths);
+    OriginalShadow shadow(3, 1000, LongestDocument(spec), spec.workload);
+    std::vector<StepBalance> balances;
+    std::mt19937_64 random(62);
+    for (size_t at = 0; at < lengths.size();) {
+      const size_t count =
+          std::min<size_t>(testing::Draw(random, 1, 60), lengths.size() - at);
+      for (const StepBalance& balance :
+           shadow.Add(std::span(lengths).subspan(at, count))) {
+        balances.push_back(balance);
+      }
+      at += count;
     }
-    at += count;
+    EXPECT_EQ(Heaviest(balances), Heaviest(expected));
+    EXPECT_EQ(LongDocumentTokens(balances), LongDocumentTokens(expected));
   }
-  EXPECT_EQ(Heaviest(balances), Heaviest(expected));
 }
 
 }  // namespace
