@@ -89,11 +89,13 @@ absl::Status Migrate(SqliteDatabase& database, int64_t from) {
 
 absl::Status PrepareToWrite(SqliteDatabase& database) {
   // Exclusive before the log's first use: its index is then in this process's memory
-  // and not in a mapped file.
+  // and not in a mapped file. Debian's library would overwrite with zeros all that is
+  // deleted: docs/adr/0149.
   absl::Status status = database.Run(
       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA mmap_size = 0;"
       "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF;"
-      "PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL;");
+      "PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL;"
+      "PRAGMA secure_delete = OFF;");
   if (!status.ok()) return status;
   const absl::StatusOr<int64_t> version = FormatVersion(database);
   if (!version.ok()) return version.status();

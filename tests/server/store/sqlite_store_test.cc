@@ -449,6 +449,22 @@ TEST_F(SqliteStoreTest, TheFileStaysFlatWhileSnapshotsReplaceRecords) {
   EXPECT_LT(sizes.back(), sizes[2] + (1 << 20));
 }
 
+// Else a disk that is full could not be given room by a removal, and the commits of
+// other jobs would wait for zeros.
+TEST_F(SqliteStoreTest, RemovingAJobOfMuchWritesLittle) {
+  constexpr size_t kMuch = 8 << 20;
+  ASSERT_THAT(
+      Open()->Commit(std::vector<StoreWrite>{
+          AppendRecord{"a", 0, "r"}, WriteSnapshot{"a", 1, std::string(kMuch, 's')},
+          AppendRecord{"a", 1, std::string(kMuch, 'r')},
+          PutTokens{"a", 0, 0, std::string(kMuch, 't')}}),
+      IsOk());
+  // Its log is empty, since the last one that had it open is gone.
+  const auto store = Open();
+  ASSERT_THAT(store->Commit(std::vector<StoreWrite>{RemoveJob{"a"}}), IsOk());
+  EXPECT_LT(std::filesystem::file_size(path_ + "-wal"), kMuch / 16);
+}
+
 TEST_F(SqliteStoreTest, ReadOnlyReadsAndLeavesTheFileAsItIs) {
   {
     const auto store = Open();
