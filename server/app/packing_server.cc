@@ -21,6 +21,7 @@
 #include "server/app/grpc_port.h"
 #include "server/app/health_port.h"
 #include "server/app/server_security.h"
+#include "server/app/spare_memory.h"
 #include "server/app/transport_limits.h"
 #include "server/app/transport_threads.h"
 #include "server/control/committer.h"
@@ -64,7 +65,7 @@ constexpr int kJsonThreads = 2;
 constexpr int kFileThreads = 16;
 // Of gRPC's own, of which it has some for each processor up to kMostProcessors; of the
 // ports, the committer, the store, signals and the log.
-constexpr size_t kOtherThreads = 26;
+constexpr size_t kOtherThreads = 27;
 constexpr size_t kMostProcessors = 16;
 constexpr milliseconds kBetweenLateReads{250};
 // For calls that end by themselves, once the streams are gone.
@@ -157,6 +158,12 @@ class PackingServer::Rooms {
     });
     reading_ = std::make_unique<RepeatedTask>(kBetweenLateReads,
                                               [this] { late_reads_.ReadDue(); });
+    giving_back_ = std::make_unique<RepeatedTask>(
+        SparePace::kInterval, [pace = SparePace()]() mutable {
+          if (const size_t bytes = pace.Next(SpareBytes()); bytes > 0) {
+            GiveBackSpare(bytes);
+          }
+        });
     SetServing(true);
     return absl::OkStatus();
   }
@@ -400,6 +407,8 @@ class PackingServer::Rooms {
   HealthPort health_;
   // Has late_reads_ read what is due.
   std::unique_ptr<RepeatedTask> reading_;
+  // Has memory given back that is spare.
+  std::unique_ptr<RepeatedTask> giving_back_;
   std::thread closer_;
   std::thread drainer_;
 };
