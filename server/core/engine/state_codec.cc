@@ -102,11 +102,12 @@ Digest128 DigestOfBytes(std::string_view bytes) {
 }  // namespace
 
 std::string EncodeState(const JobState& state) {
-  ByteWriter body;
-  body.All(state);
-  ByteWriter version;
-  version.All(kStateFormatVersion);
-  std::string bytes = std::string(kMagic) + version.bytes() + body.bytes();
+  // All in one place: a large job's state is hundreds of megabytes.
+  ByteWriter writer;
+  for (const char letter : kMagic) writer.All(letter);
+  writer.All(kStateFormatVersion);
+  writer.All(state);
+  std::string bytes = std::move(writer).bytes();
   bytes += DigestBytes(DigestOfBytes(bytes));
   return bytes;
 }
