@@ -6,7 +6,9 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,15 @@ Column<Number> ToColumn(std::vector<Number> numbers) {
   const nanobind::capsule owner(owned.release(), [](void* vector) noexcept {
     delete static_cast<std::vector<Number>*>(vector);
   });
-  return Column<Number>(held.data(), {held.size()}, owner);
+  Column<Number> column(held.data(), {held.size()}, owner);
+  if constexpr (std::is_same_v<Number, uint64_t>) {
+    // numpy reads it as a `long long`, which PyTorch refuses though it has as many
+    // bits.
+    const nanobind::object array = nanobind::cast(std::move(column));
+    return nanobind::cast<Column<Number>>(array.attr("view")("uint64"));
+  } else {
+    return column;
+  }
 }
 
 template <typename Number>

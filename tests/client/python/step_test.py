@@ -46,6 +46,19 @@ def test_columns_agree_with_each_other() -> None:
             assert micro_batch.sum_squared_lengths == squares.sum()
 
 
+@pytest.mark.parametrize("name", ["sequence", "id", "rank_tokens", "rank_padding"])
+def test_pytorch_takes_a_column_of_64_bits_without_a_copy(name: str) -> None:
+    """numpy has two types of them, of which PyTorch knows one."""
+    torch = pytest.importorskip("torch")
+    column = getattr(_steps(1)[0][0], name)
+    assert column.dtype.char == np.dtype(np.uint64).char
+    tensor = torch.from_numpy(column)
+    assert tensor.dtype is torch.uint64
+    assert tensor.tolist() == column.tolist()
+    column[0] = 7
+    assert tensor[0].item() == 7
+
+
 def test_the_ranks_slices_have_each_token_once() -> None:
     """Over the context-parallel group."""
     for step in _steps():
