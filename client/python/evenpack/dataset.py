@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from evenpack._native import MicroBatch, Step
 from evenpack.broadcast_steps import BroadcastRanks
 from evenpack.data_loader_worker import check_worker
 from evenpack.data_parallel_ranks import DataParallelRanks
+from evenpack.dataset_state import made_state, read_state
 from evenpack.document_columns import DocumentSource
 from evenpack.errors import (
     CancelledError,
@@ -20,12 +21,10 @@ from evenpack.errors import (
 )
 from evenpack.failing_iterator import FailingIterator
 from evenpack.invalid_argument import (
-    check_class,
     checked_bytes,
     checked_integer,
     checked_uint32,
     invalid_argument,
-    quoted,
 )
 from evenpack.local_steps import LocalSteps
 from evenpack.security import Security
@@ -50,7 +49,6 @@ except ImportError:  # torch is optional: iterate over the dataset itself
             return cls
 
 
-_STATE_VERSION = 1
 _MOST_NS = (1 << 63) - 1
 
 # Sessions of a process that this one was forked from: their threads aren't here, so
@@ -304,14 +302,8 @@ class PackedDataset(IterableDataset[Step]):
                 no checkpoint; none, where a worker gave steps.
         """
         position = self._last() if step is None else Position.behind(step)
-        return {
-            "version": _STATE_VERSION,
-            "next_step": None if position is None else position.next_step,
-            "digest": None if position is None else position.digest,
-            "epoch": 0 if position is None else position.epoch,
-            "job": None if self._served is None else self._served.name,
-            "checkpoint": self._checkpoint_at(position),
-        }
+        job = None if self._served is None else self._served.name
+        return made_state(position, job, self._checkpoint_at(position))
 
     def _last(self) -> Position | None:
         if self._worker_loop.is_elsewhere():
@@ -347,20 +339,8 @@ class PackedDataset(IterableDataset[Step]):
             InvalidArgumentError: it is of another version, has what can't be, or lacks
                 the checkpoint that the engine in this process needs.
         """
-        check_class("state", state, Mapping, "a mapping, of state_dict()")
-        version = state.get("version")
-        if version != _STATE_VERSION:
-            raise invalid_argument("version", quoted(version), str(_STATE_VERSION))
-        position = Position.of_state(state)
-        checkpoint = state.get("checkpoint")
-        if checkpoint is not None:
-            checkpoint = checked_bytes("checkpoint", checkpoint)
-        if self._served is None and position is not None and checkpoint is None:
-            step = position.next_step - 1
-            call = f"Client.checkpoint_job('{state.get('job')}', {step})"
-            raise invalid_argument(
-                "checkpoint", None, f"that of {call}, without address"
-            )
+        local = self._served is None
+        position, checkpoint = read_state(state, needs_checkpoint=local)
         self.cancel()
         self._worker_loop.forget()
         self._position = position
