@@ -40,6 +40,13 @@ class BroadcastRanks:
         self.cp_rank = cp_rank
         self._cp_ranks: set[int | None] | None = None
 
+    @property
+    def subscribes(self) -> bool:
+        """Whether this rank takes the steps for all."""
+        import torch.distributed as dist
+
+        return dist.get_rank(self.group) == 0
+
     def of_all(self) -> set[int | None]:
         """The CP ranks; every rank calls it before its first step.
 
@@ -83,7 +90,7 @@ class BroadcastSteps:
 
         self._ranks = ranks
         self._source = dist.get_global_rank(ranks.group, 0)
-        self._takes = dist.get_rank(ranks.group) == 0
+        self._takes = ranks.subscribes
         self._subscribe = subscribe
         self._steps: Steps | None = None
 

@@ -71,11 +71,17 @@ class PackedDataset(IterableDataset[Step]):
     stopped. `state_dict()` after a step, kept in the trainer's checkpoint, lets another
     dataset go on behind it, also under another DP or CP size:
 
+        if there_is_a_checkpoint:
+            dataset.load_state_dict(saved)
+            dataset.ack_durable()
         for step in dataset:
             train(step)
             if time_to_save:
                 save(model, dataset.state_dict())
                 dataset.ack_durable()
+
+    A server's job whose steps nobody marks stops `max_steps_ahead` steps in: 1,024,
+    unless its spec has another number.
 
     In a DataLoader use `batch_size=None`; 0 or 1 workers. A worker iterates over a
     copy: this one stays where it is, and iterating over the loader again begins there.
@@ -167,6 +173,7 @@ class PackedDataset(IterableDataset[Step]):
         self._ranks = ranks
         self._sizes = DataParallelRanks("dp_size", dp_size)
         self._position: Position | None = None
+        self._loaded: tuple[Position | None, ...] = ()  # a state's, if one was
         # Where the engine in this process begins without a position.
         self._first_step: int | None = None
         self._steps: Steps | None = None
@@ -327,7 +334,11 @@ class PackedDataset(IterableDataset[Step]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where another dataset was, in this one's ranks.
 
-        The engine in this process goes on in this one's shape, too.
+        The engine in this process goes on in this one's shape, too. A state that is of
+        a checkpoint in storage is marked then, by `ack_durable()`: who wrote it may
+        have been killed before, and the job decides no more than its max_steps_ahead
+        beyond the last mark, perhaps fewer than up to the next checkpoint. One out of a
+        process's memory is not.
 
         Args:
             state: of `state_dict()`, of either form: a server's job can go on from a
@@ -344,7 +355,8 @@ class PackedDataset(IterableDataset[Step]):
         self.cancel()
         self._worker_loop.forget()
         self._position = position
-        if self._served is None:
+        self._loaded = (position,)
+        if local:
             given = self._first_checkpoint if checkpoint is None else checkpoint
             self._checkpoint = given
 
@@ -353,9 +365,11 @@ class PackedDataset(IterableDataset[Step]):
 
         All of it: behind a barrier, where one rank writes for others. A rank that
         begins without a state begins behind the steps that it has marked. The server
-        then may let go of the steps up to it, once all DP ranks said so. Where this
-        process has no subscription (the steps come from a DataLoader's worker), or one
-        that began behind the step, the mark is sent at once.
+        then may let go of the steps up to it, once all DP ranks said so. Without marks
+        a job stops max_steps_ahead steps in, 1,024 unless its spec says another number.
+        Where this process has no subscription (a DataLoader's worker has), or one that
+        began behind the step, it is sent at once; that of a loaded state is where the
+        job has its digest.
 
         Args:
             step: the step, or its index; the last one that this dataset gave if None.
@@ -365,18 +379,22 @@ class PackedDataset(IterableDataset[Step]):
                 this iteration didn't give, or none, where a worker gave steps; or
                 sends_durable is False.
             InvalidArgumentError: what is no index, or a step of another DP rank.
+            DataLossError, OutOfRangeError: a loaded state that can't be gone on from.
         """
         position = self._position_behind(step)
-        if self._served is None:
+        if self._served is None or position is None:
             return
         steps = self._opened()
+        if steps is None and step is None and position in self._loaded:
+            self._served.mark_loaded(position)
         # A worker's subscription has taken the claim of one that is open here.
-        if steps is None or self._worker_loop.is_elsewhere():
+        elif steps is None or self._worker_loop.is_elsewhere():
             self._served.mark_durable(position)
         else:
             steps.acknowledge_durable(position)
 
-    def _position_behind(self, step: Step | int | None) -> Position:
+    def _position_behind(self, step: Step | int | None) -> Position | None:
+        """None: a state was loaded that is of before the first step."""
         if isinstance(step, Step):
             own = self._ranks[0]
             if step.dp_rank != own:
@@ -384,6 +402,8 @@ class PackedDataset(IterableDataset[Step]):
                 raise invalid_argument("step", given, f"one of dp_rank {own}")
             return Position.behind(step)
         last = self._last() if step is None else self._position
+        if last is None and step is None and self._loaded:
+            return None
         if last is None:
             raise FailedPreconditionError(
                 f"step: {step} is not accepted, since none came from this dataset in "

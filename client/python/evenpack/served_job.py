@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
@@ -65,14 +65,45 @@ class ServedJob:
             self.name, self.dp_rank, position.next_step - 1, position.epoch
         )
 
-    def _subscribe(self, position: Position | None, cp_rank: int | None) -> Steps:
+    def mark_loaded(self, position: Position) -> None:
+        """Marks the steps before a state's position, where the job has that digest.
+
+        By a subscription, which alone compares it. A group's other ranks leave it to
+        the one that subscribes.
+
+        Raises:
+            DataLossError: the state is of another history; nothing was marked.
+            FailedPreconditionError: as mark_durable.
+        """
+        self.options.check_sends_durable()
+        if self.shared is not None and not self.shared.subscribes:
+            return
+        if position.digest is None:
+            self.mark_durable(position)
+            return
+        # No step is wanted of it.
+        few = replace(self.options, credits=1, max_buffered_bytes=1)
+        steps = self._subscribe(position, self.cp_rank, few)
+        try:
+            steps.acknowledge_durable(position)
+            steps.close()
+        except BaseException:
+            steps.cancel()
+            raise
+
+    def _subscribe(
+        self,
+        position: Position | None,
+        cp_rank: int | None,
+        options: ServerOptions | None = None,
+    ) -> Steps:
         return ServerSteps(
             self._client(),
             job=self.name,
             dp_rank=self.dp_rank,
             cp_rank=cp_rank,
             position=position,
-            options=self.options,
+            options=self.options if options is None else options,
         )
 
     def _client(self) -> Client:

@@ -99,6 +99,8 @@ class Trainer:
             self.model.load_state_dict(saved["model"])
             self.optimizer.load_state_dict(saved["optimizer"])
             dataset.load_state_dict(saved["dataset"])
+            # The run that wrote it may have been killed before it said so.
+            dataset.ack_durable()
 
     def save(self) -> None:
         """Writes the checkpoint, then lets the server forget the steps before it."""

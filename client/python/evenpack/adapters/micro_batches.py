@@ -3,6 +3,9 @@
 As in
 
     dataset = PackedDataset("packer:7654", job="run-7", dp_rank=rank)
+    if there_is_a_checkpoint:
+        dataset.load_state_dict(saved)
+        dataset.ack_durable()
     tokens_of = partial(gather, corpora=[corpus])
     for now in micro_batches(dataset, tokens_of, layout="segment_ids"):
         losses = model(now.tensors)  # of each token, 0 where its label is -100

@@ -86,7 +86,8 @@ class TorchtitanLoader(_BaseDataLoader):
     ranks where the job's shape is changed with it. A server keeps a job's steps until
     they are marked as durable, and decides no more than max_steps_ahead of them.
     torchtitan doesn't tell its loaders when a checkpoint is committed: call
-    `loader.dataset.ack_durable()` on each rank then.
+    `loader.dataset.ack_durable()` on each rank then, and where a run goes on from one
+    right after it was loaded.
     """
 
     @dataclass(kw_only=True, slots=True)

@@ -136,6 +136,9 @@ def run_rank(launch: Launch, rank: int, launcher: Launcher | None) -> None:
     with _open_dataset(launch, rank, packed_documents(corpus)) as dataset:
         if position is not None:
             dataset.load_state_dict(position)
+            # Ranks may have been killed between the checkpoint and their mark.
+            if rank % CONTEXT_PARALLEL == 0:
+                dataset.ack_durable()
         first_step = 0 if position is None else position["next_step"]
         reports.tell(resumed=first_step)
         group = join_group(launch, rank, dataset)

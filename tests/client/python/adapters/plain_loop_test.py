@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from evenpack import Client
+from evenpack import Client, PackedDataset, Step
 from server_process import ServerProcess
 
 pytest.importorskip("torch")
@@ -40,7 +41,10 @@ def _losses(lines: str) -> dict[int, str]:
 
 def _run(*arguments: str | Path) -> dict[int, str]:
     with _start(*arguments) as process:
-        output, errors = process.communicate(timeout=120)
+        try:
+            output, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 0, errors
     return _losses(output)
 
@@ -100,3 +104,42 @@ def test_a_killed_served_run_goes_on_with_the_same_losses(
     assert before | after == undisturbed
     job = Client(server.grpc_address).get_job("run-7")
     assert job.durable_steps == 8
+
+
+class _KilledError(Exception):
+    """What ends a run where its process would have been."""
+
+
+class _KilledBeforeTheSecondMark(PackedDataset):
+    """Whose trainer has written a checkpoint and does not come to mark it."""
+
+    _marks = 0
+
+    def ack_durable(self, step: Step | int | None = None) -> None:
+        self._marks += 1
+        if self._marks == 2:
+            raise _KilledError
+        super().ack_durable(step)
+
+
+def test_a_run_that_was_killed_before_it_marked_its_checkpoint_goes_on(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    """Though its job decides no 10 steps beyond the checkpoint without the mark."""
+    example = runpy.run_path(str(EXAMPLE))
+    limits = {
+        "retention": {"max_steps_ahead": 15},
+        # All documents have room before a step is taken.
+        "buffer_limits": {"max_tokens": 1 << 20},
+    }
+    Client(server.grpc_address).create_job("run", example["SPEC"] | limits)
+    example["open_dataset"](server.grpc_address, "run")
+    checkpoint = tmp_path / "loop.pt"
+    with _KilledBeforeTheSecondMark(server.grpc_address, job="run") as dataset:
+        with pytest.raises(_KilledError):
+            example["Trainer"](dataset, checkpoint).train(40, 10)
+        dataset.cancel()
+    served = ("--address", server.grpc_address, "--job", "run")
+    again = ("--steps", "40", "--save-every", "10", "--checkpoint", checkpoint)
+    assert list(_run(*again, *served)) == list(range(20, 40))
+    assert Client(server.grpc_address).get_job("run").durable_steps == 40
