@@ -55,16 +55,18 @@ Message Parsed(const nb::bytes& bytes) {
 using HeldConsumer = HeldSession<Consumer>;
 using HeldProducer = HeldSession<Producer>;
 
-// None where the job is drained.
-std::optional<RankStep> Next(const HeldConsumer& consumer) {
+// None where the job is drained. `look` is called while there is no step yet.
+std::optional<RankStep> Next(const HeldConsumer& consumer,
+                             const nb::typed<nb::callable, void()>& look) {
   absl::StatusOr<std::optional<RankStep>> step;
-  Interruptibly([&] { step = consumer->Next(); }, [&] { consumer->Cancel(); });
+  Interruptibly([&] { step = consumer->Next(); }, [&] { consumer->Cancel(); },
+                [&] { look(); });
   return ValueOrThrow(std::move(step));
 }
 
 void BindConsumer(nb::module_& module) {
   nb::class_<HeldConsumer>(module, "Consumer", nb::is_weak_referenceable())
-      .def("next", &Next)
+      .def("next", &Next, nb::arg("look"))
       .def(
           "acknowledge_durable",
           [](const HeldConsumer& consumer, uint64_t step) {

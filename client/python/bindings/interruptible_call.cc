@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "client/python/bindings/interpreter_lock.h"
 
@@ -16,7 +17,8 @@ namespace evenpack::python {
 namespace nb = nanobind;
 
 void Interruptibly(const std::function<void()>& work,
-                   const std::function<void()>& cancel) {
+                   const std::function<void()>& cancel,
+                   const std::function<void()>& look) {
   constexpr std::chrono::milliseconds kLook{50};
   std::mutex mutex;
   std::condition_variable changed;
@@ -41,8 +43,13 @@ void Interruptibly(const std::function<void()>& work,
       lock.unlock();
       {
         const InterpreterHeld acquire;
-        // Taken at once: `cancel` calls into Python, too.
-        if (PyErr_CheckSignals() != 0) interruption.emplace();
+        try {
+          // Taken at once: `cancel` calls into Python, too.
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+          look();
+        } catch (nb::python_error& error) {
+          interruption.emplace(std::move(error));
+        }
       }
       if (interruption.has_value()) std::jthread(cancel).join();
       lock.lock();

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
+from evenpack.awaited_marks import AwaitedMarks
 from evenpack.broadcast_steps import BroadcastRanks, BroadcastSteps
 from evenpack.client import Client
 from evenpack.invalid_argument import check_class, checked_text
@@ -11,6 +13,9 @@ from evenpack.security import Security
 from evenpack.server_steps import ServerOptions, ServerSteps
 from evenpack.steps import Position, Steps
 from evenpack.transport import check_transport
+from evenpack.v1.job_pb2 import Job
+
+_MOST_PATIENCE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -104,12 +109,17 @@ class ServedJob:
             cp_rank=cp_rank,
             position=position,
             options=self.options if options is None else options,
+            marks=AwaitedMarks(self._job_now),
         )
 
-    def _client(self) -> Client:
+    def _job_now(self) -> Job:
+        """For who waits for a step meanwhile, which may come."""
+        return self._client(_MOST_PATIENCE_SECONDS).get_job(self.name)
+
+    def _client(self, most_patience: float = inf) -> Client:
         return Client(
             self.address,
             security=self.security,
             options=self.options.transport,
-            patience_seconds=self.options.patience_seconds,
+            patience_seconds=min(self.options.patience_seconds, most_patience),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from evenpack import _native
+from evenpack.awaited_marks import AwaitedMarks
 from evenpack.client import Client
 from evenpack.errors import FailedPreconditionError, InvalidArgumentError
 from evenpack.invalid_argument import (
@@ -112,6 +113,7 @@ class ServerSteps:
         cp_rank: int | None,
         position: Position | None,
         options: ServerOptions,
+        marks: AwaitedMarks,
     ) -> None:
         """Subscribes in the background.
 
@@ -122,6 +124,7 @@ class ServerSteps:
             cp_rank: whose slices come along.
             position: where to go on; at the first step that isn't durable if None.
             options: the rest.
+            marks: told of long waits.
         """
         self._consumer = client.native.open_consumer(
             job=job,
@@ -144,6 +147,7 @@ class ServerSteps:
         self._job = job
         self._dp_rank = dp_rank
         self._options = options
+        self._marks = marks
 
     @property
     def wait(self) -> StepWait:
@@ -157,7 +161,8 @@ class ServerSteps:
 
     def next(self) -> _native.Step | None:
         """The next step; None: the job is drained."""
-        return self._consumer.next()
+        self._marks.begin()
+        return self._consumer.next(self._marks.look)
 
     def taken(self, _: Position, /) -> None:
         """Nothing: who goes on later says from where."""
