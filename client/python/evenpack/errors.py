@@ -7,7 +7,11 @@ would be accepted.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+
+# Begins the last line of a text that says all of an error.
+_REST = "\nevenpack: "
 
 
 class EvenpackError(Exception):
@@ -31,17 +35,43 @@ class EvenpackError(Exception):
         metadata: Mapping[str, str] | None = None,
         fields: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """As the attributes have it."""
+        """As the attributes have it, or a text of `say_all` that is given alone."""
         super().__init__(message)
         self.message = message
+        if not (reason or metadata or fields):
+            reason, metadata, fields = _rest_of(message)
         self.reason = reason
         self.metadata = dict(metadata or {})
         self.fields = list(fields)
+
+    def say_all(self) -> None:
+        """Has the text say what else the error does.
+
+        Of an error of a DataLoader's worker the trainer gets another one that PyTorch
+        makes, of its class and of nothing but its traceback as text.
+        """
+        if self.reason or self.metadata or self.fields:
+            rest = json.dumps([self.reason, self.metadata, self.fields])
+            self.args = (self.message + _REST + rest,)
 
     def __reduce__(self) -> tuple[object, ...]:
         """For pickle: with all that it says."""
         state = (self.message, self.reason, self.metadata, self.fields)
         return type(self), state
+
+
+def _rest_of(
+    text: str,
+) -> tuple[str, Mapping[str, str], Sequence[tuple[str, str]]]:
+    """Reason, metadata and fields that a text says; none where it doesn't."""
+    _, found, rest = text.rpartition(_REST)
+    if found:
+        try:
+            reason, metadata, fields = json.loads(rest.partition("\n")[0])
+            return str(reason), dict(metadata), [(str(f), str(w)) for f, w in fields]
+        except (TypeError, ValueError):  # a text of another's that begins so
+            pass
+    return "", {}, []
 
 
 class CancelledError(EvenpackError):

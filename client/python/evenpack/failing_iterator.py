@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from evenpack.errors import CancelledError
+from evenpack.data_loader_worker import is_worker
+from evenpack.errors import CancelledError, EvenpackError
 from evenpack.invalid_argument import quoted
 
 Item = TypeVar("Item")
@@ -40,5 +41,7 @@ class FailingIterator(Iterator[Item]):
                 return item
         except BaseException as error:
             self._error = quoted(error)
+            if isinstance(error, EvenpackError) and is_worker():
+                error.say_all()
             raise
         raise StopIteration

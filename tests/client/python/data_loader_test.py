@@ -12,8 +12,12 @@ from typing import Any, TypeVar
 
 import example_jobs
 import pytest
-from evenpack import Client, MicroBatch, PackedDataset, Slices, Step
-from evenpack.errors import FailedPreconditionError, InvalidArgumentError
+from evenpack import Client, MicroBatch, PackedDataset, ServerOptions, Slices, Step
+from evenpack.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
 from server_process import ServerProcess
 
 data = pytest.importorskip("torch.utils.data")
@@ -402,6 +406,28 @@ def test_a_step_of_another_rank_is_not_marked_by_this_one(
         "step: one of dp_rank 0 is not accepted; accepted: one of dp_rank 1"
     )
     assert next(iter(served)).index == 0
+
+
+def test_an_error_of_a_worker_says_what_it_says_in_the_trainer(
+    served: PackedDataset,
+) -> None:
+    """Callers go by its reason, and PyTorch takes nothing but its text along."""
+    assert served._served is not None
+    client = Client(served._served.address)
+    dataset = PackedDataset(
+        client.address,
+        job="run",
+        dp_rank=1,
+        options=ServerOptions(credits=1, max_buffered_bytes=1),
+    )
+    steps = iter(_loader(data.DataLoader, dataset, 1, prefetch_factor=1))
+    next(steps)
+    shape = {"data": 2, "micro_batches_per_rank": 4, "context": 2}
+    client.update_job("run", example_jobs.spec(parallelism=shape), from_step=1)
+    with pytest.raises(AbortedError, match="DataLoader worker") as ended:
+        list(steps)
+    assert ended.value.reason == "EPOCH_ENDED"
+    assert ended.value.metadata["from_step"] == "1"
 
 
 def test_a_step_from_a_worker_is_where_to_go_on(served: PackedDataset) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import traceback
 from collections.abc import Callable
 
 import example_jobs
@@ -49,6 +50,31 @@ def test_every_code_of_grpc_but_success_is_an_error_of_its_code() -> None:
 def test_a_code_without_a_class_is_the_base() -> None:
     """A later version of gRPC may have more."""
     assert type(errors.from_status(99, "new")) is errors.EvenpackError
+
+
+@pytest.mark.parametrize("code", [3, 10, 14, 16])
+def test_what_an_error_says_can_be_read_from_a_traceback_of_it(code: int) -> None:
+    """Of which PyTorch makes the error that a trainer gets from a worker."""
+    error = errors.from_status(
+        code, "job:\nit is taken", "CLAIM_TAKEN", {"subscriber": "a\nü"}, [("job", "x")]
+    )
+    assert str(error) == "job:\nit is taken"
+    error.say_all()
+    text = "".join(traceback.format_exception(error))
+    copy = type(error)(f"Caught in DataLoader worker process 0.\n{text}\n")
+    assert copy.reason == error.reason
+    assert copy.metadata == error.metadata
+    assert copy.fields == error.fields
+    assert "it is taken" in copy.message
+    assert pickle.loads(pickle.dumps(error)).message == "job:\nit is taken"
+
+
+@pytest.mark.parametrize("rest", ["", "{", "[1, 2]", '["", 1, 2]', "3"])
+def test_a_text_that_only_looks_like_an_errors_is_its_message(rest: str) -> None:
+    """As any other."""
+    error = errors.AbortedError(f"taken\nevenpack: {rest}")
+    assert error.message == f"taken\nevenpack: {rest}"
+    assert (error.reason, error.metadata, error.fields) == ("", {}, [])
 
 
 def test_what_an_error_says_survives_pickling() -> None:
