@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gpu_worker/communicator/exchange_terms.h"
 #include "gpu_worker/communicator/row_parcel.h"
 #include "server/runtime/fault_point.h"
@@ -181,15 +183,17 @@ class GlooCommunicator final : public Communicator {
   absl::Status Hear(uint64_t number, std::vector<Mail>& mails) {
     absl::Status status;
     std::vector<uint32_t> refused;
-    std::exception_ptr lost;
+    std::vector<uint32_t> silent;
+    std::string why;
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
       try {
         if (!mail.heard->waitRecv(timeout_)) return reason();
-      } catch (const std::exception&) {
+      } catch (const std::exception& error) {
         // It may be gone for what this rank has yet to hear from the others.
-        lost = std::current_exception();
+        silent.push_back(peer);
+        why = error.what();
         continue;
       }
       const absl::Status of_peer = CheckTerms(rank(), mail.mine, peer, mail.theirs);
@@ -197,8 +201,9 @@ class GlooCommunicator final : public Communicator {
       status.Update(of_peer);
     }
     if (!status.ok()) return Refuse(status, number, refused, mails);
-    if (lost != nullptr) std::rethrow_exception(lost);
-    return status;
+    if (silent.empty()) return status;
+    throw std::runtime_error(absl::StrCat("nothing came from cp_rank ",
+                                          absl::StrJoin(silent, ", "), ": ", why));
   }
 
   // Waits for the parcels from a peer and to it, and posts the next ones: what a rank

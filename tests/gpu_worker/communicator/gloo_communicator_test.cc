@@ -281,6 +281,31 @@ TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangesOfItsPeers) {
   }
 }
 
+TEST_F(GlooCommunicatorTest, APeerThatTakesNoPartIsNamed) {
+  constexpr uint32_t kRanks = 3;
+  std::barrier waited(kRanks);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      GlooFolder folder = OfRank(rank, kRanks);
+      folder.options.exchange_timeout = std::chrono::milliseconds(50);
+      const auto communicator = ConnectInFolder(folder);
+      if (rank == 0) {
+        Ranges all(kRanks, {{0, 1}});
+        all[0].clear();
+        std::vector<int> numbers(1);
+        EXPECT_THAT(
+            (*communicator)->Start(OfNumbers(numbers, numbers, all, all))->Wait(),
+            StatusIs(absl::StatusCode::kUnavailable,
+                     HasSubstr("failed: nothing came from cp_rank 1, 2: ")));
+      }
+      // Connected until then.
+      waited.arrive_and_wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 // Whenever it comes: before the exchange, while it begins, while it waits. Where one is
 // missed the test takes until its own time-out.
 TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangeThatJustBegins) {
