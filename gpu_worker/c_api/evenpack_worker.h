@@ -121,8 +121,8 @@ struct EvenpackWorkerOptions {
    * minute, and ten. */
   uint32_t connect_timeout_ms;
   uint32_t exchange_timeout_ms;
-  /* How long begin_step waits until all ranks are connected, at first and after one was
-   * lost. 0: half an hour. */
+  /* How long begin_step and end_step wait until all ranks are connected and take part
+   * in an exchange, at first and after one was lost. 0: half an hour. */
   uint32_t patience_ms;
 
   /* How the server is reached, and who this is to it, as client/cpp/security.h has

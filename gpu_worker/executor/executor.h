@@ -34,8 +34,8 @@ struct ExecutorOptions {
   // Where tensors are: that of the engine and of the communicator; must outlive the
   // executor. Null: this process's memory.
   Device* device = nullptr;
-  // By which passes are timed where the device is none that tells its own times; must
-  // outlive the executor.
+  // By which passes are timed where the device is none that tells its own times, and
+  // GroupExecutor has patience; must outlive the executor.
   const Clock* clock = &Clock::Steady();
   // Fewer groups are made where the keys and values of one would be fewer bytes than
   // these, over all documents that are cut: small kernels and messages take longer than

@@ -59,7 +59,8 @@ struct RankWorkerOptions {
   size_t prepared_ahead = 2;
   // How peers reach this rank, and how long they wait for each other.
   OpenEndpointOf endpoints = GlooEndpoints({});
-  // How long it waits for all ranks to be connected, at first and after one was lost.
+  // How long it waits for all ranks to be connected and take part in an exchange, at
+  // first and after one was lost.
   std::chrono::nanoseconds patience = kDefaultPatience;
 };
 

@@ -200,15 +200,17 @@ void GroupRendezvous::ReportLost(const absl::Status& why) {
   member_->Report({endpoint_->address(), epoch_, false});
 }
 
-absl::StatusOr<GroupEpoch> GroupRendezvous::Await(uint64_t after) {
-  const auto end = std::chrono::steady_clock::now() + patience_;
+absl::StatusOr<GroupEpoch> GroupRendezvous::Await(
+    uint64_t after, std::optional<std::chrono::nanoseconds> patience) {
+  const std::chrono::nanoseconds most = patience.value_or(patience_);
+  const auto end = std::chrono::steady_clock::now() + most;
   MutexLock lock(mutex_);
   while (!final_.has_value() && (!stands_ || epoch_ <= after)) {
     const auto left = end - std::chrono::steady_clock::now();
     if (left.count() <= 0) {
       return absl::DeadlineExceededError(absl::StrCat(
           "the ranks of the group were not all connected within ",
-          ShortestText(std::chrono::duration<double>(patience_).count()),
+          ShortestText(std::chrono::duration<double>(most).count()),
           " s; the last epoch was ", epoch_,
           connect_failure_.ok() ? ""
                                 : "; this rank could not connect to its peers, last: ",

@@ -58,10 +58,14 @@ class GroupRendezvous {
   GroupRendezvous& operator=(const GroupRendezvous&) = delete;
 
   // Blocks until all ranks are connected to each other, in an epoch above `after`.
-  // DEADLINE_EXCEEDED: they were not in time, and why this rank could not connect to
-  // them, if it was that; one may wait again. Other errors are final: that of the
-  // membership, or of an endpoint that can't be opened; CANCELLED after Cancel().
-  absl::StatusOr<GroupEpoch> Await(uint64_t after = 0);
+  // DEADLINE_EXCEEDED: they were not within `patience`, or its own where that is none,
+  // and why this rank could not connect to them, if it was that; one may wait again.
+  // Other errors are final: that of the membership, or of an endpoint that can't be
+  // opened; CANCELLED after Cancel().
+  absl::StatusOr<GroupEpoch> Await(
+      uint64_t after = 0,
+      std::optional<std::chrono::nanoseconds> patience = std::nullopt);
+  std::chrono::nanoseconds patience() const { return patience_; }
   // An exchange of that epoch failed: the group forms anew. Without effect where it has
   // ended already.
   void Lose(uint64_t epoch, const absl::Status& why);

@@ -1,9 +1,13 @@
 #include "gpu_worker/steps/group_executor.h"
 
+#include <chrono>
+#include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/document/invalid_field.h"
 
 namespace evenpack::worker {
 namespace {
@@ -12,6 +16,12 @@ namespace {
 bool IsOfThePeers(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) ||
          absl::IsDeadlineExceeded(status);
+}
+
+// In seconds, to a tenth of one.
+std::string Tenths(std::chrono::nanoseconds duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  return ShortestText(std::round(seconds * 10) / 10);
 }
 
 void Add(const PassTimes& times, bool is_forward, MicroBatchTimes& to) {
@@ -29,8 +39,8 @@ GroupExecutor::GroupExecutor(GroupRendezvous& group, AttentionEngine& engine,
       options_(options),
       executed_(std::move(executed)) {}
 
-absl::Status GroupExecutor::AwaitGroup() {
-  absl::StatusOr<GroupEpoch> group = rendezvous_.Await(group_.epoch);
+absl::Status GroupExecutor::AwaitGroup(std::chrono::nanoseconds patience) {
+  absl::StatusOr<GroupEpoch> group = rendezvous_.Await(group_.epoch, patience);
   // ABORTED would have the trainer begin again, for ever.
   if (absl::IsAborted(group.status())) {
     return absl::FailedPreconditionError(group.status().message());
@@ -64,15 +74,34 @@ absl::StatusOr<StepVerdict> GroupExecutor::LeaveTogether() {
 absl::StatusOr<StepVerdict> GroupExecutor::Agree() {
   if (apart_) rendezvous_.Lose(group_.epoch, absl::AbortedError("it begins anew"));
   apart_ = false;
-  for (;;) {
-    if (absl::Status status = AwaitGroup(); !status.ok()) return status;
+  // Peers that hang are connected again and again, by threads that don't. What they
+  // have no part in is no progress, however often the group forms.
+  const std::chrono::nanoseconds patience = rendezvous_.patience();
+  const Clock::TimePoint start = options_.clock->Now();
+  for (std::chrono::nanoseconds waited{0};;) {
+    absl::Status group = AwaitGroup(patience - waited);
+    // Before the first exchange it says all there is to say.
+    if (absl::IsDeadlineExceeded(group) && waited.count() > 0) {
+      return Stalled(options_.clock->Now() - start, group);
+    }
+    if (!group.ok()) return group;
     absl::StatusOr<StepVerdict> verdict = ExchangeAndJudge();
     agreed_ = verdict.ok();
     // Peers that have not heard of this rank's progress must, to say why they fail.
     apart_ = !agreed_ && !IsOfThePeers(verdict.status());
     if (agreed_ || apart_) return verdict;
     rendezvous_.Lose(group_.epoch, verdict.status());
+    waited = options_.clock->Now() - start;
+    if (waited >= patience) return Stalled(waited, verdict.status());
   }
+}
+
+absl::Status GroupExecutor::Stalled(std::chrono::nanoseconds waited,
+                                    const absl::Status& last) const {
+  return absl::DeadlineExceededError(absl::StrCat(
+      "step ", progress_.step, ": not all ranks of the group took part in it within ",
+      Tenths(waited), " s, with a patience of ", Tenths(rendezvous_.patience()),
+      " s; last: ", last.message()));
 }
 
 absl::Status GroupExecutor::Lost(const absl::Status& why) {

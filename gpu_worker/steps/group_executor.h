@@ -13,6 +13,7 @@
 #ifndef EVENPACK_GPU_WORKER_STEPS_GROUP_EXECUTOR_H_
 #define EVENPACK_GPU_WORKER_STEPS_GROUP_EXECUTOR_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,9 +37,12 @@ namespace evenpack::worker {
 // time: the step is to be done again, from BeginStep on, by all ranks, and what it has
 // computed so far is to be dropped. FAILED_PRECONDITION: a peer is at another step,
 // another process has taken this rank, or the calls come in another order, or differ
-// from those of a peer. Other errors are the engine's own, after which the peers have
-// ABORTED, or those of GroupRendezvous::Await: peers that don't come, or the
-// membership's end. CANCELLED, or first ABORTED: the rendezvous was cancelled.
+// from those of a peer. DEADLINE_EXCEEDED: for as long as the group's patience peers
+// did not come or, though connected, took part in no exchange; one may begin the step
+// again, and has the patience anew. It is looked at between exchanges, each of which
+// has its own time-out. Other errors are the engine's own, after which the peers have
+// ABORTED, or those of GroupRendezvous::Await: the membership's end. CANCELLED, or
+// first ABORTED: the rendezvous was cancelled.
 class GroupExecutor {
  public:
   // Group and engine must outlive it. `executed` is told of each step, from EndStep,
@@ -66,13 +70,16 @@ class GroupExecutor {
   uint64_t epoch() const { return group_.epoch; }
 
  private:
-  // Until the group stands and has agreed on what its ranks do.
+  // Until the group stands and has agreed on what its ranks do, or the patience is
+  // over.
   absl::StatusOr<StepVerdict> Agree();
   // Of a group that has just formed. An error of the exchange, or as JudgeProgress.
   absl::StatusOr<StepVerdict> ExchangeAndJudge();
   // That all ranks have executed the step. Errors of the exchange, or of CheckTogether.
   absl::StatusOr<StepVerdict> LeaveTogether();
-  absl::Status AwaitGroup();
+  absl::Status AwaitGroup(std::chrono::nanoseconds patience);
+  // `last`: why the group has not agreed.
+  absl::Status Stalled(std::chrono::nanoseconds waited, const absl::Status& last) const;
   // The epoch can't be used any more.
   absl::Status Lost(const absl::Status& why);
   absl::Status CheckWithinStep() const;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <random>
@@ -14,10 +15,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gpu_worker/attention/cpu_attention.h"
 #include "gpu_worker/selftest/made_micro_batch.h"
 #include "tests/gpu_worker/rendezvous/meeting_place.h"
-#include "tests/gpu_worker/rendezvous/table_member.h"
+#include "tests/gpu_worker/steps/executing_rank.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_documents.h"
 
@@ -25,97 +26,26 @@ namespace evenpack::worker {
 namespace {
 
 using evenpack::testing::Draw;
+using evenpack::testing::ExecutingRank;
+using evenpack::testing::FakeClock;
+using evenpack::testing::InThreads;
 using evenpack::testing::IsOk;
+using evenpack::testing::kIndex;
 using evenpack::testing::MeetingPlace;
+using evenpack::testing::SmallShape;
 using evenpack::testing::StatusIs;
-using evenpack::testing::TableMember;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-AttentionShape SmallShape() {
-  AttentionShape shape;
-  shape.query_heads = 2;
-  shape.head_size = 64;
-  return shape;
-}
-
-// Of the one micro-batch of a step.
-constexpr uint32_t kIndex = 7;
-
-// A rank, whose connections break before the exchanges that a test names.
-class Rank {
- public:
-  Rank(GroupTable& table, MeetingPlace& place, uint32_t ranks, uint32_t rank,
-       const std::string& name, std::function<bool()> breaks = {})
-      : rank_(rank),
-        rendezvous_(
-            std::make_unique<TableMember>(table, GroupSeat{0, ranks, rank, name}),
-            [&place, rank, breaks = std::move(breaks)] {
-              return absl::StatusOr<std::unique_ptr<Endpoint>>(
-                  place.Open(rank, breaks));
-            }) {}
-
-  GroupExecutor& executor() { return executor_; }
-  // Of steps that were executed, in order.
-  const std::vector<std::pair<uint64_t, StepTimes>>& executed() const {
-    return executed_;
-  }
-  GroupRendezvous& rendezvous() { return rendezvous_; }
-
-  // The passes of a step of one micro-batch, and whether they computed what they must.
-  absl::Status Compute(uint64_t step, const MadeMicroBatch& made,
-                       const ShardPlan& plan) {
-    if (absl::Status status = executor_.BeginStep(step); !status.ok()) return status;
-    PreparedMicroBatch prepared = PrepareMicroBatch(plan, rank_, SmallShape());
-    prepared.index = kIndex;
-    RankTensors tensors = made.OfRank(plan, rank_);
-    absl::Status status =
-        executor_.Forward(prepared, tensors.input(), tensors.result());
-    if (!status.ok()) return status;
-    status = executor_.Backward(prepared, tensors.input(), tensors.result(),
-                                tensors.output_gradient.data(), tensors.gradients());
-    if (!status.ok()) return status;
-    EXPECT_LT(made.Compare(plan, rank_, tensors).Largest(),
-              AcceptedError(ElementType::kFloat32));
-    return absl::OkStatus();
-  }
-  // All of a step, as often as it takes; how often.
-  int Execute(uint64_t step, const MadeMicroBatch& made, const ShardPlan& plan) {
-    for (int attempt = 1;; ++attempt) {
-      absl::Status status = Compute(step, made, plan);
-      if (status.ok()) status = executor_.EndStep();
-      if (status.ok()) return attempt;
-      EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted,
-                                   HasSubstr(absl::StrCat("step ", step, " "))));
-      if (!absl::IsAborted(status)) return attempt;
-    }
-  }
-
- private:
-  const uint32_t rank_;
-  GroupRendezvous rendezvous_;
-  CpuAttention engine_{1};
-  std::vector<std::pair<uint64_t, StepTimes>> executed_;
-  GroupExecutor executor_{
-      rendezvous_, engine_, {}, [this](uint64_t step, const StepTimes& times) {
-        executed_.emplace_back(step, times);
-      }};
-};
-
-void InThreads(uint32_t ranks, const std::function<void(uint32_t)>& body) {
-  std::vector<std::thread> threads;
-  for (uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back(body, rank);
-  for (std::thread& thread : threads) thread.join();
-}
 
 class GroupExecutorTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kRanks = 2;
 
-  std::unique_ptr<Rank> Start(uint32_t rank, std::function<bool()> breaks = {}) {
-    return std::make_unique<Rank>(table_, place_, kRanks, rank,
-                                  absl::StrCat("process", started_++),
-                                  std::move(breaks));
+  std::unique_ptr<ExecutingRank> Start(uint32_t rank,
+                                       std::function<bool()> breaks = {}) {
+    return std::make_unique<ExecutingRank>(table_, place_, kRanks, rank,
+                                           absl::StrCat("process", started_++),
+                                           std::move(breaks));
   }
 
   GroupTable table_;
@@ -129,7 +59,7 @@ TEST_F(GroupExecutorTest, ExecutesStepAfterStepInOneEpoch) {
   const auto a = Start(0);
   const auto b = Start(1);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     for (uint64_t step = 5; step < 9; ++step) {
       EXPECT_EQ(own.Execute(step, made_, plan_), 1);
     }
@@ -141,7 +71,7 @@ TEST_F(GroupExecutorTest, ARankThatSkipsAStepIsToldOfWhereItsPassesMeetThePeers)
   const auto a = Start(0);
   const auto b = Start(1);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     EXPECT_EQ(own.Execute(5, made_, plan_), 1);
     EXPECT_THAT(own.Compute(rank == 0 ? 6 : 7, made_, plan_),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -156,7 +86,7 @@ TEST_F(GroupExecutorTest, ARankThatSkipsAStepIsToldOfAtItsEndWhereNothingTravels
   const auto a = Start(0);
   const auto b = Start(1);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     EXPECT_EQ(own.Execute(5, made_, plan_), 1);
     EXPECT_THAT(own.Compute(rank == 0 ? 6 : 7, whole, a_document_each), IsOk());
     EXPECT_THAT(own.executor().EndStep(),
@@ -170,7 +100,7 @@ TEST_F(GroupExecutorTest, AStepThatARankGaveUpIsNotLeftByItsPeers) {
   const auto b = Start(1);
   std::barrier computed(kRanks);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     EXPECT_EQ(own.Execute(5, made_, plan_), 1);
     EXPECT_THAT(own.Compute(6, made_, plan_), IsOk());
     computed.arrive_and_wait();
@@ -189,7 +119,7 @@ TEST_F(GroupExecutorTest, AllRanksMayGoToAnotherStepInOneEpoch) {
   const auto a = Start(0);
   const auto b = Start(1);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     for (const uint64_t step : {5U, 9U, 2U, 3U}) {
       EXPECT_EQ(own.Execute(step, made_, plan_), 1);
     }
@@ -203,7 +133,7 @@ TEST_F(GroupExecutorTest, AStepWhoseConnectionsBrokeIsDoneAgainByAll) {
   const auto a = Start(0, [&exchanges] { return ++exchanges == 3; });
   const auto b = Start(1);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     EXPECT_EQ(own.Execute(5, made_, plan_), 2);
     EXPECT_EQ(own.Execute(6, made_, plan_), 1);
     EXPECT_EQ(own.executor().epoch(), 2U);
@@ -215,7 +145,7 @@ TEST_F(GroupExecutorTest, WhatWasMeasuredIsToldOnceOfTheAttemptThatCounted) {
   const auto a = Start(0, [&exchanges] { return ++exchanges == 3; });
   const auto b = Start(1);
   InThreads(kRanks, [&](uint32_t rank) {
-    Rank& own = rank == 0 ? *a : *b;
+    ExecutingRank& own = rank == 0 ? *a : *b;
     EXPECT_EQ(own.Execute(5, made_, plan_), 2);
     EXPECT_EQ(own.Execute(6, made_, plan_), 1);
     ASSERT_EQ(own.executed().size(), 2U);
@@ -330,6 +260,91 @@ TEST_F(GroupExecutorTest, PeersDoNotWaitForARankThatAbandonsTheStep) {
   EXPECT_EQ(a->executor().epoch(), b->executor().epoch());
 }
 
+// Rank 0, whose exchanges fail as those with a peer that hangs do: each takes its
+// time-out, and then all are connected again.
+class GroupExecutorPatienceTest : public GroupExecutorTest {
+ protected:
+  std::unique_ptr<ExecutingRank> StartWithHungPeers() {
+    return std::make_unique<ExecutingRank>(
+        table_, place_, kRanks, 0, "waits",
+        [this] {
+          if (hung_ == 0) return false;
+          --hung_;
+          clock_.Advance(timeout_);
+          if (then_) then_();
+          return true;
+        },
+        clock_);
+  }
+  std::chrono::nanoseconds Waited() const { return clock_.Now() - start_; }
+
+  // The patience is half an hour.
+  std::chrono::nanoseconds timeout_ = std::chrono::minutes(10);
+  static constexpr int kForGood = 1000;
+  std::atomic<int> hung_ = 0;
+  std::function<void()> then_;
+  FakeClock clock_;
+  const Clock::TimePoint start_ = clock_.Now();
+};
+
+TEST_F(GroupExecutorPatienceTest, APeerThatHangsIsWaitedForNoLongerThanThePatience) {
+  hung_ = kForGood;
+  const auto a = StartWithHungPeers();
+  const auto hangs = Start(1);
+  EXPECT_THAT(a->executor().BeginStep(5),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "step 5: not all ranks of the group took part in it within "
+                       "1800 s, with a patience of 1800 s; last: the connections "
+                       "broke"));
+  EXPECT_EQ(Waited(), std::chrono::minutes(30));
+  EXPECT_EQ(a->executor().epoch(), 3U);
+}
+
+TEST_F(GroupExecutorPatienceTest, APeerThatHangsBeforeAStepsEndIsToldOfThere) {
+  const auto a = StartWithHungPeers();
+  const auto b = Start(1);
+  InThreads(kRanks, [&](uint32_t rank) {
+    EXPECT_EQ((rank == 0 ? *a : *b).Execute(5, made_, plan_), 1);
+  });
+  EXPECT_THAT(a->executor().BeginStep(6), IsOk());
+  hung_ = kForGood;
+  EXPECT_THAT(a->executor().EndStep(), StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                                HasSubstr("step 6: not all ranks")));
+  // It is back, and both may try again.
+  hung_ = 0;
+  InThreads(kRanks,
+            [&](uint32_t rank) { (rank == 0 ? *a : *b).Execute(6, made_, plan_); });
+  EXPECT_EQ(a->executed().size(), 2U);
+}
+
+TEST_F(GroupExecutorPatienceTest, APeerThatHungAndIsGoneHasThePatienceOnce) {
+  // Nearly all of it, and then the peer is gone altogether.
+  timeout_ = std::chrono::minutes(30) - std::chrono::milliseconds(1);
+  hung_ = 1;
+  const auto a = StartWithHungPeers();
+  auto hangs = Start(1);
+  then_ = [&hangs] { hangs = nullptr; };
+  EXPECT_THAT(a->executor().BeginStep(5),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("step 5: not all ranks"),
+                             HasSubstr("were not all connected within 0.001 s"))));
+}
+
+TEST_F(GroupExecutorPatienceTest, ASlowPeerHasThePatienceAnewWithEachStep) {
+  timeout_ = std::chrono::minutes(14);
+  const auto a = StartWithHungPeers();
+  const auto b = Start(1);
+  for (uint64_t step = 5; step < 9; ++step) {
+    hung_ = 2;
+    InThreads(kRanks, [&](uint32_t rank) {
+      (rank == 0 ? *a : *b).Execute(step, made_, plan_);
+    });
+    EXPECT_EQ(hung_, 0);
+  }
+  EXPECT_EQ(a->executed().size(), 4U);
+  EXPECT_EQ(Waited(), std::chrono::minutes(4 * 2 * 14));
+}
+
 TEST_F(GroupExecutorTest, CallsOutsideAStepAreRefused) {
   const auto a = Start(0);
   const PreparedMicroBatch prepared = PrepareMicroBatch(plan_, 0, SmallShape());
@@ -353,7 +368,7 @@ TEST_F(GroupExecutorTest, AMembershipThatEndsIsFinal) {
 TEST(GroupOfOneExecutorTest, AStepThatHasBegunEndsWithTheMembership) {
   GroupTable table;
   MeetingPlace place{1};
-  Rank rank(table, place, 1, 0, "process");
+  ExecutingRank rank(table, place, 1, 0, "process");
   ASSERT_THAT(rank.executor().BeginStep(0), IsOk());
   rank.rendezvous().Cancel();
   const PreparedMicroBatch prepared;
@@ -383,7 +398,7 @@ TEST_F(GroupExecutorTest, AProcessWhoseRankWasTakenIsNotToldToBeginAgain) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                  HasSubstr("was taken by a newer call")));
   });
-  for (Rank* own : {b.get(), newer.get()}) {
+  for (ExecutingRank* own : {b.get(), newer.get()}) {
     threads.emplace_back([&, own] {
       while (!own->Compute(0, made_, plan_).ok() || own->executor().epoch() < 2) {
       }
@@ -412,8 +427,8 @@ TEST(GroupExecutorPropertyTest, WhateverBreaksEachStepIsExecutedByAll) {
     InThreads(ranks, [&](uint32_t rank) {
       const auto random = std::make_shared<std::mt19937_64>(seed * 100 + rank);
       const auto calm = std::make_shared<std::atomic<bool>>(false);
-      Rank own(table, place, ranks, rank, absl::StrCat("process", rank),
-               [random, calm] { return !*calm && Draw(*random, 0, 39) == 0; });
+      ExecutingRank own(table, place, ranks, rank, absl::StrCat("process", rank),
+                        [random, calm] { return !*calm && Draw(*random, 0, 39) == 0; });
       for (uint64_t step = 0; step < kSteps; ++step) {
         attempts += own.Execute(step, made, plan);
       }

@@ -17,7 +17,7 @@ namespace evenpack::python {
 struct InProcessOptions {
   // As ExecutorOptions has it.
   uint32_t head_groups = 4;
-  // How long it waits for all ranks to be connected.
+  // How long it waits for all ranks to be connected and take part in an exchange.
   std::chrono::nanoseconds patience = worker::kDefaultPatience;
 };
 

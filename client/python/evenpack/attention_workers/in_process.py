@@ -58,8 +58,9 @@ class InProcessOptions:
         connect_seconds: how long ranks wait for each other's connections; 0.001 to
             10^6.
         exchange_seconds: and for each other in an exchange; likewise.
-        patience_seconds: how long a rank waits for all to be there, at first and after
-            one was lost; 0 to 10^9.
+        patience_seconds: how long a rank waits for all to be there and take part in an
+            exchange, at first and after one was lost or hung; looked at between
+            exchanges. 0 to 10^9.
     """
 
     device: torch.device | str = "cpu"

@@ -114,7 +114,7 @@ class AttentionWorker(ABC):
             InvalidArgumentError: no number of a step.
             FailedPreconditionError: a peer is at another step, or the rank was taken by
                 another process.
-            DeadlineExceededError: peers did not come.
+            DeadlineExceededError: peers did not come, or hang.
         """
         step = checked_integer("step", step)
         while True:

@@ -18,6 +18,7 @@ from evenpack.attention_workers import InProcessOptions, InProcessWorker
 from evenpack.errors import (
     AbortedError,
     CancelledError,
+    DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
 )
@@ -65,14 +66,20 @@ class Group:
         )
         self.ranks = ranks
 
-    def join(self, rank: int, **options: float) -> InProcessWorker:
+    def join(
+        self, rank: int, patience_seconds: float = 60, **options: float
+    ) -> InProcessWorker:
         """That rank."""
         return InProcessWorker.join(
             self._client,
             job="run",
             dp_rank=0,
             cp_rank=rank,
-            options=InProcessOptions(threads=1, patience_seconds=60, **options),  # type: ignore[arg-type]
+            options=InProcessOptions(
+                threads=1,
+                patience_seconds=patience_seconds,
+                **options,  # type: ignore[arg-type]
+            ),
         )
 
     def run(self, body: Callable[[InProcessWorker], None]) -> None:
@@ -249,6 +256,21 @@ def test_waiting_for_a_peer_that_does_not_come_ends_with_control_c(
         with pytest.raises(KeyboardInterrupt):
             execute(worker, example_attention.steps(2, 1)[0])
         interrupt.join()
+
+
+def test_a_peer_that_hangs_is_not_waited_for_for_ever(group: Group) -> None:
+    """Its connections stand, and it takes part in no exchange."""
+    first, second = example_attention.steps(2, 2)
+    with ThreadPoolExecutor(1) as pool, group.join(1) as hangs:
+        peer = pool.submit(execute, hangs, first)
+        with group.join(0, patience_seconds=0.5, exchange_seconds=0.2) as worker:
+            assert execute(worker, first) == 1
+            peer.result()
+            says = (
+                f"step {second.index}: not all ranks .* patience of 0.5 s; .*cp_rank 1:"
+            )
+            with pytest.raises(DeadlineExceededError, match=says):
+                execute(worker, second)
 
 
 def test_no_aborted_error_reaches_the_trainer() -> None:
