@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/message_differencer.h>
 
+#include <stop_token>
 #include <utility>
 
 #include "client/cpp/backoff.h"
@@ -31,10 +32,11 @@ bool HasEveryField(const v1::JobSpec& held, const v1::JobSpec& asked) {
 
 class RetryingConnection final : public Connection {
  public:
-  RetryingConnection(std::shared_ptr<Stub> stub, const ClientOptions& options)
+  RetryingConnection(std::shared_ptr<Stub> stub, const ClientOptions& options,
+                     const std::stop_token& stop)
       : stub_(std::move(stub)),
         options_(WithSharedRandom(options)),
-        attempt_{options.call_timeout, {}} {}
+        attempt_{options.call_timeout, stop} {}
 
   absl::StatusOr<v1::Job> CreateJob(const v1::CreateJobRequest& request) override;
   absl::StatusOr<v1::Job> GetJob(const std::string& name) override;
@@ -90,7 +92,7 @@ class RetryingConnection final : public Connection {
         return {std::move(response), backoff.failures() > 0};
       }
       const absl::Status status = response.status();
-      if (!WaitToRetry(status, backoff, *options_.sleeper, {})) {
+      if (!WaitToRetry(status, backoff, *options_.sleeper, attempt_.stop)) {
         return {GaveUp(status, backoff), true};
       }
     }
@@ -292,6 +294,8 @@ absl::StatusOr<std::unique_ptr<Producer>> RetryingConnection::OpenProducer(
     const ProducerOptions& options) {
   if (absl::Status status = Validate(options); !status.ok()) return status;
   auto producer = std::make_unique<ProducerSession>(stub_, options_, options);
+  const std::stop_callback cancel(attempt_.stop,
+                                  [session = producer.get()] { session->Cancel(); });
   if (absl::Status status = producer->AwaitOpen(); !status.ok()) return status;
   return producer;
 }
@@ -311,8 +315,9 @@ absl::StatusOr<std::unique_ptr<GroupMember>> RetryingConnection::JoinGroup(
 }  // namespace
 
 std::shared_ptr<Connection> MakeRetryingConnection(std::shared_ptr<Stub> stub,
-                                                   const ClientOptions& options) {
-  return std::make_shared<RetryingConnection>(std::move(stub), options);
+                                                   const ClientOptions& options,
+                                                   const std::stop_token& stop) {
+  return std::make_shared<RetryingConnection>(std::move(stub), options, stop);
 }
 
 }  // namespace evenpack::client

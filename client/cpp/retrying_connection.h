@@ -3,6 +3,7 @@
 #define EVENPACK_CLIENT_CPP_RETRYING_CONNECTION_H_
 
 #include <memory>
+#include <stop_token>
 
 #include "client/cpp/client_options.h"
 #include "client/cpp/connection.h"
@@ -10,9 +11,11 @@
 
 namespace evenpack::client {
 
-// `options` are valid; the address isn't looked at.
+// `options` are valid; the address isn't looked at. Once `stop` is requested its calls,
+// and waits for a producer to be opened, return an error; what was opened goes on.
 std::shared_ptr<Connection> MakeRetryingConnection(std::shared_ptr<Stub> stub,
-                                                   const ClientOptions& options);
+                                                   const ClientOptions& options,
+                                                   const std::stop_token& stop = {});
 
 }  // namespace evenpack::client
 

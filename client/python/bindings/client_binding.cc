@@ -14,11 +14,11 @@
 #include "client/cpp/client.h"
 #include "client/cpp/connection_cause.h"
 #include "client/cpp/local_address.h"
-#include "client/cpp/retrying_connection.h"
 #include "client/cpp/server_addresses.h"
 #include "client/cpp/wire_status.h"
 #include "client/python/bindings/bindings.h"
 #include "client/python/bindings/columns.h"
+#include "client/python/bindings/held_client.h"
 #include "client/python/bindings/held_member.h"
 #include "client/python/bindings/held_session.h"
 #include "client/python/bindings/interpreter_lock.h"
@@ -195,32 +195,42 @@ void BindProducer(nb::module_& module) {
       .def("end", &HeldProducer::End);
 }
 
-// `call` without the interpreter's lock; its answer's bytes.
+// The bytes of what call(client) answers.
 template <typename Call>
-nb::bytes Answered(const Call& call) {
-  std::string bytes;
-  {
-    const InterpreterReleased release;
-    const auto answer = call();
-    ThrowIfError(answer.status());
-    bytes = answer->SerializeAsString();
-  }
-  return ToBytes(bytes);
+nb::bytes Answered(const HeldClient& client, const Call& call) {
+  return ToBytes(
+      ValueOrThrow(client.Do([&](Client& asked) -> absl::StatusOr<std::string> {
+        const auto answer = call(asked);
+        if (!answer.ok()) return answer.status();
+        return answer->SerializeAsString();
+      })));
 }
 
-Client Connect(const std::string& address, const nb::object& transport_at,
-               double backoff_seconds) {
+HeldClient Connect(const std::string& address, const nb::object& transport_at,
+                   double backoff_seconds) {
   client::ClientOptions options;
   const auto given = client::ServerAddresses("address", address);
   ThrowIfError(given.status());
   options.backoff.total = FromSeconds(backoff_seconds);
   ThrowIfError(Validate(options.backoff));
-  return Client(
-      client::MakeRetryingConnection(MakePythonStub(*given, transport_at), options));
+  return HeldClient(MakePythonStub(*given, transport_at), options);
+}
+
+// Held at once: one that is dropped, of a call that was interrupted, ends in a thread
+// without the interpreter's lock.
+template <typename Session, typename Open>
+std::unique_ptr<HeldSession<Session>> Opened(const HeldClient& client,
+                                             const Open& open) {
+  using Held = std::unique_ptr<HeldSession<Session>>;
+  return ValueOrThrow(client.Do([&](Client& of) -> absl::StatusOr<Held> {
+    absl::StatusOr<std::unique_ptr<Session>> session = open(of);
+    if (!session.ok()) return session.status();
+    return std::make_unique<HeldSession<Session>>(*std::move(session));
+  }));
 }
 
 std::unique_ptr<HeldConsumer> OpenConsumer(
-    Client& client, const std::string& job, uint32_t dp_rank,
+    const HeldClient& client, const std::string& job, uint32_t dp_rank,
     std::optional<uint32_t> cp_rank, const std::string& subscriber, bool sends_durable,
     std::optional<uint64_t> from_step, const std::optional<nb::bytes>& last_digest,
     std::optional<uint64_t> last_epoch, int layout, uint32_t credits,
@@ -244,26 +254,21 @@ std::unique_ptr<HeldConsumer> OpenConsumer(
   options.credits = credits;
   options.max_buffered_bytes = max_buffered_bytes;
   options.follow_epochs = follow_epochs;
-  const InterpreterReleased release;
-  return std::make_unique<HeldConsumer>(ValueOrThrow(client.OpenConsumer(options)));
+  return Opened<Consumer>(client, [&](Client& of) { return of.OpenConsumer(options); });
 }
 
-std::unique_ptr<HeldProducer> OpenProducer(Client& client, const std::string& job,
+std::unique_ptr<HeldProducer> OpenProducer(const HeldClient& client,
+                                           const std::string& job,
                                            const std::string& stream,
                                            std::optional<uint64_t> from_sequence) {
   client::ProducerOptions options;
   options.job = job;
   options.stream = stream;
   options.from_sequence = from_sequence;
-  absl::StatusOr<std::unique_ptr<Producer>> producer;
-  {
-    const InterpreterReleased release;
-    producer = client.OpenProducer(options);
-  }
-  return std::make_unique<HeldProducer>(ValueOrThrow(std::move(producer)));
+  return Opened<Producer>(client, [&](Client& of) { return of.OpenProducer(options); });
 }
 
-std::unique_ptr<HeldMember> JoinGroup(Client& client, const std::string& job,
+std::unique_ptr<HeldMember> JoinGroup(const HeldClient& held, const std::string& job,
                                       uint32_t dp_rank, uint32_t cp_size,
                                       uint32_t cp_rank, const std::string& member) {
   client::GroupOptions options;
@@ -272,46 +277,47 @@ std::unique_ptr<HeldMember> JoinGroup(Client& client, const std::string& job,
   options.cp_size = cp_size;
   options.cp_rank = cp_rank;
   options.member = member;
-  const InterpreterReleased release;
-  return std::make_unique<HeldMember>(ValueOrThrow(client.JoinGroup(options)));
+  return Opened<client::GroupMember>(held,
+                                     [&](Client& of) { return of.JoinGroup(options); });
 }
 
 // What changes a job's past, or lets go of it.
-void BindHistory(nb::class_<Client>& bound) {
+void BindHistory(nb::class_<HeldClient>& bound) {
   bound
       .def(
           "rewind_job",
-          [](Client& client, const nb::bytes& request) {
+          [](const HeldClient& client, const nb::bytes& request) {
             const auto parsed = Parsed<v1::RewindJobRequest>(request);
-            return Answered([&] { return client.RewindJob(parsed); });
+            return Answered(client, [&](Client& of) { return of.RewindJob(parsed); });
           },
           nb::arg("request"))
       .def(
           "fork_job",
-          [](Client& client, const nb::bytes& request) {
+          [](const HeldClient& client, const nb::bytes& request) {
             const auto parsed = Parsed<v1::ForkJobRequest>(request);
-            return Answered([&] { return client.ForkJob(parsed); });
+            return Answered(client, [&](Client& of) { return of.ForkJob(parsed); });
           },
           nb::arg("request"))
       .def(
           "skip_documents",
-          [](Client& client, const nb::bytes& request) {
+          [](const HeldClient& client, const nb::bytes& request) {
             const auto parsed = Parsed<v1::SkipDocumentsRequest>(request);
-            return Answered([&] { return client.SkipDocuments(parsed); });
+            return Answered(client,
+                            [&](Client& of) { return of.SkipDocuments(parsed); });
           },
           nb::arg("request"))
       .def(
           "acknowledge",
-          [](Client& client, const nb::bytes& request) {
+          [](const HeldClient& client, const nb::bytes& request) {
             const auto parsed = Parsed<v1::AcknowledgeRequest>(request);
-            const InterpreterReleased release;
-            return ValueOrThrow(client.Acknowledge(parsed));
+            return ValueOrThrow(
+                client.Do([&](Client& of) { return of.Acknowledge(parsed); }));
           },
           nb::arg("request"));
 }
 
 // What it opens.
-void BindSessions(nb::class_<Client>& bound) {
+void BindSessions(nb::class_<HeldClient>& bound) {
   bound
       .def("open_consumer", &OpenConsumer, nb::arg("job"), nb::arg("dp_rank"),
            nb::arg("cp_rank").none(), nb::arg("subscriber"), nb::arg("sends_durable"),
@@ -354,49 +360,55 @@ void BindClient(nb::module_& module) {
   BindProducer(module);
   // Taken by the worker's module, which has no API of the wire.
   nb::class_<HeldMember>(module, "GroupMember").def("end", &HeldMember::End);
-  nb::class_<Client> bound(module, "Client");
+  nb::class_<HeldClient> bound(module, "Client");
   bound
       .def_static("connect", &Connect, nb::arg("address"), nb::arg("transport_at"),
                   nb::arg("backoff_seconds"))
       .def(
           "create_job",
-          [](Client& client, const std::string& name, const nb::bytes& spec) {
+          [](const HeldClient& client, const std::string& name, const nb::bytes& spec) {
             const auto parsed = Parsed<v1::JobSpec>(spec);
-            return Answered([&] { return client.CreateJob(name, parsed); });
+            return Answered(client,
+                            [&](Client& of) { return of.CreateJob(name, parsed); });
           },
           nb::arg("name"), nb::arg("spec"))
       .def(
           "get_job",
-          [](Client& client, const std::string& name) {
-            return Answered([&] { return client.GetJob(name); });
+          [](const HeldClient& client, const std::string& name) {
+            return Answered(client, [&](Client& of) { return of.GetJob(name); });
           },
           nb::arg("name"))
       .def("list_jobs",
-           [](Client& client) { return Answered([&] { return client.ListJobs(); }); })
+           [](const HeldClient& client) {
+             return Answered(client, [&](Client& of) { return of.ListJobs(); });
+           })
       .def(
           "update_job",
-          [](Client& client, const nb::bytes& request) {
+          [](const HeldClient& client, const nb::bytes& request) {
             const auto parsed = Parsed<v1::UpdateJobRequest>(request);
-            return Answered([&] { return client.UpdateJob(parsed); });
+            return Answered(client, [&](Client& of) { return of.UpdateJob(parsed); });
           },
           nb::arg("request"))
       .def(
           "delete_job",
-          [](Client& client, const std::string& name) {
-            ThrowIfError(client.DeleteJob(name));
+          [](const HeldClient& client, const std::string& name) {
+            ThrowIfError(client.Do([&](Client& of) { return of.DeleteJob(name); }));
           },
-          nb::arg("name"), nb::call_guard<InterpreterReleased>())
+          nb::arg("name"))
       .def(
           "checkpoint_job",
-          [](Client& client, const std::string& name, uint64_t step) {
-            return Answered([&] { return client.CheckpointJob(name, step); });
+          [](const HeldClient& client, const std::string& name, uint64_t step) {
+            return Answered(client,
+                            [&](Client& of) { return of.CheckpointJob(name, step); });
           },
           nb::arg("name"), nb::arg("step"))
       .def(
           "restore_job",
-          [](Client& client, const std::string& name, const nb::bytes& checkpoint) {
+          [](const HeldClient& client, const std::string& name,
+             const nb::bytes& checkpoint) {
             const std::string bytes = ToText(checkpoint);
-            return Answered([&] { return client.RestoreJob(name, bytes); });
+            return Answered(client,
+                            [&](Client& of) { return of.RestoreJob(name, bytes); });
           },
           nb::arg("name"), nb::arg("checkpoint"));
   BindSessions(bound);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,7 @@ using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Property;
 using ::testing::Return;
 using ::testing::SizeIs;
@@ -358,6 +360,33 @@ TEST_F(RetryingConnectionTest, OpensProducersOnceTheyKnowWhatIsNext) {
   server.join();
   ASSERT_THAT(producer, IsOk());
   EXPECT_EQ((*producer)->next_sequence(), 12U);
+}
+
+TEST_F(RetryingConnectionTest, AnAttemptThatIsStoppedIsTheLast) {
+  std::stop_source stop;
+  const auto connection =
+      MakeRetryingConnection(stub_, client_options_, stop.get_token());
+  EXPECT_CALL(*stub_, GetJob)
+      .WillOnce([&stop](const v1::GetJobRequest&, const CallOptions& options) {
+        stop.request_stop();
+        EXPECT_TRUE(options.stop.stop_requested());
+        return kGone;
+      });
+  EXPECT_EQ(connection->GetJob("run").status(), kGone);
+  EXPECT_THAT(sleeper_->slept(), IsEmpty());
+}
+
+TEST_F(RetryingConnectionTest, AProducerThatIsStoppedIsNotOpened) {
+  std::stop_source stop;
+  const auto connection =
+      MakeRetryingConnection(stub_, client_options_, stop.get_token());
+  std::thread stops([&] {
+    stub_->AwaitIngestCall();
+    stop.request_stop();
+  });
+  EXPECT_THAT(connection->OpenProducer({.job = "run", .stream = "web"}),
+              StatusIs(absl::StatusCode::kCancelled, _));
+  stops.join();
 }
 
 TEST_F(RetryingConnectionTest, OpensConsumersAtOnce) {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import multiprocessing
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import example_jobs
@@ -233,3 +235,50 @@ def test_patience_ends() -> None:
     """A server that is away is not waited for any longer."""
     with pytest.raises(UnavailableError):
         Client("127.0.0.1:1", patience_seconds=0.2).get_job("run")
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Of a program that ends with Ctrl-C, or says itself how it is terminated."""
+
+    def terminated(_: int, __: FrameType | None) -> None:
+        raise SystemExit(143)
+
+    given = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: terminated}
+    before = {number: signal.signal(number, given[number]) for number in given}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.get_job("run"),
+        lambda client: client.list_jobs(),
+        lambda client: client.delete_job("run"),
+        lambda client: client.create_job("run", example_jobs.spec()),
+        lambda client: client.acknowledge("run", 0, 3, 0),
+        lambda client: client.producer("run", "text"),
+    ],
+    ids=["get_job", "list_jobs", "delete_job", "create_job", "acknowledge", "producer"],
+)
+@pytest.mark.parametrize(
+    ("number", "raised"),
+    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)],
+)
+def test_a_call_to_a_server_that_is_away_ends_with_what_a_handler_raises(
+    call: Callable[[Client], object],
+    number: signal.Signals,
+    raised: type[BaseException],
+) -> None:
+    """At once, and not when the patience is over."""
+    client = Client("127.0.0.1:1", patience_seconds=600)
+    main = threading.main_thread().ident
+    assert main is not None
+    interrupt = threading.Timer(0.2, signal.pthread_kill, (main, number))
+    interrupt.start()
+    with pytest.raises(raised):
+        call(client)
+    interrupt.join()
