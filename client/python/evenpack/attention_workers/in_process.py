@@ -215,7 +215,8 @@ class InProcessWorker(NativePasses):
         """A rank that finds its peers through a torch.distributed group.
 
         For a trainer without a server. All ranks of the group call it. The connections
-        are made once: a rank that is lost ends the worker of all, as it ends the group.
+        are made once: a rank that is lost, or leaves a step by an exception, ends the
+        worker of all, as it ends the group. Its own error says why.
 
         Args:
             group: the context-parallel group.

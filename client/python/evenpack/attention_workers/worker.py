@@ -39,8 +39,9 @@ class Attempt:
 
     Its end waits until all ranks of the group have executed the step. Where one was
     lost meanwhile, what `evenpack.attention` raises of that ends here, and another
-    attempt follows. Any other exception is told the peers, who attempt the step again,
-    and goes on.
+    attempt follows. Any other exception goes on, and has the peers attempt the step
+    again; those of a process group, which does not form anew, have
+    FailedPreconditionError then. What it was stays with this rank.
     """
 
     def __init__(self, worker: AttentionWorker, step: int) -> None:
@@ -222,7 +223,10 @@ class AttentionWorker(ABC):
 
     @abstractmethod
     def abandon_step(self, why: str, /) -> None:
-        """Tells the peers that the step which has begun can't be executed."""
+        """Has the peers give up the step too, which has begun and can't be executed.
+
+        `why` is for this rank.
+        """
 
     @abstractmethod
     def run_forward(
