@@ -93,15 +93,13 @@ def test_a_server_is_asked_once_a_minute() -> None:
 def client(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> Client:
     """Of a job that decides three steps without a mark; no wait is too short."""
     monkeypatch.setattr(awaited_marks, "_SECONDS", 0.0)
-    made = Client(server.grpc_address)
-    spec = example_jobs.spec(
+    return example_jobs.client_of_fed_job(
+        server.grpc_address,
+        example_jobs.lengths(600),
         parallelism={"data": 1, "micro_batches_per_rank": 2},
         retention={"max_steps_ahead": 3},
         buffer_limits={"max_tokens": 1 << 20},
     )
-    made.create_job("run", spec)
-    example_jobs.feed(made, "run", example_jobs.lengths(600))
-    return made
 
 
 def test_a_loop_that_never_marks_hears_of_it_and_goes_on_with_a_mark(

@@ -47,9 +47,7 @@ def _follow(address: str) -> None:
 
 def test_one_rank_subscribes_and_all_have_each_step(server: ServerProcess) -> None:
     """To the byte; the marks go through the one that subscribes."""
-    client = Client(server.grpc_address)
-    client.create_job("run", example_jobs.spec())
-    example_jobs.feed(client, "run", DOCUMENTS)
+    client = example_jobs.client_of_fed_job(server.grpc_address, DOCUMENTS)
     run_ranks(3, _follow, server.grpc_address)
     assert client.get_job("run").durable_steps_per_rank[1] == 3
 
@@ -115,10 +113,10 @@ def test_a_rank_that_came_later_has_nothing_of_the_steps_before(
     server: ServerProcess,
 ) -> None:
     """They keep the shape that they were decided in, of one DP rank."""
-    client = Client(server.grpc_address)
     shape = {"data": 1, "micro_batches_per_rank": 4, "context": 2}
-    client.create_job("run", example_jobs.spec(parallelism=shape))
-    example_jobs.feed(client, "run", DOCUMENTS)
+    client = example_jobs.client_of_fed_job(
+        server.grpc_address, DOCUMENTS, parallelism=shape
+    )
     client.update_job("run", example_jobs.spec())
     run_ranks(2, _has_nothing, server.grpc_address)
 
@@ -142,9 +140,7 @@ def test_a_rank_may_open_its_steps_anew_by_itself(
     server: ServerProcess, first: int
 ) -> None:
     """The one that subscribes, or another."""
-    client = Client(server.grpc_address)
-    client.create_job("run", example_jobs.spec())
-    example_jobs.feed(client, "run", DOCUMENTS)
+    example_jobs.client_of_fed_job(server.grpc_address, DOCUMENTS)
     run_ranks(2, _open_anew, server.grpc_address, first)
 
 
@@ -172,9 +168,7 @@ def test_ranks_that_are_none_of_the_job_are_refused_on_all(
     server: ServerProcess,
 ) -> None:
     """Those of another DP rank, and of a CP rank that there isn't."""
-    client = Client(server.grpc_address)
-    client.create_job("run", example_jobs.spec())
-    example_jobs.feed(client, "run", DOCUMENTS)
+    example_jobs.client_of_fed_job(server.grpc_address, DOCUMENTS)
     run_ranks(3, _refuse_ranks, server.grpc_address)
 
 

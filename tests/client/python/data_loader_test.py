@@ -34,9 +34,7 @@ def _local() -> PackedDataset:
 @pytest.fixture
 def served(server: ServerProcess) -> PackedDataset:
     """Of a server's job with the same documents."""
-    client = Client(server.grpc_address)
-    client.create_job("run", example_jobs.spec())
-    example_jobs.feed(client, "run", DOCUMENTS)
+    example_jobs.client_of_fed_job(server.grpc_address, DOCUMENTS)
     return PackedDataset(server.grpc_address, job="run", dp_rank=1)
 
 

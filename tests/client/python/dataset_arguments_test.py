@@ -8,7 +8,7 @@ from typing import Any
 import example_jobs
 import numpy as np
 import pytest
-from evenpack import Client, PackedDataset, TransportOptions
+from evenpack import PackedDataset, TransportOptions
 from evenpack.errors import InvalidArgumentError
 from server_process import ServerProcess
 
@@ -111,9 +111,9 @@ def test_what_is_no_step_is_refused() -> None:
 
 def test_a_latency_that_can_not_be_is_named(server: ServerProcess) -> None:
     """Also at the bound of what the server's field holds."""
-    client = Client(server.grpc_address)
-    client.create_job("run", example_jobs.spec())
-    example_jobs.feed(client, "run", example_jobs.lengths(400))
+    client = example_jobs.client_of_fed_job(
+        server.grpc_address, example_jobs.lengths(400)
+    )
     with PackedDataset(client.address, job="run") as dataset:
         step = next(iter(dataset))
         most = (1 << 63) - 1

@@ -38,10 +38,7 @@ def _local(dp_rank: int = 0, **arguments: object) -> PackedDataset:
 @pytest.fixture
 def client(server: ServerProcess) -> Client:
     """A client whose server has the job `run` with all documents."""
-    made = Client(server.grpc_address)
-    made.create_job("run", example_jobs.spec())
-    example_jobs.feed(made, "run", DOCUMENTS)
-    return made
+    return example_jobs.client_of_fed_job(server.grpc_address, DOCUMENTS)
 
 
 def _served(client: Client, dp_rank: int = 0, **options: object) -> PackedDataset:

@@ -14,10 +14,9 @@ from server_process import ServerProcess
 @pytest.fixture
 def client(server: ServerProcess) -> Client:
     """A client whose server has the job `run`, of some ten steps."""
-    made = Client(server.grpc_address)
-    made.create_job("run", example_jobs.spec())
-    example_jobs.feed(made, "run", example_jobs.lengths(600))
-    return made
+    return example_jobs.client_of_fed_job(
+        server.grpc_address, example_jobs.lengths(600)
+    )
 
 
 def _follow(

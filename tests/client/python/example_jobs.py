@@ -68,3 +68,13 @@ def feed(
         producer.flush()
         if end:
             producer.end_of_stream()
+
+
+def client_of_fed_job(
+    address: str, documents: NDArray[np.uint32], **changes: object
+) -> Client:
+    """Of a server that has the job `run`, with all the documents of its stream."""
+    client = Client(address)
+    client.create_job("run", spec(**changes))
+    feed(client, "run", documents)
+    return client

@@ -19,10 +19,7 @@ DOCUMENTS = example_jobs.lengths(600)
 @pytest.fixture
 def client(server: ServerProcess) -> Client:
     """A client whose server has the job `run`, of some ten steps."""
-    made = Client(server.grpc_address)
-    made.create_job("run", example_jobs.spec())
-    example_jobs.feed(made, "run", DOCUMENTS)
-    return made
+    return example_jobs.client_of_fed_job(server.grpc_address, DOCUMENTS)
 
 
 def _follow(

@@ -25,10 +25,9 @@ def _local(policy: str, dp_rank: int = 0) -> PackedDataset:
 
 
 def _start(server: ServerProcess, policy: str) -> Client:
-    client = Client(server.grpc_address)
-    client.create_job("run", example_jobs.spec(**example_jobs.POLICIES[policy]))
-    example_jobs.feed(client, "run", DOCUMENTS)
-    return client
+    return example_jobs.client_of_fed_job(
+        server.grpc_address, DOCUMENTS, **example_jobs.POLICIES[policy]
+    )
 
 
 def _served(client: Client, dp_rank: int = 0) -> PackedDataset:
