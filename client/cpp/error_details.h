@@ -43,8 +43,8 @@ struct ErrorDetails {
   std::map<std::string, std::string> metadata;
   std::vector<FieldViolation> field_violations;
   std::vector<QuotaViolation> quota_violations;
-  // google.rpc.RetryInfo: trying again can help, but not earlier. As read: not below 0,
-  // and about kLongestWait at most.
+  // google.rpc.RetryInfo: trying again can help, but not earlier. As read, whole
+  // seconds are from 0 to kLongestWait.
   std::optional<std::chrono::nanoseconds> retry_delay;
 
   friend bool operator==(const ErrorDetails&, const ErrorDetails&) = default;

@@ -46,11 +46,10 @@ std::vector<StepBalance> OriginalShadow::Add(std::span<const uint32_t> admitted,
 }
 
 void OriginalShadow::Append(uint32_t document_length) {
-  uint32_t left = document_length;
-  for (bool is_first = true; is_first || left > 0; is_first = false) {
+  for (uint32_t left = document_length; left > 0;) {
     const uint32_t length = std::min(left, longest_);
     pending_.push_back(length);
-    origins_.push_back({document_length, is_first});
+    origins_.push_back({document_length, left == document_length});
     left -= length;
   }
 }
