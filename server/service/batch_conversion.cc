@@ -15,10 +15,13 @@ namespace evenpack {
 
 absl::StatusOr<Ingest> FromProto(const std::string& stream,
                                  const v1::DocumentBatch& from) {
-  const auto documents = static_cast<size_t>(from.length_size());
-  if (documents < 1 || documents > kMaxBatchDocuments) {
+  if (from.length().empty()) {
+    return InvalidField("batch.length", "no value", "at least one document");
+  }
+  if (const auto documents = static_cast<size_t>(from.length_size());
+      documents > kMaxBatchDocuments) {
     return InvalidField("batch.length", absl::StrCat(documents, " documents"),
-                        absl::StrCat("1 to ", kMaxBatchDocuments, " documents"));
+                        absl::StrCat("at most ", kMaxBatchDocuments, " documents"));
   }
   Ingest ingest;
   ingest.stream = stream;

@@ -61,6 +61,10 @@ INGEST_CASES: list[tuple[list[api.IngestRequest], Refusal]] = [
     ),
     ([OPEN, batch()], out_of_field("batch.length", "no value", "at least one")),
     (
+        [OPEN, batch(first_sequence=DOCUMENTS, length=[1] * 1_048_577)],
+        out_of_field("batch.length", "1048577 documents", "at most 1048576 documents"),
+    ),
+    (
         [OPEN, batch(first_sequence=DOCUMENTS, length=[1, 0])],
         out_of_field("batch.length[1]", 0, "1 to 6144 (max_length"),
     ),

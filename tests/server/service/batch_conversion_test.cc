@@ -40,7 +40,7 @@ TEST(BatchConversionTest, ABatchHasADocumentAndNotMoreThanTheBound) {
     return FromProto("a", batch);
   };
   EXPECT_THAT(of(0), StatusIs(absl::StatusCode::kInvalidArgument,
-                              StartsWith("batch.length: 0 documents ")));
+                              StartsWith("batch.length: no value ")));
   EXPECT_EQ(of(1'048'576)->lengths.size(), 1'048'576U);
   EXPECT_THAT(of(1'048'577), StatusIs(absl::StatusCode::kInvalidArgument,
                                       StartsWith("batch.length: 1048577 documents ")));
