@@ -213,7 +213,7 @@ HeldClient Connect(const std::string& address, const nb::object& transport_at,
   ThrowIfError(given.status());
   options.backoff.total = FromSeconds(backoff_seconds);
   ThrowIfError(Validate(options.backoff));
-  return HeldClient(MakePythonStub(*given, transport_at), options);
+  return {MakePythonStub(*given, transport_at), options};
 }
 
 // Held at once: one that is dropped, of a call that was interrupted, ends in a thread

@@ -47,8 +47,8 @@ void Interruptibly(const std::function<void()>& work,
           // Taken at once: `cancel` calls into Python, too.
           if (PyErr_CheckSignals() != 0) throw nb::python_error();
           look();
-        } catch (nb::python_error& error) {
-          interruption.emplace(std::move(error));
+        } catch (const nb::python_error& error) {
+          interruption.emplace(error);
         }
       }
       if (interruption.has_value()) std::jthread(cancel).join();
