@@ -40,9 +40,10 @@ for program in "${programs[@]}"; do
   strip --strip-all -o "$bundle/libexec/$name" "$build/$program"
   cat >"$bundle/bin/$name" <<'WRAPPER'
 #!/bin/sh
-bundle="$(dirname "$(dirname "$(readlink -f "$0")")")"
+program="$(readlink -f "$0")"
+bundle="$(dirname "$(dirname "$program")")"
 LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-  exec "$bundle/libexec/$(basename "$0")" "$@"
+  exec "$bundle/libexec/$(basename "$program")" "$@"
 WRAPPER
   chmod +x "$bundle/bin/$name"
   ldd "$build/$program" | awk '$2 == "=>" && $3 != "not" { print $1, $3 }'

@@ -76,6 +76,12 @@ class WorkerBundleTest(unittest.TestCase):
         self.assertEqual(tested.returncode, 0, tested.stderr)
         self.assertEqual(run(worker, "--selftest", "--cases", "0").returncode, 2)
 
+    def test_a_link_of_another_name_runs_the_program_that_it_leads_to(self) -> None:
+        link = self.folder / "worker"
+        link.symlink_to(self.bundle / "bin/evenpack-worker")
+        tested = run(link, "--selftest", "--cases", "5")
+        self.assertEqual(tested.returncode, 0, tested.stderr)
+
     def test_its_checks_make_one_table(self) -> None:
         cache = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
         if re.search(r"^EVENPACK_NVCC:\w+=.*NOTFOUND$", cache, re.MULTILINE):
