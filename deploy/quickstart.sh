@@ -38,6 +38,50 @@ directory=""
 keep=false
 user_flags=()
 
+# Sets `pattern`, which any value of flag $1 of compare matches, and `accepted`, its name.
+find_kind() {
+  case "$1" in
+    --lengths | --idx | --model | --hardware) pattern='.+' accepted="a name" ;;
+    --micro-batches | --window | --max-length | --window-batches | --max-delay | --tp | \
+      --cp | --repeat | --seed | --steps)
+      pattern='[0-9]+' accepted="a whole number"
+      ;;
+    --backlog-limit | --crossover | --ns-per-token)
+      pattern='[-+.0-9eE]+' accepted="a number"
+      ;;
+    --queue-thresholds)
+      pattern='[0-9]+(,[0-9]+)*' accepted="whole numbers with commas between them"
+      ;;
+    --split-documents | --split-overlong) pattern='true|false' accepted="true, false" ;;
+    --keep) fail "--keep comes before all else" ;;
+    *) fail "'$1' is not accepted; accepted: the flags of evenpackctl compare (see --help)" ;;
+  esac
+}
+
+# Of what compare would refuse, once it is built, that which can be told before: its range
+# of a number can't.
+check_flags() {
+  local flag value pattern accepted
+  while [[ $# -gt 0 ]]; do
+    if [[ "$1" == --json ]]; then
+      shift
+      continue
+    fi
+    flag="${1%%=*}"
+    find_kind "$flag"
+    if [[ "$1" == *=* ]]; then
+      value="${1#*=}"
+    else
+      [[ $# -gt 1 ]] || fail "$flag has no value; accepted: $accepted"
+      value="$2"
+      shift
+    fi
+    [[ "$value" =~ ^($pattern)$ ]] ||
+      fail "$flag: '$value' is not accepted; accepted: $accepted"
+    shift
+  done
+}
+
 read_arguments() {
   local argument
   for argument in "$@"; do
@@ -57,6 +101,7 @@ read_arguments() {
       fail "'$directory' is not a directory; name one that holds text files"
   fi
   user_flags=("$@")
+  check_flags "$@"
 }
 
 user_gives() {
