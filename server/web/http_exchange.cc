@@ -10,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/web/request_host.h"
 
 namespace evenpack {
 namespace {
@@ -104,7 +107,8 @@ HttpRequest Converted(const httplib::Request& request, std::string_view sent) {
 // through it twice: to be read, and to be answered.
 class HttpExchange::Protocol final : private httplib::Server {
  public:
-  explicit Protocol(HttpPages pages) : pages_(std::move(pages)) {
+  Protocol(HttpPages pages, AcceptedHosts hosts)
+      : pages_(std::move(pages)), hosts_(hosts) {
     set_default_headers(
         {{"X-Content-Type-Options", "nosniff"}, {"Cache-Control", "no-store"}});
     set_pre_routing_handler(
@@ -153,7 +157,25 @@ class HttpExchange::Protocol final : private httplib::Server {
     request.headers.erase("Accept-Encoding");
   }
 
+  // Whether the request is for another server, which is then answered.
+  bool Misdirected(httplib::Response& response) const {
+    if (hosts_ == AcceptedHosts::kAny) return false;
+    for (const std::string& host : FieldsAsSent(current_exchange->sent, "Host")) {
+      if (IsOwnHost(host)) continue;
+      response.status = 421;
+      response.set_content(
+          absl::StrCat(
+              "Host: '", absl::CHexEscape(host),
+              "' is not accepted by a port on a loopback address; accepted: an "
+              "IP address, localhost, a name without dots\n"),
+          std::string(kPlainText));
+      return true;
+    }
+    return false;
+  }
+
   void Route(const httplib::Request& request, httplib::Response& response) const {
+    if (Misdirected(response)) return;
     if (request.method != "GET" && request.method != "HEAD") {
       response.status = 405;
       response.set_header("Allow", "GET, HEAD");
@@ -179,10 +201,11 @@ class HttpExchange::Protocol final : private httplib::Server {
   }
 
   const HttpPages pages_;
+  const AcceptedHosts hosts_;
 };
 
-HttpExchange::HttpExchange(HttpPages pages)
-    : protocol_(std::make_unique<Protocol>(std::move(pages))) {}
+HttpExchange::HttpExchange(HttpPages pages, AcceptedHosts hosts)
+    : protocol_(std::make_unique<Protocol>(std::move(pages), hosts)) {}
 
 HttpExchange::~HttpExchange() = default;
 

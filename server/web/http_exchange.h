@@ -10,13 +10,20 @@
 
 namespace evenpack {
 
+// Who may be named by a request's field Host.
+enum class AcceptedHosts {
+  kAny,
+  kOwn,  // see IsOwnHost
+};
+
 // Thread-safe.
 class HttpExchange {
  public:
-  explicit HttpExchange(HttpPages pages);
+  explicit HttpExchange(HttpPages pages, AcceptedHosts hosts = AcceptedHosts::kAny);
   ~HttpExchange();
 
-  // GET and HEAD of the pages; 405 for other methods, 400 for what isn't HTTP.
+  // GET and HEAD of the pages; 405 for other methods, 400 for what isn't HTTP, 421
+  // (misdirected) for a host that isn't accepted.
   // `request` is the request line and the header fields; a body is not looked at. The
   // answer ends its connection. `send` takes it once: before Answer returns or, where a
   // folder is asked, from the thread that it answers from, while the exchange is there.

@@ -28,6 +28,11 @@ ConnectionLoopOptions LoopOptions(const HttpServerOptions& options) {
   return result;
 }
 
+// Who is named where others reach the port isn't known: a service, say, or a proxy.
+AcceptedHosts HostsAt(const ListenAddress& address) {
+  return IsLoopback(address.host) ? AcceptedHosts::kOwn : AcceptedHosts::kAny;
+}
+
 }  // namespace
 
 // Bytes in and out on one thread, pages on others.
@@ -37,7 +42,7 @@ class HttpServer::Serving {
           const HttpServerOptions& options)
       : address_(listeners.front().address()),
         text_(FormatAddress(address_)),
-        exchange_(std::move(pages)),
+        exchange_(std::move(pages), HostsAt(address_)),
         loop_(std::move(listeners), std::move(wakeup), LoopOptions(options),
               [this](uint64_t connection, std::string request) {
                 Handle(connection, std::move(request));

@@ -38,7 +38,8 @@ struct HttpServerOptions {
   const Clock* clock = &Clock::Steady();
 };
 
-// Each connection serves one request. Thread-safe, but for Stop and the end.
+// Each connection serves one request. On a loopback address a request for a host that
+// isn't this machine's is refused (IsOwnHost). Thread-safe, but for Stop and the end.
 class HttpServer {
  public:
   // Serves when it returns. `listen` is HOST:PORT or [IPV6]:PORT, of which all

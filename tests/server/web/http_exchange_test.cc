@@ -57,6 +57,33 @@ TEST(HttpExchangeTest, AHeadHasTheHeaderOfAGetAndNoBody) {
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
 }
 
+TEST(HttpExchangeTest, OnlyItsOwnHostsAreAnsweredWhereItKnowsThem) {
+  HttpPages pages;
+  pages.Add({"/a", "a page", [] { return HttpResponse{.body = "hello\n"}; }});
+  pages.AddFolder(
+      {"/folder", "a folder", [](const HttpRequest&, const HttpAnswer& answer) {
+         answer({.body = "hello\n"});
+       }});
+  const HttpExchange exchange(std::move(pages), AcceptedHosts::kOwn);
+  const auto answer = [&exchange](const std::string& path, const std::string& fields) {
+    return AnswerOf(exchange, "GET " + path + " HTTP/1.1\r\n" + fields + "\r\n");
+  };
+  for (const char* path : {"/a", "/folder/b"}) {
+    for (const char* fields : {"", "Host: localhost:7655\r\n", "host:127.0.0.1\r\n"}) {
+      EXPECT_THAT(answer(path, fields), EndsWith("\r\n\r\nhello\n")) << fields;
+    }
+    for (const char* fields :
+         {"Host: example.com\r\n", "Host: localhost\r\nHOST: example.com\r\n"}) {
+      const std::string refused = answer(path, fields);
+      EXPECT_THAT(refused, StartsWith("HTTP/1.1 421 "));
+      EXPECT_THAT(refused,
+                  EndsWith("\r\n\r\nHost: 'example.com' is not accepted by a "
+                           "port on a loopback address; accepted: an IP address, "
+                           "localhost, a name without dots\n"));
+    }
+  }
+}
+
 TEST(HttpExchangeTest, ThePagesStatusIsTheAnswers) {
   const std::string answer = Answer("GET /full HTTP/1.1\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));

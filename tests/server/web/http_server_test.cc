@@ -55,6 +55,17 @@ TEST(HttpServerTest, ServesAtThePortThatItNames) {
   EXPECT_EQ(result->body, "hello\n");
 }
 
+TEST(HttpServerTest, APageFromElsewhereDoesNotReadALoopbackPort) {
+  const httplib::Headers foreign = {{"Host", "example.com"}};
+  const auto local = StartWith(PageWith("/a", "hello\n"));
+  EXPECT_EQ(ClientOf(*local).Get("/a", foreign)->status, 421);
+  HttpPages pages;
+  pages.Add(PageWith("/a", "hello\n"));
+  const auto open = HttpServer::Start("0.0.0.0:0", std::move(pages));
+  ASSERT_THAT(open, IsOk());
+  EXPECT_EQ(ClientOf(**open).Get("/a", foreign)->status, 200);
+}
+
 TEST(HttpServerTest, HeadIsAnsweredWithoutABody) {
   const auto server = StartWith(PageWith("/a", "hello\n"));
   const httplib::Result result = ClientOf(*server).Head("/a");
