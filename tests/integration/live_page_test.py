@@ -218,6 +218,20 @@ class LookTest(LivePageCase):
         self.assertIn("Nobody follows", view.text("#subscribers"))
 
 
+class KeyboardTest(LivePageCase):
+    def test_skipping_to_the_figures_stays_with_the_job(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(2)
+        view = self.open_job(job)
+        view.page.keyboard.press("Tab")
+        view.page.keyboard.press("Enter")
+        view.await_true("() => document.activeElement.id === 'content'")
+        self.assertTrue(view.page.url.endswith(f"#/jobs/{job.name}"))
+        self.assertEqual(view.text("h1"), job.name)
+        view.page.keyboard.press("Tab")
+        self.assertTrue(view.evaluate("() => document.activeElement.closest('main')"))
+
+
 class ChangeTest(LivePageCase):
     def test_steps_are_shown_as_they_come(self) -> None:
         job = ObservedJob(self.server)

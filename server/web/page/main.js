@@ -113,6 +113,12 @@ window.addEventListener("hashchange", () => {
   }
 });
 
+// Its address would be that of another view.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  content.focus();
+});
+
 pause.addEventListener("click", () => {
   paused = !paused;
   setText(pause, paused ? "Resume" : "Pause");
