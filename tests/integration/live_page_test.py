@@ -84,6 +84,63 @@ class FiguresTest(LivePageCase):
             "() => /b1.*1\\.\\d{3}/s.test(document.querySelector('#jobs')?.innerText)"
         )
 
+    def listed(self, view: View) -> list[str]:
+        """The names in the list of jobs."""
+        names: list[str] = view.evaluate(
+            """() => [...document.querySelectorAll('#jobs tbody th')]
+                 .map((cell) => cell.textContent)"""
+        )
+        return names
+
+    def test_jobs_are_turned_over_page_by_page(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        for name in ("a", "b", "c", "d", "e"):
+            ObservedJob(self.server, name)
+        view = self.open("pages")
+
+        def shorten(route: Route) -> None:
+            """Two jobs to a page rather than 100."""
+            route.continue_(url=route.request.url.replace("size=100", "size=2"))
+
+        view.page.route("**/api/v1/jobs?*", shorten)
+        view.page.goto(f"http://{self.server.http_address}/")
+        previous = view.page.get_by_role("button", name="Previous page")
+        later = view.page.get_by_role("button", name="Next page")
+        wait_until(lambda: self.listed(view) == ["a", "b"], "the first page")
+        self.assertEqual(view.text(".hint"), "Page 1: 2 jobs, by name")
+        self.assertTrue(previous.is_disabled())
+        later.click()
+        wait_until(lambda: self.listed(view) == ["c", "d"], "the second page")
+        later.click()
+        wait_until(lambda: self.listed(view) == ["e"], "the last page")
+        self.assertEqual(view.text(".hint"), "Page 3: 1 job, by name")
+        self.assertTrue(later.is_disabled())
+        self.server.stub.DeleteJob(api.DeleteJobRequest(name="e"))
+        wait_until(lambda: self.listed(view) == ["c", "d"], "the last that is left")
+        previous.click()
+        wait_until(lambda: self.listed(view) == ["a", "b"], "the first page again")
+        for name in ("c", "d"):
+            self.server.stub.DeleteJob(api.DeleteJobRequest(name=name))
+        wait_until(lambda: view.text(".hint") == "2 jobs", "there is one page")
+        self.assertFalse(later.is_visible())
+
+    def test_jobs_that_others_lead_or_are_broken_are_counted(self) -> None:
+        self.expected_complaints = ("Failed to load resource",)
+        ObservedJob(self.server, "a")
+        view = self.open("pages")
+
+        def add_others(route: Route) -> None:
+            answer = route.fetch().json()
+            answer["ledElsewhere"] = [{"name": "b", "address": "other:7654"}]
+            answer["brokenJobs"] = [{"name": "c", "error": "damaged"}]
+            route.fulfill(json=answer)
+
+        view.page.route("**/api/v1/jobs?*", add_others)
+        view.page.goto(f"http://{self.server.http_address}/")
+        view.await_true("() => document.querySelector('#jobs tbody')")
+        self.assertEqual(view.text(".hint"), "3 jobs")
+        self.assertEqual(sorted(self.listed(view)), ["a", "b", "c"])
+
     def test_a_job_is_shown_as_the_api_has_it(self) -> None:
         job = ObservedJob(self.server)
         job.feed_steps(20)

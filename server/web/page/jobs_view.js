@@ -7,7 +7,7 @@ import { count, counted, exact, imbalance } from "./format.js";
 import { stateOf } from "./job_state.js";
 import { formatRoute } from "./routes.js";
 
-// Jobs on the page, and of how many at a time the imbalance is asked for.
+// Jobs on a page, and of how many at a time the imbalance is asked for.
 const PAGE = 100;
 const ASKED_AT_ONCE = 4;
 
@@ -27,6 +27,14 @@ export class JobsView {
     // By job; undefined where there was no answer.
     this.totals = new Map();
     this.turn = 0;
+    // Tokens of the pages up to the one that is shown, and of the next; "" where none is.
+    this.tokens = [""];
+    this.nextToken = "";
+    this.previous = html("button", { type: "button", click: () => this.turnTo(-1) },
+      "Previous page");
+    this.next = html("button", { type: "button", click: () => this.turnTo(1) }, "Next page");
+    this.pages = html("nav", { class: "pages", "aria-label": "Pages of jobs", hidden: true },
+      this.previous, this.next);
     this.note = html("p", { class: "hint" });
     this.box = html("div", { class: "table-box" });
     this.empty = html("div", { class: "empty-state", hidden: true },
@@ -37,7 +45,7 @@ export class JobsView {
     this.element = html("div", { class: "view" },
       html("div", { class: "heading" }, html("h1", { tabindex: "-1" }, "Jobs")), this.note,
       html("section", { class: "panel wide", id: "jobs", "aria-label": "Jobs" },
-        this.box, this.empty));
+        this.box, this.empty), this.pages);
   }
 
   get title() {
@@ -47,11 +55,36 @@ export class JobsView {
   dispose() {}
 
   async ask(signal) {
-    const answer = await listJobs({ pageSize: PAGE }, signal);
-    const { jobs, nextPageToken } = readJobs(answer);
-    await this.askTotals(jobs, signal);
-    this.show(jobs, nextPageToken !== "", answer.brokenJobs ?? [],
-      answer.ledElsewhere ?? []);
+    for (;;) {
+      const { tokens } = this;
+      const answer = await listJobs({ pageSize: PAGE, pageToken: tokens.at(-1) }, signal);
+      const { jobs, nextPageToken } = readJobs(answer);
+      const broken = answer.brokenJobs ?? [];
+      const elsewhere = answer.ledElsewhere ?? [];
+      if (tokens === this.tokens && tokens.length > 1 && !nextPageToken
+          && jobs.length + broken.length + elsewhere.length === 0) {
+        // The last page's jobs were deleted.
+        this.tokens = tokens.slice(0, -1);
+      } else {
+        await this.askTotals(jobs, signal);
+        // Another page may be wanted meanwhile.
+        if (tokens === this.tokens) {
+          this.nextToken = nextPageToken;
+          this.show(jobs, broken, elsewhere);
+          return;
+        }
+      }
+    }
+  }
+
+  turnTo(pages) {
+    if (pages > 0 && this.nextToken) this.tokens = [...this.tokens, this.nextToken];
+    else if (pages < 0 && this.tokens.length > 1) this.tokens = this.tokens.slice(0, -1);
+    else return;
+    // Unknown until that page is there.
+    this.nextToken = "";
+    this.showPages();
+    this.onHurry?.();
   }
 
   // A few jobs' figures in turn, so that many jobs cost the server no more than a few.
@@ -84,11 +117,19 @@ export class JobsView {
     }
   }
 
-  show(jobs, more, broken, elsewhere) {
-    this.empty.hidden = jobs.length + broken.length + elsewhere.length > 0;
+  showPages() {
+    this.previous.disabled = this.tokens.length === 1;
+    this.next.disabled = !this.nextToken;
+    this.pages.hidden = this.previous.disabled && this.next.disabled;
+  }
+
+  show(jobs, broken, elsewhere) {
+    const rows = jobs.length + broken.length + elsewhere.length;
+    this.showPages();
+    this.empty.hidden = rows > 0 || !this.pages.hidden;
     this.box.hidden = !this.empty.hidden;
-    setText(this.note, more ? `The first ${jobs.length} jobs by name.`
-      : jobs.length ? counted(jobs.length, "job") : "");
+    setText(this.note, this.pages.hidden ? (rows ? counted(rows, "job") : "")
+      : `Page ${this.tokens.length}: ${counted(rows, "job")}, by name`);
     const focused = this.box.contains(document.activeElement)
       ? document.activeElement.getAttribute("href") : undefined;
     this.box.replaceChildren(table(COLUMNS,
