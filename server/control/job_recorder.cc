@@ -162,6 +162,7 @@ void JobRecorder::AddToHistory(const NewStep& step, const StepBalance& balance) 
   StepObservation observed;
   observed.index = decided.index;
   observed.epoch = decided.epoch;
+  observed.previous_digest = step.step->previous;
   observed.kind = decided.kind;
   observed.decided = step.step->decided;
   observed.sizes = SizesOf(decided.micro_batches);

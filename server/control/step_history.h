@@ -10,6 +10,7 @@
 
 #include "server/control/job_change.h"
 #include "server/core/balance/micro_batch_sizes.h"
+#include "server/core/digest/digest.h"
 #include "server/core/document/step.h"
 #include "server/runtime/clock.h"
 
@@ -19,6 +20,7 @@ namespace evenpack {
 struct StepObservation {
   uint64_t index = 0;
   uint64_t epoch = 0;
+  Digest128 previous_digest;
   StepKind kind = StepKind::kFullBatch;
   Clock::TimePoint decided;
   // Empty once other steps have taken their place.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "evenpack/v1/observation.pb.h"
+#include "server/core/digest/digest_bytes.h"
 #include "server/core/sharding/shard_plan.h"
 #include "server/service/job_conversion.h"
 #include "server/service/step_conversion.h"
@@ -37,6 +38,7 @@ void AddStep(const StepObservation& from, Clock::TimePoint now, v1::ObservedStep
   }
   to.set_left_over_documents(from.waiting.left_over.documents);
   to.set_left_over_tokens(from.waiting.left_over.tokens);
+  to.set_previous_digest(DigestBytes(from.previous_digest));
 }
 
 // The imbalance that the wall clock sees.

@@ -8,9 +8,13 @@ from typing import Any
 from browser import Browser, View
 from server_process import ServerProcess
 
-OBSERVATION = """(indices, { next, epoch = 0, fullSteps = 5, documents = 9 } = {}) => ({
-  job: { nextStep: `${next ?? (indices.at(-1) ?? -1) + 1}`, epoch: `${epoch}` },
-  steps: indices.map((index) => ({ index: `${index}`, workloadNs: ['1'] })),
+# `chain` is in the digests of a job's steps, `window` in its spec.
+OBSERVATION = """(indices, { next = (indices.at(-1) ?? -1) + 1, epoch = 0,
+    fullSteps = 5, documents = 9, chain = 'a', window = 8 } = {}) => ({
+  job: { nextStep: `${next}`, epoch: `${epoch}`, digest: `${chain}${next}`,
+    spec: { window } },
+  steps: indices.map((index) => ({ index: `${index}`, workloadNs: ['1'],
+    previousDigest: `${chain}${index}` })),
   totals: { fullSteps: `${fullSteps}`, documents: `${documents}` },
 })"""
 
@@ -275,6 +279,9 @@ class HistoryTest(ModuleTest):
             ("answer([], { next: 5 })", "answer([3, 4])", [3, 4]),
             ("answer([2], { fullSteps: 4 })", "answer([2], { fullSteps: 4 })", [2]),
             ("answer([2], { documents: 8 })", "answer([2], { documents: 8 })", [2]),
+            ("answer([2], { chain: 'b' })", "answer([1, 2], { chain: 'b' })", [1, 2]),
+            ("answer([], { next: 2, chain: 'b' })", "answer([0], { chain: 'b' })", [0]),
+            ("answer([2], { window: 9 })", "answer([2], { window: 9 })", [2]),
         ):
             with self.subTest(change=change):
                 found = self.refreshed(f"[answer([0, 1]), {change}, {then}]")

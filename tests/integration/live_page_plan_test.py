@@ -194,6 +194,32 @@ class AnotherHistoryTest(PlanCase):
         view.await_true(SHOWS_STEPS, again.held().next_step)
         view.await_true(SHOWS_PLAN)
 
+    def test_a_job_made_anew_unseen_has_nothing_of_the_one_before(self) -> None:
+        job = ObservedJob(self.server)
+        job.feed_steps(3)
+        view = self.open_job(job)
+        view.await_true(SHOWS_PLAN)
+        view.page.get_by_role("button", name="Pause").click()
+        steps = job.held().next_step
+        self.server.stub.DeleteJob(api.DeleteJobRequest(name=job.name))
+        again = ObservedJob(self.server, spec=observed_spec(micro_batches=4))
+        again.feed_steps(steps + 2)
+        view.page.get_by_role("button", name="Resume").click()
+        view.await_true(SHOWS_STEPS, again.held().next_step)
+        view.page.locator("#imbalance summary").click()
+        view.page.locator("#imbalance details table").wait_for()
+        shown = view.evaluate(
+            """() => [...document.querySelectorAll('#imbalance details tbody tr')]
+                 .map(({ cells: [index, mine] }) =>
+                   [index.textContent, mine.textContent]).sort()"""
+        )
+        said = again.read()["steps"]
+        self.assertEqual(
+            shown, sorted([step["index"], f"{step['imbalance']:.3f}"] for step in said)
+        )
+        now = self.slowest_of_last(again)
+        view.await_true(SHOWS_TOKENS, [now, self.tokens_of(again, now)])
+
 
 class FailedPlanTest(PlanCase):
     """Of whose requests some are answered by the test."""

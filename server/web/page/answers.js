@@ -67,10 +67,13 @@ export function readJob(json = {}) {
   return {
     name: json.name ?? "",
     spec: readSpec(json.spec),
+    // To be compared.
+    specText: JSON.stringify(json.spec ?? {}),
     epoch: number(json.epoch),
     nextStep: number(json.nextStep),
     durableSteps: number(json.durableSteps),
     oldestStep: number(json.oldestStep),
+    digest: json.digest ?? "",
     streams: (json.streams ?? []).map(readStream),
     waitingDocuments: number(json.waitingDocuments),
     waitingTokens: number(json.waitingTokens),
@@ -85,6 +88,7 @@ export function readStep(json, now) {
   return {
     index: number(json.index),
     epoch: number(json.epoch),
+    previousDigest: json.previousDigest ?? "",
     kind: KINDS[json.kind] ?? "",
     decidedAt: now - number(json.ageSeconds) * 1000,
     workload,

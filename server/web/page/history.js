@@ -2,12 +2,22 @@
 
 import { readObservation } from "./answers.js";
 
-// Whether an answer is of the same history as one before it: no step was withdrawn, and
-// neither job nor server began anew.
+// Whether the steps of an answer are known to go on where those before it ended. A job that
+// was made anew may have more steps by then than the one before had.
+function goesOn(before, { job, steps }) {
+  const end = before.job.nextStep;
+  if (job.nextStep === end) return job.digest === before.job.digest;
+  return steps.find(({ index }) => index === end)?.previousDigest === before.job.digest;
+}
+
+// Whether an answer is known to be of the same history as one before it: no step was
+// withdrawn, and neither job nor server began anew.
 export function sameHistory(before, after) {
   return after.job.epoch === before.job.epoch && after.job.nextStep >= before.job.nextStep
     && after.totals.fullSteps >= before.totals.fullSteps
-    && after.totals.documents >= before.totals.documents;
+    && after.totals.documents >= before.totals.documents
+    // Steps of the same documents have the same digests, whatever they are predicted to take.
+    && after.job.specText === before.job.specText && goesOn(before, after);
 }
 
 export class StepHistory {

@@ -93,6 +93,20 @@ TEST_F(JobObservationTest, AStepIsShownAsItWasDecided) {
   EXPECT_EQ(observed.recorded.full_steps.Mean(), 400);
 }
 
+TEST_F(JobObservationTest, AStepNamesTheDigestThatTheJobHadBefore) {
+  const auto job = room_.MakeJob(SmallJob());
+  const std::vector<uint32_t> lengths = StepsOfDocuments(1);
+  Digest128 before = Observe(*job).value().status.digest;
+  for (uint64_t index = 0; index < 3; ++index) {
+    ASSERT_THAT(DoIngest(*job, index * lengths.size(), lengths), IsOk());
+    const JobObservation observed = Observe(*job).value();
+    ASSERT_EQ(observed.status.next_step, index + 1);
+    EXPECT_EQ(observed.recorded.steps.back()->previous_digest, before);
+    EXPECT_NE(observed.status.digest, before);
+    before = observed.status.digest;
+  }
+}
+
 TEST_F(JobObservationTest, WhatWaitsAfterEachStepIsCounted) {
   const std::vector<uint32_t> lengths = RandomLengths(3, 400);
   const auto job = MakeJob(OutlierJob(), lengths);

@@ -34,6 +34,7 @@ TEST(ObservationConversionTest, EveryFieldOfAStepIsTold) {
   StepObservation step;
   step.index = 1;
   step.epoch = 2;
+  step.previous_digest = {0x0807060504030201, 0x100f0e0d0c0b0a09};
   step.kind = StepKind::kBacklog;
   step.sizes = {{3, 4}, {5, 6}, {7, 8}};
   step.original_sizes = {{9, 10}, {11, 12}, {}};
@@ -65,6 +66,8 @@ TEST(ObservationConversionTest, EveryFieldOfAStepIsTold) {
   EXPECT_THAT(told.queue_tokens(), ElementsAre(16, 18));
   EXPECT_EQ(told.left_over_documents(), 19U);
   EXPECT_EQ(told.left_over_tokens(), 20U);
+  EXPECT_EQ(told.previous_digest(),
+            "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10");
 }
 
 TEST(ObservationConversionTest, TotalsFollowFromTheFigures) {
