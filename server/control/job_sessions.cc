@@ -293,6 +293,7 @@ absl::Status Job::CheckSeat(const GroupSeat& seat) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckCommitted(unread); !status.ok()) return status;
   absl::Status status = shown_.CheckSeat(seat);
+  if (status.ok()) latency_.ExpectReports();
   return unread.ok() || status.ok() ? status : unread;
 }
 
@@ -324,14 +325,18 @@ absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& rep
   for (size_t i = 0; i < steps->size(); ++i) {
     const MeasuredMicroBatch& measured = report.micro_batches[i];
     const std::shared_ptr<const PublishedStep>& step = (*steps)[i];
+    const bool of_a_rank = measured.attention.has_value() && report.cp_rank.has_value();
     if (step == nullptr) {
       predicted.push_back(0);
+      if (!of_a_rank) continue;
+      latency_.AddLate(measured.step, report.dp_rank, *report.cp_rank,
+                       measured.micro_batch, *measured.attention);
       continue;
     }
     predicted.push_back(step->step.micro_batches[measured.micro_batch].workload_ns);
     if (measured.forward_ns == 0 && !measured.attention.has_value()) continue;
     whole.push_back({step, measured.micro_batch, measured.forward_ns});
-    if (!measured.attention.has_value() || !report.cp_rank.has_value()) continue;
+    if (!of_a_rank) continue;
     latency_.Add(*step, report.dp_rank, *report.cp_rank, measured.micro_batch,
                  *measured.attention);
   }

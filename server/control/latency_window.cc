@@ -109,13 +109,44 @@ LatencyWindow::Gathered* LatencyWindow::Find(const PublishedStep& step) {
 void LatencyWindow::Add(const PublishedStep& step, uint32_t dp_rank, uint32_t cp_rank,
                         uint32_t micro_batch, const MeasuredAttention& measured) {
   MutexLock lock(mutex_);
+  expects_reports_ = true;
   Gathered* const gathered = Find(step);
-  if (gathered == nullptr) return;
-  StepLatency& latency = gathered->latency;
+  if (gathered != nullptr) Count(*gathered, dp_rank, cp_rank, micro_batch, measured);
+}
+
+void LatencyWindow::ExpectReports() {
+  MutexLock lock(mutex_);
+  expects_reports_ = true;
+}
+
+void LatencyWindow::LetGo(const PublishedStep& step) {
+  MutexLock lock(mutex_);
+  if (expects_reports_) Find(step);
+}
+
+void LatencyWindow::AddLate(uint64_t step, uint32_t dp_rank, uint32_t cp_rank,
+                            uint32_t micro_batch, const MeasuredAttention& measured) {
+  MutexLock lock(mutex_);
+  expects_reports_ = true;
+  const auto found = steps_.find(step);
+  if (found == steps_.end()) return;
+  Gathered& gathered = found->second;
+  const uint32_t per_rank = gathered.micro_batches() / gathered.data_parallel();
+  if (cp_rank >= gathered.latency.context_parallel ||
+      micro_batch >= gathered.micro_batches() || micro_batch / per_rank != dp_rank) {
+    return;
+  }
+  Count(gathered, dp_rank, cp_rank, micro_batch, measured);
+}
+
+void LatencyWindow::Count(Gathered& gathered, uint32_t dp_rank, uint32_t cp_rank,
+                          uint32_t micro_batch, const MeasuredAttention& measured) {
+  StepLatency& latency = gathered.latency;
   const uint32_t context_parallel = latency.context_parallel;
   const size_t cell = size_t{micro_batch} * context_parallel + cp_rank;
-  if (gathered->reported[cell]) return;
-  gathered->reported[cell] = true;
+  if (gathered.reported[cell]) return;
+  gathered.reported[cell] = true;
+  gathered.has_reports = true;
   const size_t index = size_t{dp_rank} * context_parallel + cp_rank;
   RankLatency& rank = latency.ranks[index];
   evenpack::Add(PerPass(measured.forward_ns, measured.forward_passes), rank.forward_ns);
@@ -124,7 +155,7 @@ void LatencyWindow::Add(const PublishedStep& step, uint32_t dp_rank, uint32_t cp
   evenpack::Add(PerPass(measured.waited_ns,
                         std::max(measured.forward_passes, measured.backward_passes)),
                 rank.waited_ns);
-  if (--gathered->missing[index] > 0) return;
+  if (--gathered.missing[index] > 0) return;
   if (++latency.ranks_reported == latency.ranks.size()) Finish(latency);
 }
 
@@ -163,7 +194,7 @@ std::vector<StepLatency> LatencyWindow::Steps(size_t most) const {
   std::vector<StepLatency> steps;
   for (auto step = steps_.rbegin(); step != steps_.rend() && steps.size() < most;
        ++step) {
-    steps.push_back(step->second.latency);
+    if (step->second.has_reports) steps.push_back(step->second.latency);
   }
   std::reverse(steps.begin(), steps.end());
   return steps;

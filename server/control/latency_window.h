@@ -39,7 +39,8 @@ struct StepLatency {
 class LatencyWindow {
  public:
   // At most so many steps are gathered at a time, the last ones of which a rank
-  // reported; fewer where a step has more than 2^14 micro-batches and ranks of them.
+  // reported or that were let go; fewer where a step has more than 2^14 micro-batches
+  // and ranks of them.
   static constexpr size_t kMaxSteps = 64;
 
   // `micro_batch` is one of the rank's in the step, both ranks are of its shape.
@@ -47,10 +48,19 @@ class LatencyWindow {
   // window, or one of a later epoch took its place.
   void Add(const PublishedStep& step, uint32_t dp_rank, uint32_t cp_rank,
            uint32_t micro_batch, const MeasuredAttention& measured);
+  // Ranks have come that report. Without any, predictions of steps that are let go
+  // would be made for nobody.
+  void ExpectReports();
+  // Of the step only what reports that come later need is kept, where any are expected.
+  void LetGo(const PublishedStep& step);
+  // As Add, of a step that was let go. Nothing where no more is known of it, or it had
+  // no such rank or micro-batch. Reports are expected from now on.
+  void AddLate(uint64_t step, uint32_t dp_rank, uint32_t cp_rank, uint32_t micro_batch,
+               const MeasuredAttention& measured);
   // Steps from this one on were withdrawn.
   void Withdraw(uint64_t from_step);
 
-  // The last `most`, in order.
+  // The last `most` of which a rank has reported, in order.
   std::vector<StepLatency> Steps(size_t most) const;
   // `now`: the job's spec, null where it has none. Late ranks are told of steps with as
   // many DP and CP ranks: one of another shape need not be there any more.
@@ -64,17 +74,31 @@ class LatencyWindow {
     std::vector<bool> reported;
     // By rank: micro-batches that it has not reported.
     std::vector<uint32_t> missing;
+    // Whether any micro-batch was.
+    bool has_reports = false;
+
+    uint32_t micro_batches() const {
+      return static_cast<uint32_t>(reported.size() / latency.context_parallel);
+    }
+    uint32_t data_parallel() const {
+      return static_cast<uint32_t>(missing.size() / latency.context_parallel);
+    }
   };
 
   static Gathered Begin(const PublishedStep& step);
   // Null where nothing of the step is gathered any more.
   Gathered* Find(const PublishedStep& step) EVENPACK_REQUIRES(mutex_);
+  // One that the step has.
+  void Count(Gathered& gathered, uint32_t dp_rank, uint32_t cp_rank,
+             uint32_t micro_batch, const MeasuredAttention& measured)
+      EVENPACK_REQUIRES(mutex_);
   void Finish(StepLatency& latency) EVENPACK_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::map<uint64_t, Gathered> steps_ EVENPACK_GUARDED_BY(mutex_);
   // Steps before it are not gathered any more.
   uint64_t first_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  bool expects_reports_ EVENPACK_GUARDED_BY(mutex_) = false;
   ExcessFigures excess_ EVENPACK_GUARDED_BY(mutex_);
 };
 

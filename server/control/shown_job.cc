@@ -49,17 +49,19 @@ absl::Status NoSuchRank(absl::string_view field, uint32_t rank, uint64_t ranks) 
       absl::StrCat(field, ": ", rank, " is not accepted; accepted: 0 to ", ranks - 1));
 }
 
-void ShownJob::Show(const JobChange& change) {
+std::vector<std::shared_ptr<const PublishedStep>> ShownJob::Show(
+    const JobChange& change) {
   StepWindow forgotten;  // freed under no lock
   MutexLock lock(mutex_);
   // What was committed before another server took the job is shown to nobody.
-  if (removed_) return;
+  if (removed_) return {};
   if (change.removed) {
     removed_ = true;
     // Subscribers who don't read keep the job.
     forgotten =
         std::exchange(window_, StepWindow(window_.end(), window_.last_digest()));
-    return subscriptions_.EndAll(JobNotFound(name_));
+    subscriptions_.EndAll(JobNotFound(name_));
+    return {};
   }
   if (change.reshape.has_value()) ShowReshape(*change.reshape);
   if (change.recosted != nullptr) spec_ = change.recosted;
@@ -70,8 +72,8 @@ void ShownJob::Show(const JobChange& change) {
     durable_[change.marked->dp_rank] = change.marked->steps;
   }
   for (const NewStep& step : change.steps) window_.Publish(step.step);
-  window_.LetGo(change.oldest_step);
   drained_ = change.drained;
+  return window_.LetGo(change.oldest_step);
 }
 
 void ShownJob::ShowReshape(const Reshape& reshape) {

@@ -32,8 +32,8 @@ class ShownJob {
 
   explicit ShownJob(std::string name) : name_(std::move(name)) {}
 
-  // A committed change.
-  void Show(const JobChange& change);
+  // A committed change. Returns the steps that it lets go of, in order.
+  std::vector<std::shared_ptr<const PublishedStep>> Show(const JobChange& change);
   // All of a stored job at once, in place of what was shown: subscriptions to that end
   // with UNAVAILABLE, so that they come again with their last digest. `let_go_epoch`:
   // as StepWindow has it. INTERNAL where a step can't be sharded. DATA_LOSS: its tokens

@@ -30,12 +30,15 @@ void StepWindow::Withdraw(uint64_t from) {
   steps_.resize(from - begin_);
 }
 
-void StepWindow::LetGo(uint64_t before) {
+std::vector<std::shared_ptr<const PublishedStep>> StepWindow::LetGo(uint64_t before) {
+  std::vector<std::shared_ptr<const PublishedStep>> steps;
   while (begin_ < before && !steps_.empty()) {
     let_go_epoch_ = steps_.front()->step.epoch;
+    steps.push_back(std::move(steps_.front()));
     steps_.pop_front();
     ++begin_;
   }
+  return steps;
 }
 
 std::shared_ptr<const PublishedStep> StepWindow::Get(uint64_t index) const {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,8 +38,8 @@ class StepWindow {
   void Publish(std::shared_ptr<const PublishedStep> step);
   // Steps from `from` on are no longer true; begin() <= from <= end().
   void Withdraw(uint64_t from);
-  // Steps before `before` (at most end()) are no longer kept.
-  void LetGo(uint64_t before);
+  // Steps before `before` (at most end()) are no longer kept. Returns them, in order.
+  std::vector<std::shared_ptr<const PublishedStep>> LetGo(uint64_t before);
 
   // Null for a step that isn't kept. Fast: what a subscription asks for each step.
   std::shared_ptr<const PublishedStep> Get(uint64_t index) const;

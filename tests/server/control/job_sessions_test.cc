@@ -427,6 +427,28 @@ TEST_F(JobSessionsTest, OfAReportWhatIsOfStepsThatWereLetGoIsPassedOver) {
   EXPECT_EQ(job_->Figures().steps_taken, 10U);
 }
 
+TEST_F(JobSessionsTest, AttentionOfAStepThatWasLetGoCountsOnceARankHasJoined) {
+  ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(3)), IsOk());
+  LatencyReport report;
+  report.dp_rank = 1;
+  report.cp_rank = 0;
+  const MeasuredAttention attention{1, 1, 10, 20, 5};
+  MakeDurable(*job_, 0);
+  report.micro_batches = {{.step = 0, .micro_batch = 3, .attention = attention}};
+  EXPECT_THAT(job_->ReportLatency(report).value(), ElementsAre(0));
+  EXPECT_THAT(job_->Latency(8).value(), IsEmpty()) << "nobody was there";
+  ASSERT_THAT(
+      job_->CheckSeat({.dp_rank = 1, .cp_size = 1, .cp_rank = 0, .member = "m"}),
+      IsOk());
+  MakeDurable(*job_, 1);
+  report.micro_batches = {{.step = 1, .micro_batch = 3, .attention = attention}};
+  EXPECT_THAT(job_->ReportLatency(report).value(), ElementsAre(0));
+  const auto steps = job_->Latency(8).value();
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].step, 1U);
+  EXPECT_EQ(steps[0].ranks[1].forward_ns, 10);
+}
+
 TEST_F(JobSessionsTest, WhatRanksMeasureIsGatheredUntilTheStepIsWithdrawn) {
   ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(2)), IsOk());
   LatencyReport report;

@@ -160,6 +160,54 @@ TEST_F(LatencyWindowTest, TheLastStepsAreKeptAndOlderOnesForgotten) {
   EXPECT_EQ(window_.Steps(2).front().step, LatencyWindow::kMaxSteps + 1);
 }
 
+TEST_F(LatencyWindowTest, AStepThatWasLetGoIsReportedOfLater) {
+  window_.ExpectReports();
+  window_.LetGo(*MakeStep(5));
+  EXPECT_THAT(Indices(), IsEmpty()) << "nobody has reported";
+  for (uint32_t micro_batch = 0; micro_batch < 4; ++micro_batch) {
+    for (const uint32_t cp_rank : {0U, 1U}) {
+      window_.AddLate(5, micro_batch / 2, cp_rank, micro_batch, Measured(4000));
+    }
+  }
+  const StepLatency latency = window_.Steps(1).front();
+  EXPECT_EQ(latency.step, 5U);
+  EXPECT_EQ(latency.ranks_reported, 4U);
+  EXPECT_EQ(latency.ranks[3].predicted_forward_ns, 2 * 4 * 1000);
+  EXPECT_EQ(latency.ranks[3].forward_ns, 8000);
+  EXPECT_TRUE(latency.excess.has_value());
+}
+
+TEST_F(LatencyWindowTest, OfAStepThatWasLetGoWhatItHasNotIsPassedOver) {
+  window_.ExpectReports();
+  window_.LetGo(*MakeStep(5));
+  window_.AddLate(4, 0, 0, 0, Measured(1));
+  window_.AddLate(5, 0, 2, 0, Measured(1));
+  window_.AddLate(5, 0, 0, 2, Measured(1));
+  window_.AddLate(5, 2, 0, 4, Measured(1));
+  EXPECT_THAT(Indices(), IsEmpty());
+}
+
+TEST_F(LatencyWindowTest, WhereNobodyReportsNothingIsKeptOfStepsThatAreLetGo) {
+  window_.LetGo(*MakeStep(5));
+  window_.AddLate(5, 0, 0, 0, Measured(1));
+  EXPECT_THAT(Indices(), IsEmpty());
+  // Somebody does.
+  window_.LetGo(*MakeStep(6));
+  window_.AddLate(6, 0, 0, 0, Measured(1));
+  EXPECT_THAT(Indices(), ElementsAre(6));
+}
+
+TEST_F(LatencyWindowTest, StepsThatAreLetGoTakeThePlaceOfOlderOnes) {
+  ReportAll(MakeStep(0));
+  for (uint64_t index = 0; index < LatencyWindow::kMaxSteps; ++index) {
+    window_.LetGo(*MakeStep(index));
+  }
+  EXPECT_THAT(Indices(), ElementsAre(0));
+  window_.LetGo(*MakeStep(LatencyWindow::kMaxSteps));
+  EXPECT_THAT(Indices(), IsEmpty());
+  EXPECT_EQ(Figures().steps, 1U);
+}
+
 TEST_F(LatencyWindowTest, WithdrawnStepsAreReportedAnew) {
   for (const uint64_t index : {3U, 4U, 5U}) ReportAll(MakeStep(index));
   window_.Withdraw(4);
