@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,9 @@ struct ConsumerOptions {
   // Waits in Next() are a trainer's. Not where steps are taken ahead of one, who then
   // says what it waited for (ReportWait), or has a consumer of its own.
   bool reports_waits = true;
+  // Called with why, by a thread of the consumer, whenever the server can't be reached
+  // and will be tried again; not after Cancel(). May be empty.
+  std::function<void(const absl::Status&)> on_lost = {};
 };
 
 // INVALID_ARGUMENT naming the first field that is out of its range.

@@ -230,6 +230,7 @@ bool ConsumerSession::GoesOn(const absl::Status& status, Backoff& backoff,
     }
     if (!buffer_.empty() && !closing_) backoff.RestartTotal();
   }
+  if (options_.on_lost && IsLostCall(status)) options_.on_lost(status);
   if (WaitToRetry(status, backoff, *client_options_.sleeper, stop)) return true;
   SetFinal(GaveUp(status, backoff));
   return false;

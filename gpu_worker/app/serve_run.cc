@@ -57,6 +57,7 @@ WorkerServerOptions OptionsOf(const WorkerOptions& options, Form form) {
   of.sidecar.form = std::move(form);
   of.sidecar.patience = std::chrono::seconds(serve.patience_seconds);
   of.sidecar.memory_bytes = serve.memory_bytes;
+  of.sidecar.server = serve.server;
   return of;
 }
 

@@ -79,7 +79,11 @@ absl::StatusOr<std::unique_ptr<WorkerSession>> Sidecar::NewSession(
   absl::StatusOr<std::unique_ptr<RankForm>> rank =
       options_.form->OpenRank(opening.scratch_bytes);
   if (!rank.ok()) return rank.status();
-  return WorkerSession::Open(client_, OptionsOf(request, options_), opening.arena,
+  RankWorkerOptions of = OptionsOf(request, options_);
+  of.steps.on_lost = [this, job = request.steps.job](const absl::Status& why) {
+    lost_server_.Lost(job, why);
+  };
+  return WorkerSession::Open(client_, of, opening.arena,
                              {*std::move(rank), opening.scratch_bytes}, opening.stop);
 }
 

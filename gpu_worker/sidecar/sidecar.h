@@ -15,8 +15,10 @@
 #include "client/cpp/client.h"
 #include "gpu_worker/attach/attach_listener.h"
 #include "gpu_worker/sidecar/host_sidecar_form.h"
+#include "gpu_worker/sidecar/lost_server_log.h"
 #include "gpu_worker/sidecar/sidecar_form.h"
 #include "gpu_worker/sidecar/worker_session.h"
+#include "server/runtime/clock.h"
 #include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
@@ -28,6 +30,8 @@ struct SidecarOptions {
   std::chrono::nanoseconds patience = kDefaultPatience;
   // What arena and passes may take together, where it computes.
   uint64_t memory_bytes = 0;
+  // What `client` was connected to, for the log.
+  std::string server = {};
 };
 
 // What a trainer asks for.
@@ -66,7 +70,9 @@ class Sidecar final : public AttachHandler {
  public:
   // `client` is of the packing server.
   Sidecar(client::Client client, SidecarOptions options)
-      : client_(std::move(client)), options_(std::move(options)) {}
+      : client_(std::move(client)),
+        options_(std::move(options)),
+        lost_server_(options_.server, Clock::Steady()) {}
 
   void OnAttached(const AttachedTrainer& trainer,
                   std::shared_ptr<Arena> arena) override;
@@ -102,6 +108,7 @@ class Sidecar final : public AttachHandler {
 
   client::Client client_;
   const SidecarOptions options_;
+  LostServerLog lost_server_;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -167,6 +167,19 @@ TEST_F(ConsumerOutageTest, AServerThatStaysAwayIsGivenUpAfterTenMinutes) {
   EXPECT_EQ(SecondsBetween(gone, clock_.Now()), 600);
 }
 
+TEST_F(ConsumerOutageTest, WhoeverAsksIsToldOfEachCallThatIsLost) {
+  client_options_.backoff.total = milliseconds(300);
+  std::vector<std::string> told;
+  options_.on_lost = [&told](const absl::Status& why) {
+    told.emplace_back(why.message());
+  };
+  const auto consumer = Open();
+  for (int i = 0; i < 2; ++i) stub_->AwaitStepCall()->End(kLost);
+  stub_->AwaitStepCall()->End(absl::NotFoundError("no such job"));
+  EXPECT_THAT(consumer->Next(), StatusIs(absl::StatusCode::kNotFound, "no such job"));
+  EXPECT_EQ(told, (std::vector<std::string>{"connection reset", "connection reset"}));
+}
+
 TEST_F(ConsumerOutageTest, AServerThatSendsNoStepIsGivenUp) {
   client_options_.backoff.total = milliseconds(300);
   const auto consumer = Open();
