@@ -3,9 +3,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <limits>
+#include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gpu_worker/arena/arena.h"
 #include "server/runtime/program_flags.h"
 
@@ -13,6 +19,25 @@ namespace evenpack::worker {
 namespace {
 
 constexpr uint64_t kMostSeconds = uint64_t{365} * 86'400;
+// More are beyond any size, and CLI11 takes them for the largest number.
+constexpr size_t kMostDigits = 18;
+
+// CLI11 reads what this lets through; of anything else it says neither what was given
+// nor what is accepted. Empty: it is a size.
+std::string RefusedSize(const std::string& text) {
+  constexpr absl::string_view kUnits[] = {"",    "b", "k",  "kb",  "kib", "m",  "mb",
+                                          "mib", "g", "gb", "gib", "t",   "tb", "tib"};
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = absl::AsciiStrToLower(
+      absl::StripLeadingAsciiWhitespace(absl::string_view(text).substr(digits)));
+  if (digits > 0 && digits <= kMostDigits &&
+      std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits)) {
+    return "";
+  }
+  return absl::StrCat("'", text,
+                      "' is not accepted; accepted: a whole number of bytes, or "
+                      "of KB, MB, GB or TB, as 1536MB, up to 16TB");
+}
 
 }  // namespace
 
@@ -33,6 +58,8 @@ void AddServeFlags(CLI::App& app, ServeOptions& options) {
                  "take together on --device, as 8GB; with --agent what it keeps of "
                  "steps (512MB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->transform(
+          CLI::Validator([](std::string& text) { return RefusedSize(text); }, ""))
       ->check(CLI::Range(uint64_t{1}, kMaxArenaBytes))
       ->type_name("BYTES")
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu_worker/app/worker_options.h"
@@ -56,6 +57,16 @@ TEST(ServeFlagsTest, ReadWhatIsGiven) {
   EXPECT_EQ(serve.http_listen, "[::]:0");
 }
 
+TEST(ServeFlagsTest, ReadSizesWithAndWithoutUnits) {
+  for (const auto& [text, bytes] :
+       {std::pair{"4096", uint64_t{4096}}, std::pair{"1536mb", uint64_t{1536} << 20},
+        std::pair{"2 GB", uint64_t{2} << 30}, std::pair{"1TiB", uint64_t{1} << 40}}) {
+    const auto command = ReadWorkerCommand(Serving({"--memory", text}));
+    ASSERT_THAT(command, IsOk()) << text;
+    EXPECT_EQ(command->options.serve.memory_bytes, bytes) << text;
+  }
+}
+
 TEST(ServeFlagsTest, RefuseByNameWhatTheyDoNotTake) {
   struct Row {
     std::vector<std::string> arguments;
@@ -66,6 +77,11 @@ TEST(ServeFlagsTest, RefuseByNameWhatTheyDoNotTake) {
            Row{{"--serve", "--server", "a:1"}, "--socket-folder: missing"},
            Row{Serving({"--memory", "0"}), "--memory"},
            Row{Serving({"--memory", "17TB"}), "--memory"},
+           Row{Serving({"--memory", "1.5GB"}),
+               "--memory: '1.5GB' is not accepted; accepted: a whole number of bytes"},
+           Row{Serving({"--memory", "8 parsecs"}), "--memory: '8 parsecs' is not"},
+           Row{Serving({"--memory", "9999999999999999999GB"}), "--memory: '99999"},
+           Row{Serving({"--memory", "GB"}), "--memory: 'GB' is not accepted"},
            Row{Serving({"--trainer-user", "root"}), "--trainer-user"},
            Row{Serving({"--patience-seconds", "0"}), "--patience-seconds"},
            Row{Serving({"--log-level", "loud"}), "--log-level"},
