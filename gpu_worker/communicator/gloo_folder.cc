@@ -31,6 +31,25 @@ std::vector<std::string> TellAll(gloo::rendezvous::Store& store,
   return all;
 }
 
+// The files of a group stay: whoever removed them could not know that all have read
+// them.
+class Files final : public gloo::rendezvous::FileStore {
+ public:
+  using FileStore::FileStore;
+
+  bool Has(const std::string& key) { return check({key}); }
+};
+
+absl::Status CheckUnused(Files& files, const GlooFolder& group) {
+  const uint32_t rank = group.options.rank;
+  // As PrefixStore makes it.
+  if (!files.Has(absl::StrCat(group.group, "/address/", rank))) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "group: '", group.group, "' has or had a cp_rank ", rank, " in folder '",
+      group.folder,
+      "'; accepted: a name that no other group has used there, or an empty folder"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectInFolder(const GlooFolder& group) {
@@ -38,7 +57,8 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectInFolder(const GlooFolder& 
   absl::StatusOr<std::unique_ptr<Endpoint>> endpoint = OpenGlooEndpoint(options);
   if (!endpoint.ok()) return endpoint.status();
   try {
-    gloo::rendezvous::FileStore files(group.folder);
+    Files files(group.folder);
+    if (absl::Status status = CheckUnused(files, group); !status.ok()) return status;
     gloo::rendezvous::PrefixStore store(group.group, files);
     absl::StatusOr<std::unique_ptr<Communicator>> communicator = (*endpoint)->Connect(
         TellAll(store, options, "address", (*endpoint)->address()));

@@ -21,7 +21,8 @@ struct GlooFolder {
 };
 
 // Returns when all ranks are connected. Errors as OpenGlooEndpoint; UNAVAILABLE: a rank
-// did not come in time, or the folder can't be used.
+// did not come in time, or the folder can't be used. FAILED_PRECONDITION: the group's
+// name was used there.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectInFolder(const GlooFolder& group);
 
 }  // namespace evenpack::worker

@@ -14,6 +14,7 @@ namespace {
 
 using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(GlooFolderTest, AGroupOfOneIsConnectedAtOnce) {
@@ -29,6 +30,19 @@ TEST(GlooFolderTest, ARankThatDoesNotComeIsToldOf) {
   EXPECT_THAT(ConnectInFolder(group).status(),
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("cp_rank 0 of 2 can't join group 'group'")));
+}
+
+TEST(GlooFolderTest, ANameThatWasUsedIsRefused) {
+  const evenpack::testing::ScratchDirectory scratch;
+  const GlooFolder group{{}, scratch.path(), "three"};
+  ASSERT_THAT(ConnectInFolder(group), IsOk());
+  EXPECT_THAT(
+      ConnectInFolder(group).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("group: 'three' has or had a cp_rank 0 in folder '" +
+                               scratch.path() + "'"),
+                     HasSubstr("accepted: a name that no other group"))));
+  EXPECT_THAT(ConnectInFolder({{}, scratch.path(), "four"}), IsOk());
 }
 
 TEST(GlooFolderTest, AFolderThatIsNoneIsToldOf) {
