@@ -1,5 +1,6 @@
 #include "gpu_worker/app/selftest_text.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -33,29 +34,81 @@ std::vector<std::pair<std::string, uint64_t>> Ranks(const SelftestReport& report
   return ranks;
 }
 
+std::vector<std::pair<std::string, uint64_t>> Named(
+    const std::map<uint32_t, uint64_t>& counts) {
+  std::vector<std::pair<std::string, uint64_t>> named;
+  named.reserve(counts.size());
+  for (const auto& [number, cases] : counts) {
+    named.emplace_back(absl::StrCat(number), cases);
+  }
+  return named;
+}
+
 std::string Counts(const std::vector<std::pair<std::string, uint64_t>>& counts) {
   return absl::StrJoin(counts, ", ", absl::PairFormatter(" x "));
+}
+
+Json CountsJson(const char* name, const std::map<uint32_t, uint64_t>& counts) {
+  Json json = Json::array();
+  for (const auto& [number, cases] : counts) {
+    json.push_back({{name, number}, {"cases", cases}});
+  }
+  return json;
+}
+
+std::string WhatWasDrawn(const SelftestOptions& options, const SelftestReport& report) {
+  return absl::StrFormat(
+      "%d micro-batches of %d tokens, forward and backward, from case %d of seed %d\n"
+      "shardings: %s\n"
+      "ranks: %s\n"
+      "head sizes: %s\n"
+      "query heads for each KV head: %s\n"
+      "head groups: %s\n"
+      "with a sliding window: %d, with padding: %d\n",
+      options.cases, report.tokens, options.first_case, options.seed,
+      Counts(Shardings(report)), Counts(Ranks(report)),
+      Counts(Named(report.by_head_size)), Counts(Named(report.by_sharing_heads)),
+      Counts(Named(report.by_head_groups)), report.windowed, report.padded);
+}
+
+std::string ErrorsLine(ElementType type, const SelftestFigures& figures,
+                       double accepted) {
+  const AttentionErrors& errors = figures.errors;
+  const auto shown = [&figures](double error) {
+    return figures.cases == 0 ? std::string("-") : absl::StrFormat("%.1e", error);
+  };
+  return absl::StrFormat(
+      "%-10s %6d %9s %11s %14s %12s %14s %9.0e\n", ElementTypeName(type), figures.cases,
+      shown(errors.output), shown(errors.log_sum_exp), shown(errors.query_gradient),
+      shown(errors.key_gradient), shown(errors.value_gradient), accepted);
+}
+
+Json ErrorsJson(ElementType type, const SelftestFigures& figures, double accepted) {
+  Json json = {{"type", ElementTypeName(type)}, {"cases", figures.cases}};
+  if (figures.cases > 0) {
+    const AttentionErrors& errors = figures.errors;
+    json["output"] = errors.output;
+    json["log_sum_exp"] = errors.log_sum_exp;
+    json["query_gradient"] = errors.query_gradient;
+    json["key_gradient"] = errors.key_gradient;
+    json["value_gradient"] = errors.value_gradient;
+  }
+  json["accepted"] = accepted;
+  return json;
 }
 
 }  // namespace
 
 std::string SelftestText(const SelftestOptions& options, const SelftestReport& report) {
   std::string text = absl::StrFormat(
-      "%d micro-batches of %d tokens, forward and backward, from case %d of seed %d\n"
-      "shardings: %s\n"
-      "ranks: %s\n\n"
+      "%s\n"
       "largest difference from the definition, of its largest number\n"
       "%-10s %6s %9s %11s %14s %12s %14s %9s\n",
-      options.cases, report.tokens, options.first_case, options.seed,
-      Counts(Shardings(report)), Counts(Ranks(report)), "elements", "cases", "output",
-      "log_sum_exp", "query_gradient", "key_gradient", "value_gradient", "accepted");
+      WhatWasDrawn(options, report), "elements", "cases", "output", "log_sum_exp",
+      "query_gradient", "key_gradient", "value_gradient", "accepted");
   for (const ElementType type : kElementTypes) {
-    const SelftestFigures& figures = report.by_type[static_cast<size_t>(type)];
-    const AttentionErrors& errors = figures.errors;
-    text += absl::StrFormat(
-        "%-10s %6d %9.1e %11.1e %14.1e %12.1e %14.1e %9.0e\n", ElementTypeName(type),
-        figures.cases, errors.output, errors.log_sum_exp, errors.query_gradient,
-        errors.key_gradient, errors.value_gradient, options.accepted(type));
+    text += ErrorsLine(type, report.by_type[static_cast<size_t>(type)],
+                       options.accepted(type));
   }
   return text + "ok\n";
 }
@@ -63,22 +116,20 @@ std::string SelftestText(const SelftestOptions& options, const SelftestReport& r
 std::string SelftestJson(const SelftestOptions& options, const SelftestReport& report) {
   Json json = {{"seed", options.seed},        {"first_case", options.first_case},
                {"cases", options.cases},      {"tokens", report.tokens},
-               {"shardings", Json::object()}, {"ranks", Json::array()},
-               {"errors", Json::array()}};
+               {"shardings", Json::object()}, {"ranks", Json::array()}};
   for (const auto& [name, cases] : Shardings(report)) json["shardings"][name] = cases;
   for (size_t ranks = 1; ranks < report.by_ranks.size(); ++ranks) {
     json["ranks"].push_back({{"ranks", ranks}, {"cases", report.by_ranks[ranks]}});
   }
+  json["head_sizes"] = CountsJson("head_size", report.by_head_size);
+  json["query_heads_per_kv_head"] = CountsJson("heads", report.by_sharing_heads);
+  json["head_groups"] = CountsJson("groups", report.by_head_groups);
+  json["sliding_window"] = report.windowed;
+  json["padding"] = report.padded;
+  json["errors"] = Json::array();
   for (const ElementType type : kElementTypes) {
-    const SelftestFigures& figures = report.by_type[static_cast<size_t>(type)];
-    json["errors"].push_back({{"type", ElementTypeName(type)},
-                              {"cases", figures.cases},
-                              {"output", figures.errors.output},
-                              {"log_sum_exp", figures.errors.log_sum_exp},
-                              {"query_gradient", figures.errors.query_gradient},
-                              {"key_gradient", figures.errors.key_gradient},
-                              {"value_gradient", figures.errors.value_gradient},
-                              {"accepted", options.accepted(type)}});
+    json["errors"].push_back(ErrorsJson(type, report.by_type[static_cast<size_t>(type)],
+                                        options.accepted(type)));
   }
   return json.dump() + "\n";
 }

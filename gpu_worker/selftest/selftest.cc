@@ -58,6 +58,31 @@ std::string Text(const AttentionErrors& errors) {
                       errors.key_gradient, ", value ", errors.value_gradient);
 }
 
+uint64_t Tokens(const SelftestCase& drawn) {
+  return std::accumulate(drawn.lengths.begin(), drawn.lengths.end(), uint64_t{0});
+}
+
+bool IsPadded(const SelftestCase& drawn) {
+  const ShardPlan plan = drawn.Plan();
+  uint64_t held = 0;
+  for (uint32_t rank = 0; rank < plan.context_parallel; ++rank) {
+    held += HeldTokens(plan, rank);
+  }
+  return held > Tokens(drawn);
+}
+
+void Count(const SelftestCase& drawn, SelftestReport& report) {
+  const AttentionShape& shape = drawn.shape;
+  ++report.by_sharding[static_cast<size_t>(drawn.sharding)];
+  ++report.by_ranks[drawn.context_parallel];
+  ++report.by_head_size[shape.head_size];
+  ++report.by_sharing_heads[shape.query_heads / shape.kv_heads];
+  ++report.by_head_groups[drawn.head_groups];
+  if (shape.sliding_window > 0) ++report.windowed;
+  if (IsPadded(drawn)) ++report.padded;
+  report.tokens += Tokens(drawn);
+}
+
 absl::Status RunCase(const SelftestOptions& options, uint64_t number,
                      const CaseRunner& run, SelftestReport& report) {
   const SelftestCase drawn = DrawCase(options, number);
@@ -76,10 +101,7 @@ absl::Status RunCase(const SelftestOptions& options, uint64_t number,
   SelftestFigures& figures = report.by_type[static_cast<size_t>(drawn.shape.type)];
   ++figures.cases;
   figures.errors.Merge(*errors);
-  ++report.by_sharding[static_cast<size_t>(drawn.sharding)];
-  ++report.by_ranks[drawn.context_parallel];
-  report.tokens +=
-      std::accumulate(drawn.lengths.begin(), drawn.lengths.end(), uint64_t{0});
+  Count(drawn, report);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,13 @@ struct SelftestReport {
   // By sharding and by number of ranks, how many cases.
   std::vector<uint64_t> by_sharding;
   std::vector<uint64_t> by_ranks;
+  // By head size, by query heads that share a KV head, and by head groups likewise.
+  std::map<uint32_t, uint64_t> by_head_size;
+  std::map<uint32_t, uint64_t> by_sharing_heads;
+  std::map<uint32_t, uint64_t> by_head_groups;
+  // Cases with a sliding window, and with rows of padding.
+  uint64_t windowed = 0;
+  uint64_t padded = 0;
   uint64_t tokens = 0;
 };
 

@@ -15,6 +15,10 @@ from pathlib import Path
 PROGRAM = os.environ["EVENPACK_WORKER_PROGRAM"]
 BAD_INPUT = 2
 FAILED = 1
+# Sanitizers take several times as long for each.
+SANITIZED = b"__asan_init" in Path(PROGRAM).read_bytes()
+PLANS = 200 if SANITIZED else 1000
+PLANS_OF_PROCESSES = 15 if SANITIZED else 60
 
 
 def start(
@@ -66,8 +70,20 @@ class WorkerSelftestTest(unittest.TestCase):
             self.assertGreater(errors["output"], 0)
             self.assertLess(errors["key_gradient"], errors["accepted"])
 
+    def test_a_thousand_plans_of_short_documents(self) -> None:
+        flags = ("--cases", str(PLANS), "--max-length", "60", "--seed", "2")
+        code, out, err = result(start(*flags, "--json"))
+        self.assertEqual((code, err), (0, ""))
+        report = json.loads(out)
+        drawn = report["ranks"][1:] + report["head_sizes"] + report["head_groups"]
+        for entry in drawn:
+            self.assertGreater(entry["cases"], PLANS // 20, entry)
+        self.assertEqual(len(report["head_sizes"]), 4)
+        self.assertGreater(report["sliding_window"], PLANS // 5)
+        self.assertGreater(report["padding"], PLANS // 5)
+
     def test_threads_that_the_system_refuses_are_an_error(self) -> None:
-        if b"__asan_init" in Path(PROGRAM).read_bytes():
+        if SANITIZED:
             self.skipTest("a sanitizer's memory is beyond any limit")
         little = (1 << 30, 1 << 30)
         ended = subprocess.run(
@@ -97,15 +113,24 @@ class WorkerSelftestTest(unittest.TestCase):
     def test_ranks_as_processes(self) -> None:
         for ranks in (1, 2, 3, 4, 8):
             with self.subTest(ranks=ranks):
-                flags = ("--cases", "15", "--max-length", "100", "--json")
+                cases = PLANS_OF_PROCESSES
+                flags = ("--cases", str(cases), "--max-length", "60", "--json")
                 for process in self.start_group(ranks, *flags):
                     code, out, err = result(process)
                     self.assertEqual((code, err), (0, ""))
                     report = json.loads(out)
                     self.assertEqual(
                         [entry["cases"] for entry in report["ranks"]],
-                        [0] * (ranks - 1) + [15],
+                        [0] * (ranks - 1) + [cases],
                     )
+
+    def test_the_name_of_a_group_is_used_once(self) -> None:
+        (first,) = self.start_group(1, "--cases", "1")
+        self.assertEqual(result(first)[0], 0)
+        (again,) = self.start_group(1, "--cases", "1")
+        code, out, err = result(again)
+        self.assertEqual((code, out), (FAILED, ""))
+        self.assertIn("group: 'of-1' has or had a cp_rank 0 in folder", err)
 
     def test_a_rank_that_dies_ends_its_group(self) -> None:
         dies = {1: {"EVENPACK_KILL_AT": "exchange.before:20"}}

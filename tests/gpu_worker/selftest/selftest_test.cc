@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -21,6 +22,7 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Lt;
 
 std::unique_ptr<AttentionEngine> OneThread() {
   return std::make_unique<CpuAttention>(1);
@@ -58,6 +60,32 @@ TEST(SelftestTest, ChecksEveryKindOfCaseAndCountsThem) {
   EXPECT_THAT(std::vector<uint64_t>(report.by_ranks.begin() + 1, report.by_ranks.end()),
               Each(Gt(0U)));
   EXPECT_GT(report.tokens, 40U);
+  for (const auto& counts :
+       {report.by_head_size, report.by_sharing_heads, report.by_head_groups}) {
+    EXPECT_GT(counts.size(), 2U);
+    uint64_t counted = 0;
+    for (const auto& [number, of] : counts) counted += of;
+    EXPECT_EQ(counted, 40U);
+  }
+  EXPECT_THAT(report.windowed, AllOf(Gt(0U), Lt(40U)));
+  EXPECT_THAT(report.padded, AllOf(Gt(0U), Lt(40U)));
+}
+
+TEST(SelftestTest, OfARangeOfCasesItCountsWhatTheyHave) {
+  SelftestOptions options = Small();
+  options.first_case = 3;
+  options.cases = 1;
+  const SelftestCase drawn = DrawCase(options, 3);
+  SelftestReport report;
+  ASSERT_THAT(RunSelftest(
+                  options, OnThreads(OneThread), [](uint64_t) {}, report),
+              IsOk());
+  const AttentionShape& shape = drawn.shape;
+  using Counts = std::map<uint32_t, uint64_t>;
+  EXPECT_EQ(report.by_head_size, (Counts{{shape.head_size, 1}}));
+  EXPECT_EQ(report.by_sharing_heads, (Counts{{shape.query_heads / shape.kv_heads, 1}}));
+  EXPECT_EQ(report.by_head_groups, (Counts{{drawn.head_groups, 1}}));
+  EXPECT_EQ(report.windowed, shape.sliding_window > 0 ? 1U : 0U);
 }
 
 TEST(SelftestTest, ACaseDependsOnItsSeedAndNumberAlone) {
