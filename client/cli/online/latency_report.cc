@@ -129,7 +129,8 @@ std::string CalibrationText(const v1::CostCalibration& calibration) {
 }
 
 std::string AttentionText(const v1::GetLatencyResponse& latency) {
-  if (latency.steps().empty()) return "no rank has reported of the attention of a step that the server knows of\n";
+  if (latency.steps().empty())
+    return "no rank has reported of the attention of the last steps\n";
   std::string text = StepsText(latency);
   if (const v1::StepLatency* last = LastWhole(latency)) text += RanksText(*last);
   return text + StragglerText(latency);

@@ -57,7 +57,8 @@ TEST(LatencyReportTest, ShowsStepsTheRanksOfTheLastWholeOneAndTheStraggler) {
 }
 
 TEST(LatencyReportTest, SaysWhereNothingWasReportedAndNobodyWasLate) {
-  EXPECT_EQ(LatencyText({}), "no rank has reported of the attention of a step that the server knows of\n");
+  EXPECT_EQ(LatencyText({}),
+            "no rank has reported of the attention of the last steps\n");
   EXPECT_EQ(
       LatencyText(Latency("steps { step: 3 ranks: 4 }")),
       "step  ranks  us  even  packing  cp sharding  communication  machine  latest\n"
@@ -73,7 +74,7 @@ TEST(LatencyReportTest, SaysByHowMuchTheCostsAreOff) {
                     measured { attention: 1.99812 linear: 1.0021 }
                     suggested { attention: 1.5625 linear: 1 }
                     observations: 400 separable: true calibrations: 1 })")),
-            "no rank has reported of the attention of a step that the server knows of\n"
+            "no rank has reported of the attention of the last steps\n"
             "\n"
             "costs are multiplied by  attention  linear\n"
             "applied                     1.2500  1.0000\n"
@@ -90,7 +91,7 @@ TEST(LatencyReportTest, SaysByHowMuchTheCostsAreOff) {
             std::string::npos);
   EXPECT_EQ(LatencyText(Latency(R"(
       calibration { applied { attention: 1 linear: 1 } observations: 31 })")),
-            "no rank has reported of the attention of a step that the server knows of\n"
+            "no rank has reported of the attention of the last steps\n"
             "\n31 micro-batches were measured, too few to hold against the job's "
             "costs\n");
 }
