@@ -19,7 +19,7 @@ from evenpack.attention_workers.in_process import member_name
 from evenpack.attention_workers.native_worker import _worker
 from evenpack.attention_workers.worker import AttentionWorker, ForwardPass
 from evenpack.attention_workers.worker_device import checked_device
-from evenpack.errors import FailedPreconditionError
+from evenpack.errors import FailedPreconditionError, UnavailableError
 from evenpack.invalid_argument import (
     check_class,
     check_seconds,
@@ -139,6 +139,7 @@ class SidecarWorker(AttentionWorker):
         where = checked_device(device)
         self._form = form
         self._closed = False
+        self._failed: str | None = None
         on_device = where.type == "cuda"
         self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
         try:
@@ -171,14 +172,20 @@ class SidecarWorker(AttentionWorker):
 
     def begin_step(self, step: int) -> None:
         """As AttentionWorker."""
+        if self._failed is not None:
+            raise UnavailableError(
+                f"the session was ended, as an attempt failed with {self._failed}; "
+                f"accepted: another SidecarWorker, with from_step={step}"
+            )
         self._link.begin_step(step)
 
     def end_step(self, step: int) -> None:
         """As AttentionWorker."""
         self._link.end_step(step)
 
-    def abandon_step(self, _: str) -> None:
+    def abandon_step(self, why: str) -> None:
         """Ends the session, so that the peers don't wait: open another."""
+        self._failed = why
         self.close()
 
     def run_forward(

@@ -165,15 +165,19 @@ def test_a_pass_of_another_form_is_refused(
 
 
 @pytest.fixture
-def alone(server: ServerProcess) -> Iterator[SidecarWorker]:
-    """A rank without peers, whose documents have 64 tokens each."""
+def lone_process(server: ServerProcess) -> Iterator[WorkerServiceProcess]:
+    """For a rank without peers, whose documents have 64 tokens each."""
     client = Client(server.grpc_address)
     client.create_job("run", example_attention.job_spec(1))
     example_jobs.feed(client, "run", np.full(40, 64, np.uint32))
-    with (
-        WorkerServiceProcess(server.grpc_address) as process,
-        open_worker(process.folder) as worker,
-    ):
+    with WorkerServiceProcess(server.grpc_address) as process:
+        yield process
+
+
+@pytest.fixture
+def alone(lone_process: WorkerServiceProcess) -> Iterator[SidecarWorker]:
+    """That rank."""
+    with open_worker(lone_process.folder) as worker:
         yield worker
 
 
@@ -206,6 +210,22 @@ def test_a_backward_pass_belongs_to_its_step(alone: SidecarWorker) -> None:
         match = r"a pass of step 0 is not .* in step 1"
         with attempt, pytest.raises(FailedPreconditionError, match=match):
             output.backward(layer.output_gradient)
+
+
+def test_after_an_error_in_an_attempt_another_worker_is_opened(
+    alone: SidecarWorker, lone_process: WorkerServiceProcess
+) -> None:
+    """The peers must not wait for a trainer that may not come back."""
+    with pytest.raises(KeyError), next(alone.attempts(0)):
+        raise KeyError("a trainer's own")
+    match = (
+        "the session was ended, as an attempt failed with KeyError: .*; "
+        r"accepted: another SidecarWorker, with from_step=0"
+    )
+    with pytest.raises(UnavailableError, match=match):
+        next(alone.attempts(0)).__enter__()
+    with open_worker(lone_process.folder) as another:
+        assert execute(another, steps_of(64)[0], "sidecar") == 1
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
