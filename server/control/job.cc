@@ -433,7 +433,7 @@ absl::Status Job::Outcome(const absl::Status& committed, bool makes_job) const {
 }
 
 void Job::OnCommitted(JobChange change, Clock::TimePoint enqueued) {
-  for (const auto& step : shown_.Show(change)) latency_.LetGo(*step);
+  latency_.LetGo(shown_.Show(change));
   if (change.reshape.has_value()) {
     // Of a job that is as a checkpoint had it no step is known.
     latency_.Withdraw(change.restored.has_value() ? 0 : change.reshape->from_step);

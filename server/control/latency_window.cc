@@ -119,9 +119,11 @@ void LatencyWindow::ExpectReports() {
   expects_reports_ = true;
 }
 
-void LatencyWindow::LetGo(const PublishedStep& step) {
+void LatencyWindow::LetGo(std::span<const std::shared_ptr<const PublishedStep>> steps) {
   MutexLock lock(mutex_);
-  if (expects_reports_) Find(step);
+  if (!expects_reports_) return;
+  // A mark may let go of very many at once.
+  for (const auto& step : steps.last(std::min(steps.size(), kMaxSteps))) Find(*step);
 }
 
 void LatencyWindow::AddLate(uint64_t step, uint32_t dp_rank, uint32_t cp_rank,

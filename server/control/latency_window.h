@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "server/control/job_status.h"
@@ -51,8 +53,9 @@ class LatencyWindow {
   // Ranks have come that report. Without any, predictions of steps that are let go
   // would be made for nobody.
   void ExpectReports();
-  // Of the step only what reports that come later need is kept, where any are expected.
-  void LetGo(const PublishedStep& step);
+  // Of the last of these steps, in order, only what reports that come later need is
+  // kept, where any are expected.
+  void LetGo(std::span<const std::shared_ptr<const PublishedStep>> steps);
   // As Add, of a step that was let go. Nothing where no more is known of it, or it had
   // no such rank or micro-batch. Reports are expected from now on.
   void AddLate(uint64_t step, uint32_t dp_rank, uint32_t cp_rank, uint32_t micro_batch,

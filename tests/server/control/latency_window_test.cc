@@ -60,6 +60,7 @@ class LatencyWindowTest : public ::testing::Test {
       for (const uint32_t cp_rank : {0U, 1U}) Report(step, dp_rank, cp_rank, 4000);
     }
   }
+  void LetGo(const std::vector<StepPointer>& steps) { window_.LetGo(steps); }
   std::vector<uint64_t> Indices() {
     std::vector<uint64_t> indices;
     for (const StepLatency& step : window_.Steps(100)) indices.push_back(step.step);
@@ -162,7 +163,7 @@ TEST_F(LatencyWindowTest, TheLastStepsAreKeptAndOlderOnesForgotten) {
 
 TEST_F(LatencyWindowTest, AStepThatWasLetGoIsReportedOfLater) {
   window_.ExpectReports();
-  window_.LetGo(*MakeStep(5));
+  LetGo({MakeStep(5)});
   EXPECT_THAT(Indices(), IsEmpty()) << "nobody has reported";
   for (uint32_t micro_batch = 0; micro_batch < 4; ++micro_batch) {
     for (const uint32_t cp_rank : {0U, 1U}) {
@@ -179,7 +180,7 @@ TEST_F(LatencyWindowTest, AStepThatWasLetGoIsReportedOfLater) {
 
 TEST_F(LatencyWindowTest, OfAStepThatWasLetGoWhatItHasNotIsPassedOver) {
   window_.ExpectReports();
-  window_.LetGo(*MakeStep(5));
+  LetGo({MakeStep(5)});
   window_.AddLate(4, 0, 0, 0, Measured(1));
   window_.AddLate(5, 0, 2, 0, Measured(1));
   window_.AddLate(5, 0, 0, 2, Measured(1));
@@ -188,24 +189,40 @@ TEST_F(LatencyWindowTest, OfAStepThatWasLetGoWhatItHasNotIsPassedOver) {
 }
 
 TEST_F(LatencyWindowTest, WhereNobodyReportsNothingIsKeptOfStepsThatAreLetGo) {
-  window_.LetGo(*MakeStep(5));
+  LetGo({MakeStep(5)});
   window_.AddLate(5, 0, 0, 0, Measured(1));
   EXPECT_THAT(Indices(), IsEmpty());
   // Somebody does.
-  window_.LetGo(*MakeStep(6));
+  LetGo({MakeStep(6)});
   window_.AddLate(6, 0, 0, 0, Measured(1));
   EXPECT_THAT(Indices(), ElementsAre(6));
 }
 
 TEST_F(LatencyWindowTest, StepsThatAreLetGoTakeThePlaceOfOlderOnes) {
   ReportAll(MakeStep(0));
+  std::vector<StepPointer> steps;
   for (uint64_t index = 0; index < LatencyWindow::kMaxSteps; ++index) {
-    window_.LetGo(*MakeStep(index));
+    steps.push_back(MakeStep(index));
   }
+  LetGo(steps);
   EXPECT_THAT(Indices(), ElementsAre(0));
-  window_.LetGo(*MakeStep(LatencyWindow::kMaxSteps));
+  LetGo({MakeStep(LatencyWindow::kMaxSteps)});
   EXPECT_THAT(Indices(), IsEmpty());
   EXPECT_EQ(Figures().steps, 1U);
+}
+
+TEST_F(LatencyWindowTest, OfManyStepsThatAreLetGoAtOnceTheLastAreKept) {
+  window_.ExpectReports();
+  std::vector<StepPointer> steps;
+  for (uint64_t index = 0; index < 3 + LatencyWindow::kMaxSteps; ++index) {
+    steps.push_back(MakeStep(index));
+  }
+  LetGo(steps);
+  for (const StepPointer& step : steps) {
+    window_.AddLate(step->step.index, 0, 0, 0, Measured(1));
+  }
+  EXPECT_EQ(Indices().size(), LatencyWindow::kMaxSteps);
+  EXPECT_EQ(Indices().front(), 3U);
 }
 
 TEST_F(LatencyWindowTest, WithdrawnStepsAreReportedAnew) {
