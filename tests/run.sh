@@ -103,10 +103,10 @@ test_python() {
   echo "done    python ($((SECONDS - started)) s)"
 }
 
-# Each fuzz target for some seconds, two at a time; a check each.
+# Each fuzz target for half a minute, two at a time; a check each.
 check_fuzz() {
   local log="$results/fuzz.log" started=$SECONDS
-  tests/fuzz/run.sh --seconds 10 --results "$results/checks.tsv" 2>&1 | tee "$log"
+  tests/fuzz/run.sh --seconds 30 --results "$results/checks.tsv" 2>&1 | tee "$log"
   grep -q 'fuzz ' "$results/checks.tsv" || record failed "fuzz"
   echo "done    fuzz ($((SECONDS - started)) s)"
 }
