@@ -24,9 +24,11 @@ namespace {
 
 constexpr uint64_t kMillion = 1000000;
 // Of a global batch, in a full step at least: half of one, and an eighth where the
-// stream wants a reserve.
+// stream wants a reserve, or where a step of half of one would be uneven: micro-batches
+// would wait for the heaviest by more than a fiftieth of their workload.
 constexpr uint64_t kLeastPart = 2;
-constexpr uint64_t kLeastPartBesideReserve = 8;
+constexpr uint64_t kLeastPartOfFew = 8;
+constexpr int64_t kUnevenPart = 50;
 
 struct TokenBounds {
   uint64_t least = 0;
@@ -200,6 +202,10 @@ uint64_t CountedFrom(const JobSpec& spec, const LengthSketch& sketch, uint64_t r
   return batch - std::min(batch, batches);
 }
 
+uint64_t FewTokens(const JobSpec& spec) {
+  return std::max<uint64_t>(GlobalBatchTokens(spec) / kLeastPartOfFew, 1);
+}
+
 // Where the stream wants a reserve, a step has no more tokens than leave one, and few
 // where most of a batch is long and waits for its like.
 void KeepReserve(const JobSpec& spec, const LengthSketch& sketch,
@@ -209,12 +215,21 @@ void KeepReserve(const JobSpec& spec, const LengthSketch& sketch,
   if (reserve.tokens == 0) return;
   const uint64_t batch = GlobalBatchTokens(spec);
   const PoolTokens tokens = Measure(result.due, others, terms.capacity.padding);
-  terms.least_tokens = std::min(terms.least_tokens,
-                                std::max<uint64_t>(batch / kLeastPartBesideReserve, 1));
+  terms.least_tokens = std::min(terms.least_tokens, FewTokens(spec));
   if (tokens.due + tokens.others < batch + reserve.tokens) {
     terms.most_tokens = MostOf(tokens, batch, terms.most_tokens);
     terms.counted_from = CountedFrom(spec, sketch, reserve.tokens, terms.price.batch);
   }
+}
+
+// Whether a step of fewer tokens is worth looking for: what a step must have of them
+// may be made up only with long documents that have not yet enough of their like to
+// fill it. A job that asks for equal tokens or shares has rules of its own.
+bool MayHaveFew(const JobSpec& spec, StepKind kind, const Release& release) {
+  const BalancedSpec& balanced = spec.policy.balanced;
+  return kind == StepKind::kFullBatch && !balanced.token_spread_ppm.has_value() &&
+         !balanced.long_share_spread_ppm.has_value() &&
+         absl::int128(release.excess_ns) * kUnevenPart > release.workload_ns;
 }
 
 void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_tokens,
@@ -231,6 +246,12 @@ void ByWorkload(const JobSpec& spec, const LengthSketch& sketch, uint64_t most_t
   terms.nothing_follows = pool.kind == StepKind::kDrain;
   const LeaningWorkload workload(spec.workload, ReleaseLean(spec));
   Release release = ReleaseByWorkload(result.due, pool.others, terms, workload);
+  if (FewTokens(spec) < terms.least_tokens && MayHaveFew(spec, pool.kind, release)) {
+    terms.least_tokens = FewTokens(spec);
+    result.terms.least_tokens = terms.least_tokens;
+    result.levels += release.levels;
+    release = ReleaseByWorkload(result.due, pool.others, terms, workload);
+  }
   if (result.due.empty() && release.goes.empty()) {
     // All are long, and the stream's share of such was less: something goes all the
     // same.

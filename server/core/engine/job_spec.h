@@ -41,7 +41,7 @@ enum class ReleaseMode : uint8_t {
 
 // The version of a policy's decisions. It rises when the same documents would be packed
 // differently, so that a journal names the code that wrote it.
-inline constexpr uint32_t kPolicyVersion = 7;
+inline constexpr uint32_t kPolicyVersion = 8;
 
 struct StreamSpec {
   // 1 to 256 bytes, unique in the job.

@@ -91,6 +91,17 @@ def _two_lengths(random: SplitMix64) -> int:
     return 100_000 if random.between(1, 10) == 1 else 4_096
 
 
+# As corpora are that were cut where a model's context ended, whose sizes were these.
+CONTEXT_SIZES = (2_048, 4_096, 8_192, 32_768, WINDOW)
+
+
+def cut_at_sizes(random: SplitMix64) -> int:
+    """One in ten is as long as a context, the others exponential, 3,000 on average."""
+    if random.between(1, 10) == 1:
+        return CONTEXT_SIZES[random.between(1, len(CONTEXT_SIZES)) - 1]
+    return min(WINDOW, 1 + int(-3_000 * math.log(random.uniform())))
+
+
 def _even(least: int, most: int) -> Draw:
     return lambda random: random.between(least, most)
 
@@ -160,6 +171,11 @@ FAMILIES = (
     Family("uniform", "uniform from 1 to 128K", _drawn(_even(1, WINDOW))),
     Family("mixed", "a fifth uniform, else lognormal", _drawn(_mixed)),
     Family("two lengths", "nine in ten of 4,096, else 100K", _drawn(_two_lengths)),
+    Family(
+        "cut at sizes",
+        "a tenth 2K, 4K, 8K, 32K or 128K, else exponential, mean 3K",
+        _drawn(cut_at_sizes),
+    ),
     Family("bursts", "24M tokens around 2K, 2M of 90K to 130K, in turn", _bursts),
 )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import unittest
 
 from length_families import (
+    CONTEXT_SIZES,
     FAMILIES,
     TOKENS,
     WINDOW,
     SplitMix64,
     bimodal,
+    cut_at_sizes,
     lognormal,
     pareto,
 )
@@ -48,6 +50,17 @@ class FamiliesTest(unittest.TestCase):
         random, draw = SplitMix64(5), pareto(1_000, 2)
         above = sum(draw(random) > 2_000 for _ in range(2000))
         self.assertAlmostEqual(above / 2000, 0.25, delta=0.04)
+
+    def test_a_tenth_of_what_is_cut_at_sizes_has_them_exactly(self) -> None:
+        random = SplitMix64(5)
+        drawn = [cut_at_sizes(random) for _ in range(5000)]
+        self.assertAlmostEqual(
+            sum(length in CONTEXT_SIZES for length in drawn) / 5000, 0.1, delta=0.02
+        )
+        for size in CONTEXT_SIZES:
+            self.assertAlmostEqual(drawn.count(size) / 5000, 0.02, delta=0.01)
+        others = [length for length in drawn if length not in CONTEXT_SIZES]
+        self.assertAlmostEqual(sum(others) / len(others), 3_000, delta=150)
 
     def test_a_constant_stream_holds_the_tokens_once(self) -> None:
         constant = next(family for family in FAMILIES if family.name == "constant")

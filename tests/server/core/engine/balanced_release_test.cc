@@ -123,6 +123,52 @@ TEST(BalancedReleaseTest, StepsHoldHalfABatchAtLeastWhereThereIsAsMuch) {
   EXPECT_EQ(release.terms.least_tokens, GlobalBatchTokens(spec) / 2);
 }
 
+// Three documents that fill a micro-batch each, of four, and less than half a batch of
+// short ones: with the long ones the step would be uneven, without them it has few.
+std::vector<Document> ThreeOfFourAndShortOnes() {
+  std::vector<uint32_t> lengths(3, testing::kLongWindow);
+  lengths.insert(lengths.end(), 60, 3000);
+  return testing::MakeDocuments(lengths);
+}
+
+// Of a stream that brings few such, and wants no reserve.
+LengthSketch SketchOfFewLong() {
+  std::vector<uint32_t> lengths(300, 3000);
+  lengths.push_back(testing::kLongWindow);
+  return SketchOfDocuments(testing::MakeDocuments(lengths));
+}
+
+TEST(BalancedReleaseTest, AStepHasFewTokensWhereHalfABatchWouldBeUneven) {
+  const std::vector<Document> documents = ThreeOfFourAndShortOnes();
+  const JobSpec spec = BalancedJob(4);
+  const BalancedRelease release =
+      ReleaseBalanced(spec, SketchOfFewLong(), PoolOf(documents));
+  EXPECT_EQ(release.held.size(), 3U);
+  EXPECT_EQ(release.goes.size(), 60U);
+  EXPECT_EQ(release.terms.least_tokens, GlobalBatchTokens(spec) / 8);
+}
+
+TEST(BalancedReleaseTest, NoOtherStepHasFewTokensHoweverUnevenItIs) {
+  const std::vector<Document> documents = ThreeOfFourAndShortOnes();
+  const LengthSketch sketch = SketchOfFewLong();
+  const JobSpec spec = BalancedJob(4);
+  BalancedPool waiting = PoolOf(documents);
+  waiting.kind = StepKind::kBacklog;
+  const BalancedRelease backlog = ReleaseBalanced(spec, sketch, waiting);
+  EXPECT_EQ(backlog.terms.least_tokens, GlobalBatchTokens(spec) / 2);
+  EXPECT_FALSE(backlog.pays);
+  JobSpec of_equal_tokens = spec;
+  of_equal_tokens.policy.balanced.token_spread_ppm = 50'000;
+  EXPECT_GT(
+      ReleaseBalanced(of_equal_tokens, sketch, PoolOf(documents)).terms.least_tokens,
+      GlobalBatchTokens(spec) / 2);
+  JobSpec of_equal_shares = spec;
+  of_equal_shares.policy.balanced.long_share_spread_ppm = 900'000;
+  EXPECT_EQ(
+      ReleaseBalanced(of_equal_shares, sketch, PoolOf(documents)).terms.least_tokens,
+      GlobalBatchTokens(spec) / 2);
+}
+
 TEST(BalancedReleaseTest, NothingIsHeldWhereNothingMayWait) {
   JobSpec spec = BalancedJob(4);
   spec.max_delay = 0;

@@ -154,7 +154,7 @@ TEST(ReserveTest, MakesStepsOfALongStreamEven) {
   const JobSpec kept = BalancedJob();
   JobSpec without = kept;
   without.policy.balanced.release = ReleaseMode::kByLevel;
-  EXPECT_LT(ExcessOf(kept, lengths), ExcessOf(without, lengths) / 2);
+  EXPECT_LT(ExcessOf(kept, lengths), ExcessOf(without, lengths) * 0.8);
 }
 
 }  // namespace
