@@ -3,6 +3,7 @@
 #define EVENPACK_TESTS_TESTING_LITTLE_MEMORY_H_
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ namespace evenpack::testing {
 class LittleMemory {
  public:
   LittleMemory() {
+    // Each thread's own would take eight times what its stack does, and stay.
+    EXPECT_EQ(mallopt(M_ARENA_MAX, 1), 1);
     getrlimit(RLIMIT_AS, &before_);
     rlim_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
