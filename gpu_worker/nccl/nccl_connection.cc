@@ -76,9 +76,7 @@ std::optional<absl::Status> NcclConnection::Progress(absl::string_view what) {
 absl::Status NcclConnection::AwaitProgress(std::chrono::nanoseconds timeout,
                                            absl::string_view what,
                                            const std::stop_token& stop) {
-  const Clock::TimePoint end =
-      timing_.clock->Now() +
-      std::chrono::duration_cast<Clock::TimePoint::duration>(timeout);
+  const Clock::TimePoint end = timing_.After(timeout);
   for (int look = 0;; ++look) {
     if (stop.stop_requested()) return absl::CancelledError("connecting was given up");
     if (const auto done = Progress(what); done.has_value()) return *done;
@@ -169,18 +167,14 @@ void NcclConnection::Abort(const absl::Status& reason) {
     handle = std::exchange(handle_, nullptr);
   }
   ended_.SignalAll();
-  // Under no lock, since it takes until the device has ended its part; nobody else has
-  // the handle any more.
-  if (handle != nullptr) {
-    const CurrentContext current(*context_);
-    library_->functions().ncclCommAbort(handle);
-  }
+  End(handle, NcclEnd::kAbort, timing_.After(timing_.abort_timeout));
   MutexLock lock(mutex_);
   aborting_ = false;
   ended_.SignalAll();
 }
 
 void NcclConnection::Close() {
+  const Clock::TimePoint until = timing_.After(timing_.close_timeout);
   const CurrentContext current(*context_);
   absl::Status status;
   {
@@ -198,7 +192,12 @@ void NcclConnection::Close() {
     handle = std::exchange(handle_, nullptr);
   }
   ended_.SignalAll();
-  library_->functions().ncclCommDestroy(handle);
+  End(handle, NcclEnd::kDestroy, until);
+}
+
+void NcclConnection::End(nccl::Communicator handle, NcclEnd end,
+                         Clock::TimePoint until) const {
+  if (handle != nullptr) EndNccl({library_, context_, handle}, end, timing_, until);
 }
 
 }  // namespace evenpack::worker

@@ -15,23 +15,12 @@
 #include "absl/strings/string_view.h"
 #include "gpu_worker/cuda/cuda_context.h"
 #include "gpu_worker/nccl/exchange_plan.h"
+#include "gpu_worker/nccl/nccl_ending.h"
 #include "gpu_worker/nccl/nccl_library.h"
-#include "server/runtime/clock.h"
+#include "gpu_worker/nccl/nccl_timing.h"
 #include "server/runtime/mutex.h"
 
 namespace evenpack::worker {
-
-// How long ranks wait for each other, and how often they look.
-struct NcclTiming {
-  std::chrono::nanoseconds connect_timeout = std::chrono::minutes(1);
-  std::chrono::nanoseconds exchange_timeout = std::chrono::minutes(10);
-  // Until peers have what they were sent by a rank that ends: they have it within
-  // milliseconds, but NCCL also waits for those of the host to end.
-  std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
-  std::chrono::nanoseconds poll_interval = std::chrono::milliseconds(5);
-  // Of the time-outs. Lives as long as what is timed.
-  const Clock* clock = &Clock::Steady();
-};
 
 struct NcclSeat {
   uint32_t rank = 0;
@@ -73,11 +62,12 @@ class NcclConnection {
   // OK while it is connected, else the reason that it isn't any more. Looks for errors
   // that NCCL found meanwhile, which abort.
   absl::Status Check();
-  // The first reason counts. Returns once NCCL has ended what is under way, so that
-  // memory that it used is free.
+  // The first reason counts. Returns once NCCL has ended what is under way, or after
+  // abort_timeout. What it used is given back in the stream's order, where it ends in
+  // any case.
   void Abort(const absl::Status& reason);
   // For a group that is done: waits, for at most close_timeout, until peers have what
-  // they were sent. Aborts where that fails.
+  // they were sent and NCCL has ended. Aborts where the former fails.
   void Close();
 
  private:
@@ -93,6 +83,8 @@ class NcclConnection {
   // Until it no longer is.
   absl::Status AwaitProgress(std::chrono::nanoseconds timeout, absl::string_view what,
                              const std::stop_token& stop = {});
+  // Nobody has the handle any more: under no lock.
+  void End(nccl::Communicator handle, NcclEnd end, Clock::TimePoint until) const;
   // What NCCL says of the connection; as for a call that failed.
   absl::Status Judge(nccl::Result result, absl::string_view what) const
       EVENPACK_REQUIRES(mutex_);

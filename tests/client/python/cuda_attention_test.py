@@ -80,6 +80,7 @@ def test_float32_is_refused() -> None:
 
 
 def _over_process_group(ranks: int) -> None:
+    """The first rank ends before the others."""
     import torch.distributed as dist
 
     options = InProcessOptions(device=f"cuda:{dist.get_rank()}")
@@ -99,12 +100,14 @@ def _over_process_group(ranks: int) -> None:
                         output = attention(*layer.inputs, micro_batch, worker=worker)
                         output.backward(layer.output_gradient)
                         layer.check(output)
+        if worker.cp_rank == 0:
+            worker.close()
         dist.barrier()
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_ranks_of_a_process_group_share_a_micro_batch(ranks: int) -> None:
-    """A device each, over NCCL."""
+    """A device each, over NCCL, which ends no rank of a host before all of them end."""
     if torch.cuda.device_count() < ranks:
         pytest.skip(f"{ranks} devices are needed")
     run_ranks(ranks, _over_process_group, ranks)

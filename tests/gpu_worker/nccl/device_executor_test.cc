@@ -248,6 +248,36 @@ TEST_F(DeviceExecutorTest, WhoLeavesWithinAStepAbortsIt) {
   EXPECT_EQ(fakeNcclAborts(), aborts + 1);
 }
 
+// Peers of the host hear of it through the server, though NCCL ends no rank before
+// them.
+TEST_F(DeviceExecutorTest, WhoLeavesWithinAStepDoesNotWaitForPeersOfTheHost) {
+  const auto library = Library();
+  NcclTiming timing = Timing();
+  timing.exchange_timeout = std::chrono::hours(10000);
+  const PassingTime time(clock_);
+  GroupTable table;
+  const auto open = [&](uint32_t rank) {
+    return std::make_unique<SteppingRank>(table, library, timing, NcclSeat{rank, 2});
+  };
+  std::vector<std::unique_ptr<SteppingRank>> all;
+  for (uint32_t rank = 0; rank < 2; ++rank) all.push_back(open(rank));
+  fakeNcclWaitForHost(true);
+  for (const bool within_a_step : {true, false}) {
+    InThreads(2, [&](uint32_t rank) {
+      EXPECT_THAT(all[rank]->BeginStep(1), IsOk());
+      if (within_a_step) return;
+      EXPECT_THAT(all[rank]->EndStep(), IsOk());
+    });
+    all[0] = nullptr;
+    // Its trainer comes again.
+    all[0] = open(0);
+    const MadeMicroBatch made(SmallShape(), {30, 1, 12}, 5);
+    const ShardPlan plan = Planned(Sharding::kPerDocument, made.lengths(), 2);
+    InThreads(2, [&](uint32_t rank) { all[rank]->Execute(2, made, plan); });
+  }
+  InThreads(2, [&](uint32_t rank) { all[rank] = nullptr; });
+}
+
 // NCCL finds errors at any time, of any rank; every step is executed rightly by all.
 TEST_F(DeviceExecutorTest, WhateverFailsEachStepIsExecutedByAll) {
   constexpr uint64_t kSteps = 6;
@@ -261,6 +291,7 @@ TEST_F(DeviceExecutorTest, WhateverFailsEachStepIsExecutedByAll) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
     fakeNcclTellPeers(seed % 2 == 0);
+    fakeNcclWaitForHost(seed % 4 >= 2);
     const auto ranks = static_cast<uint32_t>(2 + seed % 3);
     const MadeMicroBatch made(SmallShape(), {30, 1, 12}, seed);
     const ShardPlan plan = Planned(kShardings[seed % 4], made.lengths(), ranks);

@@ -24,6 +24,16 @@ bool FakeClique::IsComplete() {
   return joined_.size() == static_cast<size_t>(ranks_);
 }
 
+void FakeClique::End(int rank) {
+  MutexLock lock(mutex_);
+  ending_.insert(rank);
+}
+
+bool FakeClique::IsEnding() {
+  MutexLock lock(mutex_);
+  return ending_.size() == joined_.size();
+}
+
 void FakeClique::Carry(int rank, const std::vector<FakeMessage>& messages) {
   MutexLock lock(mutex_);
   ++carrying_[rank];

@@ -43,6 +43,9 @@ class FakeClique {
   void Buffer(int rank);
   // Gives peers what was kept of the rank's; whether they have all of it.
   bool Flush(int rank);
+  // The rank is being destroyed or aborted; whether all that joined are.
+  void End(int rank);
+  bool IsEnding();
   // Returns when Carry has.
   void Abort(int rank, bool tell_peers);
   void Raise(int rank, worker::nccl::Result error);
@@ -75,6 +78,7 @@ class FakeClique {
   CondVar changed_;
   std::set<int> joined_ EVENPACK_GUARDED_BY(mutex_);
   std::set<int> aborted_ EVENPACK_GUARDED_BY(mutex_);
+  std::set<int> ending_ EVENPACK_GUARDED_BY(mutex_);
   std::set<int> stalled_ EVENPACK_GUARDED_BY(mutex_);
   std::set<int> buffering_ EVENPACK_GUARDED_BY(mutex_);
   std::map<int, std::deque<std::unique_ptr<Kept>>> kept_ EVENPACK_GUARDED_BY(mutex_);

@@ -1,10 +1,5 @@
 // The double's functions, as NCCL exports them.
-#include "tests/gpu_worker/nccl/fake_nccl.h"
-
-#include <atomic>
-#include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,15 +10,16 @@
 #include "server/runtime/mutex.h"
 #include "tests/gpu_worker/cuda/fake_cuda.h"
 #include "tests/gpu_worker/nccl/fake_clique.h"
+#include "tests/gpu_worker/nccl/fake_nccl_world.h"
 
 namespace nccl = evenpack::worker::nccl;
 namespace cuda = evenpack::worker::cuda;
 
-using evenpack::CondVar;
-using evenpack::Mutex;
 using evenpack::MutexLock;
 using evenpack::testing::FakeClique;
 using evenpack::testing::FakeMessage;
+using evenpack::testing::FakeNcclWorld;
+using evenpack::testing::TheFakeNcclWorld;
 using nccl::Result;
 
 // Of the double of the driver, which it is linked with.
@@ -31,55 +27,11 @@ extern "C" cuda::Result cuLaunchHostFunc(cuda::Stream, cuda::HostFunction, void*
 extern "C" cuda::Result cuCtxPushCurrent_v2(cuda::Context);
 extern "C" cuda::Result cuCtxPopCurrent_v2(cuda::Context*);
 
-namespace evenpack::worker::nccl {
-
-// Stays when it is over, so that its use is found.
-struct CommunicatorObject {
-  std::shared_ptr<FakeClique> clique;
-  int rank = 0;
-  // That was current when it was made.
-  cuda::Context context = nullptr;
-  // A call with it is under way.
-  std::atomic<bool> busy = false;
-  Mutex mutex;
-  bool over EVENPACK_GUARDED_BY(mutex) = false;
-  // Written under the mutex.
-  std::atomic<bool> connected = false;
-  bool finalized EVENPACK_GUARDED_BY(mutex) = false;
-  // Answers still to be given that it is in progress, and what is done then.
-  int polls EVENPACK_GUARDED_BY(mutex) = 0;
-  std::function<Result()> then EVENPACK_GUARDED_BY(mutex);
-  Result error EVENPACK_GUARDED_BY(mutex) = kSuccess;
-  // Groups that are in a stream.
-  std::atomic<int> in_streams = 0;
-};
-
-}  // namespace evenpack::worker::nccl
-
 namespace {
 
-struct World {
-  Mutex mutex;
-  int version EVENPACK_GUARDED_BY(mutex) = 22809;
-  int polls EVENPACK_GUARDED_BY(mutex) = 0;
-  bool tell_peers EVENPACK_GUARDED_BY(mutex) = false;
-  bool aborts_are_held EVENPACK_GUARDED_BY(mutex) = false;
-  size_t aborts EVENPACK_GUARDED_BY(mutex) = 0;
-  unsigned ids EVENPACK_GUARDED_BY(mutex) = 0;
-  std::map<int, Result> failing EVENPACK_GUARDED_BY(mutex);
-  std::map<int, bool> stalled EVENPACK_GUARDED_BY(mutex);
-  std::map<std::string, std::shared_ptr<FakeClique>> cliques EVENPACK_GUARDED_BY(mutex);
-  std::vector<std::unique_ptr<nccl::CommunicatorObject>> all EVENPACK_GUARDED_BY(mutex);
-};
-
-World& TheWorld() {
-  static World* const world = new World;
-  return *world;
-}
-
 int Polls() {
-  MutexLock lock(TheWorld().mutex);
-  return TheWorld().polls;
+  MutexLock lock(TheFakeNcclWorld().mutex);
+  return TheFakeNcclWorld().polls;
 }
 
 void Note(const std::string& call, const std::string& what) {
@@ -92,8 +44,9 @@ class Call {
   Call(nccl::Communicator handle, const char* name) : handle_(handle) {
     bool known = false;
     {
-      MutexLock lock(TheWorld().mutex);
-      for (const auto& each : TheWorld().all) known = known || each.get() == handle;
+      MutexLock lock(TheFakeNcclWorld().mutex);
+      for (const auto& each : TheFakeNcclWorld().all)
+        known = known || each.get() == handle;
     }
     if (!known) {
       Note(name, "no such communicator");
@@ -215,7 +168,7 @@ Result Append(const char* call, nccl::Communicator handle, cuda::Stream stream,
 
 // The clique of an id, which the first who comes makes.
 std::shared_ptr<FakeClique> Meet(const nccl::UniqueId& id, int ranks) {
-  World& world = TheWorld();
+  FakeNcclWorld& world = TheFakeNcclWorld();
   MutexLock lock(world.mutex);
   const auto found = world.cliques.find(id.internal);
   if (found == world.cliques.end()) return nullptr;
@@ -233,7 +186,7 @@ nccl::Communicator MakeHandle(std::shared_ptr<FakeClique> clique, int rank) {
   auto made = std::make_unique<nccl::CommunicatorObject>();
   made->clique = std::move(clique);
   made->rank = rank;
-  World& world = TheWorld();
+  FakeNcclWorld& world = TheFakeNcclWorld();
   MutexLock lock(world.mutex);
   if (const auto found = world.failing.find(rank); found != world.failing.end()) {
     made->clique->Raise(rank, found->second);
@@ -244,15 +197,29 @@ nccl::Communicator MakeHandle(std::shared_ptr<FakeClique> clique, int rank) {
   return world.all.back().get();
 }
 
-// Calls visit(handle) for the rank's handles that are alive.
-template <typename Visit>
-void ForEachAlive(int rank, Visit visit) {
-  World& world = TheWorld();
-  MutexLock lock(world.mutex);
-  for (const auto& each : world.all) {
-    MutexLock of_each(each->mutex);
-    if (each->rank == rank && !each->over) visit(*each);
+// While a call ends a communicator.
+class CountedEnd {
+ public:
+  CountedEnd() {
+    MutexLock lock(TheFakeNcclWorld().mutex);
+    ++TheFakeNcclWorld().ending;
   }
+  ~CountedEnd() {
+    MutexLock lock(TheFakeNcclWorld().mutex);
+    --TheFakeNcclWorld().ending;
+  }
+  CountedEnd(const CountedEnd&) = delete;
+  CountedEnd& operator=(const CountedEnd&) = delete;
+};
+
+// As NCCL's thread does that others of the host are connected to.
+void WaitForHost(nccl::CommunicatorObject& of) {
+  of.clique->End(of.rank);
+  const auto waits = [] {
+    MutexLock lock(TheFakeNcclWorld().mutex);
+    return TheFakeNcclWorld().waits_for_host;
+  };
+  while (waits() && !of.clique->IsEnding()) std::this_thread::yield();
 }
 
 Result StateOf(nccl::CommunicatorObject& of) {
@@ -275,85 +242,14 @@ Result StateOf(nccl::CommunicatorObject& of) {
 
 extern "C" {
 
-size_t fakeNcclLive() {
-  size_t alive = 0;
-  World& world = TheWorld();
-  MutexLock lock(world.mutex);
-  for (const auto& each : world.all) {
-    MutexLock of_each(each->mutex);
-    alive += each->over ? 0 : 1;
-  }
-  return alive;
-}
-
-size_t fakeNcclAborts() {
-  MutexLock lock(TheWorld().mutex);
-  return TheWorld().aborts;
-}
-
-void fakeNcclReset() {
-  World& world = TheWorld();
-  MutexLock lock(world.mutex);
-  world.version = 22809;
-  world.polls = 0;
-  world.tell_peers = false;
-  world.failing.clear();
-  world.stalled.clear();
-  world.aborts_are_held = false;
-}
-
-void fakeNcclSetVersion(int version) {
-  MutexLock lock(TheWorld().mutex);
-  TheWorld().version = version;
-}
-
-void fakeNcclHoldAborts(bool held) {
-  MutexLock lock(TheWorld().mutex);
-  TheWorld().aborts_are_held = held;
-}
-
-void fakeNcclSetPolls(int polls) {
-  MutexLock lock(TheWorld().mutex);
-  TheWorld().polls = polls;
-}
-
-void fakeNcclRaise(int rank, int error) {
-  ForEachAlive(
-      rank, [&](nccl::CommunicatorObject& each) { each.clique->Raise(rank, error); });
-}
-
-void fakeNcclFailInit(int rank, int error) {
-  MutexLock lock(TheWorld().mutex);
-  TheWorld().failing[rank] = error;
-}
-
-void fakeNcclStall(int rank, bool stalls) {
-  {
-    MutexLock lock(TheWorld().mutex);
-    TheWorld().stalled[rank] = stalls;
-  }
-  ForEachAlive(
-      rank, [&](nccl::CommunicatorObject& each) { each.clique->Stall(rank, stalls); });
-}
-
-void fakeNcclBuffer(int rank) {
-  ForEachAlive(rank,
-               [&](nccl::CommunicatorObject& each) { each.clique->Buffer(rank); });
-}
-
-void fakeNcclTellPeers(bool tell) {
-  MutexLock lock(TheWorld().mutex);
-  TheWorld().tell_peers = tell;
-}
-
 Result ncclGetVersion(int* version) {
-  MutexLock lock(TheWorld().mutex);
-  *version = TheWorld().version;
+  MutexLock lock(TheFakeNcclWorld().mutex);
+  *version = TheFakeNcclWorld().version;
   return nccl::kSuccess;
 }
 
 Result ncclGetUniqueId(nccl::UniqueId* id) {
-  World& world = TheWorld();
+  FakeNcclWorld& world = TheFakeNcclWorld();
   MutexLock lock(world.mutex);
   *id = {};
   const std::string name = "fake-" + std::to_string(world.ids++);
@@ -402,18 +298,23 @@ Result ncclCommFinalize(nccl::Communicator handle) {
 }
 
 Result ncclCommDestroy(nccl::Communicator handle) {
+  const CountedEnd counted;
   const Call with(handle, "ncclCommDestroy");
   if (!with.is_valid()) return nccl::kInvalidArgument;
   CheckDevice("ncclCommDestroy", handle);
-  MutexLock lock(handle->mutex);
-  if (!handle->finalized || handle->then != nullptr) {
-    Note("ncclCommDestroy", "it was not finalized");
+  {
+    MutexLock lock(handle->mutex);
+    if (!handle->finalized || handle->then != nullptr) {
+      Note("ncclCommDestroy", "it was not finalized");
+    }
+    handle->over = true;
   }
-  handle->over = true;
+  WaitForHost(*handle);
   return nccl::kSuccess;
 }
 
 Result ncclCommAbort(nccl::Communicator handle) {
+  const CountedEnd counted;
   const Call with(handle, "ncclCommAbort");
   if (!with.is_valid()) return nccl::kInvalidArgument;
   CheckDevice("ncclCommAbort", handle);
@@ -424,16 +325,17 @@ Result ncclCommAbort(nccl::Communicator handle) {
   }
   bool tell = false;
   {
-    MutexLock lock(TheWorld().mutex);
-    tell = TheWorld().tell_peers;
-    ++TheWorld().aborts;
+    MutexLock lock(TheFakeNcclWorld().mutex);
+    tell = TheFakeNcclWorld().tell_peers;
+    ++TheFakeNcclWorld().aborts;
   }
   const auto are_held = [] {
-    MutexLock lock(TheWorld().mutex);
-    return TheWorld().aborts_are_held;
+    MutexLock lock(TheFakeNcclWorld().mutex);
+    return TheFakeNcclWorld().aborts_are_held;
   };
   while (are_held()) std::this_thread::yield();
   handle->clique->Abort(handle->rank, tell);
+  WaitForHost(*handle);
   return nccl::kSuccess;
 }
 

@@ -35,6 +35,11 @@ void fakeNcclStall(int rank, bool stalls);
 // NCCL's for a network, though the rank's stream is done with it: until they are
 // finalized, or aborted, which loses it.
 void fakeNcclBuffer(int rank);
+// Whether a rank is destroyed or aborted only once all ranks of its group are being, as
+// where they are processes of one host.
+void fakeNcclWaitForHost(bool waits);
+// Calls that destroy or abort, and are under way.
+size_t fakeNcclEnding();
 // Whether peers of a rank that aborts have ncclRemoteError, as over a network, or hear
 // nothing, as over shared memory; at first nothing.
 void fakeNcclTellPeers(bool tell);

@@ -178,6 +178,32 @@ TEST_F(NcclConnectionTest, AnAbortOfAnotherThreadIsWaitedFor) {
   aborting.join();
 }
 
+// Ranks of a host as processes of their own: NCCL ends none before all of them end.
+TEST_F(NcclConnectionTest, WhoEndsDoesNotWaitForPeersOfTheHost) {
+  for (const bool aborts : {false, true}) {
+    ConnectAll();
+    fakeNcclWaitForHost(true);
+    const auto end = [aborts](NcclConnection& connection) {
+      if (aborts) {
+        connection.Abort(absl::AbortedError("a rank is gone"));
+      } else {
+        connection.Close();
+      }
+    };
+    std::thread first([&] { end(*ranks_[0]); });
+    while (fakeNcclEnding() == 0) std::this_thread::yield();
+    {
+      const PassingTime time(clock_);
+      first.join();
+    }
+    EXPECT_EQ(fakeNcclEnding(), 1U) << "NCCL is not done";
+    EXPECT_FALSE(ranks_[0]->Check().ok());
+    EXPECT_THAT(ranks_[1]->Check(), IsOk());
+    end(*ranks_[1]);
+    while (fakeNcclEnding() > 0) std::this_thread::yield();
+  }
+}
+
 // Whoever comes first: nobody uses the handle any more.
 TEST_F(NcclConnectionTest, AbortsFromManyThreadsAreOne) {
   for (int repeat = 0; repeat < 20; ++repeat) {
