@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,8 +22,8 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-// Of head sizes up to here every device has kernels of both passes.
-constexpr uint32_t kAnywhere = 128;
+// The largest of which other devices than Hopper's had kernels of both passes at first.
+constexpr uint32_t kCommonHeads = 128;
 
 std::string Text(const PlanShape& shape) {
   const AttentionShape& of = shape.attention;
@@ -52,13 +53,24 @@ PlanShape BackwardOf(const AttentionShape& of) {
   return OnLadder(shape);
 }
 
-// Of a device of that generation, by what building such a plan came to.
-absl::Status Judge(const AttentionShape& of, int generation, absl::Status built) {
+// Whether there are kernels of both passes: cudnn_planner_test has them.
+bool IsKnown(const AttentionShape& of, int generation) {
+  return generation == kHopper ||
+         (generation / 10 == 10 && of.head_size <= kCommonHeads);
+}
+
+// Of a device of that generation, on which `build` builds plans.
+absl::Status Judge(AttentionShape of, int generation,
+                   const std::function<absl::Status(const PlanShape&)>& build) {
+  absl::Status built = build(BackwardOf(of));
   if (!absl::IsUnimplemented(built)) return built;
+  const uint32_t asked = std::exchange(of.head_size, kCommonHeads);
+  const bool has_common = asked > kCommonHeads && build(BackwardOf(of)).ok();
   return InvalidField(
-      "shape.head_size", of.head_size,
-      absl::StrCat("up to ", kAnywhere, " on this device, of compute capability ",
-                   generation / 10, ".", generation % 10,
+      "shape.head_size", asked,
+      absl::StrCat(has_common ? absl::StrCat("up to ", kCommonHeads) : "none",
+                   " on this device, of compute capability ", generation / 10, ".",
+                   generation % 10,
                    ", where this cuDNN has no more: ", built.message()));
 }
 
@@ -166,11 +178,9 @@ class CudnnPlanner final : public AttentionPlanner {
   }
 
   absl::Status CheckShape(const AttentionShape& shape) override {
-    // cudnn_planner_test has all of them for Hopper.
-    if (handle_->generation() == kHopper || shape.head_size <= kAnywhere) {
-      return absl::OkStatus();
-    }
-    return Judge(shape, handle_->generation(), Build(BackwardOf(shape)).status());
+    if (IsKnown(shape, handle_->generation())) return absl::OkStatus();
+    return Judge(shape, handle_->generation(),
+                 [this](const PlanShape& of) { return Build(of).status(); });
   }
 
  private:
@@ -226,9 +236,9 @@ absl::StatusOr<CudnnMemory> CudnnWorkspace(const PlanShape& shape,
 
 absl::Status CheckCudnnShape(const AttentionShape& shape, const std::string& properties,
                              const std::string& path) {
-  if (shape.head_size <= kAnywhere) return absl::OkStatus();
-  return Judge(shape, GenerationOf(properties),
-               CheckCudnnPlan(BackwardOf(shape), properties, path));
+  return Judge(shape, GenerationOf(properties), [&](const PlanShape& of) {
+    return CheckCudnnPlan(of, properties, path);
+  });
 }
 
 absl::StatusOr<std::string> CudnnDeviceProperties(

@@ -178,14 +178,17 @@ TEST_F(CudnnPlannerTest, CudnnsOwnPartOfAWorkspaceBeginsAligned) {
   }
 }
 
-// A device of the next generation, for which cuDNN has no kernels of large heads
-// backward before 9.23.
-std::string Blackwell() {
+// An H200 of another compute capability.
+std::string DeviceOf(int generation) {
   std::string properties = kH200;
   const std::string version = R"("deviceVer": 900)";
-  properties.replace(properties.find(version), version.size(), R"("deviceVer": 1000)");
+  properties.replace(properties.find(version), version.size(),
+                     absl::StrCat(R"("deviceVer": )", generation * 10));
   return properties;
 }
+
+// For which cuDNN has no kernels of large heads backward before 9.23.
+std::string Blackwell() { return DeviceOf(100); }
 
 TEST_F(CudnnPlannerTest, AHeadSizeWithoutABackwardKernelIsRefusedBeforeTheFirstPass) {
   for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
@@ -201,6 +204,27 @@ TEST_F(CudnnPlannerTest, AHeadSizeWithoutABackwardKernelIsRefusedBeforeTheFirstP
                 AllOf(HasSubstr(absl::StrCat("shape.head_size: ", head_size,
                                              " is not accepted; accepted: up to 128")),
                       HasSubstr("compute capability 10.0")));
+  }
+}
+
+// Workstations', which have forward kernels.
+TEST_F(CudnnPlannerTest, ADeviceWithoutBackwardKernelsIsRefusedBeforeTheFirstPass) {
+  for (const int generation : {120, 121}) {
+    const std::string device = DeviceOf(generation);
+    for (const uint32_t head_size : {64U, 128U, 192U, 256U}) {
+      const PlanShape backward = ShapeOf(Pass::kBackward, head_size);
+      const absl::Status there = CheckCudnnShape(backward.attention, device);
+      if (CheckCudnnPlan(backward, device).ok()) {
+        EXPECT_TRUE(there.ok()) << there;
+        continue;
+      }
+      EXPECT_EQ(there.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(
+          there.message(),
+          AllOf(HasSubstr(absl::StrCat("shape.head_size: ", head_size,
+                                       " is not accepted; accepted: none on this")),
+                HasSubstr("compute capability 12.")));
+    }
   }
 }
 
