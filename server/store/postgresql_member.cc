@@ -120,18 +120,27 @@ absl::Status PostgresqlMember::EndStopped(const PostgresqlLook& look) {
 }
 
 bool PostgresqlMember::StandsAside(const PostgresqlLook& look, Clock::TimePoint now) {
-  if (led_.unreadable() > 0 && now >= alone_until_) {
-    aside_until_ = now + timing_.aside;
-  }
-  if (now >= aside_until_) return false;
   const auto takes = [this](const ServerLoad& server) {
     return server.server != lead_.server() && server.lives && server.takes;
   };
-  if (std::any_of(look.servers.begin(), look.servers.end(), takes)) return true;
+  // One that was not there when this server was left alone may be able to read it.
+  const auto is_new = [&](const ServerLoad& server) {
+    return takes(server) && !left_alone_by_.contains(server.server);
+  };
+  const auto any = [&look](const auto& is) {
+    return std::any_of(look.servers.begin(), look.servers.end(), is);
+  };
+  if (led_.unreadable() > 0 && (now >= alone_until_ || any(is_new))) {
+    aside_until_ = now + timing_.aside;
+  }
+  if (now >= aside_until_) return false;
+  if (any(takes)) return true;
   // Somebody has to, and two that can't read it don't leave it to each other all the
   // time.
   aside_until_ = now;
   alone_until_ = now + timing_.alone;
+  left_alone_by_.clear();
+  for (const ServerLoad& server : look.servers) left_alone_by_.insert(server.server);
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -106,9 +107,10 @@ class PostgresqlMember {
   // PostgresqlLook's when led_ was read; none: it is to be read.
   std::optional<int64_t> fingerprint_;
   // When it takes jobs again, and until when it stays with them, whatever it can't
-  // read.
+  // read, beside the servers that there were by then.
   Clock::TimePoint aside_until_;
   Clock::TimePoint alone_until_;
+  std::set<std::string> left_alone_by_;
   // In a row in which nobody led some job.
   int looks_with_free_jobs_ = 0;
   // PostgresqlLook's when it was last told of; and this server's own since.

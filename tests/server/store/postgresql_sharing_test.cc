@@ -298,6 +298,18 @@ TEST_F(PostgresqlSharingTest, WhatNobodyCanReadDoesNotGoRoundAndRound) {
   EXPECT_TRUE(b_->store().Locate(job)->here);
 }
 
+// As a newer version that is started again after older ones took its jobs.
+TEST_F(PostgresqlSharingTest, WhatNobodyCouldReadGoesToWhoComesAtOnce) {
+  LeaseTiming timing;
+  timing.alone = std::chrono::hours(1);
+  a_ = std::make_unique<SharingServer>(schema_.target(), "a:1", timing);
+  Make(*a_, 1);
+  a_->store().CannotRead("job0");
+  EXPECT_THAT(a_->Work(), IsEmpty()) << "it is alone";
+  b_ = Start("b:1");
+  EXPECT_TRUE(WorkUntil({a_.get(), b_.get()}, [this] { return b_->jobs() == 1; }));
+}
+
 TEST_F(PostgresqlSharingTest, AJobThatAnotherLeadsIsRefusedAlone) {
   StartTwo();
   const std::string gone = a_->store().Jobs()->front();
