@@ -179,10 +179,10 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // The predictions of the micro-batches reported, 0 where the step was let go.
   // OUT_OF_RANGE: a step that isn't decided, a micro-batch that isn't the rank's.
   absl::StatusOr<std::vector<int64_t>> ReportLatency(const LatencyReport& report);
-  // What ranks measured of the last `most` steps. NOT_FOUND: the job is not shown.
-  absl::StatusOr<std::vector<StepLatency>> Latency(size_t most) const;
-  // What they say of the job's costs. NOT_FOUND as above.
-  absl::StatusOr<CalibrationStatus> Calibration() const;
+  // What ranks measured of the last `most` steps.
+  absl::StatusOr<std::vector<StepLatency>> Latency(size_t most);
+  // What they say of the job's costs.
+  absl::StatusOr<CalibrationStatus> Calibration();
 
   JobFigures Figures();
   // What observers see, once all that it tells is committed; from a thread of the pool,
@@ -245,6 +245,8 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   absl::Status CheckShown() EVENPACK_REQUIRES(mutex_);
   // Whether producers of the stream are to wait. False for what CheckShown refuses.
   bool IsFull(size_t stream) EVENPACK_REQUIRES(mutex_);
+  // Why shown_ shows nothing.
+  absl::Status WhyNotShown();
   // CheckShown, but OK for what can't be read back after a failure, or is cut off, and
   // `unread` then says so: what was committed before still stands. More may have been
   // committed since, by a server that leads the job meanwhile without this one's

@@ -319,6 +319,7 @@ absl::StatusOr<uint64_t> Job::DurableStepsOf(uint32_t dp_rank) {
 
 absl::StatusOr<std::vector<int64_t>> Job::ReportLatency(const LatencyReport& report) {
   const auto steps = shown_.StepsOf(report);
+  if (absl::IsNotFound(steps.status())) return WhyNotShown();
   if (!steps.ok()) return steps.status();
   std::vector<int64_t> predicted;
   std::vector<CostCalibration::Measured> whole;
@@ -361,15 +362,22 @@ void Job::Calibrate() {
   Flush();
 }
 
-absl::StatusOr<CalibrationStatus> Job::Calibration() const {
+absl::StatusOr<CalibrationStatus> Job::Calibration() {
   const auto spec = shown_.spec();
-  if (spec == nullptr) return JobNotFound(name_);
+  if (spec == nullptr) return WhyNotShown();
   return calibration_.Status(spec);
 }
 
-absl::StatusOr<std::vector<StepLatency>> Job::Latency(size_t most) const {
-  if (!shown_.IsShown()) return JobNotFound(name_);
+absl::StatusOr<std::vector<StepLatency>> Job::Latency(size_t most) {
+  if (!shown_.IsShown()) return WhyNotShown();
   return latency_.Steps(most);
+}
+
+absl::Status Job::WhyNotShown() {
+  MutexLock lock(mutex_);
+  const absl::Status status = CheckShown();
+  // It is by now.
+  return status.ok() ? JobNotFound(name_) : status;
 }
 
 JobFigures Job::Figures() {

@@ -433,6 +433,9 @@ TEST(JobRecoveryTest, AJobOfALaterVersionSaysSoAndIsLeftAlone) {
     EXPECT_EQ(DoUpdate(*job, SmallJob()), newer);
     EXPECT_EQ(Describe(*job).status(), newer);
     EXPECT_EQ(Follower(job).status(), newer);
+    EXPECT_EQ(job->Latency(1).status(), newer);
+    EXPECT_EQ(job->Calibration().status(), newer);
+    EXPECT_EQ(job->ReportLatency({}).status(), newer);
     const auto after = room.memory().Load("job");
     EXPECT_EQ(after->snapshot, before->snapshot);
     EXPECT_EQ(after->records, before->records);
