@@ -33,6 +33,7 @@ void ToProto(const JobStatus& status, v1::Job& to) {
   to.set_subscribers(static_cast<uint32_t>(status.subscribers));
   to.mutable_durable_steps_per_rank()->Add(status.durable_steps_per_rank.begin(),
                                            status.durable_steps_per_rank.end());
+  to.set_policy_version(status.spec->policy.version);
 }
 
 }  // namespace evenpack

@@ -110,8 +110,9 @@ std::string JobText(const v1::Job& job) {
       ReportLine("waiting", absl::StrCat(Grouped(job.waiting_documents()),
                                          " documents, ", Grouped(job.waiting_tokens()),
                                          " tokens admitted and in no step")),
-      ReportLine("readers", absl::StrCat(job.subscribers(), " subscriptions")), "\n",
-      StreamsText(job), "\nspec\n", SpecText(job.spec()));
+      ReportLine("readers", absl::StrCat(job.subscribers(), " subscriptions")),
+      ReportLine("policy", absl::StrCat("rules of version ", job.policy_version())),
+      "\n", StreamsText(job), "\nspec\n", SpecText(job.spec()));
 }
 
 std::string JobJson(const v1::Job& job) { return JsonText(MessageJson(job)); }

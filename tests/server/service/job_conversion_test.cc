@@ -59,6 +59,7 @@ TEST(JobConversionTest, EveryFieldIsTold) {
   EXPECT_TRUE(job.drained());
   EXPECT_EQ(job.subscribers(), 15U);
   EXPECT_THAT(job.durable_steps_per_rank(), ElementsAre(16, 17));
+  EXPECT_EQ(job.policy_version(), kPolicyVersion);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace evenpack {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -22,7 +23,7 @@ v1::Job TestJob() {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       R"(name: "run-7" epoch: 2 next_step: 1234 durable_steps: 1000 oldest_step: 999
          digest: "\001\002" waiting_documents: 5 waiting_tokens: 67890 subscribers: 3
-         durable_steps_per_rank: [1000, 1200]
+         durable_steps_per_rank: [1000, 1200] policy_version: 8
          streams { name: "web" next_sequence: 99519 buffered_documents: 12
                    buffered_tokens: 3456 ended: true
                    skipped { first_sequence: 7 documents: 900 }
@@ -47,7 +48,7 @@ TEST(JobTextTest, SaysHowFarTheJobHasCome) {
           HasSubstr("1,234 decided, 1,000 durable (by DP rank: 1000 1200), kept from "
                     "999 on\n"),
           HasSubstr("0102\n"), HasSubstr("5 documents, 67,890 tokens"),
-          HasSubstr("3 subscriptions")));
+          HasSubstr("3 subscriptions"), ContainsRegex("policy +rules of version 8\n")));
 }
 
 TEST(JobTextTest, HasARowForEachStreamAndTheSpecAsTextproto) {
