@@ -14,7 +14,7 @@ OBSERVATION = """(indices, { next = (indices.at(-1) ?? -1) + 1, epoch = 0,
   job: { nextStep: `${next}`, epoch: `${epoch}`, digest: `${chain}${next}`,
     spec: { window } },
   steps: indices.map((index) => ({ index: `${index}`, workloadNs: ['1'],
-    previousDigest: `${chain}${index}` })),
+    previousDigest: chain ? `${chain}${index}` : undefined })),
   totals: { fullSteps: `${fullSteps}`, documents: `${documents}` },
 })"""
 
@@ -266,6 +266,10 @@ class HistoryTest(ModuleTest):
     def test_only_later_steps_are_asked_for(self) -> None:
         found = self.refreshed("[answer([0, 1]), answer([2]), answer([], { next: 3 })]")
         self.assertEqual(found, {"asked": ["all", 2, 3], "steps": [0, 1, 2]})
+
+    def test_a_server_that_tells_no_digest_of_a_step_before_carries_on(self) -> None:
+        found = self.refreshed("[answer([0, 1]), answer([2], { chain: '' })]")
+        self.assertEqual(found, {"asked": ["all", 2], "steps": [0, 1, 2]})
 
     def test_the_last_steps_are_kept(self) -> None:
         found = self.refreshed("[answer([0, 1, 2]), answer([3, 4, 5])]")
