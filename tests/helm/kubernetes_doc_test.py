@@ -29,6 +29,8 @@ TRAINERS = {
     "LeaderWorkerSet": ("leaderWorkerTemplate", "workerTemplate"),
 }
 RELEASE = "1.35"
+# How a block begins that is none of the chart's values.
+MANIFEST = "apiVersion:"
 
 
 def blocks(language: str) -> list[str]:
@@ -121,12 +123,22 @@ class KubernetesDocTest(unittest.TestCase):
         kubernetes_validate.validate(job, RELEASE, strict=True)
 
     def test_values(self) -> None:
-        texts = [text for text in blocks("yaml") if not FILE.match(text)]
+        texts = [
+            text
+            for text in blocks("yaml")
+            if not FILE.match(text) and not text.startswith(MANIFEST)
+        ]
         self.assertTrue(texts)
         for text in texts:
             folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
             (folder / "values.yaml").write_text(text, encoding="utf-8")
             self.assertTrue(render(["--values", str(folder / "values.yaml")]))
+
+    def test_manifests(self) -> None:
+        found = [text for text in blocks("yaml") if text.startswith(MANIFEST)]
+        self.assertTrue(found)
+        for text in found:
+            kubernetes_validate.validate(yaml.safe_load(text), RELEASE, strict=True)
 
     def test_values_on_command_lines(self) -> None:
         found = 0

@@ -18,7 +18,7 @@ SAYS: dict[str | None, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "agent.enabled=true",
             "sidecar.enabled=true",
         ),
-        ("Jobs are lost", "certificate", "Who may do what", "spread"),
+        ("Jobs are lost", "certificate", "Who may do what", "spread", "Prometheus"),
     ),
     "memory": (
         (
@@ -52,6 +52,7 @@ SAYS: dict[str | None, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "Insecure: the port has TLS, but there are no roles, so whoever\nreaches",
             "evenpack-agent.training.svc:7654",
             "configmap evenpack-worker-sidecar",
+            "until\nnetworkPolicy.scrapers lets it in",
         ),
         ("agent.enabled=true", "sidecar.enabled=true"),
     ),

@@ -190,6 +190,11 @@ class RejectionTest(unittest.TestCase):
             render(["--kube-version", "1.26.0"])
         self.assertIn("requires kubeVersion: >=1.27.0-0", str(caught.exception))
         self.assertTrue(render(["--kube-version", "1.27.3-cloud.1"]))
+        sidecar = ["--set", "sidecar.enabled=true", "--kube-version"]
+        with self.assertRaises(RefusedError) as caught:
+            render([*sidecar, "1.28.9"])
+        self.assertIn("sidecar: not accepted on Kubernetes", str(caught.exception))
+        self.assertTrue(render([*sidecar, "1.29.0-cloud.1"]))
 
 
 if __name__ == "__main__":

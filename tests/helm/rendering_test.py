@@ -164,6 +164,17 @@ class SelectionTest(unittest.TestCase):
             {each["port"] for each in monitor["spec"]["endpoints"]}, ports
         )
 
+    def test_only_grpc_is_published_out_of_the_cluster(self) -> None:
+        for kind, ports in (
+            ("ClusterIP", ["grpc", "http"]),
+            ("NodePort", ["grpc"]),
+            ("LoadBalancer", ["grpc"]),
+        ):
+            objects = render(["--set", f"server.service.type={kind}"])
+            service = the(objects, "Service", "evenpack")
+            named = [port["name"] for port in service["spec"]["ports"]]
+            self.assertEqual(named, ports, kind)
+
     def test_ports_that_are_named_are_there(self) -> None:
         for values in MATRIX:
             objects = render(values_flags(values))
@@ -397,49 +408,6 @@ class SecurityTest(unittest.TestCase):
                 e for e in pod["containers"][0]["env"] if e["name"] == "PGPASSWORD"
             ]
             self.assertEqual([set(each) for each in found], [{"name", "valueFrom"}])
-
-
-class NetworkPolicyTest(unittest.TestCase):
-    def sources(self, *flags: str) -> dict[str, Any]:
-        """Who may connect to each port; None: everybody."""
-        return self.peers(the(render(flags), "NetworkPolicy"))
-
-    def peers(self, policy: Object) -> dict[str, Any]:
-        return {
-            port["port"]: rule.get("from")
-            for rule in policy["spec"]["ingress"]
-            for port in rule["ports"]
-        }
-
-    def test_by_default_the_namespace_may_connect(self) -> None:
-        namespace: Object = {"podSelector": {}}
-        sources = self.sources()
-        self.assertIn(namespace, sources["grpc"])
-        self.assertEqual(sources["http"], [namespace])
-
-    def test_agents_and_the_tests_pod_reach_a_server_of_other_namespaces(self) -> None:
-        trainers: Object = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
-        clients = f"networkPolicy.clients=[{json.dumps(trainers)}]"
-        objects = render(["--set-json", clients, "--set", "agent.enabled=true"])
-        (own, others) = self.peers(the(objects, "NetworkPolicy", "evenpack"))["grpc"]
-        self.assertEqual(others, trainers)
-        agents = the(objects, "DaemonSet")["spec"]["template"]
-        for pod in (agents, the(objects, "Pod")):
-            selected = own["podSelector"]["matchLabels"].items()
-            self.assertLessEqual(selected, pod["metadata"]["labels"].items())
-
-    def test_a_server_reaches_its_database(self) -> None:
-        for values, types in (
-            (None, ["Ingress", "Egress"]),
-            ("secure", ["Ingress"]),
-            ("mutual", ["Ingress", "Egress"]),
-        ):
-            policy = the(render(values_flags(values)), "NetworkPolicy", "evenpack")
-            self.assertEqual(policy["spec"]["policyTypes"], types, values)
-
-    def test_no_peer_is_everybody(self) -> None:
-        sources = self.sources("--set-json", "networkPolicy.clients=[]")
-        self.assertEqual(sources, {"grpc": None, "http": [{"podSelector": {}}]})
 
 
 class MonitoringTest(unittest.TestCase):

@@ -1,24 +1,26 @@
 {{/*
 Who may connect to the ports grpc and http. The kubelet may always: its probes need no
 rule. So may the release's own pods, at the port grpc: agents, and that of `helm test`.
-Takes the chart's context.
+By number: a network plugin may take a name for all ports. Takes a dict of context and
+ports.
 */}}
 {{- define "evenpack.ingress" -}}
+{{- $context := .context -}}
 - ports:
-    - port: grpc
+    - port: {{ .ports.grpc }}
       protocol: TCP
-  {{- with .Values.networkPolicy.clients }}
+  {{- with $context.Values.networkPolicy.clients }}
   from:
     - podSelector:
         matchLabels:
-          app.kubernetes.io/name: {{ include "evenpack.name" $ }}
-          app.kubernetes.io/instance: {{ $.Release.Name }}
+          app.kubernetes.io/name: {{ include "evenpack.name" $context }}
+          app.kubernetes.io/instance: {{ $context.Release.Name }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
 - ports:
-    - port: http
+    - port: {{ .ports.http }}
       protocol: TCP
-  {{- with .Values.networkPolicy.scrapers }}
+  {{- with $context.Values.networkPolicy.scrapers }}
   from:
     {{- toYaml . | nindent 4 }}
   {{- end }}

@@ -16,6 +16,9 @@ Rank r of the pod attaches at /run/evenpack/r. Containers that are started befor
 trainer's and end after them: Kubernetes' sidecars, from 1.29 on.
 */}}
 {{- define "evenpack.workerSidecar" -}}
+{{- if semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version -}}
+{{- fail (printf "sidecar: not accepted on Kubernetes %s, where its containers would never end before the trainer's begins; accepted: 1.29 or later" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- $sidecar := .Values.sidecar -}}
 {{- $client := include "evenpack.sidecarClient" . | fromYaml -}}
 {{- range $rank := until (int $sidecar.ranksPerPod) -}}
