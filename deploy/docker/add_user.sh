@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the user that runs the programs of an image, and a folder that is that user's.
-#   deploy/docker/add_user.sh [FOLDER]
+#   deploy/docker/add_user.sh [FOLDER MODE]
 set -euo pipefail
 
 # Also in helm/evenpack, whose securityContext names it.
@@ -12,4 +12,4 @@ if ! getent passwd "$id" >/dev/null; then
     --shell /usr/sbin/nologin "$user"
 fi
 # A volume that an engine makes anew takes owner and mode from the folder below it.
-[[ $# == 0 ]] || install -d -m 700 -o "$id" -g "$id" "$1"
+[[ $# == 0 ]] || install -d -m "$2" -o "$id" -g "$id" "$1"

@@ -6,8 +6,10 @@ set -euo pipefail
 
 here="$(dirname "${BASH_SOURCE[0]}")"
 case "${1:-}" in
-  server) folder=(/var/lib/evenpack) ;;    # the store
-  worker | demo) folder=(/run/evenpack) ;; # the sockets that worker and trainer share
+  server) folder=(/var/lib/evenpack 700) ;; # the store
+  # The sockets that worker and trainer share, which say themselves who may connect; a pod
+  # that runs as another user mounts its folders in it.
+  worker | demo) folder=(/run/evenpack 711) ;;
   client) folder=() ;;
   *)
     sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2

@@ -126,6 +126,17 @@ class RootTest(unittest.TestCase):
                 config = Start(image).config()
                 self.assertEqual(config["user"], "10001:10001")
 
+    def test_another_user_passes_through_a_workers_folder_alone(self) -> None:
+        """As a worker does in a pod that has a user of its own."""
+        for image, folder, passed in (
+            ("worker", "/run/evenpack", True),
+            ("server", "/var/lib/evenpack", False),
+        ):
+            for may, access in ((passed, "-x"), (False, "-r"), (False, "-w")):
+                other = ["chroot", "--userspec=1000:1000", str(ROOTS / image)]
+                done = subprocess.run([*other, "test", access, folder])
+                self.assertEqual(done.returncode == 0, may, (image, access))
+
 
 class ContainerTest(unittest.TestCase):
     def setUp(self) -> None:
