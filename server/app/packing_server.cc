@@ -22,6 +22,7 @@
 #include "server/app/health_port.h"
 #include "server/app/server_security.h"
 #include "server/app/spare_memory.h"
+#include "server/app/store_wait.h"
 #include "server/app/transport_limits.h"
 #include "server/app/transport_threads.h"
 #include "server/control/committer.h"
@@ -419,8 +420,14 @@ PackingServer::~PackingServer() { Drain(); }
 
 absl::StatusOr<std::unique_ptr<PackingServer>> PackingServer::Start(
     const ServerOptions& options, std::function<void()> lost_all) {
-  return StartWith([&options] { return OpenStore(options.store); }, options,
-                   std::move(lost_all));
+  StoreWait wait;
+  wait.patience = std::chrono::seconds(options.store_wait_seconds);
+  wait.sleep = [](std::chrono::milliseconds time) {
+    std::this_thread::sleep_for(time);
+  };
+  return StartWith(
+      [&] { return OpenInTime([&] { return OpenStore(options.store); }, wait); },
+      options, std::move(lost_all));
 }
 
 absl::Status PackingServer::CheckThreads(const ServerOptions& options) {

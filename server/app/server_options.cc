@@ -131,6 +131,8 @@ void AddTimes(CLI::App& app, ServerOptions& options) {
             0, kMostSeconds, "how long calls may go on then");
   AddNumber(app, "--drain-seconds", options.drain_seconds, 0, kMostSeconds,
             "what a shutdown may take after SIGTERM, SIGINT or SIGHUP");
+  AddNumber(app, "--store-wait-seconds", options.store_wait_seconds, 0, kMostSeconds,
+            "how long a start waits for a store that is away; 0: not at all");
 }
 
 // What is wrong with a flag's value; empty where nothing is. CLI11 names the flag.

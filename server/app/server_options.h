@@ -69,6 +69,8 @@ struct ServerOptions {
   uint64_t connection_age_grace_seconds = 60;
   // What a shutdown may take.
   uint64_t drain_seconds = 20;
+  // What a server that starts waits for a store that is away.
+  uint64_t store_wait_seconds = 0;
   // Threads that wake subscribers; 0: one for each processor.
   uint64_t wake_threads = 0;
   // gRPC's channelz service: auto is where `listen` is on the loopback interface.

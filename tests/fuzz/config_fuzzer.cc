@@ -26,8 +26,8 @@ auto Values(const ServerOptions& options) {
       options.max_message_bytes, options.step_cache_bytes, options.keepalive_seconds,
       options.keepalive_timeout_seconds, options.min_ping_seconds,
       options.max_connection_age_seconds, options.connection_age_grace_seconds,
-      options.drain_seconds, options.wake_threads, options.channelz,
-      options.max_metric_jobs, options.log_level, options.log_format);
+      options.drain_seconds, options.store_wait_seconds, options.wake_threads,
+      options.channelz, options.max_metric_jobs, options.log_level, options.log_format);
 }
 
 void RequireInBounds(const ServerOptions& options) {

@@ -33,7 +33,7 @@ FLAGS = """
     --max-connection-streams --max-transport-bytes --max-unclaimed-bytes
     --max-metric-jobs --wake-threads --keepalive-seconds --keepalive-timeout-seconds
     --min-ping-seconds --max-connection-age-seconds --connection-age-grace-seconds
-    --drain-seconds
+    --drain-seconds --store-wait-seconds
 """.split()
 
 

@@ -85,6 +85,7 @@ const std::vector<Flag>& Flags() {
       {"max-connection-age-seconds", "12", number(&O::max_connection_age_seconds)},
       {"connection-age-grace-seconds", "13", number(&O::connection_age_grace_seconds)},
       {"drain-seconds", "14", number(&O::drain_seconds)},
+      {"store-wait-seconds", "17", number(&O::store_wait_seconds)},
       {"wake-threads", "15", number(&O::wake_threads)},
       {"max-metric-jobs", "16", number(&O::max_metric_jobs)},
       {"log-level", "error",
