@@ -10,6 +10,7 @@
 #include "server/runtime/clock.h"
 #include "server/runtime/log.h"
 #include "server/runtime/unique_name.h"
+#include "server/store/cause_log.h"
 #include "server/store/postgresql_load.h"
 #include "server/store/postgresql_numbers.h"
 #include "server/store/postgresql_places.h"
@@ -138,6 +139,7 @@ void PostgresqlStore::StepDown() {
 void PostgresqlStore::Keep() {
   milliseconds pause{0};
   milliseconds retry = kFirstRetry;
+  CauseLog causes("database not reached");
   while (true) {
     LeadNews news;
     absl::Status lost;
@@ -148,6 +150,7 @@ void PostgresqlStore::Keep() {
       if (!released_ && !look_soon_) changed_.WaitFor(mutex_, pause);
       if (released_) return;
       const absl::Status status = KeepOnce(news);
+      causes.Note(status);
       pause = status.ok() ? timing_.look : retry;
       retry = status.ok() ? kFirstRetry : std::min(2 * retry, kLastRetry);
       if (status.ok()) renewed = member_.renewed();

@@ -152,6 +152,8 @@ class DatabaseTest(unittest.TestCase):
         local_client.create(server, "job", job_specs.small_spec())
         self.database.stop("fast")
         wait_until(lambda: "database lost" in server.stderr(), "a notice")
+        refused = "database not reached error=\"store: the database can't be reached: "
+        wait_until(lambda: refused in server.stderr(), "the reason")
         with self.assertRaises(grpc.RpcError) as caught:
             local_client.create(server, "more", job_specs.small_spec())
         error = error_of(caught.exception)
