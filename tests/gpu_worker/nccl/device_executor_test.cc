@@ -254,6 +254,7 @@ TEST_F(DeviceExecutorTest, WhoLeavesWithinAStepDoesNotWaitForPeersOfTheHost) {
   const auto library = Library();
   NcclTiming timing = Timing();
   timing.exchange_timeout = std::chrono::hours(10000);
+  timing.abort_timeout = NcclTiming().abort_timeout;
   const PassingTime time(clock_);
   GroupTable table;
   const auto open = [&](uint32_t rank) {
@@ -286,6 +287,7 @@ TEST_F(DeviceExecutorTest, WhateverFailsEachStepIsExecutedByAll) {
   // Whose peer failed while it connected must run out of time, and nobody else.
   timing.connect_timeout = std::chrono::hours(10);
   timing.exchange_timeout = std::chrono::hours(10000);
+  timing.abort_timeout = NcclTiming().abort_timeout;
   const PassingTime time(clock_);
   int redone = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {

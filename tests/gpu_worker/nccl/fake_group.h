@@ -37,10 +37,12 @@ class FakeNcclTest : public FakeDeviceTest {
     return worker::NcclLibrary::Load(EVENPACK_FAKE_NCCL).value();
   }
 
-  // Time stands still; ranks look often.
+  // Time stands still; ranks look often. However it passes, NCCL has ended what is
+  // aborted.
   worker::NcclTiming Timing() {
     worker::NcclTiming timing;
     timing.poll_interval = std::chrono::microseconds(200);
+    timing.abort_timeout = std::chrono::hours(100'000);
     timing.clock = &clock_;
     return timing;
   }

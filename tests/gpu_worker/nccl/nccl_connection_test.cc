@@ -36,7 +36,7 @@ class NcclConnectionTest : public evenpack::testing::FakeNcclTest {
   absl::StatusOr<std::unique_ptr<NcclConnection>> Connect(const nccl::UniqueId& id,
                                                           uint32_t rank) {
     return NcclConnection::Connect(library_, device_.context(), id, {rank, kRanks},
-                                   Timing());
+                                   timing_);
   }
   void ConnectAll() {
     const nccl::UniqueId id = NewId();
@@ -56,6 +56,7 @@ class NcclConnectionTest : public evenpack::testing::FakeNcclTest {
 
   const std::shared_ptr<const NcclLibrary> library_ = Library();
   FakeDevice device_;
+  NcclTiming timing_ = Timing();
   std::vector<std::unique_ptr<NcclConnection>> ranks_{kRanks};
 };
 
@@ -180,6 +181,7 @@ TEST_F(NcclConnectionTest, AnAbortOfAnotherThreadIsWaitedFor) {
 
 // Ranks of a host as processes of their own: NCCL ends none before all of them end.
 TEST_F(NcclConnectionTest, WhoEndsDoesNotWaitForPeersOfTheHost) {
+  timing_.abort_timeout = NcclTiming().abort_timeout;
   for (const bool aborts : {false, true}) {
     ConnectAll();
     fakeNcclWaitForHost(true);
