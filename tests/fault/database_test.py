@@ -53,14 +53,14 @@ class SharedDatabaseTest(SharingCase):
 
     def restart(self) -> None:
         """The database ends in order, and is started again once all miss it."""
-        before = self.losses()
+        before = self.losses_of_all()
         self.database.stop("fast")
         self.await_noticed(before)
         self.database.start()
 
     def hang(self) -> None:
         """The database stands still until all have noticed, which is beyond a lease."""
-        before = self.losses()
+        before = self.losses_of_all()
         self.database.signal(signal.SIGSTOP)
         try:
             self.await_noticed(before)
@@ -76,6 +76,18 @@ class SharedDatabaseTest(SharingCase):
     def losses(self) -> list[int]:
         """How often each server missed its database."""
         return [each.stderr().count("database lost") for each in self.servers]
+
+    def losses_of_all(self) -> list[int]:
+        """The same, once all have it: who has lost it misses it no second time."""
+
+        def have_all() -> bool:
+            reached = [
+                each.stderr().count("database reached again") for each in self.servers
+            ]
+            return self.losses() == reached
+
+        wait_until(have_all, "all are connected")
+        return self.losses()
 
     def await_noticed(self, before: list[int]) -> None:
         """Waits until each misses it once more."""
