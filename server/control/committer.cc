@@ -270,7 +270,7 @@ absl::Status Committer::Store(std::span<const StoreWrite> writes) {
 }
 
 void Committer::Note(const absl::Status& status, size_t records, uint64_t bytes) {
-  CommitNews::Line line = CommitNews::Line::kNone;
+  FailureNews::Line line = FailureNews::Line::kNone;
   {
     MutexLock lock(mutex_);
     if (status.ok()) {
@@ -284,10 +284,10 @@ void Committer::Note(const absl::Status& status, size_t records, uint64_t bytes)
     }
     line = news_.After(status);
   }
-  if (line == CommitNews::Line::kFailed) {
+  if (line == FailureNews::Line::kFailed) {
     Log(LogLevel::kError, "commit failed",
         {{"because", std::string(status.message())}});
-  } else if (line == CommitNews::Line::kSucceedAgain) {
+  } else if (line == FailureNews::Line::kSucceedAgain) {
     Log(LogLevel::kInfo, "commits succeed again");
   }
 }

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/control/commit_news.h"
 #include "server/runtime/clock.h"
+#include "server/runtime/failure_news.h"
 #include "server/runtime/mutex.h"
 #include "server/store/state_store.h"
 
@@ -150,7 +150,8 @@ class Committer {
   size_t recent_ EVENPACK_GUARDED_BY(mutex_) = 0;
   Clock::TimePoint recent_since_ EVENPACK_GUARDED_BY(mutex_);
   CommitterFigures figures_ EVENPACK_GUARDED_BY(mutex_);
-  CommitNews news_ EVENPACK_GUARDED_BY(mutex_);
+  // Two lines in ten seconds.
+  FailureNews news_ EVENPACK_GUARDED_BY(mutex_){std::chrono::seconds(10)};
 
   std::thread thread_;  // last, since it uses the others
 };

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/runtime/clock.h"
+#include "server/runtime/failure_news.h"
 #include "server/runtime/log.h"
 #include "server/runtime/unique_name.h"
-#include "server/store/cause_log.h"
 #include "server/store/postgresql_load.h"
 #include "server/store/postgresql_numbers.h"
 #include "server/store/postgresql_places.h"
@@ -139,7 +139,7 @@ void PostgresqlStore::StepDown() {
 void PostgresqlStore::Keep() {
   milliseconds pause{0};
   milliseconds retry = kFirstRetry;
-  CauseLog causes("database not reached");
+  FailureNews news_of_looks(std::chrono::seconds(0));
   while (true) {
     LeadNews news;
     absl::Status lost;
@@ -150,7 +150,10 @@ void PostgresqlStore::Keep() {
       if (!released_ && !look_soon_) changed_.WaitFor(mutex_, pause);
       if (released_) return;
       const absl::Status status = KeepOnce(news);
-      causes.Note(status);
+      if (news_of_looks.After(status) == FailureNews::Line::kFailed) {
+        Log(LogLevel::kWarning, "database not reached",
+            {{"error", std::string(status.message())}});
+      }
       pause = status.ok() ? timing_.look : retry;
       retry = status.ok() ? kFirstRetry : std::min(2 * retry, kLastRetry);
       if (status.ok()) renewed = member_.renewed();

@@ -1,10 +1,10 @@
-#include "server/control/commit_news.h"
+#include "server/runtime/failure_news.h"
 
 #include <utility>
 
 namespace evenpack {
 
-CommitNews::Line CommitNews::After(const absl::Status& status) {
+FailureNews::Line FailureNews::After(const absl::Status& status) {
   if (status.ok()) {
     if (told_.empty()) return Line::kNone;
     told_.clear();
@@ -13,7 +13,7 @@ CommitNews::Line CommitNews::After(const absl::Status& status) {
   std::string failure = status.ToString();
   if (failure == told_) return Line::kNone;
   const Clock::TimePoint now = clock_.Now();
-  if (was_any_ && now - told_at_ < kPause) return Line::kNone;
+  if (was_any_ && now - told_at_ < pause_) return Line::kNone;
   was_any_ = true;
   told_at_ = now;
   told_ = std::move(failure);
