@@ -1,4 +1,3 @@
-// What Job makes of what trainers and workers report: job_sessions.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
