@@ -121,15 +121,22 @@ def log_log_slope(points: list[tuple[float, float]]) -> float:
 
 
 def family_and_shape(name: str) -> tuple[str, dict[str, int], bool]:
-    """Splits `BM_Family/N:4/manual_time`; the last is True where a clock was read."""
-    family, *parts = name.split("/")
+    """Splits `BM_Family/N:4/manual_time`; the last is True where a clock was read.
+
+    Of a family with variants, as `BM_Family/variant/N:4`, each is one.
+    """
+    families = []
     shape = {}
-    for part in parts:
-        if part not in CLOCK_SUFFIXES:
-            argument, _, value = part.rpartition(":")
+    clock = False
+    for part in name.removeprefix("BM_").split("/"):
+        argument, is_argument, value = part.rpartition(":")
+        if is_argument:
             shape[argument] = int(value)
-    clock = any(part in CLOCK_SUFFIXES for part in parts)
-    return family.removeprefix("BM_"), shape, clock
+        elif part in CLOCK_SUFFIXES:
+            clock = True
+        else:
+            families.append(part)
+    return " ".join(families), shape, clock
 
 
 def row_of_benchmark(entry: dict[str, Any]) -> Row:

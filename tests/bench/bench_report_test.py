@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -87,8 +89,23 @@ class BenchReportTest(unittest.TestCase):
             "BM_Step/N:64/manual_time": ("Step", {"N": 64}, True),
             "BM_Commit/jobs:1/real_time": ("Commit", {"jobs": 1}, True),
             "Alone": ("Alone", {}, False),
+            "BM_Ingest/wlb/N:4": ("Ingest wlb", {"N": 4}, False),
         }.items():
             self.assertEqual(bench_report.family_and_shape(name), expected)
+
+    def test_names_of_all_benchmarks_that_run_sh_reports_can_be_split(self) -> None:
+        folder = Path(os.environ["EVENPACK_BENCH_FOLDER"])
+        for program in ("packing", "placement", "engine", "sharding", "commit"):
+            names = subprocess.run(
+                [folder / f"{program}_bench", "--benchmark_list_tests=true"],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout.splitlines()
+            self.assertTrue(names, program)
+            for name in names:
+                family, _, _ = bench_report.family_and_shape(name)
+                self.assertTrue(family, name)
 
     def test_time_is_the_processors_unless_a_clock_was_asked_for(self) -> None:
         wlb, step = rows_of(
