@@ -18,8 +18,10 @@
 #include "client/cli/output.h"
 #include "client/cli/program.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/quoted_value.h"
 #include "client/cpp/client.h"
 #include "client/cpp/grpc_stub.h"
+#include "client/cpp/retry_news.h"
 #include "client/cpp/retrying_connection.h"
 #include "client/cpp/security_flags.h"
 #include "server/runtime/first_process.h"
@@ -46,11 +48,18 @@ int Finish(int exit_code, const FileOutput& out, Output& err) {
   return kExitInternalError;
 }
 
+// `err` outlives all that tries.
 absl::StatusOr<client::Client> Connect(const ServerFlags& server,
-                                       std::shared_ptr<client::Sleeper> sleeper) {
+                                       std::shared_ptr<client::Sleeper> sleeper,
+                                       Output& err) {
   if (absl::Status status = CheckThreads(kThreads); !status.ok()) return status;
   client::ClientOptions options = ClientOptionsOf(server);
   options.sleeper = std::move(sleeper);
+  options.on_retry =
+      client::Seldom(client::kTerminalPace, [&err](const client::RetryNews& news) {
+        err.Write(InPlaceOfProgress(
+            absl::StrCat("evenpackctl: note: ", OnOneLine(TextOf(news)), "\n")));
+      });
   if (absl::Status status = Validate(options); !status.ok()) return status;
   std::shared_ptr<client::Stub> stub = MakeGrpcStub(options);
   if (!server.returns_credits) stub = WithoutReceived(std::move(stub));
@@ -69,7 +78,7 @@ int Run(const std::vector<std::string>& arguments) {
       interrupt,
       DefaultServer(),
       client::SecurityVariables(),
-      [&sleeper](const ServerFlags& server) { return Connect(server, sleeper); }};
+      [&](const ServerFlags& server) { return Connect(server, sleeper, err); }};
   return Finish(RunProgram(arguments, context), out, err);
 }
 

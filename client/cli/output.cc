@@ -8,7 +8,8 @@ bool FileOutput::Write(std::string_view text) {
   if (error_ != 0) return false;
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() ||
       std::fflush(file_) != 0) {
-    error_ = errno;
+    int none = 0;
+    error_.compare_exchange_strong(none, errno);
   }
   return error_ == 0;
 }

@@ -2,12 +2,13 @@
 #ifndef EVENPACK_CLIENT_CLI_OUTPUT_H_
 #define EVENPACK_CLIENT_CLI_OUTPUT_H_
 
+#include <atomic>
 #include <cstdio>
 #include <string_view>
 
 namespace evenpack {
 
-// Not thread-safe.
+// Not thread-safe unless it says so.
 class Output {
  public:
   virtual ~Output() = default;
@@ -17,6 +18,7 @@ class Output {
   virtual bool Write(std::string_view text) = 0;
 };
 
+// Thread-safe.
 class FileOutput : public Output {
  public:
   // `file` must outlive the object.
@@ -29,7 +31,7 @@ class FileOutput : public Output {
 
  private:
   std::FILE* const file_;
-  int error_ = 0;
+  std::atomic<int> error_ = 0;
 };
 
 }  // namespace evenpack

@@ -75,6 +75,10 @@ size_t StandardErrorColumns() {
   return known ? size.ws_col : kUsual;
 }
 
+std::string InPlaceOfProgress(const std::string& line) {
+  return TerminalOrNull() == nullptr ? line : std::string(kRemoval) + line;
+}
+
 ProgressBar::ProgressBar(std::ostream* stream, std::string label,
                          std::chrono::milliseconds interval,
                          std::function<size_t()> columns)

@@ -18,6 +18,10 @@ std::ostream* TerminalOrNull();
 // Of the terminal that standard error is, at the moment; 80 where it doesn't say.
 size_t StandardErrorColumns();
 
+// `line`, which is for standard error, with what removes a bar there before it; the bar
+// is drawn anew when it moves on.
+std::string InPlaceOfProgress(const std::string& line);
+
 // Draws nothing in the first interval, so that short work leaves no flicker. On
 // standard error, a signal that ends the process removes the line first. Not
 // thread-safe; of those on standard error, one object at a time.

@@ -1,6 +1,7 @@
 #include "client/cpp/backoff.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/document/invalid_field.h"
@@ -36,20 +37,22 @@ absl::Status Validate(const BackoffOptions& options) {
 }
 
 Backoff::Backoff(const BackoffOptions& options, const Clock& clock,
-                 const std::function<double()>& random)
-    : options_(options), clock_(clock), random_(random) {}
+                 const std::function<double()>& random, RetryTold told)
+    : options_(options), clock_(clock), random_(random), told_(std::move(told)) {}
 
 std::optional<std::chrono::nanoseconds> Backoff::NextDelay(
     std::chrono::nanoseconds at_least) {
   using Seconds = std::chrono::duration<double>;
   const Clock::TimePoint now = clock_.Now();
   if (failures_ == 0) {
+    began_ = now;
     first_failure_ = now;
     delay_ = options_.initial;
   } else {
     delay_ = std::min<Seconds>(delay_ * options_.factor, options_.maximum);
   }
   ++failures_;
+  last_failure_ = now;
   const double jitter = 1 - options_.jitter + 2 * options_.jitter * random_();
   const std::chrono::nanoseconds left = options_.total - (now - first_failure_);
   if (left <= std::chrono::nanoseconds::zero() || left < at_least) return std::nullopt;
@@ -58,6 +61,23 @@ std::optional<std::chrono::nanoseconds> Backoff::NextDelay(
       left);
 }
 
-void Backoff::Reset() { failures_ = 0; }
+void Backoff::Tell(const absl::Status& why) {
+  if (!told_.listener) return;
+  is_told_ = true;
+  const auto left = options_.total - (last_failure_ - first_failure_);
+  told_.listener({told_.what, why, last_failure_ - began_, left});
+}
+
+void Backoff::Succeeded() {
+  if (is_told_) {
+    told_.listener({told_.what, absl::OkStatus(), last_failure_ - began_, {}});
+  }
+  Reset();
+}
+
+void Backoff::Reset() {
+  failures_ = 0;
+  is_told_ = false;
+}
 
 }  // namespace evenpack::client

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "client/cpp/retry_news.h"
 #include "server/runtime/clock.h"
 
 namespace evenpack::client {
@@ -38,19 +40,31 @@ struct BackoffOptions {
 // INVALID_ARGUMENT naming the first field that is out of its range.
 absl::Status Validate(const BackoffOptions& options);
 
+// Who is told of a row of failures, and of what.
+struct RetryTold {
+  std::string what = {};
+  // May be empty.
+  RetryListener listener = {};
+};
+
 // The waits of one row of failures. Not thread-safe.
 class Backoff {
  public:
-  // `random` draws from [0, 1). Both must outlive the object.
+  // `random` draws from [0, 1). `clock` and `random` must outlive the object.
   Backoff(const BackoffOptions& options, const Clock& clock,
-          const std::function<double()>& random);
+          const std::function<double()>& random, RetryTold told = {});
 
   // After a failure: how long to wait before the next attempt, `at_least` where the
   // server asked for a pause; none if no attempt is left. A wait that would go beyond
   // the total ends with it, so that a server that comes back within it is found.
   std::optional<std::chrono::nanoseconds> NextDelay(
       std::chrono::nanoseconds at_least = std::chrono::nanoseconds::zero());
-  // After a success: the next failure is the first of its row.
+  // Tells of the last failure, which was this one and which another attempt follows.
+  void Tell(const absl::Status& why);
+  // After a success, which is told where failures of the row were: the next failure is
+  // the first of its row.
+  void Succeeded();
+  // Likewise where nothing is wanted any more, which isn't told.
   void Reset();
   // The total counts from now on: nobody has waited so far. Waits stay as long as they
   // have become.
@@ -62,7 +76,13 @@ class Backoff {
   BackoffOptions options_;
   const Clock& clock_;
   const std::function<double()>& random_;
+  const RetryTold told_;
   int failures_ = 0;
+  bool is_told_ = false;
+  // The first and the last failure of the row.
+  Clock::TimePoint began_;
+  Clock::TimePoint last_failure_;
+  // From when the total counts.
   Clock::TimePoint first_failure_;
   std::chrono::duration<double> delay_{};
 };

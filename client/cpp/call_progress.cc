@@ -9,7 +9,7 @@ void CallProgress::Answered() {
 }
 
 void CallProgress::Ended() {
-  if (is_answered_ && clock_.Now() - answered_ >= lasting_) backoff_.Reset();
+  if (is_answered_ && clock_.Now() - answered_ >= lasting_) backoff_.Succeeded();
 }
 
 }  // namespace evenpack::client

@@ -21,8 +21,8 @@ class CallProgress {
 
   // The server has said something.
   void Answered();
-  // It has done something that the call is for.
-  void GotOn() { backoff_.Reset(); }
+  // It has done something that the call is for. Under no lock of the session's.
+  void GotOn() { backoff_.Succeeded(); }
   // The call is over.
   void Ended();
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "client/cpp/backoff.h"
+#include "client/cpp/retry_news.h"
 #include "client/cpp/security.h"
 #include "client/cpp/sleeper.h"
 #include "server/runtime/clock.h"
@@ -36,6 +37,9 @@ struct ClientOptions {
   std::chrono::milliseconds keepalive_timeout{10'000};
   // Of a message, either way. 1 to 2^31 - 1.
   int max_message_bytes = 64 << 20;
+  // Told while calls and sessions fail and are tried again. As it is it hears of every
+  // attempt; Seldom(...) has it hear of what lasts. May be empty.
+  RetryListener on_retry = {};
 
   // Whether a server has answered a client of these options, or of copies of them.
   // Until then a server's certificate that is refused is a mistake of whoever wrote the

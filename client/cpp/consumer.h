@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/api_messages.h"
+#include "client/cpp/durable_marks.h"
 #include "client/cpp/rank_step.h"
 #include "server/core/digest/digest.h"
 
@@ -68,9 +69,6 @@ struct ConsumerOptions {
   // Waits in Next() are a trainer's. Not where steps are taken ahead of one, who then
   // says what it waited for (ReportWait), or has a consumer of its own.
   bool reports_waits = true;
-  // Called with why, by a thread of the consumer, whenever the server can't be reached
-  // and will be tried again; not after Cancel(). May be empty.
-  std::function<void(const absl::Status&)> on_lost = {};
 };
 
 // INVALID_ARGUMENT naming the first field that is out of its range.
@@ -164,6 +162,10 @@ class Consumer {
   virtual absl::Status AcknowledgeDurable(uint64_t step) = 0;
   // Steps of this DP rank that the server has confirmed to be durable.
   virtual uint64_t durable_steps() const = 0;
+  // The last that was acknowledged, unless it is confirmed; also behind an error. Where
+  // another consumer takes this one's place, it is for Client::Acknowledge: a job that
+  // waits for it may decide no step whose mark would stand for it.
+  virtual std::optional<DurableMarks::Mark> unconfirmed_mark() const = 0;
 
   // Notes what was measured; it is sent along with the waits. Beyond 65,536 that were
   // not sent yet the oldest are dropped.

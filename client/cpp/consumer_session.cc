@@ -33,8 +33,10 @@ void ConsumerSession::Cancel() {
 }
 
 void ConsumerSession::Run(const std::stop_token& stop) {
-  Backoff backoff(client_options_.backoff, *client_options_.clock,
-                  client_options_.random);
+  Backoff backoff(
+      client_options_.backoff, *client_options_.clock, client_options_.random,
+      {absl::StrCat("following job '", options_.job, "' as DP rank ", options_.dp_rank),
+       client_options_.on_retry});
   while (AwaitWork()) {
     const absl::Status status = OneCall(backoff, stop);
     if (!GoesOn(status, backoff, stop)) return;
@@ -230,7 +232,6 @@ bool ConsumerSession::GoesOn(const absl::Status& status, Backoff& backoff,
     }
     if (!buffer_.empty() && !closing_) backoff.RestartTotal();
   }
-  if (options_.on_lost && IsLostCall(status)) options_.on_lost(status);
   if (WaitToRetry(status, backoff, *client_options_.sleeper, stop)) return true;
   SetFinal(GaveUp(status, backoff));
   return false;
@@ -344,6 +345,11 @@ void ConsumerSession::SendPendingMark() {
 uint64_t ConsumerSession::durable_steps() const {
   MutexLock lock(mutex_);
   return marks_.durable_steps();
+}
+
+std::optional<DurableMarks::Mark> ConsumerSession::unconfirmed_mark() const {
+  MutexLock lock(mutex_);
+  return marks_.Pending();
 }
 
 void ConsumerSession::ReportLatency(const MeasuredLatency& latency) {

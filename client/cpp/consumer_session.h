@@ -45,6 +45,7 @@ class ConsumerSession final : public Consumer {
   absl::StatusOr<Subscription> AwaitSubscription() override;
   absl::Status AcknowledgeDurable(uint64_t step) override;
   uint64_t durable_steps() const override;
+  std::optional<DurableMarks::Mark> unconfirmed_mark() const override;
   void ReportLatency(const MeasuredLatency& latency) override;
   void ReportWait(double seconds) override;
   StepWait step_wait() const override;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "client/cpp/call_progress.h"
 #include "client/cpp/retry.h"
 #include "evenpack/v1/packing_service.pb.h"
 
@@ -49,7 +51,10 @@ void GroupSession::SetFinal(const absl::Status& status) {
 
 void GroupSession::Run(const std::stop_token& stop) {
   Backoff backoff(client_options_.backoff, *client_options_.clock,
-                  client_options_.random);
+                  client_options_.random,
+                  {absl::StrCat("the group of DP rank ", options_.dp_rank, " of job '",
+                                options_.job, "'"),
+                   client_options_.on_retry});
   // A call without a state would take the seat from one that has it, and tell nothing.
   while (AwaitReport()) {
     const absl::Status status = OneCall(backoff, stop);
@@ -78,11 +83,16 @@ absl::Status GroupSession::OneCall(Backoff& backoff, const std::stop_token& stop
     Tell(*stream);
     stream_ = stream;
   }
+  CallProgress progress(backoff, *client_options_.clock,
+                        client_options_.backoff.maximum);
   v1::JoinGroupResponse response;
   while (stream->Read(response)) {
-    backoff.Reset();
-    if (!response.has_joined()) Deliver(response);
+    progress.Answered();
+    if (response.has_joined()) continue;
+    progress.GotOn();
+    Deliver(response);
   }
+  progress.Ended();
   {
     MutexLock lock(mutex_);
     stream_ = nullptr;

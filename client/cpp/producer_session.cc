@@ -39,7 +39,10 @@ void ProducerSession::Cancel() {
 
 void ProducerSession::Run(const std::stop_token& stop) {
   Backoff backoff(client_options_.backoff, *client_options_.clock,
-                  client_options_.random);
+                  client_options_.random,
+                  {absl::StrCat("feeding stream '", options_.stream, "' of job '",
+                                options_.job, "'"),
+                   client_options_.on_retry});
   while (AwaitWork()) {
     const absl::Status status = OneCall(backoff, stop);
     if (!GoesOn(status, backoff, stop)) return;
@@ -68,7 +71,8 @@ absl::Status ProducerSession::OneCall(Backoff& backoff, const std::stop_token& s
                         client_options_.backoff.maximum);
   while (status.ok() && stream->Read(answer)) {
     progress.Answered();
-    status = TakeAnswer(answer, stream, progress);
+    status = TakeAnswer(answer, stream);
+    if (std::exchange(got_on_, false)) progress.GotOn();
   }
   progress.Ended();
   {
@@ -125,14 +129,11 @@ absl::Status ProducerSession::CheckNext(uint64_t server_next) const {
 }
 
 absl::Status ProducerSession::TakeAnswer(const v1::IngestResponse& answer,
-                                         const std::shared_ptr<IngestStream>& stream,
-                                         CallProgress& progress) {
+                                         const std::shared_ptr<IngestStream>& stream) {
   MutexLock lock(mutex_);
   const uint64_t server_next = answer.next_sequence();
   if (absl::Status status = CheckNext(server_next); !status.ok()) return status;
-  if (!opened_ || server_next > accepted_ || answer.ended() != stream_ended_) {
-    progress.GotOn();
-  }
+  got_on_ = !opened_ || server_next > accepted_ || answer.ended() != stream_ended_;
   if (!opened_) next_ = options_.from_sequence.value_or(server_next);
   opened_ = true;
   accepted_ = server_next;

@@ -80,8 +80,7 @@ class ProducerSession final : public Producer {
               const std::stop_token& stop);
   absl::Status OneCall(Backoff& backoff, const std::stop_token& stop);
   absl::Status TakeAnswer(const v1::IngestResponse& answer,
-                          const std::shared_ptr<IngestStream>& stream,
-                          CallProgress& progress);
+                          const std::shared_ptr<IngestStream>& stream);
   absl::Status CheckNext(uint64_t server_next) const EVENPACK_REQUIRES(mutex_);
   void SetFinal(const absl::Status& status);
 
@@ -121,6 +120,8 @@ class ProducerSession final : public Producer {
   const std::shared_ptr<Stub> stub_;
   const ClientOptions client_options_;
   const ProducerOptions options_;
+  // What was read last says more than the one before; the session thread's.
+  bool got_on_ = false;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -8,6 +8,14 @@
 #include "client/cpp/route.h"
 
 namespace evenpack::client {
+namespace {
+
+// A stream can end with OK that should not have ended.
+absl::Status ErrorOf(const absl::Status& status) {
+  return status.ok() ? absl::UnavailableError("the server ended the call") : status;
+}
+
+}  // namespace
 
 bool IsRetryable(const absl::Status& status) {
   switch (status.code()) {
@@ -52,16 +60,14 @@ bool WaitToRetry(const absl::Status& status, Backoff& backoff, Sleeper& sleeper,
   const bool is_first = backoff.failures() == 0;
   const std::optional<std::chrono::nanoseconds> delay =
       backoff.NextDelay(RequestedDelay(status));
-  if (delay.has_value() && is_first && IsRedirect(status)) {
-    return !stop.stop_requested();
-  }
-  return delay.has_value() && sleeper.Sleep(*delay, stop);
+  if (!delay.has_value()) return false;
+  if (is_first && IsRedirect(status)) return !stop.stop_requested();
+  backoff.Tell(ErrorOf(status));
+  return sleeper.Sleep(*delay, stop);
 }
 
 absl::Status GaveUp(const absl::Status& status, const Backoff& backoff) {
-  // A stream can end with OK that should not have ended.
-  absl::Status error =
-      status.ok() ? absl::UnavailableError("the server ended the call") : status;
+  absl::Status error = ErrorOf(status);
   if (backoff.failures() < 2) return error;
   return Annotated(error,
                    absl::StrCat(" (gave up after ", backoff.failures(), " attempts)"));

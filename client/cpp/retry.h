@@ -28,9 +28,9 @@ std::chrono::nanoseconds RequestedDelay(const absl::Status& status);
 // `status`, whose details stay, with `text` behind its message.
 absl::Status Annotated(const absl::Status& status, const std::string& text);
 
-// Waits before the next attempt; not where the first failure of a row names the server
-// that leads the job now. False: there is none, since the back-off has come to its end
-// or `stop` was requested.
+// Tells of the failure, and waits before the next attempt; neither where the first
+// failure of a row names the server that leads the job now. False: there is none, since
+// the back-off has come to its end or `stop` was requested.
 bool WaitToRetry(const absl::Status& status, Backoff& backoff, Sleeper& sleeper,
                  const std::stop_token& stop);
 

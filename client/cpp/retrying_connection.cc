@@ -3,8 +3,10 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <stop_token>
+#include <string>
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "client/cpp/backoff.h"
 #include "client/cpp/consumer_session.h"
 #include "client/cpp/group_session.h"
@@ -21,6 +23,12 @@ namespace {
 ClientOptions WithSharedRandom(ClientOptions options) {
   options.random = SharedRandom(std::move(options.random));
   return options;
+}
+
+// As "ListJobs", of a ListJobsRequest.
+template <typename Request>
+std::string MethodOf(const Request&) {
+  return std::string(absl::StripSuffix(Request::descriptor()->name(), "Request"));
 }
 
 // Fields that `asked` leaves to their defaults are filled in by the server.
@@ -85,11 +93,14 @@ class RetryingConnection final : public Connection {
 
   template <typename Request, typename Response>
   Outcome<Response> Retry(Method<Request, Response> method, const Request& request) {
-    Backoff backoff(options_.backoff, *options_.clock, options_.random);
+    Backoff backoff(options_.backoff, *options_.clock, options_.random,
+                    {MethodOf(request), options_.on_retry});
     for (;;) {
       absl::StatusOr<Response> response = ((*stub_).*method)(request, attempt_);
       if (response.ok() || !IsRetryable(response.status())) {
-        return {std::move(response), backoff.failures() > 0};
+        const bool repeated = backoff.failures() > 0;
+        if (response.ok()) backoff.Succeeded();
+        return {std::move(response), repeated};
       }
       const absl::Status status = response.status();
       if (!WaitToRetry(status, backoff, *options_.sleeper, attempt_.stop)) {

@@ -3,10 +3,12 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <chrono>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/client.h"
+#include "client/cpp/retry_news.h"
 #include "evenpack/v1/cost_profile.pb.h"
 
 namespace evenpack::worker {
@@ -22,6 +24,11 @@ absl::Status UploadProfile(const std::string& address, const client::Security& s
   }
   client::ClientOptions options{.address = address, .security = security};
   options.backoff.total = std::chrono::seconds(30);
+  options.on_retry =
+      client::Seldom(client::kTerminalPace, [](const client::RetryNews& news) {
+        std::fputs(absl::StrCat("evenpack-worker: ", TextOf(news), "\n").c_str(),
+                   stderr);
+      });
   absl::StatusOr<client::Client> client = client::Client::Connect(options);
   if (!client.ok()) return client.status();
   return client->PutCostProfile(profile);

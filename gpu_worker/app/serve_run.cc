@@ -12,6 +12,7 @@
 #include "client/cpp/client.h"
 #include "client/cpp/server_addresses.h"
 #include "gpu_worker/app/end_signal.h"
+#include "gpu_worker/app/retry_log.h"
 #include "gpu_worker/app/serve_end.h"
 #include "gpu_worker/metrics/worker_series.h"
 #include "gpu_worker/service/worker_service.h"
@@ -57,7 +58,6 @@ WorkerServerOptions OptionsOf(const WorkerOptions& options, Form form) {
   of.sidecar.form = std::move(form);
   of.sidecar.patience = std::chrono::seconds(serve.patience_seconds);
   of.sidecar.memory_bytes = serve.memory_bytes;
-  of.sidecar.server = serve.server;
   return of;
 }
 
@@ -88,8 +88,10 @@ absl::Status Serve(const WorkerOptions& options) {
   StartLog(options.serve.log_level, options.serve.log_format);
   const auto addresses = client::ServerAddresses("--server", options.serve.server);
   if (!addresses.ok()) return addresses.status();
-  const absl::StatusOr<client::Client> client = client::Client::Connect(
-      {.address = options.serve.server, .security = options.security});
+  const absl::StatusOr<client::Client> client =
+      client::Client::Connect({.address = options.serve.server,
+                               .security = options.security,
+                               .on_retry = LogRetries(options.serve.server)});
   if (!client.ok()) return client.status();
   const absl::StatusOr<Form> form = FormOf(options);
   if (!form.ok()) return form.status();

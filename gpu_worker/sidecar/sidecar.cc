@@ -79,11 +79,7 @@ absl::StatusOr<std::unique_ptr<WorkerSession>> Sidecar::NewSession(
   absl::StatusOr<std::unique_ptr<RankForm>> rank =
       options_.form->OpenRank(opening.scratch_bytes);
   if (!rank.ok()) return rank.status();
-  RankWorkerOptions of = OptionsOf(request, options_);
-  of.steps.on_lost = [this, job = request.steps.job](const absl::Status& why) {
-    lost_server_.Lost(job, why);
-  };
-  return WorkerSession::Open(client_, of, opening.arena,
+  return WorkerSession::Open(client_, OptionsOf(request, options_), opening.arena,
                              {*std::move(rank), opening.scratch_bytes}, opening.stop);
 }
 

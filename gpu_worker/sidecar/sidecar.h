@@ -15,7 +15,6 @@
 #include "client/cpp/client.h"
 #include "gpu_worker/attach/attach_listener.h"
 #include "gpu_worker/sidecar/host_sidecar_form.h"
-#include "gpu_worker/sidecar/lost_server_log.h"
 #include "gpu_worker/sidecar/sidecar_form.h"
 #include "gpu_worker/sidecar/worker_session.h"
 #include "server/runtime/clock.h"
@@ -30,8 +29,6 @@ struct SidecarOptions {
   std::chrono::nanoseconds patience = kDefaultPatience;
   // What arena and passes may take together, where it computes.
   uint64_t memory_bytes = 0;
-  // What `client` was connected to, for the log.
-  std::string server = {};
 };
 
 // What a trainer asks for.
@@ -70,9 +67,7 @@ class Sidecar final : public AttachHandler {
  public:
   // `client` is of the packing server.
   Sidecar(client::Client client, SidecarOptions options)
-      : client_(std::move(client)),
-        options_(std::move(options)),
-        lost_server_(options_.server, Clock::Steady()) {}
+      : client_(std::move(client)), options_(std::move(options)) {}
 
   void OnAttached(const AttachedTrainer& trainer,
                   std::shared_ptr<Arena> arena) override;
@@ -108,7 +103,6 @@ class Sidecar final : public AttachHandler {
 
   client::Client client_;
   const SidecarOptions options_;
-  LostServerLog lost_server_;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -200,7 +200,20 @@ class ControlProgramTest(unittest.TestCase):
         # And again, until this one is there.
         self.enterContext(ServerProcess(listen=address))
         printed, errors = program.communicate(timeout=60)
-        self.assertEqual((program.returncode, errors), (0, ""), printed)
+        self.assertEqual(program.returncode, 0, errors)
+        self.assertEqual(json.loads(printed)["jobs"], [])
+
+    def test_whoever_waits_for_a_server_is_told(self) -> None:
+        nobody = ["--server", "127.0.0.1:1", "--timeout", "4"]
+        finished = self.run_program("jobs", "list", "--json", *nobody)
+        self.assertEqual(finished.returncode, UNAVAILABLE)
+        note, error = finished.stderr.splitlines()
+        self.assertRegex(
+            note,
+            r"\Aevenpackctl: note: ListJobs has failed for [23] s and is tried for "
+            r"[12] s more: UNAVAILABLE: .*127\.0\.0\.1:1",
+        )
+        self.assertRegex(error, r"\Aevenpackctl: .*gave up after")
 
     def test_errors_are_one_line_and_an_exit_status(self) -> None:
         self.report("jobs", "create", "taken", "--window", "1000")

@@ -84,6 +84,8 @@ class MockConsumer : public Consumer {
   MOCK_METHOD(absl::StatusOr<Subscription>, AwaitSubscription, (), (override));
   MOCK_METHOD(absl::Status, AcknowledgeDurable, (uint64_t), (override));
   MOCK_METHOD(uint64_t, durable_steps, (), (const, override));
+  MOCK_METHOD(std::optional<DurableMarks::Mark>, unconfirmed_mark, (),
+              (const, override));
   MOCK_METHOD(void, ReportLatency, (const MeasuredLatency&), (override));
   MOCK_METHOD(void, ReportWait, (double), (override));
   MOCK_METHOD(StepWait, step_wait, (), (const, override));

@@ -24,6 +24,7 @@
 #include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
+#include "client/python/bindings/python_retry_listener.h"
 #include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/python_stub.h"
 #include "client/python/bindings/status_error.h"
@@ -79,6 +80,15 @@ void BindConsumer(nb::module_& module) {
                    [](const HeldConsumer& consumer) {
                      const InterpreterReleased release;
                      return consumer->durable_steps();
+                   })
+      // step, epoch.
+      .def_prop_ro("unconfirmed_mark",
+                   [](const HeldConsumer& consumer)
+                       -> std::optional<std::tuple<uint64_t, uint64_t>> {
+                     const InterpreterReleased release;
+                     const auto mark = consumer->unconfirmed_mark();
+                     if (!mark.has_value()) return std::nullopt;
+                     return std::make_tuple(mark->step, mark->epoch);
                    })
       .def_prop_ro("buffered_steps",
                    [](const HeldConsumer& consumer) {
@@ -207,12 +217,14 @@ nb::bytes Answered(const HeldClient& client, const Call& call) {
 }
 
 HeldClient Connect(const std::string& address, const nb::object& transport_at,
-                   double backoff_seconds) {
+                   double backoff_seconds,
+                   const nb::typed<nb::callable, void(nb::str)>& write_retry) {
   client::ClientOptions options;
   const auto given = client::ServerAddresses("address", address);
   ThrowIfError(given.status());
   options.backoff.total = FromSeconds(backoff_seconds);
   ThrowIfError(Validate(options.backoff));
+  options.on_retry = MakePythonRetryListener(write_retry);
   return {MakePythonStub(*given, transport_at), options};
 }
 
@@ -363,7 +375,7 @@ void BindClient(nb::module_& module) {
   nb::class_<HeldClient> bound(module, "Client");
   bound
       .def_static("connect", &Connect, nb::arg("address"), nb::arg("transport_at"),
-                  nb::arg("backoff_seconds"))
+                  nb::arg("backoff_seconds"), nb::arg("write_retry"))
       .def(
           "create_job",
           [](const HeldClient& client, const std::string& name, const nb::bytes& spec) {

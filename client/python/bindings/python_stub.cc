@@ -18,6 +18,7 @@
 #include "client/cpp/wire_status.h"
 #include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/python_bytes.h"
+#include "client/python/bindings/shared_object.h"
 #include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
@@ -46,17 +47,6 @@ absl::Status InPython(const Work& work) {
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("evenpack.transport: ", error.what()));
   }
-}
-
-// An object that is let go of under the interpreter's lock; held and copied without.
-using SharedObject = std::shared_ptr<const nb::object>;
-
-SharedObject Share(const nb::object& object) {
-  return {std::make_unique<const nb::object>(object).release(),
-          [](const nb::object* held) {
-            const InterpreterHeld acquire;
-            const std::unique_ptr<const nb::object> last(held);
-          }};
 }
 
 // The transport of a server, which is made when it is first used: a server that another

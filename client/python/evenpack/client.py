@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evenpack import _native
+from evenpack import _native, retry_log
 from evenpack.errors import UnavailableError
 from evenpack.invalid_argument import (
     check_seconds,
@@ -70,7 +70,9 @@ class Client:
         # Of nanoseconds, 64 bits hold little more.
         patience = min(float(patience_seconds), 1e9)
         transports = ServerTransports(address, options, security)
-        self._native = _native.Client.connect(address, transports.at, patience)
+        self._native = _native.Client.connect(
+            address, transports.at, patience, retry_log.warn
+        )
 
     @property
     def native(self) -> _native.Client:

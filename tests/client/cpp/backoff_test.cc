@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cpp/mocks/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
@@ -15,6 +17,7 @@ namespace {
 using ::evenpack::testing::IsOk;
 using ::evenpack::testing::StatusIs;
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::function<double()> kMiddle = [] { return 0.5; };
@@ -104,6 +107,52 @@ TEST(Backoff, ASuccessStartsANewRow) {
   backoff.Reset();
   EXPECT_EQ(Milliseconds(*backoff.NextDelay()), 100);
   EXPECT_EQ(backoff.failures(), 1);
+}
+
+// What of `news` a test compares.
+std::string Brief(const RetryNews& news) {
+  return absl::StrCat(news.what, " ", news.why.message(), " ",
+                      Milliseconds(news.failing), " ", Milliseconds(news.left));
+}
+
+TEST(Backoff, TellsOfFailuresAndOfTheSuccessBehindThem) {
+  FakeClock clock;
+  std::vector<std::string> told;
+  BackoffOptions options;
+  options.total = milliseconds(1000);
+  Backoff backoff(options, clock, kMiddle, {"it", [&told](const RetryNews& news) {
+                                              told.push_back(Brief(news));
+                                            }});
+  for (int i = 0; i < 2; ++i) {
+    backoff.NextDelay();
+    backoff.Tell(absl::UnavailableError("lost"));
+    clock.Advance(milliseconds(100));
+  }
+  // A trainer had steps until now.
+  backoff.RestartTotal();
+  clock.Advance(milliseconds(10));
+  backoff.NextDelay();
+  backoff.Tell(absl::UnavailableError("lost"));
+  clock.Advance(milliseconds(5000));
+  backoff.Succeeded();
+  EXPECT_THAT(told, ElementsAre("it lost 0 1000", "it lost 100 900", "it lost 210 990",
+                                "it  210 0"));
+}
+
+TEST(Backoff, TellsOfNoSuccessWhereNoFailureWasTold) {
+  FakeClock clock;
+  int told = 0;
+  Backoff backoff({}, clock, kMiddle, {"it", [&told](const RetryNews&) { ++told; }});
+  backoff.Succeeded();
+  backoff.NextDelay();
+  backoff.Succeeded();
+  EXPECT_EQ(backoff.failures(), 0);
+  EXPECT_EQ(told, 0);
+  backoff.NextDelay();
+  backoff.Tell(absl::UnavailableError("lost"));
+  backoff.Reset();
+  backoff.Succeeded();
+  EXPECT_EQ(told, 1);
 }
 
 TEST(Backoff, ATotalOfZeroMakesTheFirstFailureFinal) {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/client/cpp/consumer_fixture.h"
 #include "tests/client/cpp/simulated_server.h"
 #include "tests/client/cpp/trainer_time.h"
@@ -24,6 +25,7 @@ using ::evenpack::testing::TrainerTime;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const absl::Status kLost = absl::UnavailableError("connection reset");
@@ -168,17 +170,21 @@ TEST_F(ConsumerOutageTest, AServerThatStaysAwayIsGivenUpAfterTenMinutes) {
   EXPECT_EQ(SecondsBetween(gone, clock_.Now()), 600);
 }
 
-TEST_F(ConsumerOutageTest, WhoeverAsksIsToldOfEachCallThatIsLost) {
-  client_options_.backoff.total = milliseconds(300);
+TEST_F(ConsumerOutageTest, WhoeverAsksIsToldOfEachCallThatIsLostAndThatItGoesOn) {
   std::vector<std::string> told;
-  options_.on_lost = [&told](const absl::Status& why) {
-    told.emplace_back(why.message());
+  client_options_.on_retry = [&told](const RetryNews& news) {
+    told.push_back(absl::StrCat(news.what, ": ", news.why.message()));
   };
   const auto consumer = Open();
   for (int i = 0; i < 2; ++i) stub_->AwaitStepCall()->End(kLost);
-  stub_->AwaitStepCall()->End(absl::NotFoundError("no such job"));
+  const auto call = Accept(0);
+  call->Send(history_.Step(0));
+  EXPECT_TRUE(consumer->Next()->has_value());
+  call->End(absl::NotFoundError("no such job"));
   EXPECT_THAT(consumer->Next(), StatusIs(absl::StatusCode::kNotFound, "no such job"));
-  EXPECT_EQ(told, (std::vector<std::string>{"connection reset", "connection reset"}));
+  const std::string what = "following job 'run' as DP rank 0: ";
+  EXPECT_THAT(told,
+              ElementsAre(what + "connection reset", what + "connection reset", what));
 }
 
 TEST_F(ConsumerOutageTest, AServerThatSendsNoStepIsGivenUp) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -120,6 +121,21 @@ TEST_F(GroupSessionTest, ALostCallIsOpenedAgainAndTellsHowItStands) {
   EXPECT_EQ(Next(), "stands 1");
 }
 
+TEST_F(GroupSessionTest, WhoeverAsksIsToldOfLostCallsAndThatItGoesOn) {
+  std::vector<std::string> told;
+  client_options_.on_retry = [&told](const RetryNews& news) {
+    told.push_back(absl::StrCat(news.what, ": ", news.why.message()));
+  };
+  Stand()->End(kGone);
+  const CallPointer again = AwaitCall();
+  again->Send(Joined());
+  again->Send(Stands(1));
+  EXPECT_EQ(Next(), "stands 1");
+  EXPECT_EQ(told, (std::vector<std::string>{
+                      "the group of DP rank 3 of job 'run': connection reset",
+                      "the group of DP rank 3 of job 'run': "}));
+}
+
 TEST_F(GroupSessionTest, AConnectionUnderWayIsReportedInTheNextCall) {
   Start();
   session_->Report({"h:2"});
@@ -198,6 +214,19 @@ TEST_F(GroupSessionTest, WhileNotConnectedItGivesUpWhenTheBackoffHasEnded) {
   EXPECT_THAT(session_->Next().status(),
               StatusIs(absl::StatusCode::kUnavailable,
                        "connection reset (gave up after 2 attempts)"));
+}
+
+TEST_F(GroupSessionTest, AServerThatLetsItJoinAndNoMoreIsGivenUp) {
+  client_options_.backoff.total = std::chrono::milliseconds(300);
+  Start();
+  session_->Report({"h:2"});
+  for (int i = 0; i < 4; ++i) {
+    const CallPointer call = AwaitCall();
+    EXPECT_EQ(AwaitState(*call), "h:2 0");
+    call->Send(Joined());
+    call->End(kGone);
+  }
+  EXPECT_EQ(Next(), "connection reset (gave up after 4 attempts)");
 }
 
 TEST_F(GroupSessionTest, AnErrorOfTheServersOwnIsFinal) {

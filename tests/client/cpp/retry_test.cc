@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "client/cpp/error_details.h"
 #include "client/cpp/mocks/fake_clock.h"
 #include "tests/testing/status_matchers.h"
@@ -95,6 +97,28 @@ TEST(Retry, DoesNotWaitWhereTheFirstFailureNamesTheLeader) {
   // Who is named a second time isn't the leader either.
   EXPECT_TRUE(WaitToRetry(moved, backoff, sleeper, {}));
   EXPECT_THAT(sleeper.slept(), ElementsAre(std::chrono::milliseconds(160)));
+}
+
+TEST(Retry, TellsOfWhatItWaitsFor) {
+  ErrorDetails details;
+  details.reason = "LED_ELSEWHERE";
+  details.metadata = {{"job", "run"}, {"address", "b:1"}};
+  FakeClock clock;
+  FakeSleeper sleeper(clock);
+  BackoffOptions options;
+  options.total = std::chrono::milliseconds(200);
+  std::vector<absl::Status> told;
+  Backoff backoff(options, clock, kMiddle,
+                  {"it", [&told](const RetryNews& news) { told.push_back(news.why); }});
+  const auto moved = WithDetails(absl::UnavailableError("moved"), details);
+  WaitToRetry(moved, backoff, sleeper, {});
+  WaitToRetry(absl::NotFoundError("none yet"), backoff, sleeper, {});
+  WaitToRetry(absl::OkStatus(), backoff, sleeper, {});
+  // Nothing follows.
+  EXPECT_FALSE(WaitToRetry(absl::UnavailableError("last"), backoff, sleeper, {}));
+  EXPECT_THAT(told, ElementsAre(StatusIs(absl::StatusCode::kNotFound, "none yet"),
+                                StatusIs(absl::StatusCode::kUnavailable,
+                                         "the server ended the call")));
 }
 
 TEST(Retry, DoesNotWaitOnceStopped) {

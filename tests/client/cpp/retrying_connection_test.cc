@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/client/cpp/session_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -79,6 +81,21 @@ TEST_F(RetryingConnectionTest, RetriesWhatMayBeRepeated) {
   ASSERT_THAT(job, IsOk());
   EXPECT_EQ(job->name(), "run");
   EXPECT_THAT(sleeper_->slept(), ElementsAre(milliseconds(100), milliseconds(160)));
+}
+
+TEST_F(RetryingConnectionTest, TellsWhoeverAsksWhichMethodItRetries) {
+  std::vector<std::string> told;
+  client_options_.on_retry = [&told](const RetryNews& news) {
+    told.push_back(absl::StrCat(news.what, " ", news.why.message()));
+  };
+  EXPECT_CALL(*stub_, GetJob)
+      .WillOnce(Return(kGone))
+      .WillOnce(Return(v1::GetJobResponse()))
+      .WillOnce(Return(v1::GetJobResponse()));
+  const auto connection = MakeRetryingConnection(stub_, client_options_);
+  EXPECT_THAT(connection->GetJob("run"), IsOk());
+  EXPECT_THAT(connection->GetJob("run"), IsOk());
+  EXPECT_THAT(told, ElementsAre("GetJob connection reset", "GetJob "));
 }
 
 // A connection may have died without a word.

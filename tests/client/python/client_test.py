@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -47,6 +48,18 @@ def test_another_job_of_the_name_is_refused(client: Client) -> None:
     client.create_job("run", example_jobs.spec())
     with pytest.raises(AlreadyExistsError, match="run"):
         client.create_job("run", example_jobs.spec(window=8192))
+
+
+def test_the_log_has_what_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    """Once it has lasted some seconds, and in the log that Python's own is."""
+    with pytest.raises(UnavailableError):
+        Client("127.0.0.1:1", patience_seconds=8).list_jobs()
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("evenpack", "WARNING")
+    assert re.match(
+        r"ListJobs has failed for \d+ s and is tried for \d s more: UNAVAILABLE: ",
+        record.getMessage(),
+    )
 
 
 def test_a_fork_is_told_that_its_calls_would_hang(client: Client) -> None:
