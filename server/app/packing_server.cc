@@ -172,6 +172,8 @@ class PackingServer::Rooms {
   ~Rooms() {
     if (drainer_.joinable()) drainer_.join();
     if (closer_.joinable()) closer_.join();
+    // Where nothing was ever served: the HTTP server waits for its answers.
+    if (directory_ != nullptr) directory_->Close();
     store_->StepDown();
   }
 

@@ -78,7 +78,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // The state that the store has. Before anything else of a stored job.
   absl::Status Recover();
   // The same of what StateStore::Load returned.
-  absl::Status RecoverFrom(const absl::StatusOr<StoredJob>& stored);
+  absl::Status RecoverFrom(absl::StatusOr<StoredJob> stored);
   // Whether the store failed to give it, at first or since, which may pass; and the
   // same once it was read again, unless somebody does so.
   bool IsToBeRead() const;
@@ -214,9 +214,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
     TokenBook tokens;
   };
   // Under no lock: what makes a job of what is stored may take its time.
-  ReadJob MakeOf(const absl::StatusOr<StoredJob>& stored) EVENPACK_EXCLUDES(mutex_);
+  ReadJob MakeOf(absl::StatusOr<StoredJob> stored) EVENPACK_EXCLUDES(mutex_);
   absl::Status NotReplayed(const absl::Status& why) const;
-  absl::Status ReadTokens(std::span<const StoredTokens> stored, TokenBook& tokens)
+  absl::Status ReadTokens(std::vector<StoredTokens> stored, TokenBook& tokens)
       EVENPACK_EXCLUDES(mutex_);
   absl::Status Load(ReadJob read) EVENPACK_REQUIRES(mutex_);
   // Load, of a job that was not loaded before, and shows it.

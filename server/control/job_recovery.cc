@@ -1,7 +1,7 @@
 // How a Job comes from the store, at first and after a commit that failed.
 #include <memory>
 #include <optional>
-#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -172,8 +172,8 @@ void Job::EndThoseThatWait() {
 
 absl::Status Job::Recover() { return RecoverFrom(environment_.store.Load(name_)); }
 
-absl::Status Job::RecoverFrom(const absl::StatusOr<StoredJob>& stored) {
-  ReadJob read = MakeOf(stored);
+absl::Status Job::RecoverFrom(absl::StatusOr<StoredJob> stored) {
+  ReadJob read = MakeOf(std::move(stored));
   MutexLock lock(mutex_);
   return LoadFirst(std::move(read));
 }
@@ -208,15 +208,15 @@ absl::Status Job::Reload(ReadJob read) {
   return absl::OkStatus();
 }
 
-Job::ReadJob Job::MakeOf(const absl::StatusOr<StoredJob>& stored) {
+Job::ReadJob Job::MakeOf(absl::StatusOr<StoredJob> stored) {
   ReadJob read;
   read.stored = stored.status();
   if (!stored.ok() && !absl::IsNotFound(stored.status())) {
     read.status = stored.status();
     return read;
   }
-  const StoredJob none;
-  const StoredJob& held = stored.ok() ? *stored : none;
+  StoredJob held;
+  if (stored.ok()) held = *std::move(stored);
   absl::StatusOr<JobState> state =
       Replay(held.snapshot, held.snapshot_records, held.records, &read.let_go_epoch);
   if (!state.ok()) {
@@ -229,9 +229,12 @@ Job::ReadJob Job::MakeOf(const absl::StatusOr<StoredJob>& stored) {
   for (const std::string& record : held.records) {
     read.bytes_since_snapshot += record.size();
   }
+  // The tokens, and what is to be shown, take as much again.
+  held.snapshot = std::string();
+  held.records = std::vector<std::string>();
   if (!read.state.created) return read;
   read.spec = std::make_shared<const JobSpec>(read.state.spec);
-  read.status = ReadTokens(held.tokens, read.tokens);
+  read.status = ReadTokens(std::move(held.tokens), read.tokens);
   return read;
 }
 
@@ -244,14 +247,14 @@ absl::Status Job::NotReplayed(const absl::Status& why) const {
   return why;
 }
 
-absl::Status Job::ReadTokens(std::span<const StoredTokens> stored, TokenBook& tokens) {
+absl::Status Job::ReadTokens(std::vector<StoredTokens> stored, TokenBook& tokens) {
   std::vector<TokenBook::Batch> held;
   {
     MutexLock lock(mutex_);
     held = tokens_.HeldOf(stored);
   }
   absl::StatusOr<TokenBook> read =
-      JobTokens::Read(stored, held, environment_.payload_root);
+      JobTokens::Read(std::move(stored), held, environment_.payload_root);
   if (!read.ok()) return read.status();
   tokens = *std::move(read);
   return absl::OkStatus();
@@ -283,8 +286,9 @@ absl::Status Job::RestoreShown() {
       !status.ok()) {
     return status;
   }
-  recorder_.Reshape(spec_, state_.position.next_step);
-  latency_.Withdraw(state_.position.next_step);
+  // Of what was shown before, any step may have been decided otherwise since.
+  recorder_.Reshape(spec_, 0);
+  latency_.Withdraw(0);
   calibration_.Begin(state_.epoch);
   return absl::OkStatus();
 }

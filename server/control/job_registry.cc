@@ -78,7 +78,7 @@ void JobRegistry::Create(const std::string& name, const Command& command,
   if (!status.ok()) return done(status);
   job->Change(command, [this, job, done = std::move(done)](
                            const absl::StatusOr<JobStatus>& created) {
-    if (!created.ok()) Drop(job);
+    if (!created.ok()) DropUnmade(job);
     done(absl::IsAlreadyExists(created.status()) ? JobExists(job->name()) : created);
   });
 }
@@ -95,13 +95,20 @@ void JobRegistry::Remove(const std::string& name, Job::Done done) {
 
 absl::Status JobRegistry::Adopt(const std::string& name) {
   if (Holds(name)) return absl::OkStatus();
-  const absl::StatusOr<StoredJob> stored = environment_.store.Load(name);
+  absl::StatusOr<StoredJob> stored = environment_.store.Load(name);
   if (!stored.ok() && !absl::IsDataLoss(stored.status())) return stored.status();
   auto job = std::make_shared<Job>(name, environment_);
-  LogUnlessRecovered(name, job->RecoverFrom(stored));
+  LogUnlessRecovered(name, job->RecoverFrom(std::move(stored)));
   MutexLock lock(mutex_);
   jobs_.try_emplace(name, Held{std::move(job), next_number_++});
   return absl::OkStatus();
+}
+
+void JobRegistry::DropUnmade(const std::shared_ptr<Job>& job) {
+  // Where it stands after all it is read anew: what was found meanwhile isn't it.
+  job->Abandon();
+  Drop(job);
+  job->EndCalls();
 }
 
 void JobRegistry::Drop(const std::shared_ptr<Job>& job) {

@@ -59,6 +59,8 @@ class JobRegistry {
   };
 
   bool Holds(const std::string& name) const;
+  // Of a creation that failed: there is no such job for those either who found it.
+  void DropUnmade(const std::shared_ptr<Job>& job);
 
   const ControlEnvironment environment_;
   const size_t max_jobs_;

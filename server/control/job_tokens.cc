@@ -22,12 +22,12 @@ std::vector<TokenBook::Batch> JobTokens::HeldOf(
   return held;
 }
 
-absl::StatusOr<TokenBook> JobTokens::Read(std::span<const StoredTokens> stored,
+absl::StatusOr<TokenBook> JobTokens::Read(std::vector<StoredTokens> stored,
                                           std::span<const TokenBook::Batch> held,
                                           const PayloadRoot& root) {
   TokenBook book;
   for (size_t i = 0; i < stored.size(); ++i) {
-    const StoredTokens& row = stored[i];
+    const StoredTokens row = std::move(stored[i]);
     TokenBook::Batch batch = held[i];
     if (batch == nullptr) {
       absl::StatusOr<TokenBatch> read = TokenBatch::FromBytes(

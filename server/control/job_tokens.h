@@ -38,9 +38,9 @@ class JobTokens {
   // Those of the rows whose tokens are in a file, and are here already; null for the
   // others.
   std::vector<TokenBook::Batch> HeldOf(std::span<const StoredTokens> stored) const;
-  // What the store has. `held`: as HeldOf, whose files are not read. Errors as
-  // TokenBatch::FromBytes. From any thread.
-  static absl::StatusOr<TokenBook> Read(std::span<const StoredTokens> stored,
+  // What the store has, each row of which is freed once it was read. `held`: as HeldOf,
+  // whose files are not read. Errors as TokenBatch::FromBytes. From any thread.
+  static absl::StatusOr<TokenBook> Read(std::vector<StoredTokens> stored,
                                         std::span<const TokenBook::Batch> held,
                                         const PayloadRoot& root);
   // That is what the job has, which has this spec.

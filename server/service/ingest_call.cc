@@ -77,9 +77,9 @@ class IngestCall final : public JobStreamCall, public CommitListener {
 
   // The last message is done with, but for its commit.
   void Decided() {
-    RequestTaken();
-    // Of this batch: from ReadOn() on it may be the next one's.
+    // Of this batch: from here on it may be the next one's.
     const bool sent_ahead = sent_ahead_;
+    RequestTaken();
     // The next batch may be decided while this one is committed.
     ReadOn();
     if (sent_ahead) {

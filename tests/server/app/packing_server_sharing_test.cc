@@ -3,15 +3,20 @@
 #include <google/rpc/error_details.pb.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/app/packing_server.h"
 #include "tests/server/app/served_job.h"
 #include "tests/server/service/status_details.h"
+#include "tests/server/web/raw_client.h"
 #include "tests/testing/shared_memory_store.h"
 #include "tests/testing/status_matchers.h"
 
@@ -28,6 +33,7 @@ using ::testing::Not;
 using testing::SharedMemory;
 using testing::SharedMemoryStore;
 using ::testing::StartsWith;
+using testing::StatusIs;
 
 // A server and a client of it.
 class Sharing {
@@ -81,6 +87,34 @@ class Sharing {
 
 std::string AddressIn(const grpc::Status& status) {
   return DetailIn<ErrorInfo>(status).value_or(ErrorInfo()).metadata().at("address");
+}
+
+// As a live page that was open when the server was started again.
+TEST(PackingServerSharingTest, OneThatCannotHaveItsPortEndsThoughItsPageIsAsked) {
+  SharedMemory other;
+  const Sharing holder(other);
+  const uint16_t http_port = testing::FreePort();
+  std::atomic<bool> over = false;
+  std::thread page([&] {
+    while (!over) {
+      const testing::RawClient client(http_port);
+      if (!client.connected()) continue;
+      client.Send("GET /api/v1/jobs/job HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    }
+  });
+  SharedMemory memory;
+  ServerOptions options;
+  options.listen = holder.address();
+  options.insecure = true;
+  options.http_listen = absl::StrCat("127.0.0.1:", http_port);
+  for (int start = 0; start < 5; ++start) {
+    EXPECT_THAT(
+        PackingServer::StartOver(std::make_unique<SharedMemoryStore>(memory), options)
+            .status(),
+        StatusIs(absl::StatusCode::kUnavailable, StartsWith("listen: ")));
+  }
+  over = true;
+  page.join();
 }
 
 TEST(PackingServerSharingTest, EachServesAndSaysWhoLeadsTheRest) {

@@ -17,7 +17,6 @@
 
 #include "evenpack/v1/packing_service.grpc.pb.h"
 #include "server/core/document/invalid_field.h"
-#include "server/web/listener.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/app/served_job.h"
 #include "tests/server/web/raw_client.h"
@@ -31,6 +30,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
+using testing::FreePort;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::kInvalid;
@@ -64,13 +64,6 @@ ServerOptions AnyPorts() {
 
 uint16_t PortOf(const std::string& address) {
   return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
-}
-
-// That nobody has, for now.
-uint16_t FreePort() {
-  const absl::StatusOr<Listener> listener = Listener::Open({"127.0.0.1", 0});
-  EXPECT_THAT(listener, IsOk());
-  return listener->address().port;
 }
 
 // Has somebody look each time that a job is read.

@@ -131,6 +131,22 @@ TEST_P(JobInDoubtTest, AnUpdateThatStandsEndsTheEpochOnceTheStoreIsBack) {
   EXPECT_EQ((*job_->FindStep(1))->step.epoch, 1U);
 }
 
+TEST_P(JobInDoubtTest, ObserversSeeNoStepThatAnUpdateWithdrewThatStands) {
+  JobSpec spec = SmallJob();
+  spec.data_parallel = 1;
+  room_.store().GoAway(/*after_a_commit=*/true);
+  ExpectStoreFailed(DoUpdate(*job_, spec, 1));
+  room_.store().ComeBack();
+  EXPECT_FALSE(job_->ReadAgain());
+  const Awaited<absl::StatusOr<JobObservation>> observed;
+  job_->Observe({.steps = 10}, observed);
+  const absl::StatusOr<JobObservation> seen = observed.Get();
+  ASSERT_THAT(seen, IsOk());
+  for (const auto& step : seen->recorded.steps) {
+    EXPECT_EQ(step->epoch, (*job_->FindStep(step->index))->step.epoch) << step->index;
+  }
+}
+
 TEST_P(JobInDoubtTest, ProducersAskWhereTheirStreamsAreOnceItStands) {
   const Awaited<absl::Status> ended;
   job_->AddProducer(ended);

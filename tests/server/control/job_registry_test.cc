@@ -15,6 +15,7 @@
 #include "tests/server/control/small_job.h"
 #include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
+#include "tests/testing/follower.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack {
@@ -25,6 +26,7 @@ using testing::ControlRoom;
 using testing::Describe;
 using testing::DoIngest;
 using ::testing::ElementsAre;
+using testing::Follower;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
@@ -125,6 +127,24 @@ TEST_F(JobRegistryTest, AJobThatIsRefusedOrNotStoredLeavesItsNameFree) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk is full")));
   EXPECT_THAT(NamesOf(registry_.ByAge()), IsEmpty());
   EXPECT_THAT(Create("a"), IsOk());
+}
+
+TEST_F(JobRegistryTest, WhoFoundAJobThatWasNotMadeHasNone) {
+  room_.store().LoseAnswer();
+  room_.store().Block();
+  const auto created = StartCreate("a");
+  room_.store().WaitUntilBlocked();
+  const auto found = registry_.Find("a").value();
+  room_.store().Release();
+  EXPECT_THAT(created.Get().status(), StatusIs(absl::StatusCode::kUnavailable,
+                                               HasSubstr("the answer is lost")));
+  // It stands after all, and is led by what reads it.
+  ASSERT_THAT(room_.memory().Load("a"), IsOk());
+  EXPECT_THAT(Follower(found, SubscribeRequest()).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'a'")));
+  ASSERT_THAT(registry_.Adopt("a"), IsOk());
+  EXPECT_THAT(Follower(registry_.Find("a").value(), SubscribeRequest()).status(),
+              IsOk());
 }
 
 TEST_F(JobRegistryTest, ARemovalThatIsNotStoredLeavesTheJob) {

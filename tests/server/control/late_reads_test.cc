@@ -8,6 +8,7 @@
 
 #include "server/control/job_registry.h"
 #include "tests/server/control/small_job.h"
+#include "tests/testing/awaited.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
@@ -18,6 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::Awaited;
 using testing::ControlRoom;
 using testing::Describe;
 using testing::DoIngest;
@@ -101,6 +103,21 @@ TEST_F(LateReadsTest, OneThatWasThereIsReadSoonOnceSomebodyLooksAtIt) {
   EXPECT_FALSE(IsThere());
   EXPECT_EQ(ReadsWithin(seconds(2)), 1);
   EXPECT_TRUE(IsThere());
+}
+
+TEST_F(LateReadsTest, OneThatWasNotMadeIsNotHeld) {
+  room_.store().FailCommits(2);
+  room_.store().BlockLoads();
+  Awaited<absl::StatusOr<JobStatus>> created;
+  jobs_.Create("another", CreateJob{SmallJob()}, created);
+  room_.store().WaitUntilLoadBlocked();
+  const std::weak_ptr<Job> made = jobs_.Find("another").value();
+  reads_.ReadDue();
+  room_.store().Release();
+  EXPECT_FALSE(created.Get().ok());
+  room_.AwaitCommits();
+  reads_.ReadDue();
+  EXPECT_TRUE(made.expired());
 }
 
 TEST_F(LateReadsTest, OneThatIsRemovedIsReadNoMore) {

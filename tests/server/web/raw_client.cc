@@ -5,7 +5,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "server/web/listener.h"
+
 namespace evenpack::testing {
+
+uint16_t FreePort() { return Listener::Open({"127.0.0.1", 0})->address().port; }
 
 RawClient::RawClient(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
   sockaddr_in address{};

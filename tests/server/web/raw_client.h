@@ -12,6 +12,9 @@
 
 namespace evenpack::testing {
 
+// Of 127.0.0.1, and nobody's for now.
+uint16_t FreePort();
+
 class RawClient {
  public:
   // Connects to 127.0.0.1.
