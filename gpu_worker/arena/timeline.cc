@@ -58,7 +58,8 @@ bool AwaitValue(Timeline& timeline, uint64_t value,
     Futex(timeline.wakes, FUTEX_WAIT, seen, &kSlice);
   }
   timeline.waiters.fetch_sub(1, std::memory_order_seq_cst);
-  return reached;
+  // Whoever is gone may have advanced it before that.
+  return reached || timeline.value.load(std::memory_order_seq_cst) >= value;
 }
 
 }  // namespace evenpack::worker

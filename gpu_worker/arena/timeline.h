@@ -27,9 +27,9 @@ void Advance(Timeline& timeline, uint64_t value);
 // Has waiters ask `give_up` again.
 void WakeWaiters(Timeline& timeline);
 
-// True once the timeline has reached `value`; false where `give_up` says so, which is
-// asked before it sleeps, and then at each wake-up and every tenth of a second. It
-// looks for `spin` before it sleeps: a wake-up costs some microseconds.
+// True once the timeline has reached `value`; false where it has not and `give_up` says
+// so, which is asked before it sleeps, and then at each wake-up and every tenth of a
+// second. It looks for `spin` before it sleeps: a wake-up costs some microseconds.
 bool AwaitValue(Timeline& timeline, uint64_t value,
                 const std::function<bool()>& give_up,
                 std::chrono::nanoseconds spin = std::chrono::microseconds(50));

@@ -203,8 +203,12 @@ absl::Status AttachListener::Attach(FileDescriptor connection) {
   handler_.OnAttached(trainer_, *arena);
   AttachReply reply;
   reply.token = trainer_.token;
-  return SendReply(connection_.get(), reply,
-                   {(*arena)->descriptor(), (*arena)->tensors_descriptor()});
+  absl::Status sent =
+      SendReply(connection_.get(), reply,
+                {(*arena)->descriptor(), (*arena)->tensors_descriptor()});
+  // It would wait for one that does not come.
+  if (!sent.ok()) Detach();
+  return sent;
 }
 
 void AttachListener::Detach() {

@@ -22,13 +22,14 @@ absl::Status Differ(absl::string_view how) {
 
 }  // namespace
 
-ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange) {
+ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange, uint64_t number) {
   return {exchange.step,
           exchange.form,
           exchange.tensors.size(),
           exchange.row_bytes,
           RowsIn((*exchange.send_rows)[peer]),
-          RowsIn((*exchange.receive_rows)[peer])};
+          RowsIn((*exchange.receive_rows)[peer]),
+          number};
 }
 
 absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
@@ -47,11 +48,16 @@ absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
                                "; cp_rank ", rank, " expects ", mine.received,
                                " rows and sends ", mine.sent, EachOf(mine)));
   }
-  if (theirs.form == mine.form) return absl::OkStatus();
-  return Differ(absl::StrCat("cp_rank ", peer, " is in another pass than cp_rank ",
-                             rank,
-                             ": forward or backward, micro-batch, plan, element "
-                             "type, heads, scale or sliding_window differ"));
+  if (theirs.form != mine.form) {
+    return Differ(absl::StrCat("cp_rank ", peer, " is in another pass than cp_rank ",
+                               rank,
+                               ": forward or backward, micro-batch, plan, element "
+                               "type, heads, scale or sliding_window differ"));
+  }
+  if (theirs.number == mine.number) return absl::OkStatus();
+  return Differ(absl::StrCat("cp_rank ", peer, " has begun ", theirs.number,
+                             " exchanges before this one, and cp_rank ", rank, " ",
+                             mine.number));
 }
 
 }  // namespace evenpack::worker

@@ -18,12 +18,16 @@ struct ExchangeTerms {
   // Rows of each tensor, to the peer and from it.
   uint64_t sent = 0;
   uint64_t received = 0;
+  // How many exchanges the rank has begun before, those without rows for the peer too;
+  // 0 where ranks begin each of them together.
+  uint64_t number = 0;
 
-  // Whether there is anything to tell the peer of; then the peer finds so, too.
+  // Whether there is anything to tell the peer of; in the same exchange the peer finds
+  // so, too.
   bool has_rows() const { return sent > 0 || received > 0; }
 };
 
-ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange);
+ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange, uint64_t number = 0);
 
 // FAILED_PRECONDITION: the rank would take the peer's rows for what they aren't, or the
 // peer the rank's.

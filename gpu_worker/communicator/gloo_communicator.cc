@@ -73,19 +73,23 @@ size_t MostBytes(uint32_t ranks) { return kParcelBytes / 2 / std::max(1U, ranks 
 // that is closed with bytes unread takes along what its other end has not read either,
 // the terms too. So rows of more than a parcel travel once both know that their terms
 // agree, and ranks whose terms don't answer each other before they close.
+//
+// Two ranks meet only in exchanges in which they have rows for each other, and count
+// these by themselves: ranks of different exchanges meet as well then, the last time at
+// their step's end, and tell each other so.
 struct Mail {
-  Mail(uint32_t peer, const Exchange& exchange, size_t most_bytes)
-      : mine(TermsWith(peer, exchange)),
+  Mail(uint32_t peer, const Exchange& exchange, uint64_t number, size_t most_bytes)
+      : mine(TermsWith(peer, exchange, number)),
         received(exchange, (*exchange.receive_rows)[peer], most_bytes),
         sent(exchange, (*exchange.send_rows)[peer], most_bytes) {}
 
-  static uint64_t TermsName(uint64_t number) { return number | uint64_t{1} << 63; }
-  static uint64_t AnswerName(uint64_t number) { return number | uint64_t{3} << 62; }
+  uint64_t terms_name() const { return meeting | uint64_t{1} << 63; }
+  uint64_t answer_name() const { return meeting | uint64_t{3} << 62; }
   // No two exchanges that are under way at once have the same; addresses have 47 bits.
-  static uint64_t BytesName(uint64_t number, uint64_t bytes) {
-    return bytes << 16 | (number & 0xffff);
-  }
+  uint64_t bytes_name(uint64_t bytes) const { return bytes << 16 | (meeting & 0xffff); }
 
+  // How often the two have met before.
+  uint64_t meeting = 0;
   ExchangeTerms mine;
   ExchangeTerms theirs;
   BufferPointer told;
@@ -105,7 +109,7 @@ class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(std::shared_ptr<gloo::Context> context,
                    std::chrono::milliseconds timeout)
-      : context_(std::move(context)), timeout_(timeout) {}
+      : context_(std::move(context)), timeout_(timeout), meetings_(size()) {}
 
   uint32_t rank() const override { return static_cast<uint32_t>(context_->rank); }
   uint32_t size() const override { return static_cast<uint32_t>(context_->size); }
@@ -159,15 +163,16 @@ class GlooCommunicator final : public Communicator {
     FaultPoint("exchange.before");
     mails.reserve(size());  // pointers to them must stay
     for (uint32_t peer = 0; peer < size(); ++peer) {
-      mails.emplace_back(peer, exchange, MostBytes(size()));
+      Mail& mail = mails.emplace_back(peer, exchange, number, MostBytes(size()));
+      if (mail.mine.has_rows()) mail.meeting = meetings_[peer]++;
     }
-    absl::Status status = Post(number, mails);
-    if (status.ok()) status = Hear(number, mails);
-    if (status.ok()) status = PostLong(number, mails);
+    absl::Status status = Post(mails);
+    if (status.ok()) status = Hear(mails);
+    if (status.ok()) status = PostLong(mails);
     for (bool is_done = false; status.ok() && !is_done;) {
       is_done = true;
       for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
-        status = GoOn(number, peer, mails[peer]);
+        status = GoOn(peer, mails[peer]);
         is_done = is_done && mails[peer].received.IsDone() && mails[peer].sent.IsDone();
       }
     }
@@ -180,7 +185,7 @@ class GlooCommunicator final : public Communicator {
 
   // What the peers' exchanges are: of all, so that a rank that differs from several is
   // refused by each.
-  absl::Status Hear(uint64_t number, std::vector<Mail>& mails) {
+  absl::Status Hear(std::vector<Mail>& mails) {
     absl::Status status;
     std::vector<uint32_t> refused;
     std::vector<uint32_t> silent;
@@ -200,7 +205,7 @@ class GlooCommunicator final : public Communicator {
       if (!of_peer.ok()) refused.push_back(peer);
       status.Update(of_peer);
     }
-    if (!status.ok()) return Refuse(status, number, refused, mails);
+    if (!status.ok()) return Refuse(status, refused, mails);
     if (silent.empty()) return status;
     throw std::runtime_error(absl::StrCat("nothing came from cp_rank ",
                                           absl::StrJoin(silent, ", "), ": ", why));
@@ -209,31 +214,31 @@ class GlooCommunicator final : public Communicator {
   // Waits for the parcels from a peer and to it, and posts the next ones: what a rank
   // waits for in a round over its peers, these have posted in the round before, so that
   // none waits for one that waits for it.
-  absl::Status GoOn(uint64_t number, uint32_t peer, Mail& mail) {
+  absl::Status GoOn(uint32_t peer, Mail& mail) {
     absl::Status status;
     if (!mail.received.IsDone()) {
       if (!mail.receiving->waitRecv(timeout_)) return reason();
       mail.received.Unpack();
       mail.received.Next();
-      status = ReceiveParcel(number, peer, mail);
+      status = ReceiveParcel(peer, mail);
     }
     if (status.ok() && !mail.sent.IsDone()) {
       if (!mail.sending->waitSend(timeout_)) return reason();
       mail.sent.Next();
-      status = SendParcel(number, peer, mail);
+      status = SendParcel(peer, mail);
     }
     return status;
   }
 
   // Peers find out by this rank's terms, which they would not get once the group is
   // aborted. Those whose terms are refused refuse this rank's, and answer as well.
-  absl::Status Refuse(const absl::Status& status, uint64_t number,
-                      const std::vector<uint32_t>& refused, std::vector<Mail>& mails) {
+  absl::Status Refuse(const absl::Status& status, const std::vector<uint32_t>& refused,
+                      std::vector<Mail>& mails) {
     for (Mail& mail : mails) {
       if (mail.mine.has_rows()) UnlessGone([&] { mail.told->waitSend(timeout_); });
     }
     for (const uint32_t peer : refused) {
-      UnlessGone([&] { Answer(number, peer, mails[peer]).IgnoreError(); });
+      UnlessGone([&] { Answer(peer, mails[peer]).IgnoreError(); });
     }
     for (const uint32_t peer : refused) {
       Mail& mail = mails[peer];
@@ -245,8 +250,8 @@ class GlooCommunicator final : public Communicator {
   }
 
   // That the peer's terms are here.
-  absl::Status Answer(uint64_t number, uint32_t peer, Mail& mail) {
-    const uint64_t name = Mail::AnswerName(number);
+  absl::Status Answer(uint32_t peer, Mail& mail) {
+    const uint64_t name = mail.answer_name();
     absl::Status status = Receive(peer, name, &mail.their_answer, 1, mail.answered);
     if (!status.ok()) return status;
     return Send(peer, name, &mail.answer, 1, mail.answering);
@@ -262,55 +267,55 @@ class GlooCommunicator final : public Communicator {
     }
   }
 
-  absl::Status Post(uint64_t number, std::vector<Mail>& mails) {
-    const uint64_t terms = Mail::TermsName(number);
+  absl::Status Post(std::vector<Mail>& mails) {
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
-      absl::Status status =
-          Receive(peer, terms, &mail.theirs, sizeof(mail.theirs), mail.heard);
+      absl::Status status = Receive(peer, mail.terms_name(), &mail.theirs,
+                                    sizeof(mail.theirs), mail.heard);
       if (status.ok() && mail.received.IsWhole()) {
-        status = ReceiveParcel(number, peer, mail);
+        status = ReceiveParcel(peer, mail);
       }
       if (!status.ok()) return status;
     }
     for (uint32_t peer = 0; peer < size(); ++peer) {
       Mail& mail = mails[peer];
       if (!mail.mine.has_rows()) continue;
-      absl::Status status = Send(peer, terms, &mail.mine, sizeof(mail.mine), mail.told);
-      if (status.ok() && mail.sent.IsWhole()) status = SendParcel(number, peer, mail);
+      absl::Status status =
+          Send(peer, mail.terms_name(), &mail.mine, sizeof(mail.mine), mail.told);
+      if (status.ok() && mail.sent.IsWhole()) status = SendParcel(peer, mail);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
   // The first parcels of those that Post has left out.
-  absl::Status PostLong(uint64_t number, std::vector<Mail>& mails) {
+  absl::Status PostLong(std::vector<Mail>& mails) {
     absl::Status status;
     for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
       if (mails[peer].received.IsWhole()) continue;
-      status = ReceiveParcel(number, peer, mails[peer]);
+      status = ReceiveParcel(peer, mails[peer]);
     }
     for (uint32_t peer = 0; status.ok() && peer < size(); ++peer) {
       if (mails[peer].sent.IsWhole()) continue;
-      status = SendParcel(number, peer, mails[peer]);
+      status = SendParcel(peer, mails[peer]);
     }
     return status;
   }
 
   // What is under way then, if there is anything.
-  absl::Status ReceiveParcel(uint64_t number, uint32_t peer, Mail& mail) {
+  absl::Status ReceiveParcel(uint32_t peer, Mail& mail) {
     RowParcel& parcel = mail.received;
     if (parcel.IsDone()) return absl::OkStatus();
-    return Receive(peer, Mail::BytesName(number, parcel.bytes()), parcel.data(),
-                   parcel.bytes(), mail.receiving);
+    return Receive(peer, mail.bytes_name(parcel.bytes()), parcel.data(), parcel.bytes(),
+                   mail.receiving);
   }
-  absl::Status SendParcel(uint64_t number, uint32_t peer, Mail& mail) {
+  absl::Status SendParcel(uint32_t peer, Mail& mail) {
     RowParcel& parcel = mail.sent;
     if (parcel.IsDone()) return absl::OkStatus();
     parcel.Pack();
-    return Send(peer, Mail::BytesName(number, parcel.bytes()), parcel.data(),
-                parcel.bytes(), mail.sending);
+    return Send(peer, mail.bytes_name(parcel.bytes()), parcel.data(), parcel.bytes(),
+                mail.sending);
   }
 
   // Through a buffer of all that ever is at `data`, the first time the most. Nothing
@@ -343,6 +348,8 @@ class GlooCommunicator final : public Communicator {
   const std::shared_ptr<gloo::Context> context_;
   const std::chrono::milliseconds timeout_;
   uint64_t next_ = 0;
+  // With each peer, the worker's own.
+  std::vector<uint64_t> meetings_;
   Mutex mutex_;
   // Why the group was aborted.
   absl::Status reason_ EVENPACK_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <netdb.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <stop_token>
@@ -35,7 +36,9 @@ class MeshContext final : public gloo::Context {
     setTimeout(options.exchange_timeout);
     device_ = std::move(device);
     transportContext_ = MakeGlooContext(device_, rank, size);
-    transportContext_->setTimeout(options.connect_timeout / kTimeoutsToConnect);
+    // None would be no end of waiting.
+    transportContext_->setTimeout(std::max(options.connect_timeout / kTimeoutsToConnect,
+                                           std::chrono::milliseconds(1)));
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       const std::vector<char> bytes =

@@ -29,13 +29,12 @@ PassMemory MemoryOf(const PreparedMicroBatch& prepared, uint32_t head_groups) {
   const KvLayout& layout = prepared.layout;
   const uint64_t row = RowOfTwoGroups(shape, head_groups);
   PassMemory memory;
-  if (layout.exchanges) {
-    memory.forward =
-        kTensorsOfKeysAndValues * layout.received_rows * row * BytesOf(shape.type);
-    memory.backward = kTensorsOfKeysAndValues *
-                      (layout.received_rows + prepared.returned_rows) * row *
-                      sizeof(float);
-  }
+  // Copies of own rows are among the received ones also where nothing travels.
+  memory.forward =
+      kTensorsOfKeysAndValues * layout.received_rows * row * BytesOf(shape.type);
+  memory.backward = kTensorsOfKeysAndValues *
+                    (layout.received_rows + prepared.returned_rows) * row *
+                    sizeof(float);
   memory.backward += memory.forward + kTensorsOfKeysAndValues * layout.own_rows *
                                           shape.kv_row() * sizeof(float);
   return memory;

@@ -43,10 +43,13 @@ class TypedRows {
   std::vector<char> bytes_;
 };
 
-// Differences between a rank's rows and those of the reference.
+// Differences between a rank's rows and those of the reference, in shares of the
+// largest number of that. Where that is next to nothing they are in shares of
+// `least_magnitude`, which what it is computed from has: inputs are of the order of 1.
 class Comparison {
  public:
-  explicit Comparison(const std::vector<double>& expected) : expected_(expected) {
+  Comparison(const std::vector<double>& expected, double least_magnitude)
+      : expected_(expected), magnitude_(least_magnitude) {
     for (const double value : expected) {
       magnitude_ = std::max(magnitude_, std::fabs(value));
     }
@@ -65,8 +68,7 @@ class Comparison {
       worst_ = std::numeric_limits<double>::infinity();
     }
   }
-  // Gradients may all be 0, and inputs are of the order of 1.
-  double error() const { return worst_ / std::max(magnitude_, 0.1); }
+  double error() const { return worst_ / magnitude_; }
 
  private:
   static double Finite(double difference) {
@@ -75,7 +77,7 @@ class Comparison {
   }
 
   const std::vector<double>& expected_;
-  double magnitude_ = 0;
+  double magnitude_;
   double worst_ = 0;
 };
 
@@ -171,8 +173,9 @@ AttentionErrors MadeMicroBatch::Compare(const ShardPlan& plan, uint32_t rank,
   const uint64_t tokens = ExpandRank(plan, rank).tokens;
   const uint64_t held = HeldTokens(plan, rank);
   const auto error = [&](const std::vector<float>& rows, size_t row,
-                         const std::vector<double>& expected) {
-    Comparison comparison(expected);
+                         const std::vector<double>& expected,
+                         double least_magnitude = 0.1) {
+    Comparison comparison(expected, least_magnitude);
     ForEachRow(plan, rank, [&](uint64_t at, uint64_t local) {
       comparison.Row(rows.data() + local * row, at, row);
     });
@@ -188,10 +191,12 @@ AttentionErrors MadeMicroBatch::Compare(const ShardPlan& plan, uint32_t rank,
   errors.output = error(loaded(tensors.output), shape_.query_row(), output_.output);
   errors.log_sum_exp =
       error(tensors.log_sum_exp, shape_.query_heads, output_.log_sum_exp);
-  errors.query_gradient =
-      error(loaded(tensors.query_gradient), shape_.query_row(), gradients_.query);
+  // Differences from a mean, which are 0 where a query sees one key.
+  constexpr double kOfTerms = 1;
+  errors.query_gradient = error(loaded(tensors.query_gradient), shape_.query_row(),
+                                gradients_.query, kOfTerms);
   errors.key_gradient =
-      error(loaded(tensors.key_gradient), shape_.kv_row(), gradients_.key);
+      error(loaded(tensors.key_gradient), shape_.kv_row(), gradients_.key, kOfTerms);
   errors.value_gradient =
       error(loaded(tensors.value_gradient), shape_.kv_row(), gradients_.value);
   return errors;

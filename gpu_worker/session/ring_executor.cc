@@ -26,6 +26,8 @@ absl::Status RingExecutor::Run() {
       status = final_;
     }
     if (status.ok()) continue;
+    // Its peers may be in a step that it will not end.
+    executor_.Abandon(status);
     completions_.Finish();
     reader_.End(Told(status));
     return status;

@@ -42,6 +42,16 @@ TEST(TimelineTest, WakesThoseWhoWaitHoweverTheySleep) {
   }
 }
 
+TEST(TimelineTest, WhatWasReachedJustBeforeTheOtherWasGoneIsReached) {
+  Timeline timeline{};
+  const auto ends = [&timeline] {
+    Advance(timeline, 3);
+    return true;
+  };
+  EXPECT_TRUE(AwaitValue(timeline, 3, ends, nanoseconds(0)));
+  EXPECT_FALSE(AwaitValue(timeline, 4, ends, nanoseconds(0)));
+}
+
 TEST(TimelineTest, WhatWasWrittenBeforeIsSeen) {
   Timeline timeline{};
   int written = 0;

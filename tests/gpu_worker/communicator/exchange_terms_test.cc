@@ -73,6 +73,15 @@ TEST(ExchangeTermsTest, RowsThatAreNotWhatThePeerExpectsAreRefused) {
                        "heads, scale, sliding_window and head_groups"));
 }
 
+TEST(ExchangeTermsTest, ARankThatLeftAnExchangeOutIsToldSo) {
+  ExchangeTerms theirs = kTheirs;
+  theirs.number = 4;
+  EXPECT_THAT(CheckTerms(0, kMine, 1, theirs),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("cp_rank 1 has begun 4 exchanges before this one, and "
+                                 "cp_rank 0 0; accepted: the same passes")));
+}
+
 TEST(ExchangeTermsTest, RowsOfAnotherStepAreRefusedByTheSteps) {
   ExchangeTerms mine = kMine;
   ExchangeTerms theirs = kTheirs;

@@ -254,6 +254,33 @@ TEST_F(GlooCommunicatorTest, RowsOfAnotherFormAreRefusedByBothRanks) {
   });
 }
 
+// A rank that has no row with the others in an exchange may leave that out, or be in
+// another one: they don't meet there, but where they next do.
+TEST_F(GlooCommunicatorTest, RanksThatDifferWhereTheyHaveNoRowsAreToldWhereTheyMeet) {
+  constexpr uint32_t kRanks = 3;
+  OnEachRank(kRanks, "group", [](Communicator& communicator) {
+    const uint32_t rank = communicator.rank();
+    Ranges some(kRanks);
+    Ranges all(kRanks);
+    for (uint32_t peer = 0; peer < kRanks; ++peer) {
+      if (peer == rank) continue;
+      all[peer] = {{0, 1}};
+      if (rank > 0 && peer > 0) some[peer] = {{0, 1}};
+    }
+    const std::vector<int> numbers(1);
+    std::vector<int> to(1);
+    if (rank > 0) {
+      EXPECT_THAT(communicator.Start(OfNumbers(numbers, to, some, some))->Wait(),
+                  IsOk());
+    }
+    EXPECT_THAT(
+        communicator.Start(OfNumbers(numbers, to, all, all))->Wait(),
+        StatusIs(absl::StatusCode::kFailedPrecondition,
+                 AllOf(HasSubstr(" exchanges before this one, and cp_rank "),
+                       HasSubstr("accepted: the same passes in the same order"))));
+  });
+}
+
 // Of several groups, since the peers find the connections closed at one moment or
 // another: before they send, while they do, or as they await what doesn't come.
 TEST_F(GlooCommunicatorTest, AnAbortEndsTheExchangesOfItsPeers) {

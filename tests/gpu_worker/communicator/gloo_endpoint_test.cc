@@ -74,6 +74,19 @@ TEST(GlooEndpointTest, CancelledItWaitsForNoPeer) {
 
 // Of a pair one rank listens and the other, which need not wait, connects to it: which
 // is which is up to their ports.
+TEST(GlooEndpointTest, ATimeoutThatGlooCannotDivideIsNoneTheLess) {
+  absl::Status status;
+  while (status.ok()) {
+    GlooOptions options;
+    options.ranks = 2;
+    options.connect_timeout = std::chrono::milliseconds(1);
+    const auto endpoint = OpenGlooEndpoint(options).value();
+    const auto silent = Open(1, 2);
+    status = endpoint->Connect({endpoint->address(), silent->address()}).status();
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("timeout")));
+}
+
 TEST(GlooEndpointTest, APeerThatDoesNotComeIsWaitedForNoLongerThanAsked) {
   constexpr std::chrono::seconds kTimeout(1);
   absl::Status status;

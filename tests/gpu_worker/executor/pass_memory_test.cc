@@ -28,6 +28,18 @@ TEST(PassMemoryTest, ARankAloneHoldsItsSumsOnly) {
   EXPECT_EQ(memory.backward, 2U * 400 * 5 * 64 * 4);
 }
 
+TEST(PassMemoryTest, HoldsTheCopiesOfARankAlone) {
+  const AttentionShape shape = Shape(ElementType::kBfloat16);
+  const auto prepared =
+      PrepareMicroBatch(Planned(Sharding::kPerDocument, {400, 300}, 1), 0, shape,
+                        KeyPlacement::kTogether);
+  const uint64_t rows = prepared.layout.received_rows;
+  ASSERT_GT(rows, 0U);
+  EXPECT_EQ(MemoryOf(prepared, 1).forward, 2U * rows * 5 * 64 * 2);
+  EXPECT_EQ(MemoryOf(prepared, 1).backward,
+            2U * rows * 5 * 64 * (2 + 4) + 2U * 700 * 5 * 64 * 4);
+}
+
 // Contiguous halves of a document: rank 1 receives the first, rank 0 gets the gradients
 // back. Five heads in two groups are held at once, in three three of them at most four.
 TEST(PassMemoryTest, HoldsTwoGroupsOfHeadsOfWhatTravels) {

@@ -35,6 +35,18 @@ SelftestOptions Small() {
   return options;
 }
 
+// Gradients of keys and queries are 0 there, but for rounding.
+TEST(SelftestTest, QueriesThatSeeOneKeyAreWithinTheBounds) {
+  SelftestOptions options;
+  options.first_case = 23342;
+  options.cases = 1;
+  options.max_length = 1;
+  SelftestReport report;
+  EXPECT_THAT(RunSelftest(
+                  options, OnThreads(OneThread), [](uint64_t) {}, report),
+              IsOk());
+}
+
 TEST(SelftestTest, ChecksEveryKindOfCaseAndCountsThem) {
   SelftestReport report;
   std::vector<uint64_t> told;

@@ -132,6 +132,8 @@ class Rank {
     }
   }
 
+  void WriteGarbage() { Advance(ring_.trainers.header().submitted, uint64_t{1} << 40); }
+
   Submission& tensors() { return tensors_; }
   SubmissionWriter& trainer() { return ring_.writer; }
   RingProgress progress() const { return ring_executor_.progress(); }
@@ -323,6 +325,20 @@ TEST_F(RingExecutorTest, PeersDoNotWaitForAPassThatIsRefused) {
   EXPECT_THAT(a->ExecuteStep(kFirstStep), IsOk());
   peer.join();
   EXPECT_LT(b->Error(), AcceptedError(ElementType::kFloat32));
+}
+
+TEST_F(RingExecutorTest, PeersDoNotWaitForATrainerThatWritesNoSubmissions) {
+  const auto a = Start({.ranks = 2, .rank = 0});
+  const auto b = Start({.ranks = 2, .rank = 1});
+  std::thread peer([&] {
+    EXPECT_THAT(b->EnqueueStep(kFirstStep),
+                StatusIs(absl::StatusCode::kAborted, HasSubstr("to be done again")));
+  });
+  EXPECT_THAT(a->Ask(SubmissionKind::kBeginStep, kFirstStep), IsOk());
+  a->WriteGarbage();
+  peer.join();
+  EXPECT_THAT(a->End(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("submitted: ")));
 }
 
 TEST_F(RingExecutorTest, APassThatNeedsTooMuchMemoryIsRefused) {
