@@ -27,6 +27,12 @@ std::string NameOf(const FileDescriptor& file) {
   return absl::StrCat("/proc/self/fd/", file.get());
 }
 
+// Rather than that the system could not find out.
+bool SaysThatThereIsNone(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP ||
+         error == ENAMETOOLONG;
+}
+
 class OpenFile {
  public:
   // `place`: of O_PATH.
@@ -117,6 +123,10 @@ absl::StatusOr<FileDescriptor> PayloadRoot::Find(const std::string& path) const 
   // Where it is is asked of what was found: a folder on the way may become a link to
   // elsewhere at any time. Nothing is opened by that yet, which devices would notice.
   FileDescriptor found(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!found.valid() && !SaysThatThereIsNone(errno)) {
+    return absl::UnavailableError(absl::StrCat(
+        "token_file.path: '", path, "' can't be opened: ", std::strerror(errno)));
+  }
   std::error_code error;
   const std::string real = std::filesystem::read_symlink(NameOf(found), error).string();
   const bool within =

@@ -27,7 +27,7 @@ class TokenBatch {
   TokenBatch(uint64_t first_sequence, std::span<const uint32_t> lengths,
              std::string tokens, std::optional<TokenFile> file = std::nullopt);
   // What Bytes() gave. `read`: as PayloadRoot::Read. DATA_LOSS: it is no such thing, or
-  // the file has other tokens now. Errors of `read`.
+  // the file has other tokens now, or fewer. Other errors of `read`.
   using ReadFile = absl::FunctionRef<absl::StatusOr<std::string>(
       const TokenFile& file, std::span<const uint32_t> lengths)>;
   static absl::StatusOr<TokenBatch> FromBytes(uint64_t first_sequence,

@@ -48,6 +48,15 @@ absl::Status CheckLogCanBeRead(const std::string& path) {
                    "; accepted: a copy of both in a directory that may be written"));
 }
 
+// A server that has the file writes its log at any time, and so may have it look
+// damaged to whoever reads it meanwhile.
+absl::Status CheckLog(const std::string& path, bool is_locked) {
+  absl::Status status = CheckWalOf(path);
+  if (status.ok() || is_locked) return status;
+  const auto taken = ReadingLock::Take(path);
+  return absl::IsFailedPrecondition(taken.status()) ? taken.status() : CheckWalOf(path);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& given,
@@ -64,7 +73,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
     mode = HasLog(path) ? SqliteDatabase::Mode::kReadOnly
                         : SqliteDatabase::Mode::kUnchanging;
   }
-  absl::Status status = CheckWalOf(path);
+  absl::Status status = CheckLog(path, /*is_locked=*/!writes);
   if (mode == SqliteDatabase::Mode::kReadOnly) status.Update(CheckLogCanBeRead(path));
   if (!status.ok()) return status;
   absl::StatusOr<SqliteDatabase> database = SqliteDatabase::Open(path, mode);

@@ -255,6 +255,12 @@ TEST_F(JobTokensTest, TokensOfAFileAreReadAndTheirPlaceIsStored) {
   std::ofstream(path, std::ios::binary) << "head" << MadeTokens(1, 0, lengths);
   EXPECT_THAT(std::make_shared<Job>("job", room_.environment())->Recover(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("has changed")));
+  std::ofstream(path, std::ios::binary) << "he";
+  EXPECT_THAT(std::make_shared<Job>("job", room_.environment())->Recover(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("has changed")));
+  std::filesystem::remove(path);
+  EXPECT_THAT(std::make_shared<Job>("job", room_.environment())->Recover(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("token_file.path")));
   ingest.first_sequence = 16;
   ingest.token_file->path = "/etc/passwd";
   EXPECT_THAT(Do(*job, ingest), StatusIs(absl::StatusCode::kInvalidArgument,

@@ -82,6 +82,13 @@ TEST(TokenBatchTest, TokensInAFileAreReadAgainRatherThanKept) {
   EXPECT_THAT(
       TokenBatch::FromBytes(7, bytes, read).status(),
       StatusIs(absl::StatusCode::kDataLoss, HasSubstr("'/tokens.bin' has changed")));
+  const auto find_less = [](const TokenFile&, std::span<const uint32_t>) {
+    return absl::StatusOr<std::string>(
+        absl::InvalidArgumentError("token_file.offset[0]: 40 is not accepted"));
+  };
+  EXPECT_THAT(TokenBatch::FromBytes(7, bytes, find_less).status(),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("has changed: token_file.offset[0]: 40")));
   EXPECT_THAT(TokenBatch::FromBytes(7, bytes, ReadNone).status(),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("nothing")));
 }

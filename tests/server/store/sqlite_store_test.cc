@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,12 @@ class SqliteStoreTest : public ::testing::Test {
   void RunInFile(const std::string& statements) {
     auto database = SqliteDatabase::Open(path_, SqliteDatabase::Mode::kCreate);
     ASSERT_THAT(database->Run(statements), IsOk());
+  }
+  // Records of job "a".
+  static void CommitOneByOne(SqliteStore& store, uint64_t count) {
+    for (const StoreWrite& write : Records("a", count)) {
+      ASSERT_THAT(store.Commit(std::span(&write, 1)), IsOk());
+    }
   }
   // Records 0 to count - 1 of a job, each its number and 40 bytes.
   static std::vector<StoreWrite> Records(const std::string& job, uint64_t count) {
@@ -273,11 +280,7 @@ TEST_F(SqliteStoreTest, DamageInTheLogBeforeLaterCommitsIsNotTakenForATornTail) 
   std::string log;
   {
     const auto store = Open();
-    for (uint64_t i = 0; i < 6; ++i) {
-      ASSERT_THAT(store->Commit(std::vector<StoreWrite>{
-                      AppendRecord{"a", i, std::string(100, 'x')}}),
-                  IsOk());
-    }
+    CommitOneByOne(*store, 6);
     database = FileBytes(path_);
     log = FileBytes(path_ + "-wal");
   }
@@ -286,6 +289,17 @@ TEST_F(SqliteStoreTest, DamageInTheLogBeforeLaterCommitsIsNotTakenForATornTail) 
   WriteFile(path_ + "-wal", log);
   EXPECT_THAT(OpenStatus(), StatusIs(absl::StatusCode::kDataLoss,
                                      HasSubstr("of the write-ahead log is damaged")));
+}
+
+TEST_F(SqliteStoreTest, ALogThatAServerIsAtIsNotSaidToBeDamaged) {
+  const auto store = Open();
+  CommitOneByOne(*store, 6);
+  // As one may find it that is read while it is written.
+  std::fstream log(path_ + "-wal", std::ios::in | std::ios::out);
+  log.seekp(4096);
+  log << "torn" << std::flush;
+  EXPECT_THAT(OpenStatus(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                     HasSubstr("in use by another process")));
 }
 
 TEST_F(SqliteStoreTest, AFullDiskRefusesAndGoesOnWhenThereIsRoom) {
