@@ -1,7 +1,9 @@
 #include "client/agent/step_feed.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -223,9 +225,11 @@ bool StepFeed::PassOver(Backoff& backoff, const std::stop_token& stop) {
 v1::StreamStepsRequest StepFeed::QuestionAlone(const FetchStep& fetch,
                                                const SubscribeRequest& whose) {
   v1::StreamStepsRequest question = QuestionFor(fetch, key_, whose);
-  // Nobody has that name, at this node or another.
+  // Nobody has that name, at this node or another, nor has a feed that was in the place
+  // of this one.
+  static std::atomic<uint64_t> questions = 0;
   question.mutable_subscribe()->set_subscriber(
-      absl::StrCat(upstream_.subscriber, "-", ++fetches_));
+      absl::StrCat(upstream_.subscriber, "-", ++questions));
   return question;
 }
 

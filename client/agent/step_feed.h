@@ -140,8 +140,6 @@ class StepFeed : public std::enable_shared_from_this<StepFeed> {
   // Of the call that is open, whether it stands or not.
   std::stop_source call_ EVENPACK_GUARDED_BY(mutex_);
   bool reopening_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // Steps that were asked for alone.
-  uint64_t fetches_ EVENPACK_GUARDED_BY(mutex_) = 0;
   FeedFigures figures_ EVENPACK_GUARDED_BY(mutex_);
 
   // Last, so that it ends before what it uses.

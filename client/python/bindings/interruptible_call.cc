@@ -11,10 +11,23 @@
 #include <utility>
 
 #include "client/python/bindings/interpreter_lock.h"
+#include "client/python/bindings/status_error.h"
 
 namespace evenpack::python {
 
 namespace nb = nanobind;
+
+namespace {
+
+void Try(const std::function<void()>& cancel) {
+  try {
+    cancel();
+    // NOLINTNEXTLINE(bugprone-empty-catch): it has been ended, which ends its calls
+  } catch (const StatusError&) {
+  }
+}
+
+}  // namespace
 
 void Interruptibly(const std::function<void()>& work,
                    const std::function<void()>& cancel,
@@ -51,7 +64,7 @@ void Interruptibly(const std::function<void()>& work,
           interruption.emplace(error);
         }
       }
-      if (interruption.has_value()) std::jthread(cancel).join();
+      if (interruption.has_value()) std::jthread([&] { Try(cancel); }).join();
       lock.lock();
     }
   }

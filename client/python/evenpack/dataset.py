@@ -14,11 +14,7 @@ from evenpack.data_loader_worker import check_worker
 from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.dataset_state import made_state, read_state
 from evenpack.document_columns import DocumentSource
-from evenpack.errors import (
-    CancelledError,
-    DataLossError,
-    FailedPreconditionError,
-)
+from evenpack.errors import CancelledError, DataLossError, FailedPreconditionError
 from evenpack.failing_iterator import FailingIterator
 from evenpack.invalid_argument import (
     checked_bytes,
@@ -282,11 +278,12 @@ class PackedDataset(IterableDataset[Step]):
         """Has the next iteration open at the position; the engine here stays."""
         if self._served is None or self._steps is None:
             return
+        # First, since another interruption may end this.
+        steps, self._steps = self._steps, None
         # It is, where the interpreter ends meanwhile.
         with suppress(CancelledError):
-            self._waited += self._steps.wait
-            self._steps.cancel()
-        self._steps = None
+            self._waited += steps.wait
+            steps.cancel()
 
     def state_dict(self, step: Step | None = None) -> dict[str, Any]:
         """Where the dataset is: behind the last step that iterating gave.
@@ -356,6 +353,8 @@ class PackedDataset(IterableDataset[Step]):
         self._worker_loop.forget()
         self._position = position
         self._loaded = (position,)
+        if self._served is not None:
+            self._served.unconfirmed.forget()
         if local:
             given = self._first_checkpoint if checkpoint is None else checkpoint
             self._checkpoint = given
@@ -462,7 +461,7 @@ class PackedDataset(IterableDataset[Step]):
     def cancel(self) -> None:
         """Ends at once; iterating again opens anew.
 
-        A durable mark that isn't confirmed may be lost: a later one stands for it.
+        A durable mark that isn't confirmed is sent again then, or else may be lost.
         """
         self._end(confirm=False)
 

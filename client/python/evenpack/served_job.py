@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from evenpack.awaited_marks import AwaitedMarks
@@ -13,6 +13,7 @@ from evenpack.security import Security
 from evenpack.server_steps import ServerOptions, ServerSteps
 from evenpack.steps import Position, Steps
 from evenpack.transport import check_transport
+from evenpack.unconfirmed_mark import UnconfirmedMark
 from evenpack.v1.job_pb2 import Job
 
 _MOST_PATIENCE_SECONDS = 1.0
@@ -30,6 +31,7 @@ class ServedJob:
         security: TLS, and who this client is; what the environment says where None.
         options: how it is followed.
         shared: the process group over which one rank sends the others each step.
+        unconfirmed: the mark that its subscriptions of this process ended with.
     """
 
     address: str
@@ -39,6 +41,7 @@ class ServedJob:
     security: Security | None
     options: ServerOptions
     shared: BroadcastRanks | None
+    unconfirmed: UnconfirmedMark = field(default_factory=UnconfirmedMark)
 
     def __post_init__(self) -> None:
         """Looks at what kind of value each is, but for the ranks.
@@ -54,9 +57,10 @@ class ServedJob:
     def follow(self, position: Position | None) -> Steps:
         """Its steps from there on; from the first that isn't durable where None."""
         if self.shared is None:
-            return self._subscribe(position, self.cp_rank)
+            return self._subscribe(position, self.cp_rank, self.unconfirmed)
         return BroadcastSteps(
-            lambda cp_rank: self._subscribe(position, cp_rank), self.shared
+            lambda cp_rank: self._subscribe(position, cp_rank, self.unconfirmed),
+            self.shared,
         )
 
     def mark_durable(self, position: Position) -> None:
@@ -88,7 +92,7 @@ class ServedJob:
             return
         # No step is wanted of it.
         few = replace(self.options, credits=1, max_buffered_bytes=1)
-        steps = self._subscribe(position, self.cp_rank, few)
+        steps = self._subscribe(position, self.cp_rank, UnconfirmedMark(), few)
         try:
             steps.acknowledge_durable(position)
             steps.close()
@@ -100,6 +104,7 @@ class ServedJob:
         self,
         position: Position | None,
         cp_rank: int | None,
+        unconfirmed: UnconfirmedMark,
         options: ServerOptions | None = None,
     ) -> Steps:
         return ServerSteps(
@@ -110,6 +115,7 @@ class ServedJob:
             position=position,
             options=self.options if options is None else options,
             marks=AwaitedMarks(self._job_now),
+            unconfirmed=unconfirmed,
         )
 
     def _job_now(self) -> Job:

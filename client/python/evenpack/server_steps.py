@@ -20,6 +20,7 @@ from evenpack.invalid_argument import (
 from evenpack.sessions_at_exit import end_at_exit
 from evenpack.steps import Position, StepWait
 from evenpack.transport import TransportOptions
+from evenpack.unconfirmed_mark import UnconfirmedMark
 from evenpack.v1.job_pb2 import Layout
 
 _MOST_CREDITS = (1 << 31) - 1
@@ -114,6 +115,7 @@ class ServerSteps:
         position: Position | None,
         options: ServerOptions,
         marks: AwaitedMarks,
+        unconfirmed: UnconfirmedMark,
     ) -> None:
         """Subscribes in the background.
 
@@ -125,6 +127,8 @@ class ServerSteps:
             position: where to go on; at the first step that isn't durable if None.
             options: the rest.
             marks: told of long waits.
+            unconfirmed: of the subscriptions before this one; sent with the first step
+                that is asked for.
         """
         self._consumer = client.native.open_consumer(
             job=job,
@@ -148,6 +152,7 @@ class ServerSteps:
         self._dp_rank = dp_rank
         self._options = options
         self._marks = marks
+        self._unconfirmed = unconfirmed
 
     @property
     def wait(self) -> StepWait:
@@ -161,6 +166,7 @@ class ServerSteps:
 
     def next(self) -> _native.Step | None:
         """The next step; None: the job is drained."""
+        self._unconfirmed.send(self._acknowledge_at_once)
         self._marks.begin()
         return self._consumer.next(self._marks.look)
 
@@ -187,7 +193,11 @@ class ServerSteps:
         except InvalidArgumentError as error:
             if position.digest is None:
                 raise FailedPreconditionError(f"{error.message}, or a Step") from error
-            self._client.acknowledge(self._job, self._dp_rank, step, position.epoch)
+            self._acknowledge_at_once(position)
+
+    def _acknowledge_at_once(self, position: Position) -> None:
+        step = position.next_step - 1
+        self._client.acknowledge(self._job, self._dp_rank, step, position.epoch)
 
     def report_latency(
         self, step: int, micro_batch: int, forward_ns: int, backward_ns: int
@@ -197,8 +207,14 @@ class ServerSteps:
 
     def close(self) -> None:
         """Waits until every durable mark is confirmed, and ends the subscription."""
-        self._consumer.close()
+        try:
+            self._consumer.close()
+        finally:
+            self._unconfirmed.note(self._consumer.unconfirmed_mark)
 
     def cancel(self) -> None:
         """Ends the subscription at once."""
-        self._consumer.cancel()
+        try:
+            self._consumer.cancel()
+        finally:
+            self._unconfirmed.note(self._consumer.unconfirmed_mark)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from itertools import islice
+from pathlib import Path
 
 import example_jobs
 import pytest
 from evenpack import Client, PackedDataset, ServerOptions
-from evenpack.errors import FailedPreconditionError
+from evenpack.errors import FailedPreconditionError, UnavailableError
 from server_process import ServerProcess
 
 
@@ -45,6 +47,57 @@ def test_a_mark_is_sent_where_there_is_no_subscription(client: Client) -> None:
         other.ack_durable(0)
     other.ack_durable(step)
     assert client.get_job("run").durable_steps_per_rank[0] == 1
+
+
+def test_a_mark_that_a_lost_server_had_not_confirmed_is_sent_again(
+    tmp_path: Path,
+) -> None:
+    """The job has decided all that it may without it."""
+    store = f"sqlite:{tmp_path / 'jobs'}"
+    lengths = example_jobs.lengths(600)
+    with ServerProcess("--store", store) as server:
+        client = Client(server.grpc_address)
+        spec = example_jobs.spec(
+            parallelism={"data": 1}, retention={"max_steps_ahead": 4}
+        )
+        client.create_job("run", spec)
+        producer = client.producer("run", "text")
+        producer.add(lengths)
+        options = ServerOptions(patience_seconds=1)
+        dataset = PackedDataset(server.grpc_address, job="run", options=options)
+        list(islice(dataset, 2))
+        # All four are here, and none is decided behind them.
+        server.signal(signal.SIGKILL)
+        server.wait()
+        dataset.ack_durable()
+        with pytest.raises(UnavailableError):
+            list(dataset)
+        with ServerProcess("--store", store, listen=server.grpc_address):
+            more = [step.index for step in islice(dataset, 2)]
+            assert more == [4, 5]
+            assert client.get_job("run").durable_steps == 2
+            dataset.cancel()
+
+
+def test_a_state_that_is_loaded_has_no_mark_of_before(tmp_path: Path) -> None:
+    """Or its steps might be let go of."""
+    store = f"sqlite:{tmp_path / 'jobs'}"
+    with ServerProcess("--store", store) as server:
+        client = example_jobs.client_of_fed_job(
+            server.grpc_address, example_jobs.lengths(600)
+        )
+        options = ServerOptions(patience_seconds=0)
+        dataset = PackedDataset(server.grpc_address, job="run", options=options)
+        first, *_ = islice(dataset, 3)
+        state = dataset.state_dict(first)
+        server.signal(signal.SIGKILL)
+        server.wait()
+        dataset.ack_durable()
+        dataset.load_state_dict(state)
+        with ServerProcess("--store", store, listen=server.grpc_address):
+            assert next(iter(dataset)).index == 1
+            assert client.get_job("run").durable_steps_per_rank[0] == 0
+            dataset.cancel()
 
 
 def test_a_step_of_before_the_subscription_is_marked(client: Client) -> None:

@@ -80,14 +80,16 @@ absl::Status InStream(Worker& worker, uintptr_t stream, const Pass& pass) {
 
 // A call that waits for peers, once no other thread's runs.
 void InGroup(const HeldWorker& worker, const std::function<absl::Status()>& work) {
-  const HeldWorker::Call of = worker.operator->();
   absl::Status status;
   Interruptibly(
       [&] {
+        // Not in the interpreter's thread, where a signal's handler may end the worker,
+        // which waits for its calls.
+        const HeldWorker::Call of = worker.operator->();
         MutexLock lock(of->calls());
         status = work();
       },
-      [&of] { of->Cancel(); });
+      [&worker] { worker->Cancel(); });
   ThrowIfError(status);
 }
 

@@ -262,11 +262,16 @@ class SidecarWorker(AttentionWorker):
         if self._closed:
             return
         self._closed = True
-        if not self._link.is_gone:
-            request = CloseSessionRequest(token=self._link.token)
-            call = self._transport.call(
-                _SERVICE + "CloseSession", request.SerializeToString(), _CLOSE_SECONDS
-            )
-            # The worker may be gone by now: nothing is lost.
-            call.finish()
-        self._link.leave()
+        try:
+            if not self._link.is_gone:
+                request = CloseSessionRequest(token=self._link.token)
+                call = self._transport.call(
+                    _SERVICE + "CloseSession",
+                    request.SerializeToString(),
+                    _CLOSE_SECONDS,
+                )
+                # The worker may be gone by now: nothing is lost.
+                call.finish()
+        finally:
+            # Also where a signal ends that: the worker is for others then.
+            self._link.leave()

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
 from typing import Any
 
 import example_attention
@@ -256,6 +257,26 @@ def test_waiting_for_a_peer_that_does_not_come_ends_with_control_c(
         with pytest.raises(KeyboardInterrupt):
             execute(worker, example_attention.steps(2, 1)[0])
         interrupt.join()
+
+
+def test_a_handler_may_close_the_worker_that_waits(group: Group) -> None:
+    """As a trainer's of SIGTERM, which cannot know what is under way."""
+    main = threading.main_thread().ident
+    assert main is not None
+    worker = group.join(0)
+
+    def handler(_number: int, _frame: FrameType | None) -> None:
+        worker.close()
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        terminate = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGTERM))
+        terminate.start()
+        with pytest.raises(CancelledError):
+            execute(worker, example_attention.steps(2, 1)[0])
+        terminate.join()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_peer_that_hangs_is_not_waited_for_for_ever(group: Group) -> None:
