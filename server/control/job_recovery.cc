@@ -108,7 +108,8 @@ bool Job::LacksStore() const {
 }
 
 std::optional<uint64_t> Job::BeginReading(bool again) {
-  const bool due = again ? LacksStore() : stale_.load();
+  // Damage stays, and to find it again takes as long.
+  const bool due = again ? LacksStore() : stale_ && !absl::IsDataLoss(why_stale_);
   if (!due || reading_ || removing_ || paused_ || abandoned_) return std::nullopt;
   reading_ = true;
   return incarnation_.load();

@@ -178,6 +178,19 @@ TEST_F(UnreadableJobTest, OneThatIsDamagedOrGoneServesNobodyAnew) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'job'")));
 }
 
+TEST_F(UnreadableJobTest, OneThatIsDamagedIsNotReadByEachWhoAsks) {
+  BreakStore();
+  room_.DamageJob();
+  MendStore();
+  const auto ask = [this] { return DoIngest(*job_, 24, StepsOfDocuments(1)); };
+  EXPECT_THAT(ask(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
+  const int loads = room_.store().loads();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(ask(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
+  }
+  EXPECT_EQ(room_.store().loads(), loads);
+}
+
 TEST_F(UnreadableJobTest, OneThatIsFoundToBeDamagedCanGo) {
   MendStore();
   room_.DamageJob();
