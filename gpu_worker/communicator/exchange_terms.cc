@@ -12,15 +12,15 @@ std::string EachOf(const ExchangeTerms& of) {
                       " tensors");
 }
 
-absl::Status Differ(absl::string_view how) {
+}  // namespace
+
+absl::Status PassesDiffer(absl::string_view how) {
   return absl::FailedPreconditionError(
       absl::StrCat(how,
                    "; accepted: the same passes in the same order on all ranks of the "
                    "group, with the same element type, heads, scale, sliding_window "
                    "and head_groups"));
 }
-
-}  // namespace
 
 ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange, uint64_t number) {
   return {exchange.step,
@@ -43,21 +43,21 @@ absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
                          theirs.row_bytes == mine.row_bytes &&
                          theirs.tensors == mine.tensors;
   if (!same_size) {
-    return Differ(absl::StrCat("cp_rank ", peer, " sends ", theirs.sent,
-                               " rows and expects ", theirs.received, EachOf(theirs),
-                               "; cp_rank ", rank, " expects ", mine.received,
-                               " rows and sends ", mine.sent, EachOf(mine)));
+    return PassesDiffer(
+        absl::StrCat("cp_rank ", peer, " sends ", theirs.sent, " rows and expects ",
+                     theirs.received, EachOf(theirs), "; cp_rank ", rank, " expects ",
+                     mine.received, " rows and sends ", mine.sent, EachOf(mine)));
   }
   if (theirs.form != mine.form) {
-    return Differ(absl::StrCat("cp_rank ", peer, " is in another pass than cp_rank ",
-                               rank,
-                               ": forward or backward, micro-batch, plan, element "
-                               "type, heads, scale or sliding_window differ"));
+    return PassesDiffer(
+        absl::StrCat("cp_rank ", peer, " is in another pass than cp_rank ", rank,
+                     ": forward or backward, micro-batch, plan, element "
+                     "type, heads, scale or sliding_window differ"));
   }
   if (theirs.number == mine.number) return absl::OkStatus();
-  return Differ(absl::StrCat("cp_rank ", peer, " has begun ", theirs.number,
-                             " exchanges before this one, and cp_rank ", rank, " ",
-                             mine.number));
+  return PassesDiffer(absl::StrCat("cp_rank ", peer, " has begun ", theirs.number,
+                                   " exchanges before this one, and cp_rank ", rank,
+                                   " ", mine.number));
 }
 
 }  // namespace evenpack::worker

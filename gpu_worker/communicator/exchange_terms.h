@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "gpu_worker/communicator/communicator.h"
 
 namespace evenpack::worker {
@@ -33,6 +34,9 @@ ExchangeTerms TermsWith(uint32_t peer, const Exchange& exchange, uint64_t number
 // peer the rank's.
 absl::Status CheckTerms(uint32_t rank, const ExchangeTerms& mine, uint32_t peer,
                         const ExchangeTerms& theirs);
+
+// FAILED_PRECONDITION, with what is accepted: what the ranks of a group do differs so.
+absl::Status PassesDiffer(absl::string_view how);
 
 }  // namespace evenpack::worker
 

@@ -1,19 +1,28 @@
 #include "gpu_worker/device/rank_values.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 
 namespace evenpack::worker {
 
 absl::StatusOr<std::vector<int64_t>> OfAllRanks(Communicator& communicator,
                                                 Device& device, int64_t value) {
+  return OfAllRanks(communicator, device, std::span(&value, 1));
+}
+
+absl::StatusOr<std::vector<int64_t>> OfAllRanks(Communicator& communicator,
+                                                Device& device,
+                                                std::span<const int64_t> values) {
   const uint32_t rank = communicator.rank();
-  std::vector<int64_t> values(communicator.size());
-  values[rank] = value;
-  const size_t bytes = values.size() * sizeof(int64_t);
+  std::vector<int64_t> all(communicator.size() * values.size());
+  std::copy(values.begin(), values.end(),
+            all.begin() + static_cast<ptrdiff_t>(rank * values.size()));
+  const size_t bytes = all.size() * sizeof(int64_t);
   const absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = device.Allocate(bytes);
   if (!memory.ok()) return memory.status();
   void* const data = (*memory)->data();
-  absl::Status status = device.CopyFromHost(values.data(), bytes, data);
+  absl::Status status = device.CopyFromHost(all.data(), bytes, data);
   if (!status.ok()) return status;
   std::vector<std::vector<RowRange>> send(communicator.size());
   std::vector<std::vector<RowRange>> receive(communicator.size());
@@ -23,14 +32,14 @@ absl::StatusOr<std::vector<int64_t>> OfAllRanks(Communicator& communicator,
     receive[peer] = {{peer, 1}};
   }
   Exchange exchange;
-  exchange.row_bytes = sizeof(int64_t);
-  exchange.tensors = {{data, sizeof(int64_t), data, sizeof(int64_t)}};
+  exchange.row_bytes = values.size() * sizeof(int64_t);
+  exchange.tensors = {{data, exchange.row_bytes, data, exchange.row_bytes}};
   exchange.send_rows = &send;
   exchange.receive_rows = &receive;
   status = communicator.Start(exchange)->WaitForArrival();
-  if (status.ok()) status = device.CopyToHost(data, bytes, values.data());
+  if (status.ok()) status = device.CopyToHost(data, bytes, all.data());
   if (!status.ok()) return status;
-  return values;
+  return all;
 }
 
 absl::Status AwaitRanks(Communicator& communicator, Device& device) {

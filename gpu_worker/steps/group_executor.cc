@@ -62,8 +62,10 @@ absl::StatusOr<StepVerdict> GroupExecutor::ExchangeAndJudge() {
 }
 
 absl::StatusOr<StepVerdict> GroupExecutor::LeaveTogether() {
+  StepProgress mine = progress_;
+  mine.exchanged = exchanges_->exchanged();
   const absl::StatusOr<std::vector<StepProgress>> ranks =
-      ExchangeProgress(*exchanges_, options_.Where(), progress_);
+      ExchangeProgress(*exchanges_, options_.Where(), mine);
   if (!ranks.ok()) return ranks.status();
   if (absl::Status status = CheckTogether(exchanges_->rank(), *ranks); !status.ok()) {
     return status;

@@ -1,8 +1,12 @@
 #include "gpu_worker/steps/step_agreement.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/exchange_terms.h"
 #include "gpu_worker/device/rank_values.h"
 
 namespace evenpack::worker {
@@ -18,13 +22,15 @@ bool IsAhead(const StepProgress& one, const StepProgress& other) {
   return one.jumped && one.step > other.step;
 }
 
-// As one number.
-int64_t Told(const StepProgress& progress) {
-  return static_cast<int64_t>(Halves(progress) << 1 | (progress.jumped ? 1 : 0));
+using Told = std::array<int64_t, 2>;
+
+Told Tell(const StepProgress& progress) {
+  return {static_cast<int64_t>(Halves(progress) << 1 | (progress.jumped ? 1 : 0)),
+          static_cast<int64_t>(progress.exchanged)};
 }
-StepProgress Heard(int64_t told) {
-  const auto each = static_cast<uint64_t>(told);
-  return {each >> 2, (each >> 1 & 1) == 1, (each & 1) == 1};
+StepProgress Heard(std::span<const int64_t> told) {
+  const auto at = static_cast<uint64_t>(told[0]);
+  return {at >> 2, (at >> 1 & 1) == 1, (at & 1) == 1, static_cast<uint64_t>(told[1])};
 }
 
 absl::Status Apart(uint32_t rank, const StepProgress& mine, uint32_t peer,
@@ -63,6 +69,12 @@ absl::Status CheckTogether(uint32_t rank, std::span<const StepProgress> ranks) {
     if (ranks[peer].step == ranks[rank].step) continue;
     return Apart(rank, ranks[rank], peer, ranks[peer]);
   }
+  for (uint32_t peer = 0; peer < ranks.size(); ++peer) {
+    if (ranks[peer].exchanged == ranks[rank].exchanged) continue;
+    return PassesDiffer(absl::StrCat("cp_rank ", peer,
+                                     " has made other passes in step ",
+                                     ranks[rank].step, " than cp_rank ", rank));
+  }
   return absl::OkStatus();
 }
 
@@ -71,15 +83,18 @@ absl::StatusOr<std::vector<StepProgress>> ExchangeProgress(Communicator& communi
                                                            const StepProgress& mine) {
   const uint32_t rank = communicator.rank();
   const absl::StatusOr<std::vector<int64_t>> told =
-      OfAllRanks(communicator, device, Told(mine));
+      OfAllRanks(communicator, device, Tell(mine));
   if (!told.ok()) {
     // Peers would wait for this rank's part.
     communicator.Abort(absl::AbortedError(
         absl::StrCat("cp_rank ", rank, ": ", told.status().message())));
     return told.status();
   }
-  std::vector<StepProgress> ranks(communicator.size());
-  std::transform(told->begin(), told->end(), ranks.begin(), Heard);
+  std::vector<StepProgress> ranks;
+  for (uint32_t peer = 0; peer < communicator.size(); ++peer) {
+    constexpr size_t kEach = std::tuple_size_v<Told>;
+    ranks.push_back(Heard(std::span(*told).subspan(peer * kEach, kEach)));
+  }
   return ranks;
 }
 

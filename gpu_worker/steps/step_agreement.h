@@ -29,6 +29,8 @@ struct StepProgress {
   // The rank has begun it and not executed the one before, though another: so nothing
   // follows from its being there.
   bool jumped = false;
+  // Stands for all that it has exchanged in it; 0 where nobody compares that.
+  uint64_t exchanged = 0;
 
   friend bool operator==(const StepProgress&, const StepProgress&) = default;
 };
@@ -46,7 +48,8 @@ absl::StatusOr<StepVerdict> JudgeProgress(uint32_t rank,
                                           std::span<const StepProgress> ranks);
 
 // Of ranks that end a step in the group in which they have begun it: there none is a
-// step ahead. FAILED_PRECONDITION naming a rank that ends another step.
+// step ahead. FAILED_PRECONDITION naming a rank that ends another step, or has taken
+// part in other exchanges, so that rows may have been taken for what they weren't.
 absl::Status CheckTogether(uint32_t rank, std::span<const StepProgress> ranks);
 
 // The progress of all ranks, this one's among them, once each has told its own, and so

@@ -32,6 +32,7 @@ using evenpack::testing::kFakeRunNanoseconds;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
 using evenpack::testing::TestHistory;
+using ::testing::HasSubstr;
 using ::testing::NiceMock;
 
 // The history's.
@@ -134,6 +135,35 @@ class DeviceRankWorkerTest : public FakeNcclTest {
 
 TEST_F(DeviceRankWorkerTest, ItsStepsAreExecutedOnItsDeviceWithItsPeers) {
   InThreads(kRanks, [this](uint32_t rank) { ExecuteAll(rank); });
+}
+
+// Rows of as many bytes were taken for what they aren't.
+TEST_F(DeviceRankWorkerTest, RanksThatScaleOtherwiseAreToldSoAtTheStepsEnd) {
+  InThreads(kRanks, [this](uint32_t rank) {
+    const auto form = FormOnDoubles(Timing());
+    client::Client client(ConnectionFor(history_, table_));
+    RankWorkerOptions options = OptionsOf(rank, *form);
+    options.shape.scale = rank == 0 ? 0.1F : 0.2F;
+    const auto worker = RankWorker::Start(client, options, form->engine()).value();
+    const auto step = worker->NextStep().value();
+    GroupExecutor& executor = worker->executor();
+    ASSERT_THAT(executor.BeginStep(step->step.index()), IsOk());
+    for (size_t i = 0; i < step->micro_batches.size(); ++i) {
+      const client::MicroBatchView& view = step->step.micro_batches()[i];
+      std::vector<uint32_t> lengths;
+      for (const auto& document : view.documents()) lengths.push_back(document.length);
+      RankTensors tensors =
+          MadeMicroBatch(SmallShape(), lengths, 1).OfRank(view.plan(), rank);
+      const auto on_device = DeviceTensors::Copy(tensors, form->device()).value();
+      ASSERT_THAT(RunPasses(executor, step->micro_batches[i], *on_device), IsOk());
+    }
+    EXPECT_THAT(executor.EndStep(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr(absl::StrCat("cp_rank ", 1 - rank,
+                                                " has made other passes in step 0 than "
+                                                "cp_rank ",
+                                                rank, "; accepted: the same passes"))));
+  });
 }
 
 TEST_F(DeviceRankWorkerTest, AShapeThatTheDeviceHasNoKernelsForIsRefusedAtTheStart) {

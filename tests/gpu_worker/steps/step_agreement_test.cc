@@ -102,9 +102,21 @@ TEST(CheckTogetherTest, RanksThatEndDifferentStepsAreToldOf) {
                        HasSubstr("cp_rank 2 is at step 8, and cp_rank 1 at step 7; ")));
 }
 
+TEST(CheckTogetherTest, RanksThatMadeOtherPassesAreToldOf) {
+  StepProgress other = Executed(7);
+  other.exchanged = 5;
+  const std::vector<StepProgress> differ = {Executed(7), Executed(7), other};
+  EXPECT_THAT(
+      CheckTogether(0, differ),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("cp_rank 2 has made other passes in step 7 than cp_rank 0; "
+                         "accepted: the same passes in the same order")));
+}
+
 TEST(ExchangeProgressTest, EachHearsOfAll) {
-  const std::vector<StepProgress> progress = {Within(7), Executed(7),
-                                              Jumped(Executed(uint64_t{1} << 61))};
+  std::vector<StepProgress> progress = {Within(7), Executed(7),
+                                        Jumped(Executed(uint64_t{1} << 61))};
+  progress[1].exchanged = ~uint64_t{0};
   LocalGroup group(3);
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < 3; ++rank) {

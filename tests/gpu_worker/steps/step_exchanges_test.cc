@@ -56,6 +56,32 @@ TEST(StepExchangesTest, SayWhichStepTheyAreOf) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at step 8")));
 }
 
+TEST(StepExchangesTest, AreOneNumberOfWhatTheyAreInTheirOrder) {
+  LocalGroup group(1);
+  const auto numbered = [&group](const std::vector<uint64_t>& forms) {
+    StepExchanges exchanges(group.OfRank(0));
+    exchanges.SetStep(7);
+    const std::vector<std::vector<RowRange>> none(1);
+    for (const uint64_t form : forms) {
+      Exchange exchange;
+      exchange.form = form;
+      exchange.send_rows = &none;
+      exchange.receive_rows = &none;
+      EXPECT_THAT(exchanges.Start(exchange)->Wait(), IsOk());
+    }
+    return exchanges.exchanged();
+  };
+  EXPECT_EQ(numbered({}), 0U);
+  EXPECT_EQ(numbered({3, 5}), numbered({3, 5}));
+  for (const std::vector<uint64_t>& others :
+       {std::vector<uint64_t>{}, {3}, {5, 3}, {3, 5, 5}, {3, 4}}) {
+    EXPECT_NE(numbered(others), numbered({3, 5})) << others.size();
+  }
+  StepExchanges exchanges(group.OfRank(0));
+  exchanges.SetStep(7);
+  EXPECT_EQ(exchanges.exchanged(), 0U);
+}
+
 TEST(StepExchangesTest, AreOfTheSameGroup) {
   LocalGroup group(2);
   StepExchanges second(group.OfRank(1));
