@@ -22,8 +22,9 @@ class Endpoint {
   virtual const std::string& address() const = 0;
   // Returns when this rank is connected to all others; they may still be connecting to
   // each other. Once. `addresses` are by rank, this one's among them.
-  // INVALID_ARGUMENT: they are not those of such a group. UNAVAILABLE: a peer did not
-  // come in time. CANCELLED: see below.
+  // INVALID_ARGUMENT: they are not those of such a group. FAILED_PRECONDITION: a peer
+  // is of another version (exchange_version.h). UNAVAILABLE: a peer did not come in
+  // time. CANCELLED: see below.
   virtual absl::StatusOr<std::unique_ptr<Communicator>> Connect(
       const std::vector<std::string>& addresses) = 0;
   // Connect, now or later, no longer waits for peers.

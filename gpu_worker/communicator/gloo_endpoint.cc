@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/exchange_version.h"
 #include "gpu_worker/communicator/gloo_communicator.h"
 #include "gpu_worker/communicator/gloo_pairs.h"
 #include "gpu_worker/communicator/pipe_signal.h"
@@ -79,17 +80,20 @@ class GlooEndpoint final : public Endpoint {
       : options_(std::move(options)),
         context_(std::move(context)),
         // A group of one has no pairs, and an address says something.
-        address_(context_->address().empty() ? "alone" : context_->address()) {}
+        address_(
+            Versioned(context_->address().empty() ? "alone" : context_->address())) {}
 
   const std::string& address() const override { return address_; }
 
   absl::StatusOr<std::unique_ptr<Communicator>> Connect(
       const std::vector<std::string>& addresses) override {
-    if (absl::Status status = Check(addresses); !status.ok()) return status;
+    const auto plain = Unversioned(addresses);
+    if (!plain.ok()) return plain.status();
+    if (absl::Status status = Check(*plain); !status.ok()) return status;
     const PipeSignalBlocked blocked;
     absl::Status status;
     try {
-      context_->Connect(addresses, stop_.get_token());
+      context_->Connect(*plain, stop_.get_token());
     } catch (const std::exception& error) {
       status = absl::UnavailableError(absl::StrCat("cp_rank ", options_.rank, " of ",
                                                    options_.ranks,
@@ -107,15 +111,16 @@ class GlooEndpoint final : public Endpoint {
   }
 
  private:
-  absl::Status Check(const std::vector<std::string>& addresses) const {
-    if (addresses.size() != options_.ranks) {
-      return InvalidField("addresses", addresses.size(), absl::StrCat(options_.ranks));
+  absl::Status Check(const std::vector<std::string>& plain) const {
+    if (plain.size() != options_.ranks) {
+      return InvalidField("addresses", plain.size(), absl::StrCat(options_.ranks));
     }
+    const size_t bytes = address_.size() - kExchangeVersion.size();
     for (uint32_t rank = 0; rank < options_.ranks; ++rank) {
-      if (addresses[rank].size() == address_.size()) continue;
+      if (plain[rank].size() == bytes) continue;
       return InvalidField(absl::StrCat("addresses[", rank, "]"),
-                          absl::StrCat(addresses[rank].size(), " bytes"),
-                          absl::StrCat(address_.size(), " bytes"));
+                          absl::StrCat(plain[rank].size(), " bytes"),
+                          absl::StrCat(bytes, " bytes"));
     }
     return absl::OkStatus();
   }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/exchange_version.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/unique_name.h"
 
@@ -39,20 +40,22 @@ absl::StatusOr<nccl::UniqueId> IdOf(const std::string& address) {
 class NcclEndpoint final : public Endpoint {
  public:
   NcclEndpoint(std::shared_ptr<const NcclLibrary> library, NcclOptions options,
-               std::string address)
+               const std::string& address)
       : library_(std::move(library)),
         options_(std::move(options)),
-        address_(std::move(address)) {}
+        address_(Versioned(address)) {}
 
   const std::string& address() const override { return address_; }
 
   absl::StatusOr<std::unique_ptr<Communicator>> Connect(
       const std::vector<std::string>& addresses) override {
-    if (addresses.size() != options_.seat.ranks) {
-      return InvalidField("addresses", addresses.size(),
+    const auto plain = Unversioned(addresses);
+    if (!plain.ok()) return plain.status();
+    if (plain->size() != options_.seat.ranks) {
+      return InvalidField("addresses", plain->size(),
                           absl::StrCat(options_.seat.ranks));
     }
-    const absl::StatusOr<nccl::UniqueId> id = IdOf(addresses[0]);
+    const absl::StatusOr<nccl::UniqueId> id = IdOf(plain->front());
     if (!id.ok()) return id.status();
     const CurrentContext current(*options_.device.context);
     const BesideCaptures beside(*options_.device.context);

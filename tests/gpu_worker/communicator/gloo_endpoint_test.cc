@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "gpu_worker/communicator/exchange_version.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/file_descriptor.h"
 #include "tests/testing/status_matchers.h"
@@ -107,8 +108,9 @@ TEST(GlooEndpointTest, APeerThatDoesNotComeIsWaitedForNoLongerThanAsked) {
 // Connects as a peer whose process is killed before its connection is taken.
 void ConnectAndVanish(const Endpoint& endpoint) {
   sockaddr_storage at{};
-  ASSERT_GE(endpoint.address().size(), sizeof(at));
-  std::memcpy(&at, endpoint.address().data(), sizeof(at));
+  const std::string address = Unversioned({endpoint.address()})->front();
+  ASSERT_GE(address.size(), sizeof(at));
+  std::memcpy(&at, address.data(), sizeof(at));
   const FileDescriptor peer(socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(connect(peer.get(), reinterpret_cast<const sockaddr*>(&at),
                     at.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(at)),
@@ -145,8 +147,16 @@ TEST(GlooEndpointTest, RefusesByNameWhatAreNoAddressesOfItsGroup) {
     return RefusedField(status);
   };
   EXPECT_EQ(refused({endpoint->address()}), "addresses");
-  EXPECT_EQ(refused({endpoint->address(), ""}), "addresses[1]");
+  EXPECT_EQ(refused({endpoint->address(), Versioned("")}), "addresses[1]");
   EXPECT_EQ(refused({endpoint->address(), endpoint->address() + "x"}), "addresses[1]");
+}
+
+TEST(GlooEndpointTest, APeerOfAnotherVersionIsNamed) {
+  const auto endpoint = Open(0, 2);
+  const std::string peer = Unversioned({Open(1, 2)->address()})->front();
+  EXPECT_THAT(endpoint->Connect({endpoint->address(), peer}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("the worker of cp_rank 1 is of another version")));
 }
 
 TEST(GlooEndpointTest, RefusesByNameWhatCanBeNoRank) {

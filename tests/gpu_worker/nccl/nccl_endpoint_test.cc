@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/communicator/exchange_version.h"
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 #include "server/core/document/invalid_field.h"
 #include "tests/gpu_worker/nccl/fake_group.h"
@@ -29,6 +30,8 @@ using evenpack::testing::PassingTime;
 using evenpack::testing::StatusIs;
 using evenpack::testing::TableMember;
 using ::testing::HasSubstr;
+
+const std::string kPeer = Versioned("rank-1");
 
 class NcclEndpointTest : public evenpack::testing::FakeNcclTest {
  protected:
@@ -52,7 +55,8 @@ TEST_F(NcclEndpointTest, AddressesAreNewEachTimeAndRankZerosIsAnId) {
     }
   }
   EXPECT_EQ(addresses.size(), 9U);
-  EXPECT_THAT(Open(0, 3).value()->address(), ::testing::MatchesRegex("[0-9a-f]{256}"));
+  EXPECT_THAT(Open(0, 3).value()->address(),
+              ::testing::MatchesRegex("exchange-2:[0-9a-f]{256}"));
 }
 
 // Whether it waits already or only will.
@@ -62,7 +66,7 @@ TEST_F(NcclEndpointTest, CancelledItWaitsForNoPeer) {
     if (before) endpoint->Cancel();
     InThreads(2, [&](uint32_t thread) {
       if (thread == 1) return endpoint->Cancel();
-      EXPECT_THAT(endpoint->Connect({endpoint->address(), "rank-1"}).status(),
+      EXPECT_THAT(endpoint->Connect({endpoint->address(), kPeer}).status(),
                   StatusIs(absl::StatusCode::kCancelled, HasSubstr("given up")));
     });
   }
@@ -73,18 +77,21 @@ TEST_F(NcclEndpointTest, RefusesWhatIsNoGroupByName) {
   EXPECT_EQ(RefusedField(Open(0, 1025).status()), "ranks");
   EXPECT_EQ(RefusedField(Open(2, 2).status()), "rank");
   const auto endpoint = Open(1, 2).value();
-  EXPECT_EQ(RefusedField(endpoint->Connect({"a"}).status()), "addresses");
+  EXPECT_EQ(RefusedField(endpoint->Connect({Versioned("a")}).status()), "addresses");
   for (const std::string& wrong :
        {std::string("localhost:1"), std::string(256, 'x'), std::string(255, '0')}) {
-    const auto refused = endpoint->Connect({wrong, endpoint->address()});
+    const auto refused = endpoint->Connect({Versioned(wrong), endpoint->address()});
     EXPECT_EQ(RefusedField(refused.status()), "addresses[0]");
   }
+  EXPECT_THAT(endpoint->Connect({std::string(256, '0'), endpoint->address()}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("the worker of cp_rank 0 is of another version")));
 }
 
 TEST_F(NcclEndpointTest, APeerThatDoesNotComeIsToldOf) {
   const auto endpoint = Open(0, 2).value();
   const PassingTime time(clock_);
-  EXPECT_THAT(endpoint->Connect({endpoint->address(), "rank-1"}).status(),
+  EXPECT_THAT(endpoint->Connect({endpoint->address(), kPeer}).status(),
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("NCCL failed to connect within 60000 ms")));
 }
