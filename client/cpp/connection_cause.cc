@@ -25,6 +25,10 @@ constexpr absl::string_view kOwnFiles =
 constexpr absl::string_view kClosed =
     "; the server closed the new connection: it may want TLS, a client certificate, or "
     "another one than it was given, or take no more connections, which its log says";
+constexpr absl::string_view kNoAnswer =
+    "; nothing answered within 5 s: a firewall may drop it on the way, or the address "
+    "is "
+    "nobody's";
 // What begins every message about a connection that could not be made.
 constexpr absl::string_view kNotConnected = "failed to connect to all addresses";
 
@@ -37,6 +41,7 @@ constexpr Cause kCauses[] = {
     {"Failed to create security handshaker", kOwnFiles, true},
     {"Socket closed", kClosed, false},
     {"Handshake read failed", kClosed, false},
+    {"tcp handshaker shutdown", kNoAnswer, false},
 };
 
 const Cause* FindCause(absl::string_view message) {

@@ -79,7 +79,10 @@ class GrpcStream final : public MessageStream<Request, Response> {
       read_.reset();
       call_.StartRead(&message);
       while (!read_.has_value()) changed_.Wait(mutex_);
-      if (*read_) return true;
+      // Of a call that a proxy answers with an error of HTTP's, gRPC hands out the page
+      // that comes with it as a message.
+      while (*read_ && !begun_.has_value()) changed_.Wait(mutex_);
+      if (*read_ && *begun_) return true;
     }
     ReleaseHold();
     return false;
@@ -101,6 +104,7 @@ class GrpcStream final : public MessageStream<Request, Response> {
   class Call final : public Reactor {
    public:
     explicit Call(GrpcStream& stream) : stream_(stream) {}
+    void OnReadInitialMetadataDone(bool ok) override { stream_.OnBegun(ok); }
     void OnReadDone(bool ok) override { stream_.OnRead(ok); }
     void OnWriteDone(bool ok) override { stream_.OnWritten(ok); }
     void OnDone(const grpc::Status& status) override { stream_.OnDone(status); }
@@ -130,6 +134,12 @@ class GrpcStream final : public MessageStream<Request, Response> {
       half_closed_ = true;
       call_.StartWritesDone();
     }
+  }
+
+  void OnBegun(bool ok) {
+    MutexLock lock(mutex_);
+    begun_ = ok;
+    changed_.SignalAll();
   }
 
   void OnRead(bool ok) {
@@ -166,6 +176,8 @@ class GrpcStream final : public MessageStream<Request, Response> {
   bool writing_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool writes_done_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool half_closed_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Whether the call has the headers of an answer of gRPC's.
+  std::optional<bool> begun_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<bool> read_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> status_ EVENPACK_GUARDED_BY(mutex_);
 };

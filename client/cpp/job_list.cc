@@ -34,6 +34,7 @@ void SortByName(Jobs& jobs) {
 void AddJobsLedElsewhere(Stub& stub, const CallOptions& options,
                          v1::ListJobsResponse& listed) {
   if (listed.led_elsewhere().empty()) return;
+  // By address, as the first of its jobs had it.
   std::map<std::string, absl::Status> unreachable;
   for (const v1::JobPlace& place : listed.led_elsewhere()) {
     if (const auto found = unreachable.find(place.address());
@@ -50,7 +51,11 @@ void AddJobsLedElsewhere(Stub& stub, const CallOptions& options,
     }
     AddUnasked(place, response.status(), listed);
     if (!place.address().empty() && absl::IsUnavailable(response.status())) {
-      unreachable.emplace(place.address(), response.status());
+      unreachable.emplace(
+          place.address(),
+          absl::Status(response.status().code(),
+                       absl::StrCat("not asked again after job '", place.name(),
+                                    "': ", response.status().message())));
     }
   }
   SortByName(*listed.mutable_jobs());

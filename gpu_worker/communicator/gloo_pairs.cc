@@ -3,6 +3,9 @@
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/tcp/pair.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <exception>
@@ -19,6 +22,17 @@ namespace tcp = gloo::transport::tcp;
 static_assert(sizeof(tcp::Pair) == 0x380);
 #endif
 
+// Every 10 s of silence. A peer that answers none for 10 minutes is gone.
+void KeepAlive(int descriptor) {
+  const auto set = [descriptor](int level, int option, int value) {
+    setsockopt(descriptor, level, option, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 60);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
 class EnduringPair final : public tcp::Pair {
  public:
   using Pair::Pair;
@@ -30,6 +44,14 @@ class EnduringPair final : public tcp::Pair {
   }
   EnduringPair(const EnduringPair&) = delete;
   EnduringPair& operator=(const EnduringPair&) = delete;
+
+  // As its base's. Trainers may pause for minutes, between steps or for a checkpoint,
+  // and firewalls forget a connection that is silent for so long: whoever sends by it
+  // next would wait for an exchange's time-out.
+  void changeState(state next) noexcept override {
+    if (next == CONNECTED) KeepAlive(fd_);
+    Pair::changeState(next);
+  }
 
   // As its base's, under whose lock it all is: another thread may close the pair else
   // before what was thrown is told.

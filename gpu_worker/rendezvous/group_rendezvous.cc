@@ -1,5 +1,6 @@
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -44,6 +45,7 @@ void GroupRendezvous::EndConnecting() {
 void GroupRendezvous::CancelConnecting() {
   if (connecting_ == nullptr || connecting_is_cancelled_) return;
   connecting_is_cancelled_ = true;
+  changed_.SignalAll();
   connecting_->Cancel();
 }
 
@@ -117,6 +119,7 @@ bool GroupRendezvous::Carry(const GroupNews& news) {
     if (news.epoch == epoch_ && communicator_ != nullptr) {
       stands_ = true;
       connect_failure_ = absl::OkStatus();
+      pause_ = {};
       changed_.SignalAll();
     }
   }
@@ -164,13 +167,15 @@ void GroupRendezvous::Connect(Endpoint& endpoint,
   absl::StatusOr<std::unique_ptr<Communicator>> communicator =
       endpoint.Connect(addresses);
   MutexLock lock(mutex_);
+  const bool failed = !communicator.ok() && !absl::IsCancelled(communicator.status());
+  if (failed) {
+    NoteFailure(communicator.status());
+    AwaitNextTry();
+  }
   connecting_ = nullptr;
   changed_.SignalAll();
   if (final_.has_value()) return;
-  if (!communicator.ok()) {
-    if (!absl::IsCancelled(communicator.status())) NoteFailure(communicator.status());
-    return ReportLost(communicator.status());
-  }
+  if (!communicator.ok()) return ReportLost(communicator.status());
   communicator_ = *std::move(communicator);
   member_->Report({endpoint.address(), epoch_, true});
 }
@@ -181,6 +186,16 @@ void GroupRendezvous::NoteFailure(const absl::Status& why) {
         {{"epoch", absl::StrCat(epoch_)}, {"why", why.ToString()}});
   }
   connect_failure_ = why;
+}
+
+void GroupRendezvous::AwaitNextTry() {
+  const auto end = std::chrono::steady_clock::now() + pause_;
+  while (!final_.has_value() && !connecting_is_cancelled_) {
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left.count() <= 0) break;
+    changed_.WaitFor(mutex_, left);
+  }
+  pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause);
 }
 
 void GroupRendezvous::ReportLost(const absl::Status& why) {

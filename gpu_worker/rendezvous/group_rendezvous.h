@@ -83,6 +83,9 @@ class GroupRendezvous {
   GroupStanding standing() const;
 
  private:
+  static constexpr std::chrono::milliseconds kShortestPause{50};
+  static constexpr std::chrono::milliseconds kLongestPause{2000};
+
   void Run();
   // False where the membership is over.
   bool Carry(const client::GroupNews& news);
@@ -96,6 +99,9 @@ class GroupRendezvous {
   void GiveUp(uint64_t epoch) EVENPACK_REQUIRES(mutex_);
   // Peers may be there again and again, and not be reached: said once until they are.
   void NoteFailure(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
+  // Peers that can be told of and not be reached, as at a wrong host, would form epochs
+  // as fast as the server numbers them. Not the first time: a peer may be back by then.
+  void AwaitNextTry() EVENPACK_REQUIRES(mutex_);
   // Ends what there is of an epoch, and tells peers that nothing stands.
   void ReportLost(const absl::Status& why) EVENPACK_REQUIRES(mutex_);
   enum class End { kAbort, kAsItStands };
@@ -125,6 +131,8 @@ class GroupRendezvous {
   bool stands_ EVENPACK_GUARDED_BY(mutex_) = false;
   uint64_t losses_ EVENPACK_GUARDED_BY(mutex_) = 0;
   bool idle_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // Before it says that it failed to connect; nought once all ranks are connected.
+  std::chrono::milliseconds pause_ EVENPACK_GUARDED_BY(mutex_){0};
   // Why this rank last failed to connect; OK once all ranks are connected.
   absl::Status connect_failure_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> final_ EVENPACK_GUARDED_BY(mutex_);

@@ -262,6 +262,8 @@ class Transport:
         arguments: list[tuple[str, str | int]] = [
             ("grpc.keepalive_time_ms", int(given.keepalive_seconds * 1000)),
             ("grpc.keepalive_timeout_ms", int(given.keepalive_timeout_seconds * 1000)),
+            # Also where nothing else is sent: gRPC asks once a minute at most else.
+            ("grpc.http2.max_pings_without_data", 0),
             ("grpc.max_receive_message_length", given.max_message_bytes),
             ("grpc.max_send_message_length", given.max_message_bytes),
             # The native client waits between its attempts itself; gRPC's own wait on

@@ -53,6 +53,13 @@ TEST(ConnectionCause, OnlyGuessesAtAConnectionThatWasClosed) {
   }
 }
 
+TEST(ConnectionCause, GuessesAtAFirewallWhereNothingAnswers) {
+  const std::string message = NotConnected("tcp handshaker shutdown");
+  EXPECT_FALSE(IsHandshakeRefusal(message));
+  EXPECT_THAT(std::string(ConnectionCause(message)),
+              HasSubstr("a firewall may drop it"));
+}
+
 TEST(ConnectionCause, IsNotSaidTwice) {
   const std::string message = NotConnected("Socket closed");
   const std::string said = message + std::string(ConnectionCause(message));

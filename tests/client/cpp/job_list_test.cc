@@ -78,7 +78,8 @@ TEST_F(JobListTest, WhatCannotBeAskedIsListedWithWhyAndItsServerAskedOnce) {
   EXPECT_THAT(names(), ElementsAre("d"));
   EXPECT_THAT(
       broken(),
-      ElementsAre(Pair("a", "led by x:1: refused"), Pair("b", "led by x:1: refused"),
+      ElementsAre(Pair("a", "led by x:1: refused"),
+                  Pair("b", "led by x:1: not asked again after job 'a': refused"),
                   Pair("c", ""), Pair("e", "no server leads it just now: no leader")));
 }
 

@@ -12,6 +12,8 @@
 namespace evenpack::client {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::string DetailsWithReason(const std::string& reason) {
   google::rpc::ErrorInfo info;
   info.set_reason(reason);
@@ -44,6 +46,19 @@ TEST(WireStatus, SaysOfAnAnswerWithoutAWordThatTheServerHasNoSuchCall) {
   EXPECT_EQ(StatusFromWire(12, "Method not found!", ""),
             absl::UnimplementedError("Method not found!"));
   EXPECT_EQ(StatusFromWire(13, "", ""), absl::InternalError(""));
+}
+
+TEST(WireStatus, SaysOfAnErrorOfHttpsThatAProxyAnswered) {
+  const absl::Status bad =
+      StatusFromWire(14, "Received http2 header with status: 502", "");
+  EXPECT_EQ(bad.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(bad.message()),
+              HasSubstr("status: 502; what answered speaks HTTP and no gRPC: a proxy"));
+  // Its own routes may be back soon.
+  EXPECT_EQ(StatusFromWire(12, "Received http2 header with status: 404", "").code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(StatusFromWire(7, "Received http2 header with status: 403", "").code(),
+            absl::StatusCode::kPermissionDenied);
 }
 
 TEST(WireStatus, SuccessCarriesNothing) {
