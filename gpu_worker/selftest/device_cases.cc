@@ -1,6 +1,7 @@
 #include "gpu_worker/selftest/device_cases.h"
 
 #include <algorithm>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -43,6 +44,17 @@ absl::Status FillFreeMemory(const CudaWorkplace& where, size_t queries) {
     filled.push_back(*std::move(buffer));
   }
   return absl::OkStatus();
+}
+
+// Of ranks that failed, one that was not told so by another.
+absl::Status CauseOf(std::span<const absl::Status> statuses) {
+  absl::Status cause;
+  for (const absl::Status& status : statuses) {
+    const bool is_told = absl::IsAborted(status) || absl::IsUnavailable(status);
+    if (!status.ok() && !is_told) return status;
+    cause.Update(status);
+  }
+  return cause;
 }
 
 absl::Status RunRank(Communicator& communicator, CudaRank& rank, const ShardPlan& plan,
@@ -110,14 +122,16 @@ absl::StatusOr<AttentionErrors> DeviceCases::Run(const SelftestCase& drawn,
   threads.reserve(ranks);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      statuses[rank] =
-          RunRank((*group)->OfRank(rank), *ranks_[rank], plan, drawn, results[rank]);
+      Communicator& communicator = (*group)->OfRank(rank);
+      statuses[rank] = RunRank(communicator, *ranks_[rank], plan, drawn, results[rank]);
+      // Its peers would wait for what it has left out.
+      if (!statuses[rank].ok()) {
+        communicator.Abort(absl::AbortedError(statuses[rank].message()));
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const absl::Status& status : statuses) {
-    if (!status.ok()) return status;
-  }
+  if (absl::Status status = CauseOf(statuses); !status.ok()) return status;
   first_errors_ = {};
   last_errors_ = {};
   for (uint32_t rank = 0; rank < ranks; ++rank) {

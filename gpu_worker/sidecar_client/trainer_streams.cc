@@ -65,6 +65,9 @@ absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t valu
   if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<CudaEvent>> after = events_.Take();
   if (!after.ok()) return after.status();
+  MutexLock lock(mutex_);
+  status = FollowSignals(stream);
+  if (!status.ok()) return status;
   auto* const signal = new ReadySignal{link_, value};  // the host function deletes it
   const CurrentContext current(*context_);
   status = context_->Check(
@@ -74,8 +77,15 @@ absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t valu
     delete signal;
     return status;
   }
-  MutexLock lock(mutex_);
-  return Note(stream, *std::move(after));
+  status = signalled_->Record(stream);
+  return status.ok() ? Note(stream, *std::move(after)) : status;
+}
+
+absl::Status TrainerStreams::FollowSignals(cuda::Stream stream) {
+  if (signalled_ != nullptr) return signalled_->Precede(stream);
+  absl::StatusOr<std::unique_ptr<CudaEvent>> made = CudaEvent::Create(context_);
+  if (made.ok()) signalled_ = *std::move(made);
+  return made.status();
 }
 
 absl::Status TrainerStreams::Precede(uint64_t number, cuda::Stream stream) {

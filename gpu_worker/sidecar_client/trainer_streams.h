@@ -49,8 +49,9 @@ class TrainerStreams {
 
   // SidecarLink::SignalReady(value) once the stream has done what it has been given. By
   // a host function, for which the stream is held up some tens of microseconds, and
-  // which the driver doesn't call after an error of the device. Values come in the
-  // order in which they are reached.
+  // which the driver doesn't call after an error of the device. Calls come one after
+  // another with rising values; the stream waits for those of the values before, which
+  // another may be yet to reach, so that the worker sees them rise too.
   absl::Status SignalReadyAfter(cuda::Stream stream, uint64_t value);
 
   // What the stream is given from now on comes after the submission and those before
@@ -68,6 +69,8 @@ class TrainerStreams {
                  uint64_t* passed);
 
   void Run();
+  // What the stream is given from now on comes after the last SignalReady.
+  absl::Status FollowSignals(cuda::Stream stream) EVENPACK_REQUIRES(mutex_);
   // By an event: what the stream was given last is awaited in the end.
   absl::Status Note(cuda::Stream stream, std::unique_ptr<CudaEvent> event)
       EVENPACK_REQUIRES(mutex_);
@@ -82,6 +85,8 @@ class TrainerStreams {
   CondVar changed_;
   // The last submission that a stream waits for.
   uint64_t wanted_ EVENPACK_GUARDED_BY(mutex_) = 0;
+  // Behind the last SignalReady; null before there was one.
+  std::unique_ptr<CudaEvent> signalled_ EVENPACK_GUARDED_BY(mutex_);
   // Behind what all streams were given here, those of streams that are gone too. The
   // first is not reached, as far as is known.
   std::deque<std::unique_ptr<CudaEvent>> given_ EVENPACK_GUARDED_BY(mutex_);

@@ -60,9 +60,9 @@ class _Attention(torch.autograd.Function):
                 "with create_graph=False"
             )
         check_plain("gradient", gradient)
-        gradients = context.worker.backward(
-            context.state, context.saved_tensors, _laid_out(gradient)
-        )
+        # Hooks may have given others than were saved.
+        saved = [_laid_out(tensor) for tensor in context.saved_tensors]
+        gradients = context.worker.backward(context.state, saved, _laid_out(gradient))
         return (*gradients, None, None, None)
 
 

@@ -60,6 +60,46 @@ class WrongInGraphs final : public AttentionPlanner {
   FakePlanner planner_;
 };
 
+// Plans whose forward runs write a byte behind the output's `bytes`.
+class WritesBehind final : public AttentionPlanner {
+ public:
+  WritesBehind(std::shared_ptr<const CudaContext> context, size_t bytes)
+      : context_(context), planner_(std::move(context)), bytes_(bytes) {}
+  absl::StatusOr<std::unique_ptr<AttentionPlan>> Build(
+      const PlanShape& shape) override {
+    if (shape.pass != Pass::kForward) return planner_.Build(shape);
+    return std::make_unique<Plan>(context_, planner_.Build(shape).value(), bytes_);
+  }
+
+ private:
+  class Plan final : public AttentionPlan {
+   public:
+    Plan(std::shared_ptr<const CudaContext> context,
+         std::unique_ptr<AttentionPlan> plan, size_t bytes)
+        : context_(std::move(context)), plan_(std::move(plan)), bytes_(bytes) {}
+    size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+    absl::Status Run(const PlanTables& tables, const PlanTensors& tensors,
+                     void* workspace, cuda::Stream stream) override {
+      absl::Status status = plan_->Run(tables, tensors, workspace, stream);
+      const CurrentContext current(*context_);
+      char* const behind = static_cast<char*>(tensors.output) + bytes_;
+      fakeCudaLaunch(
+          stream, [](const void* at) { **static_cast<char* const*>(at) = 1; }, &behind,
+          sizeof(behind));
+      return status;
+    }
+
+   private:
+    const std::shared_ptr<const CudaContext> context_;
+    const std::unique_ptr<AttentionPlan> plan_;
+    const size_t bytes_;
+  };
+
+  const std::shared_ptr<const CudaContext> context_;
+  FakePlanner planner_;
+  const size_t bytes_;
+};
+
 class DeviceCasesTest : public evenpack::testing::FakeDeviceTest {
  protected:
   static CudaRankOptions WithGraphs() {
@@ -96,6 +136,23 @@ TEST_F(DeviceCasesTest, WhatIsWrongInGraphsAloneIsSeen) {
   EXPECT_GT(errors->Largest(), 1);
   EXPECT_LT(cases->first_errors().Largest(), AcceptedError(ElementType::kBfloat16));
   EXPECT_EQ(cases->last_errors().Largest(), errors->Largest());
+}
+
+// And its peers don't wait for it.
+TEST_F(DeviceCasesTest, ARankThatWritesBehindATensorIsNamed) {
+  const SelftestCase of = SmallCase(2);
+  const size_t bytes = HeldTokens(of.Plan(), 1) * of.shape.query_row() * 2;
+  CudaRankOptions options = RankOnDoubles();
+  int opened = 0;
+  options.open_planner = [&](std::shared_ptr<const CudaContext> context)
+      -> absl::StatusOr<std::unique_ptr<AttentionPlanner>> {
+    if (opened++ == 0) return std::make_unique<FakePlanner>(std::move(context));
+    return std::make_unique<WritesBehind>(std::move(context), bytes);
+  };
+  const auto cases = DeviceCases::Open(options, 2).value();
+  EXPECT_THAT(
+      cases->Runner()(of, MadeMicroBatch(of.shape, of.lengths, 3)).status(),
+      StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("behind its end")));
 }
 
 TEST_F(DeviceCasesTest, WithoutADriverThereAreNone) {

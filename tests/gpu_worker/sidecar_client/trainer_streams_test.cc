@@ -83,6 +83,25 @@ TEST_F(TrainerStreamsTest, ASubmissionBeginsBehindTheStream) {
   EXPECT_EQ(workers_->header().ready.value, 7U);
 }
 
+// As of threads, each in a stream of its own.
+TEST_F(TrainerStreamsTest, SubmissionsOfSeveralStreamsBeginInTheirOrder) {
+  const auto other =
+      CudaStream::Create(device_.context(), CudaStream::Priority::kLeast).value();
+  StreamGate gate;
+  gate.Close(*device_.context(), device_.compute());
+  EXPECT_THAT(streams_->SignalReadyAfter(device_.compute(), 1), IsOk());
+  ASSERT_THAT(link_->Forward(1, 0, 1, {}, 1), IsOk());
+  EXPECT_THAT(streams_->SignalReadyAfter(other->handle(), 2), IsOk());
+  ASSERT_THAT(link_->Forward(1, 1, 1, {}, 2), IsOk());
+  EXPECT_TRUE(WaitsFor(gate, [&] { EXPECT_THAT(other->Synchronize(), IsOk()); }));
+  device_.Synchronize();
+  EXPECT_EQ(workers_->header().ready.value, 2U);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(reader_->Next(), IsOk());
+    reader_->Complete(absl::OkStatus());
+  }
+}
+
 TEST_F(TrainerStreamsTest, AStreamGoesOnWhereTheWorkerIsGone) {
   ASSERT_THAT(link_->BeginStep(1), IsOk());
   Follow(1);

@@ -122,6 +122,15 @@ void BindPass(nb::class_<TrainerLink>& bound, const char* name, Pass pass) {
 void BindSubmissions(nb::class_<TrainerLink>& bound) {
   bound
       .def(
+          "use_in",
+          [](TrainerLink& self, uintptr_t stream) {
+            const InterpreterReleased release;
+            MutexLock lock(self.calls());
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): PyTorch tells handles so.
+            self.UseIn(reinterpret_cast<worker::cuda::Stream>(stream));
+          },
+          nb::arg("stream"))
+      .def(
           "begin_step",
           [](TrainerLink& self, uint64_t step) {
             DoStep(self, [&] { return self.link().BeginStep(step); });

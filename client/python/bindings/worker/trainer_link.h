@@ -30,7 +30,7 @@ class TrainerLink {
   // there is no CUDA driver, or it doesn't see that device.
   static absl::StatusOr<std::unique_ptr<TrainerLink>> Attach(
       const std::string& socket_folder, uint64_t arena_bytes, bool on_device);
-  // Waits until the device is done with the last pass.
+  // Waits until the device is done with what its memory was used for last.
   ~TrainerLink();
   TrainerLink(const TrainerLink&) = delete;
   TrainerLink& operator=(const TrainerLink&) = delete;
@@ -41,6 +41,9 @@ class TrainerLink {
   // Its number among those that this process sees; none: tensors are in its memory.
   std::optional<int> cuda_device() const;
 
+  // On a device: tensors of its memory are used in this stream from now on. As
+  // submissions.
+  void UseIn(worker::cuda::Stream stream) { last_ = stream; }
   // On a device: after what the stream has been given, and before what it is given
   // next; what it fails with, a later submission's Wait() tells. Else, returns once it
   // is done.

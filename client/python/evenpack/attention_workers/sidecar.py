@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,6 +141,9 @@ class SidecarWorker(AttentionWorker):
         self._form = form
         self._closed = False
         self._failed: str | None = None
+        # Of threads: what one does with the arena, in a stream of its own maybe, comes
+        # whole before what another does.
+        self._turns = threading.Lock()
         on_device = where.type == "cuda"
         self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
         try:
@@ -199,18 +203,19 @@ class SidecarWorker(AttentionWorker):
         """As AttentionWorker."""
         if form.explicit() != self._form.explicit():
             raise invalid_argument("form", f"{form}", f"the session's, {self._form}")
-        step, rows = self.step, query.shape[0]
-        stream = self._memory.stream()
+        step, rows, index = self.step, query.shape[0], micro_batch.index
         of_heads = (rows, form.query_heads)
-        tensors = (
-            *(self._placed(given) for given in (query, key, value)),
-            self._tensor(query.shape, query.dtype),
-            self._tensor(of_heads, torch.float32),
-        )
-        offsets, plan = self._offsets(tensors), micro_batch.plan
-        self._link.forward(step, micro_batch.index, rows, offsets, plan, stream=stream)
-        # The memory goes back with what is saved.
-        output = self._memory.copy_out(tensors[3])
+        with self._turns:
+            stream = self._stream()
+            tensors = (
+                *(self._placed(given) for given in (query, key, value)),
+                self._tensor(query.shape, query.dtype),
+                self._tensor(of_heads, torch.float32),
+            )
+            offsets, plan = self._offsets(tensors), micro_batch.plan
+            self._link.forward(step, index, rows, offsets, plan, stream=stream)
+            # The memory goes back with what is saved.
+            output = self._memory.copy_out(tensors[3])
         return ForwardPass(output, tensors, _Pass(step, micro_batch))
 
     def run_backward(
@@ -223,15 +228,24 @@ class SidecarWorker(AttentionWorker):
                 f"a pass of step {forward.step} is not accepted in step {self.step}; "
                 "accepted: backward in the step of its forward pass"
             )
-        stream = self._memory.stream()
-        # Hooks may have taken what was saved out of the arena.
-        given = [self._placed(tensor) for tensor in (*saved, gradient)]
-        results = [self._tensor(of.shape, of.dtype) for of in saved[:3]]
-        offsets, rows = self._offsets((*given, *results)), gradient.shape[0]
-        index, plan = forward.micro_batch.index, forward.micro_batch.plan
-        self._link.backward(self.step, index, rows, offsets, plan, stream=stream)
-        query, key, value = (self._memory.copy_out(result) for result in results)
+        step, micro_batch = self.step, forward.micro_batch
+        index, plan = micro_batch.index, micro_batch.plan
+        with self._turns:
+            stream = self._stream()
+            # Hooks may have taken what was saved out of the arena.
+            given = [self._placed(tensor) for tensor in (*saved, gradient)]
+            results = [self._tensor(of.shape, of.dtype) for of in saved[:3]]
+            offsets, rows = self._offsets((*given, *results)), gradient.shape[0]
+            self._link.backward(step, index, rows, offsets, plan, stream=stream)
+            query, key, value = (self._memory.copy_out(result) for result in results)
         return query, key, value
+
+    def _stream(self) -> int:
+        # In which the arena's tensors are used from now on: after all that other
+        # streams have been given to do with them.
+        stream = self._memory.stream()
+        self._link.use_in(stream)
+        return stream
 
     def _tensor(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         # In memory that the worker sees, given back when the tensor goes.
