@@ -29,6 +29,12 @@ absl::StatusOr<JobState> ReadCheckpoint(const std::string& bytes) {
     return InvalidField("checkpoint", absl::StrCat(bytes.size(), " bytes"),
                         "what CheckpointJob returned");
   }
+  // Whoever gives one may have made it.
+  absl::Status status = CheckRankMicroBatches(state->spec);
+  if (status.ok()) status = CheckSkipped(*state);
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat("checkpoint: ", status.message()));
+  }
   return state;
 }
 

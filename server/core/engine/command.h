@@ -40,7 +40,9 @@ struct DocumentRange {
 
 // Takes the job back to where it was before step `from_step`, which is at least the
 // oldest checkpoint that is kept and at most the next step to be decided. Durable marks
-// beyond it are taken back with the steps; documents stay accepted.
+// beyond it are taken back with the steps; documents stay accepted. Without a spec and
+// a skip the steps come out the same again, but those of kFixedGreedy with a window of
+// several batches where the job had calibrated its costs since: they are packed anew.
 struct RewindJob {
   uint64_t from_step = 0;
   // The spec from there on. None: the one that from_step was decided under.

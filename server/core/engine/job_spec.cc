@@ -256,6 +256,10 @@ absl::Status CheckGiven(const JobSpec& spec) {
     status.Update(CheckReleaseByClass(spec.policy.balanced));
     if (!status.ok()) return status;
   }
+  return CheckRankMicroBatches(spec);
+}
+
+absl::Status CheckRankMicroBatches(const JobSpec& spec) {
   const uint32_t most = kMaxRankMicroBatches / spec.micro_batches;
   if (spec.context_parallel <= most) return absl::OkStatus();
   return InvalidField("context_parallel", spec.context_parallel,

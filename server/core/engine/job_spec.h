@@ -198,6 +198,8 @@ absl::Status Validate(const JobSpec& spec);
 // Likewise, of one that is valid and given anew: jobs that are kept may have been
 // created without these bounds.
 absl::Status CheckGiven(const JobSpec& spec);
+// The part of it that bounds what a step takes: kMaxRankMicroBatches.
+absl::Status CheckRankMicroBatches(const JobSpec& spec);
 
 }  // namespace evenpack
 

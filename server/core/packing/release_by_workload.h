@@ -27,8 +27,8 @@
 namespace evenpack {
 
 struct ReleaseTerms : StepTerms {
-  // Of the step, documents' padded lengths; not counted are documents, other than due
-  // ones, of batches before `counted_from`.
+  // Of the step, documents' padded lengths; not counted are documents of batches before
+  // `counted_from`, so that due ones of these come on top.
   uint64_t most_tokens = 0;
   uint64_t counted_from = 0;
   // Of documents of at least long_from tokens, the most tokens that go beside what is

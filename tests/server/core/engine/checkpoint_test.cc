@@ -158,6 +158,25 @@ TEST(CheckpointTest, BytesThatAreNoCheckpointAreRefused) {
   }
 }
 
+// Whoever gives it may have made it.
+TEST(CheckpointTest, OneBeyondWhatAJobMayHaveIsRefused) {
+  JobSpec spec = Wlb(1, 2048);
+  spec.context_parallel = 1024;
+  const auto refused = [](const JobState& state) {
+    return Decide(JobState(), RestoreJob{EncodeState(state)}).status();
+  };
+  EXPECT_THAT(refused(TestJob(spec).state()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("checkpoint: context_parallel: 1024 is not accepted; "
+                                 "accepted: 1 to 512 with 2048 micro-batches")));
+  JobState skipping = TestJob(Wlb(1, 2)).state();
+  for (uint64_t i = 0; i <= kMaxSkippedRanges; ++i) {
+    AddRange({2 * i, 2 * i + 1}, skipping.streams[0].skipped);
+  }
+  EXPECT_THAT(refused(skipping), StatusIs(absl::StatusCode::kResourceExhausted,
+                                          HasSubstr("checkpoint: skip: stream")));
+}
+
 TEST(CheckpointTest, ARestoredJobIsReplayedFromItsRecord) {
   TestJob job(Wlb(1, 2));
   ASSERT_THAT(job.Ingest(testing::SkewedLengths(46, 500, kShortWindow)), IsOk());
