@@ -172,10 +172,10 @@ online() {
   "$build/bin/evenpackctl" "$@" --server "$server"
 }
 
-# Follows DP rank $1 to the job's end.
+# Follows DP rank $1 to the job's end, in the place of the shell that it is called in.
 follow() {
-  online follow --job quickstart --dp-rank "$1" --cp-rank 0 --ack durable --json \
-    >"$scratch/rank$1.jsonl"
+  exec "$build/bin/evenpackctl" follow --job quickstart --dp-rank "$1" --cp-rank 0 \
+    --ack durable --json --server "$server" >"$scratch/rank$1.jsonl"
 }
 
 # "N steps, M documents, T tokens" of a rank's file.
@@ -222,9 +222,11 @@ run_job() {
   local first=$!
   follow 1 &
   local second=$!
+  followers=("$first" "$second")
   online ingest --job quickstart --stream corpus --lengths "$lengths" --end-of-stream
   wait "$first" || fail "the follower of rank 0 failed" 1
   wait "$second" || fail "the follower of rank 1 failed" 1
+  followers=()
   echo "Rank 0 received $(received "$scratch/rank0.jsonl")"
   echo "Rank 1 received $(received "$scratch/rank1.jsonl")"
   online jobs describe quickstart
@@ -233,6 +235,8 @@ run_job() {
 }
 
 clean_up() {
+  # Ctrl-C is ignored by what runs in the background.
+  ((${#followers[@]} == 0)) || kill -TERM "${followers[@]}" 2>/dev/null || true
   stop_server
   rm -rf "$scratch"
 }
@@ -242,6 +246,7 @@ export CCACHE_DISABLE=1 # a cache would be written outside build/
 started=$SECONDS
 scratch="$(mktemp -d)"
 server_process=""
+followers=()
 trap clean_up EXIT
 
 lengths="$root/deploy/data/lengths/wlbllm.txt"

@@ -153,7 +153,10 @@ if prepare "install packages" deploy/install_packages.sh build test &&
   build_tree gcc gcc-test build-test-gcc && built=true
   # Beside the tests: many of them wait, and those of Python come one after another.
   if [[ "$quick" == false ]]; then
-    (renice -n 10 "$BASHPID" >/dev/null && check_by_clang) &
+    (
+      renice -n 10 "$BASHPID" >/dev/null || true
+      check_by_clang
+    ) &
   fi
   [[ "$built" == true ]] && test_tree gcc build-test-gcc
   test_python

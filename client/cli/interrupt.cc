@@ -18,10 +18,17 @@ constexpr std::array kSignals = {SIGINT, SIGTERM};
 
 std::atomic<Interrupt*> signal_interrupt{nullptr};
 
+// But for a signal that was ignored when the program began, as Ctrl-C is by what a
+// script has started in the background.
 void HandleBy(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  for (const int signal : kSignals) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = handler;
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 extern "C" void RequestInterrupt(int signal) {

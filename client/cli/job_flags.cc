@@ -224,6 +224,11 @@ std::vector<std::string> UnusedFlags(const FlagValues& values,
   return unused;
 }
 
+std::vector<std::string> UnusedFeedFlags(const FlagValues& values) {
+  if (IsGiven(values, "--repeat") || !IsGiven(values, "--seed")) return {};
+  return {"--seed"};
+}
+
 std::string UnusedFlagsNote(const std::vector<std::string>& unused) {
   if (unused.empty()) return "";
   return absl::StrCat("evenpackctl: note: ", absl::StrJoin(unused, ", "),

@@ -80,6 +80,8 @@ std::vector<std::string> UnusedFlags(const FlagValues& values,
                                      const std::vector<PolicyKind>& policies);
 // "evenpackctl: note: ...\n" naming them, or nothing where there are none.
 std::string UnusedFlagsNote(const std::vector<std::string>& unused);
+// Of the flags that say how documents are fed: a seed without several passes.
+std::vector<std::string> UnusedFeedFlags(const FlagValues& values);
 
 // `status` with the engine's field names turned into the flags that set them.
 absl::Status InFlagNames(const absl::Status& status);

@@ -67,6 +67,16 @@ absl::StatusOr<ShardFlags> ReadShardFlags(const FlagValues& values) {
   return flags;
 }
 
+std::vector<std::string> UnusedShardFlags(const FlagValues& values, Sharding sharding) {
+  std::vector<std::string> unused;
+  for (const char* const flag :
+       {"--hybrid-cut-token-ps", "--hybrid-token-ps", "--hybrid-tolerance"}) {
+    if (sharding != Sharding::kHybrid && IsGiven(values, flag))
+      unused.emplace_back(flag);
+  }
+  return unused;
+}
+
 struct TimedPlan {
   ShardPlan plan;
   double seconds = 0;
@@ -140,7 +150,7 @@ absl::StatusOr<CommandOutput> RunShardCommand(const FlagValues& values) {
   }
   return CommandOutput{
       IsGiven(values, "--json") ? ShardJson(report) : ShardText(report),
-      documents->note};
+      documents->note + UnusedFlagsNote(UnusedShardFlags(values, flags->sharding))};
 }
 
 }  // namespace evenpack

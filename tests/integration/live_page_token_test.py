@@ -64,6 +64,18 @@ class TokenTest(TokenCase):
         view.await_true(SHOWS_JOBS)
         self.assertTrue(view.evaluate(HIDES_FORM))
 
+    def test_a_token_that_no_header_can_have_is_refused_at_once(self) -> None:
+        """As one that was pasted with a space that can't be seen."""
+        self.serve_with_roles()
+        view = self.open_timed()
+        view.await_true(SHOWS_STATUS, "Token needed")
+        self.give(view, "consumer\u200b")
+        field = view.page.get_by_label("Token")
+        self.assertTrue(field.evaluate("it => it.matches(':invalid')"))
+        self.assertEqual(view.text("#status"), "Token needed")
+        self.give(view, " consumer ")
+        view.await_true(SHOWS_JOBS)
+
     def test_nothing_is_asked_until_there_is_a_token(self) -> None:
         self.serve_with_roles()
         view = self.open_timed()

@@ -24,7 +24,8 @@ constexpr std::array<const char*, 2> kPassFlags = {"--repeat", "--seed"};
 // One pass over a file of any size.
 class LengthsSource : public DocumentSource {
  public:
-  explicit LengthsSource(LengthsReader reader) : reader_(std::move(reader)) {}
+  LengthsSource(LengthsReader reader, std::string note)
+      : reader_(std::move(reader)), note_(std::move(note)) {}
 
   absl::StatusOr<std::optional<SourceDocument>> Next() override {
     const absl::StatusOr<std::optional<uint32_t>> length = reader_.Next();
@@ -36,9 +37,11 @@ class LengthsSource : public DocumentSource {
   Progress progress() const override {
     return {reader_.lines().file().position(), reader_.lines().file().size()};
   }
+  std::string note() const override { return note_; }
 
  private:
   LengthsReader reader_;
+  const std::string note_;
 };
 
 // A dataset's index, or several passes: the lengths in memory.
@@ -68,7 +71,8 @@ absl::StatusOr<std::unique_ptr<DocumentSource>> OpenLengths(
     absl::StatusOr<LengthsReader> reader = LengthsReader::Open(feed->lengths);
     if (!reader.ok()) return reader.status();
     reader->lines().file().StopOn(interrupt);
-    return std::make_unique<LengthsSource>(*std::move(reader));
+    return std::make_unique<LengthsSource>(*std::move(reader),
+                                           UnusedFlagsNote(UnusedFeedFlags(values)));
   }
   absl::StatusOr<DocumentLengths> documents = ReadDocumentLengths(*feed);
   if (!documents.ok()) return documents.status();

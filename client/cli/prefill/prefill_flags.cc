@@ -115,6 +115,11 @@ std::vector<std::string> UnusedInPrefill(const FlagValues& values) {
     add(flag);
   }
   for (const FlagDefinition& flag : BalancedFlagDefinitions()) add(flag.name);
+  if (IsGiven(values, "--model")) {
+    add("--ns-per-token");
+  } else {
+    for (const char* flag : {"--cp", "--hardware", "--tp"}) add(flag);
+  }
   std::sort(unused.begin(), unused.end());
   return unused;
 }

@@ -16,7 +16,7 @@ absl::StatusOr<CommandOutput> RunAssessCommand(const FlagValues& values) {
   if (!assessment.ok()) return assessment.status();
   return CommandOutput{IsGiven(values, "--json") ? AssessmentJson(*assessment)
                                                  : AssessmentText(*assessment),
-                       documents->note + UnusedFlagsNote(UnusedMethodFlags(
+                       documents->note + UnusedFlagsNote(UnusedSimulateFlags(
                                              values, flags->input.method))};
 }
 

@@ -159,7 +159,7 @@ absl::StatusOr<CommandOutput> RunSimulateCommand(const FlagValues& values) {
   const auto documents = ReadDocumentLengths(flags->feed);
   if (!documents.ok()) return documents.status();
   const std::string note =
-      UnusedFlagsNote(UnusedMethodFlags(values, flags->input.method));
+      UnusedFlagsNote(UnusedSimulateFlags(values, flags->input.method));
   const auto report = SimulateOne(*std::move(flags), documents->lengths);
   if (!report.ok()) return InBalancedFlagNames(report.status());
   return CommandOutput{json ? SimulationJson(*report) : SimulationText(*report),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/cli/balanced_flags.h"
+#include "client/cli/job_flags.h"
 #include "client/cli/sharding_name.h"
 #include "server/core/pipeline/pipeline_schedule.h"
 #include "server/core/pipeline/step_prediction.h"
@@ -76,6 +77,14 @@ std::vector<std::string> UnusedMethodFlags(const FlagValues& values,
   add("--hybrid-tolerance", method.sharding == Sharding::kHybrid);
   add("--split-documents", method.policy == PolicyKind::kOriginal);
   add("--window-batches", method.policy == PolicyKind::kFixedGreedy);
+  std::sort(unused.begin(), unused.end());
+  return unused;
+}
+
+std::vector<std::string> UnusedSimulateFlags(const FlagValues& values,
+                                             const SimulationMethod& method) {
+  std::vector<std::string> unused = UnusedMethodFlags(values, method);
+  for (std::string& flag : UnusedFeedFlags(values)) unused.push_back(std::move(flag));
   std::sort(unused.begin(), unused.end());
   return unused;
 }

@@ -24,7 +24,11 @@ struct SimulateFlags {
 // `reader`'s.
 void ReadMethod(const FlagValues& values, FlagReader& reader, SimulationMethod& method);
 
-// Of these those that were given and that have no effect on it.
+// Of these, and of those that say how documents are fed, the ones that were given and
+// that have no effect on it.
+std::vector<std::string> UnusedSimulateFlags(const FlagValues& values,
+                                             const SimulationMethod& method);
+// Those of the method alone.
 std::vector<std::string> UnusedMethodFlags(const FlagValues& values,
                                            const SimulationMethod& method);
 

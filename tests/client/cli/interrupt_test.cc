@@ -35,6 +35,17 @@ TEST(SignalGuardTest, TurnsASignalIntoARequest) {
   }
 }
 
+TEST(SignalGuardTest, LeavesASignalAloneThatIsIgnored) {
+  std::signal(SIGINT, SIG_IGN);
+  Interrupt interrupt;
+  {
+    const SignalGuard guard(interrupt);
+    std::raise(SIGINT);
+    EXPECT_FALSE(interrupt.IsRequested());
+  }
+  EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_IGN);
+}
+
 TEST(SignalGuardTest, TheSecondSignalEndsTheProcess) {
   for (const int first : kSignals) {
     for (const int second : kSignals) {

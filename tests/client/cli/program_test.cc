@@ -61,6 +61,13 @@ TEST(ProgramTest, NotesFlagsWithoutEffect) {
   EXPECT_EQ(RunProgram(arguments, context.Get()), 0);
   EXPECT_EQ(context.err.text(),
             "evenpackctl: note: --split-documents has no effect here\n");
+  TestContext of_shard;
+  EXPECT_EQ(RunProgram({"shard", "--lengths", path, "--cp", "2", "--sharding",
+                        "per_document", "--hybrid-tolerance", "3"},
+                       of_shard.Get()),
+            0);
+  EXPECT_EQ(of_shard.err.text(),
+            "evenpackctl: note: --hybrid-tolerance has no effect here\n");
 }
 
 TEST(ProgramTest, TheExitCodeSaysWhatKindOfErrorTheServerGave) {

@@ -120,6 +120,12 @@ TEST(PrefillFlags, SayWhichHaveNoEffect) {
                                     {"--backlog-limit", "5"}})),
               ElementsAre("--backlog-limit", "--crossover-error", "--delay-price",
                           "--max-in-flight", "--release", "--token-cv"));
+  const std::pair<const std::string, std::string> tensors = {"--tp", "2"};
+  EXPECT_THAT(UnusedInPrefill(With({tensors, {"--cp", "2"}, {"--hardware", "H200"}})),
+              ElementsAre("--cp", "--hardware", "--tp"));
+  EXPECT_THAT(
+      UnusedInPrefill(With({tensors, {"--model", "7B"}, {"--ns-per-token", "4"}})),
+      ElementsAre("--ns-per-token"));
   EXPECT_THAT(
       UnusedInPrefill(With({{"--arrivals-file", "f"}, {"--arrivals", "bursty"}})),
       ElementsAre("--arrivals", "--rate"));

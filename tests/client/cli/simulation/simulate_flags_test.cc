@@ -70,6 +70,11 @@ TEST(SimulateFlagsTest, SayWhichHaveNoEffectOnTheMethod) {
                           "--token-cv", "--window-batches"));
   EXPECT_THAT(UnusedMethodFlags(values, BalancedMethod()),
               ElementsAre("--split-documents", "--window-batches"));
+  EXPECT_THAT(
+      UnusedSimulateFlags({{"--seed", "1"}, {"--window-batches", "2"}}, WlbMethod()),
+      ElementsAre("--seed", "--window-batches"));
+  EXPECT_THAT(UnusedSimulateFlags({{"--seed", "1"}, {"--repeat", "2"}}, WlbMethod()),
+              IsEmpty());
   SimulationMethod method = PlainMethod();
   EXPECT_THAT(UnusedMethodFlags({{"--split-documents", "true"}}, method), IsEmpty());
   method.policy = PolicyKind::kFixedGreedy;
