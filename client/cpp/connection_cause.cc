@@ -26,9 +26,8 @@ constexpr absl::string_view kClosed =
     "; the server closed the new connection: it may want TLS, a client certificate, or "
     "another one than it was given, or take no more connections, which its log says";
 constexpr absl::string_view kNoAnswer =
-    "; nothing answered within 5 s: a firewall may drop it on the way, or the address "
-    "is "
-    "nobody's";
+    "; nothing answered within 5 s: a firewall may drop it on the way, or nobody has "
+    "the address";
 // What begins every message about a connection that could not be made.
 constexpr absl::string_view kNotConnected = "failed to connect to all addresses";
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evenpack.errors import EvenpackError, UnavailableError
+from evenpack.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    EvenpackError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 from evenpack.steps import Position
+
+# Whoever asks again may be heard.
+_PASSING = (
+    CancelledError,
+    DeadlineExceededError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 
 
 class UnconfirmedMark:
@@ -42,9 +56,8 @@ class UnconfirmedMark:
             return
         try:
             acknowledge(self._position)
-        except UnavailableError:
-            raise
-        except EvenpackError:
-            self._position = None
+        except EvenpackError as error:
+            if not isinstance(error, _PASSING):
+                self._position = None
             raise
         self._position = None
