@@ -53,7 +53,7 @@ def test_another_job_of_the_name_is_refused(client: Client) -> None:
 def test_the_log_has_what_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     """Once it has lasted some seconds, and in the log that Python's own is."""
     with pytest.raises(UnavailableError):
-        Client("127.0.0.1:1", patience_seconds=8).list_jobs()
+        Client("127.0.0.1:1", patience_seconds=12).list_jobs()
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("evenpack", "WARNING")
     assert re.match(
