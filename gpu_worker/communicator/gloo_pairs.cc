@@ -45,14 +45,6 @@ class EnduringPair final : public tcp::Pair {
   EnduringPair(const EnduringPair&) = delete;
   EnduringPair& operator=(const EnduringPair&) = delete;
 
-  // As its base's. Trainers may pause for minutes, between steps or for a checkpoint,
-  // and firewalls forget a connection that is silent for so long: whoever sends by it
-  // next would wait for an exchange's time-out.
-  void changeState(state next) noexcept override {
-    if (next == CONNECTED) KeepAlive(fd_);
-    Pair::changeState(next);
-  }
-
   // As its base's, under whose lock it all is: another thread may close the pair else
   // before what was thrown is told.
   void handleEvents(int events) override {
@@ -69,6 +61,15 @@ class EnduringPair final : public tcp::Pair {
     } catch (const std::exception&) {
       Fail(std::current_exception());
     }
+  }
+
+ protected:
+  // As its base's. Trainers may pause for minutes, between steps or for a checkpoint,
+  // and firewalls forget a connection that is silent for so long: whoever sends by it
+  // next would wait for an exchange's time-out.
+  void changeState(state next) noexcept override {
+    if (next == CONNECTED) KeepAlive(fd_);
+    Pair::changeState(next);
   }
 
  private:

@@ -84,8 +84,9 @@ absl::Status TrainerStreams::SignalReadyAfter(cuda::Stream stream, uint64_t valu
 absl::Status TrainerStreams::FollowSignals(cuda::Stream stream) {
   if (signalled_ != nullptr) return signalled_->Precede(stream);
   absl::StatusOr<std::unique_ptr<CudaEvent>> made = CudaEvent::Create(context_);
-  if (made.ok()) signalled_ = *std::move(made);
-  return made.status();
+  if (!made.ok()) return made.status();
+  signalled_ = *std::move(made);
+  return absl::OkStatus();
 }
 
 absl::Status TrainerStreams::Precede(uint64_t number, cuda::Stream stream) {
