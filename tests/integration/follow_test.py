@@ -76,7 +76,13 @@ class FollowTest(unittest.TestCase):
             check=False,
             timeout=60,
         )
-        self.assertEqual((finished.returncode, finished.stderr), (0, ""), arguments)
+        # A move may take as long as the program says of failing calls.
+        said = [
+            line
+            for line in finished.stderr.splitlines()
+            if not line.startswith("evenpackctl: note: ")
+        ]
+        self.assertEqual((finished.returncode, said), (0, []), arguments)
         told: dict[str, Any] = json.loads(finished.stdout)
         return told
 

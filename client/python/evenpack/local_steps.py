@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from time import perf_counter
 
 from evenpack import _native
@@ -16,16 +17,16 @@ from evenpack.errors import FailedPreconditionError, InternalError, OutOfRangeEr
 from evenpack.invalid_argument import invalid_argument, quoted
 from evenpack.spec import SpecSource, job_spec
 from evenpack.steps import Position, StepWait
-from evenpack.v1.job_pb2 import JobSpec
+from evenpack.v1.job_pb2 import MERGE_MODE_ARRIVAL, JobSpec
 
 # Documents that a stream of the highest weight is given at a time.
 _BATCH = 1024
 
+# Name, weight and documents of a stream.
+_Source = tuple[str, int, StreamSource]
 
-def _by_stream(
-    spec: JobSpec, source: DocumentSource
-) -> Iterator[tuple[str, int, StreamSource]]:
-    """Name, weight and documents of each stream."""
+
+def _by_stream(spec: JobSpec, source: DocumentSource) -> Iterator[_Source]:
     given: Mapping[str, StreamSource]
     if isinstance(source, Mapping):
         given = source
@@ -85,9 +86,12 @@ class LocalSteps:
         self._view = (dp_rank, cp_rank)
         self._spec = _native.Spec(self._job.spec)
         spec_now = JobSpec.FromString(self._job.spec)
+        self._merge = spec_now.merge
         self._sources = list(_by_stream(spec_now, lengths))
         self._most_weight = max(weight for _, weight, _ in self._sources)
         self._readers: dict[str, Iterator[Columns]] = {}
+        # What was read and is to be added, in this order.
+        self._round: list[tuple[str, int, Columns | None]] = []
         if checkpoint is not None:
             self._check_ends()
         # The step that was decided and is not taken, if there is one; the same, read.
@@ -121,31 +125,49 @@ class LocalSteps:
         return Position(self._job.next_step, self._job.digest, self._job.epoch)
 
     def _feed(self) -> None:
-        """Adds some documents to each stream, or says that it has ended."""
-        fed = False
+        """Adds the next documents, or says that a stream has ended.
+
+        All of a round are read before one is added: with an error of a reader between,
+        streams would arrive in other turns than they do for the other ranks.
+        """
         try:
-            for name, weight, source in self._sources:
-                if not self._job.ended(name):
-                    fed = True
-                    self._feed_stream(name, weight, source)
+            if not self._round:
+                self._round = [self._part_of(source) for source in self._turn()]
+            for name, first, part in self._round:
+                if self._job.next_sequence(name) == first and not self._job.ended(name):
+                    self._add(name, first, part)
+            self._round = []
         except BaseException:
             # What a reader gave may be lost: the job says where to read again.
             self._readers.clear()
             raise
-        if not fed:
-            raise InternalError("the engine waits for documents behind the last one")
 
-    def _feed_stream(self, name: str, weight: int, source: StreamSource) -> None:
+    def _turn(self) -> list[_Source]:
+        """The streams that are read next, which follows from the job alone."""
+        open_ = [source for source in self._sources if not self._job.ended(source[0])]
+        if not open_:
+            raise InternalError("the engine waits for documents behind the last one")
+        if self._merge == MERGE_MODE_ARRIVAL:
+            return open_
+        # Each in its own time, or what others have too many of stayed in the job, and
+        # in each checkpoint.
+        return [min(open_, key=lambda s: Fraction(self._job.next_sequence(s[0]), s[1]))]
+
+    def _part_of(self, source: _Source) -> tuple[str, int, Columns | None]:
+        """Name of a stream, its next sequence and its documents from there on."""
+        name, weight, documents = source
         first = self._job.next_sequence(name)
         if name not in self._readers:
             size = max(1, _BATCH * weight // self._most_weight)
-            self._readers[name] = documents_from(source, first, size)
-        some = next(self._readers[name], None)
-        if some is None:
+            self._readers[name] = documents_from(documents, first, size)
+        return name, first, next(self._readers[name], None)
+
+    def _add(self, name: str, first: int, part: Columns | None) -> None:
+        if part is None:
             self._job.end_of_stream(name)
             return
         self._job.add(
-            name, first, some.lengths, some.ids, some.loss_tokens, some.sources
+            name, first, part.lengths, part.ids, part.loss_tokens, part.sources
         )
 
     def next(self) -> _native.Step | None:
@@ -194,12 +216,20 @@ class LocalSteps:
         """The job behind the step before `position`.
 
         Raises:
-            FailedPreconditionError: the job began, or went on, behind that step.
+            FailedPreconditionError: the job began, or went on, behind that step, or had
+                another one there.
         """
         try:
-            return self._job.checkpoint(position.next_step - 1)
+            found = self._job.checkpoint(position.next_step - 1)
         except OutOfRangeError as error:
             raise FailedPreconditionError(error.message) from error
+        digest = _native.LocalJob.restore(found).digest
+        if position.digest not in (None, digest):
+            raise FailedPreconditionError(
+                f"step: {position.next_step - 1} of another history is not accepted; "
+                "accepted: a step that this dataset gave"
+            )
+        return found
 
     def acknowledge_durable(self, position: Position) -> None:
         """Nothing: the trainer's checkpoint has the job in it."""

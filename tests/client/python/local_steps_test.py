@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from evenpack import Step
 from evenpack.document_columns import Columns, DocumentSource, at_most
-from evenpack.errors import InvalidArgumentError
+from evenpack.errors import FailedPreconditionError, InvalidArgumentError
 from evenpack.local_steps import LocalSteps
 from evenpack.steps import Position
 from numpy.typing import NDArray
@@ -70,6 +70,68 @@ def test_streams_are_merged_the_same_after_a_checkpoint(
         resumed = _steps(spec=None, checkpoint=checkpoint, lengths=sources)
         assert resumed.position.next_step == taken
         assert _all(resumed) == undisturbed[taken:]
+
+
+class _FailingOnce(_Chunks):
+    """One whose first reader can't read all."""
+
+    readers = 0
+
+    def documents(self, first: int = 0) -> Iterator[Columns]:
+        """Those from `first` on, but for the first reader."""
+        self.readers += 1
+        first_reader = self.readers == 1
+        for number, part in enumerate(super().documents(first)):
+            if first_reader and number == 2:
+                raise OSError("one failed read")
+            yield part
+
+
+@pytest.mark.parametrize("failing", ["text", "code"])
+@pytest.mark.parametrize("merge", ["MERGE_MODE_INTERLEAVE", "MERGE_MODE_ARRIVAL"])
+def test_streams_are_merged_the_same_after_a_read_that_failed(
+    merge: str, failing: str
+) -> None:
+    """Whichever stream it was of: the other ranks had no such error."""
+    streams = [{"name": "text"}, {"name": "code"}]
+    spec = example_jobs.spec(streams=streams, merge=merge)
+    lengths = {name: example_jobs.lengths(2900, len(name)) for name in SOURCES}
+    lengths["code"] = example_jobs.lengths(2900, 7)
+    corpora = {name: _Chunks(column) for name, column in lengths.items()}
+    corpora[failing] = _FailingOnce(lengths[failing])
+    steps = _steps(spec=spec, lengths=corpora)
+    digests: list[bytes] = []
+    with pytest.raises(OSError, match="one failed read"):
+        digests.extend(step.digest for step in _taken(steps))
+    digests += _all(steps)
+    assert digests == _all(_steps(spec=spec, lengths=lengths))
+
+
+@pytest.mark.parametrize("weight", [2, 513, 683])
+def test_documents_do_not_pile_up_in_the_job(weight: int) -> None:
+    """Each stream is read at the rate at which it is merged."""
+    streams = [{"name": "text", "weight": weight}, {"name": "code"}]
+    spec = example_jobs.spec(streams=streams, policy={"original": {}})
+    lengths = np.full(400_000, 16, np.uint32)
+    steps = _steps(spec=spec, lengths=dict.fromkeys(SOURCES, lengths))
+    list(islice(_taken(steps), 20))
+    early = len(steps.checkpoint(steps.position) or b"")
+    list(islice(_taken(steps), 80))
+    assert len(steps.checkpoint(steps.position) or b"") < early + 80_000
+
+
+def test_a_step_of_another_history_has_no_checkpoint() -> None:
+    """It would be damaged: of one job, behind a step of another."""
+    steps = _steps()
+    other = _steps(lengths={name: column[::-1] for name, column in SOURCES.items()})
+    mine, others = (list(islice(_taken(each), 3))[-1] for each in (steps, other))
+    assert steps.checkpoint(Position.behind(mine))
+    with pytest.raises(FailedPreconditionError) as refused:
+        steps.checkpoint(Position.behind(others))
+    assert refused.value.message == (
+        "step: 2 of another history is not accepted; accepted: a step that this "
+        "dataset gave"
+    )
 
 
 def test_both_streams_are_all_there() -> None:

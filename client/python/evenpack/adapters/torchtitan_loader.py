@@ -42,6 +42,7 @@ from evenpack._native import Step
 from evenpack.adapters.micro_batches import TokensOf, micro_batches
 from evenpack.data_parallel_ranks import DataParallelRanks
 from evenpack.errors import FailedPreconditionError
+from evenpack.failing_iterator import FailingIterator
 from evenpack.invalid_argument import checked_callable, invalid_argument
 
 if TYPE_CHECKING:
@@ -158,6 +159,9 @@ class TorchtitanLoader(_BaseDataLoader):
                 longer than seq_len.
             FailedPreconditionError: within a step, whose rest would be lost.
         """
+        return FailingIterator(self._rows())
+
+    def _rows(self) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
         import torch
 
         self._check_between_steps()

@@ -106,6 +106,7 @@ class IndexedDatasetWriter:
         Raises:
             InvalidArgumentError: others; nothing is added.
             FailedPreconditionError: it was closed.
+            OSError: as of a full disk; what was written is removed.
         """
         if self._bin is None:
             raise FailedPreconditionError("the writer is closed")
@@ -114,8 +115,13 @@ class IndexedDatasetWriter:
         check_range("tokens", given.size, 0, MAX_LENGTH, place)
         if given.size > 0:
             self._check(given, place)
-        self._bin.write(given.astype(self._type, casting="unsafe").tobytes())
-        self._sizes.append(given.size)
+        try:
+            self._bin.write(given.astype(self._type, casting="unsafe").tobytes())
+            self._sizes.append(given.size)
+        except BaseException:
+            # Perhaps after a part of it, which no index would skip.
+            self.discard()
+            raise
 
     def _check(self, tokens: np.ndarray, place: str) -> None:
         if tokens.ndim != 1 or tokens.dtype.kind not in "iu":

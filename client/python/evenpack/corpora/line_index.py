@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpack.corpora.mapped_file import MappedBytes, map_file
+from evenpack.corpora.mapped_file import MappedBytes, map_file_of_time
 
 # Bytes that are looked through at a time for the ends of lines.
 _BLOCK = 16 << 20
@@ -36,8 +36,8 @@ class LineIndex:
             InvalidArgumentError: the file can't be opened.
         """
         self.path = path
-        self._content = map_file(path, accepted)
-        stamp = np.array([len(self._content), path.stat().st_mtime_ns], dtype=np.int64)
+        self._content, changed = map_file_of_time(path, accepted)
+        stamp = np.array([len(self._content), changed], dtype=np.int64)
         found = None if saved is None else _load(saved, stamp)
         if found is None:
             found = np.concatenate([stamp, _starts(self._content)])

@@ -124,7 +124,9 @@ def next_token_labels(
             where `counted` is None and the document has no document_loss_tokens); -1
             where there is none, or it shall not count. None: all -1. Of a document that
             was split, the first token of each later piece is predicted only if it is
-            given here for the piece before.
+            given here for the piece before. A first piece of one token has no
+            document_loss_tokens if its producer counted one less than the length, so
+            it predicts only with `counted`.
 
     Raises:
         InvalidArgumentError: `counted` or `following` has another shape or type.

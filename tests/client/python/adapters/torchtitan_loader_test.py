@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 import random_steps
 from evenpack import PackedDataset
-from evenpack.errors import FailedPreconditionError, InvalidArgumentError
+from evenpack.errors import (
+    CancelledError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
 
 with warnings.catch_warnings():
     # torchtitan, which this imports where it is installed, is not ours to mend.
@@ -182,6 +186,15 @@ def test_a_trainer_that_does_not_suit_the_job_is_refused(
     with pytest.raises(InvalidArgumentError) as error:
         next(iter(_loader(**changes)))
     assert str(error.value).startswith(message)
+
+
+def test_a_loader_that_has_failed_does_not_say_that_the_job_is_over() -> None:
+    """Who asks again would take it for the end."""
+    items = iter(_loader(seq_len=1))
+    with pytest.raises(InvalidArgumentError, match="seq_len"):
+        next(items)
+    with pytest.raises(CancelledError, match="this iteration has ended with"):
+        next(items)
 
 
 @pytest.mark.parametrize("missing", ["dataset_of", "tokens_of"])

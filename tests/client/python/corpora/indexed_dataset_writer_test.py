@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import resource
 from pathlib import Path
 from typing import BinaryIO
 
@@ -104,6 +105,25 @@ def test_a_close_that_fails_leaves_nothing(
             writer.add([1])
     assert _files(tmp_path) == []
     IndexedDatasetWriter(tmp_path / "a", np.int32).close()
+
+
+def test_nothing_is_added_behind_a_document_that_was_written_in_part(
+    tmp_path: Path,
+) -> None:
+    """No index would fit the bytes."""
+    most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writer = IndexedDatasetWriter(tmp_path / "a", np.uint16)
+    writer.add([1, 2])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            writer.add(np.ones(100_000, np.uint16))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    with pytest.raises(FailedPreconditionError, match="the writer is closed"):
+        writer.add([3])
+    writer.close()
+    assert _files(tmp_path) == []
 
 
 def test_an_error_leaves_what_was_there_before(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
 from pathlib import Path
@@ -117,3 +118,25 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path}/none: No such file or directory; accepted: lines"
     )
+
+
+def test_lines_are_kept_with_the_time_of_the_file_that_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though another of the same size comes in its place meanwhile."""
+    path, saved = tmp_path / "a", tmp_path / "a.lines"
+    path.write_bytes(b"a\nbbb\n")
+    mapped = mmap.mmap
+
+    def replaced_meanwhile(descriptor: int, length: int, *, access: int) -> mmap.mmap:
+        content = mapped(descriptor, length, access=access)
+        other = tmp_path / "b"
+        other.write_bytes(b"aaa\nb\n")
+        os.utime(other, ns=(1, 1))
+        other.replace(path)
+        return content
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mmap, "mmap", replaced_meanwhile)
+        assert _lines(path, saved) == [b"a", b"bbb"]
+    assert _lines(path, saved) == [b"aaa", b"b"]
