@@ -22,6 +22,7 @@
 #include "client/agent/waiting_threads.h"
 #include "client/cpp/server_addresses.h"
 #include "client/cpp/shared_random.h"
+#include "server/service/without_compression.h"
 #include "server/service/without_reflection.h"
 #include "server/web/http_server.h"
 #include "server/web/operator_pages.h"
@@ -77,6 +78,7 @@ absl::Status CheckSecurity(const PlanAgentOptions& options) {
 }
 
 void SetTransport(grpc::ServerBuilder& builder) {
+  LeaveOutCompression(builder);
   // The server's bounds hold, whatever they are: one message of a call is here at once.
   builder.SetMaxReceiveMessageSize(-1);
   builder.SetMaxSendMessageSize(-1);

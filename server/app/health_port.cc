@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "server/service/field_path.h"
+#include "server/service/without_compression.h"
 #include "server/service/without_reflection.h"
 #include "server/web/listen_address.h"
 
@@ -27,6 +28,7 @@ HealthPort::HealthPort() {
   grpc::EnableDefaultHealthCheckService(true);
   builder_ = std::make_unique<grpc::ServerBuilder>();
   LeaveOutReflection(*builder_);
+  LeaveOutCompression(*builder_);
 }
 
 absl::Status HealthPort::Start(const std::string& listen) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "server/service/without_compression.h"
+
 namespace evenpack {
 namespace {
 
@@ -22,6 +24,7 @@ int Milliseconds(uint64_t from_seconds) {
 }  // namespace
 
 void SetTransportLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
+  LeaveOutCompression(builder);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE,

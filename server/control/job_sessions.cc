@@ -255,6 +255,8 @@ void Job::MarkDurable(const std::shared_ptr<Subscription>& subscription, uint64_
             "with sends_durable"),
         {kDurableNotClaimed, {}}));
   }
+  // Another has its claim, perhaps, and it was not told yet.
+  if (const auto end = shown_.EndOf(*subscription); end.has_value()) return done(*end);
   const Done committed = [self = shared_from_this(), subscription,
                           done](const absl::Status& status) {
     if (status.ok()) {

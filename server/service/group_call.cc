@@ -44,6 +44,7 @@ class GroupCall final : public JobStreamCall, public Subscriber {
       return End(joined() ? absl::OkStatus()
                           : InvalidField("message", "none", "open, then state"));
     }
+    if (IsEnding()) return;
     absl::Status status = ReadMessage(bytes_, request_);
     if (status.ok()) status = job_ == nullptr ? Open() : Tell();
     if (!status.ok()) return End(std::move(status));
@@ -111,7 +112,7 @@ class GroupCall final : public JobStreamCall, public Subscriber {
       if (const auto* connect = std::get_if<ConnectPeers>(&*next)) {
         writing_connect_ = environment_.connects.Get(*connect);
         response_ = *writing_connect_;
-        return true;
+        return Fits("JoinGroupResponse");
       }
       if (!ToProto(*next, response)) return false;
     }

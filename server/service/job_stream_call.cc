@@ -35,4 +35,11 @@ absl::StatusOr<std::shared_ptr<Job>> JobStreamCall::FindJob(const std::string& n
   return environment_.jobs.Find(name);
 }
 
+bool JobStreamCall::Fits(const std::string& message) {
+  const uint64_t limit = environment_.max_message_bytes;
+  if (limit == 0 || response_.Length() <= limit) return true;
+  ending_ = AnswerTooLarge(message, response_.Length(), limit);
+  return false;
+}
+
 }  // namespace evenpack

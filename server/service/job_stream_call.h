@@ -31,6 +31,9 @@ class JobStreamCall : public StreamCall {
   // A job that the caller may name. Then its place among the job's calls.
   absl::StatusOr<std::shared_ptr<Job>> FindJob(const std::string& name);
   absl::Status Hold(const Job& job) { return admission_.Hold(job.name()); }
+  // Whether response_, by its message's name, is no larger than may be; else the call
+  // ends with that.
+  bool Fits(const std::string& message) EVENPACK_REQUIRES(mutex_);
 
   const ServiceEnvironment environment_;
   // Set by the first read, constant from then on.

@@ -57,6 +57,7 @@ class StepsCall final : public JobStreamCall, public Subscriber {
       }
       return Pump();
     }
+    if (IsEnding()) return;
     v1::StreamStepsRequest request;
     absl::Status status = ReadMessage(bytes_, request);
     if (status.ok()) status = Take(request);
@@ -165,18 +166,14 @@ class StepsCall final : public JobStreamCall, public Subscriber {
     options_ = {};
     if (first_.has_value()) {
       response_ = *std::exchange(first_, std::nullopt);
-      return true;
+      return Fits("StreamStepsResponse");
     }
     NextMessage next = job_->Next(*subscription_);
     v1::StreamStepsResponse response;
     if (auto* step = std::get_if<SendStep>(&next)) {
       response_ = step->shared ? environment_.messages.Get(step->step, view_)
                                : EncodeStep(*step->step, view_);
-      const uint64_t limit = environment_.max_message_bytes;
-      if (limit > 0 && response_.Length() > limit) {
-        ending_ = AnswerTooLarge("StreamStepsResponse", response_.Length(), limit);
-        return false;
-      }
+      if (!Fits("StreamStepsResponse")) return false;
       step_ready_ = step->ready;
       // What another message follows at once may wait for it on its way out.
       if (step->more) options_.set_buffer_hint();

@@ -43,6 +43,11 @@ void StreamCall::End(absl::Status status) {
   Pump();
 }
 
+bool StreamCall::IsEnding() {
+  MutexLock lock(mutex_);
+  return ending_.has_value();
+}
+
 void StreamCall::Pump() {
   bool write = false;
   std::optional<absl::Status> finish;

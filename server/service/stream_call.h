@@ -40,6 +40,9 @@ class StreamCall : public StreamReactor,
   void End(absl::Status status);
   // Writes or finishes, where that is next.
   void Pump();
+  // What is read from then on says nothing: a peer that doesn't read keeps a write
+  // under way, and the call open, for as long as it likes.
+  bool IsEnding();
 
   // The next read, from OnReadDone.
   void Read() { StartRead(&bytes_); }

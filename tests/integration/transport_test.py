@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import grpc
 import job_specs
@@ -16,6 +18,13 @@ from server_process import ServerProcess
 from worker_process import RankProcess, subscription
 
 DOCUMENTS = 600
+
+
+def peak_memory(pid: int) -> int:
+    """The most bytes that a process has held."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (peak,) = re.findall(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    return int(peak) << 10
 
 
 class TransportTest(unittest.TestCase):
@@ -56,6 +65,23 @@ class TransportTest(unittest.TestCase):
         self.assertEqual(error.reason, "ANSWER_TOO_LARGE")
         self.assertEqual(error.metadata["limit"], "4096")
         self.assertIn("--max-message-bytes", error.message)
+
+    def test_compressed_messages_are_refused_before_they_are_inflated(self) -> None:
+        server = self.serve()
+        # A field that nobody knows, of zeros, which travel as a thousandth of it.
+        zeros = 128 << 20
+        request = b"\x7a\x80\x80\x80\x40" + bytes(zeros)
+        before = peak_memory(server.pid)
+        with grpc.insecure_channel(server.grpc_address) as channel:
+            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+                "/evenpack.v1.PackingService/GetJob"
+            )
+            with self.assertRaises(grpc.RpcError) as caught:
+                call(request, compression=grpc.Compression.Gzip, timeout=60)
+        error = error_of(caught.exception)
+        self.assertEqual(error.code, "UNIMPLEMENTED")
+        self.assertIn("'gzip' is disabled", error.message)
+        self.assertLess(peak_memory(server.pid) - before, zeros // 4)
 
     def test_the_default_limit_is_above_that_of_grpc(self) -> None:
         server = self.serve()

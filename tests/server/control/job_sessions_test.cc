@@ -260,6 +260,18 @@ TEST_F(JobSessionsTest, WhoLosesItsClaimIsWoken) {
   EXPECT_EQ(older.wakes(), 1);
 }
 
+TEST_F(JobSessionsTest, AMarkOfWhoHasLostItsClaimIsRefused) {
+  ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(2)), IsOk());
+  SubscribeRequest request;
+  request.sends_durable = true;
+  const Follower older(job_, request);
+  const Follower newer(job_, request);
+  const Awaited<absl::Status> taken;
+  job_->MarkDurable(older.subscription(), 0, 0, taken);
+  EXPECT_EQ(DetailOf(taken.Get()).reason, "CLAIM_TAKEN");
+  EXPECT_EQ(job_->DurableStepsOf(0).value(), 0U);
+}
+
 TEST_F(JobSessionsTest, ACreditThatComesBackWakesItsSubscriberAlone) {
   ASSERT_THAT(DoIngest(*job_, 0, StepsOfDocuments(2)), IsOk());
   SubscribeRequest request;
