@@ -171,7 +171,7 @@ bool StepFan::Suits(const LocalSubscription& local) const {
 }
 
 bool StepFan::Has(const LocalSubscription& local) const {
-  return Holds(local) && Suits(local);
+  return !local.fetching && Holds(local) && Suits(local);
 }
 
 bool StepFan::Lacks(const LocalSubscription& local) const {
@@ -209,7 +209,8 @@ absl::Status StepFan::Received(LocalSubscription& local, uint64_t step) {
 
 absl::Status StepFan::MarkDurable(LocalSubscription& local, const Mark& mark) {
   if (!local.at.request.sends_durable) return NotClaimed();
-  if (unsaid_.size() == kMostUnsaidMarks) unsaid_.pop_back();
+  if (local.at.end.has_value()) return *local.at.end;
+  if (unsaid_.size() >= kMostUnsaidMarks) unsaid_.pop_back();
   unsaid_.push_back(mark);
   return absl::OkStatus();
 }

@@ -51,7 +51,10 @@ std::string PeerOf(int fd) {
     return absl::StrCat("ipv4:", text, ":", ntohs(v6.sin6_port));
   }
   inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof(text));
-  return absl::StrCat("ipv6:[", text, "]:", ntohs(v6.sin6_port));
+  // Of a link-local address, which each link may have.
+  const std::string zone =
+      v6.sin6_scope_id == 0 ? "" : absl::StrCat("%25", v6.sin6_scope_id);
+  return absl::StrCat("ipv6:[", text, zone, "]:", ntohs(v6.sin6_port));
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ class IngestCall final : public JobStreamCall, public CommitListener {
   void Take() {
     absl::StatusOr<bool> taken = false;
     while (taken.ok() && !*taken) {
-      if (WaitsWithGiven()) return;
+      // What was committed meanwhile is told before room is waited for.
+      if (WaitsWithGiven()) return Pump();
       taken = Enqueue(*given_);
     }
     given_.reset();
@@ -258,7 +259,9 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     {
       MutexLock lock(mutex_);
       waiting_for_room_.reset();
-      waited_with_given = std::exchange(waits_with_given_, false);
+      // The file's readers may be gone where the call is over.
+      waited_with_given =
+          std::exchange(waits_with_given_, false) && !ending_.has_value();
     }
     if (waited_with_given) return TakeGiven();
     ReadOn();

@@ -67,6 +67,24 @@ TEST_F(StepFanLayoutTest,
   for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(Take(same), i);
 }
 
+// The answer to the one says what the other is still waiting for.
+TEST_F(StepFanLayoutTest, StepsThatSeveralAskForComeOnceToEach) {
+  const auto first = Add(AsksFor("first", Layout::kNative));
+  const auto second = Add(AsksFor("second", Layout::kNative));
+  Connect();
+  for (uint64_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(fan_.Push(MadeStep(i, 0, i < 2 ? kEpoch - 1 : kEpoch)), IsOk());
+  }
+  for (const auto& local : {first, second}) {
+    ASSERT_TRUE(std::holds_alternative<FetchStep>(fan_.Next(*local)));
+  }
+  fan_.Fetched(*first, MadeStep(0, 0, kEpoch - 1));
+  EXPECT_TRUE(std::holds_alternative<NothingYet>(fan_.Next(*second)));
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(Take(first), i);
+  fan_.Fetched(*second, MadeStep(0, 0, kEpoch - 1));
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(Take(second), i);
+}
+
 TEST_F(StepFanLayoutTest, AStepOfAnotherLayoutEndsWhoAsksForOneWithWhatTheServerSays) {
   const auto native = Add(AsksFor("native", Layout::kNative));
   const auto other = Add(AsksFor("other", Layout::kTeThd));

@@ -1,10 +1,13 @@
 #include "server/app/grpc_port.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <poll.h>
 
 #include <chrono>
@@ -276,12 +279,12 @@ class HeldCalls final : public grpc::CallbackGenericService {
     calls_.pop_back();
   }
 
- private:
   class Call final : public grpc::ServerGenericBidiReactor {
    public:
     void OnDone() override { delete this; }
   };
 
+ private:
   Mutex mutex_;
   std::vector<Call*> calls_ EVENPACK_GUARDED_BY(mutex_);
 };
@@ -367,6 +370,58 @@ TEST_F(GrpcPortTest, NamesAndWildcardsAreAllTheirAddresses) {
     EXPECT_EQ(Ask(), grpc::StatusCode::OK) << host;
     EXPECT_EQ(Ask("localhost"), grpc::StatusCode::OK) << host;
     TearDown();
+  }
+}
+
+// Whether the port knows, by gRPC's name of it, who calls.
+class KnownPeers final : public grpc::CallbackGenericService {
+ public:
+  explicit KnownPeers(const std::unique_ptr<GrpcPort>& port) : port_(port) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    const bool known = port_->CallsOf(context->peer()) != nullptr;
+    auto* const call = std::make_unique<HeldCalls::Call>().release();
+    call->Finish(known ? grpc::Status::OK
+                       : grpc::Status(grpc::StatusCode::NOT_FOUND, context->peer()));
+    return call;
+  }
+
+ private:
+  const std::unique_ptr<GrpcPort>& port_;
+};
+
+// This machine's address on a link, with the link's name; empty where it has none.
+std::string LinkLocalAddress() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return "";
+  std::string found;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET6) continue;
+    const auto& address = reinterpret_cast<const sockaddr_in6&>(*each->ifa_addr);
+    if (!IN6_IS_ADDR_LINKLOCAL(&address.sin6_addr)) continue;
+    char text[INET6_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof(text));
+    found = absl::StrCat(text, "%", each->ifa_name);
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+TEST_F(GrpcPortTest, PeersAreKnownByTheNamesThatGrpcHasForThem) {
+  KnownPeers known(port_);
+  Start("::", {}, &known);
+  std::vector<std::string> hosts = {"127.0.0.1", "[::1]"};
+  if (const std::string link = LinkLocalAddress(); !link.empty()) {
+    hosts.push_back(absl::StrCat("[", link, "]"));
+  }
+  for (const std::string& host : hosts) {
+    const auto channel = grpc::CreateChannel(absl::StrCat(host, ":", port_->port()),
+                                             grpc::InsecureChannelCredentials());
+    RawGrpcCall call(channel, "/any", "");
+    call.Read();
+    const grpc::Status status = call.Finish();
+    EXPECT_TRUE(status.ok()) << host << ": " << status.error_message();
   }
 }
 

@@ -95,5 +95,35 @@ TEST_F(TransportLimitsTest, AStepAboveTheLimitIsRefusedByTheNameOfTheFlag) {
                     HasSubstr("--max-message-bytes")));
 }
 
+TEST_F(TransportLimitsTest, AddressesAboveTheLimitAreRefusedByTheNameOfTheFlag) {
+  ASSERT_TRUE(Create("job").ok());
+  using Member = std::unique_ptr<
+      grpc::ClientReaderWriter<v1::JoinGroupRequest, v1::JoinGroupResponse>>;
+  grpc::ClientContext contexts[2];
+  Member members[2];
+  for (uint32_t rank : {0U, 1U}) {
+    members[rank] = stub_->JoinGroup(&contexts[rank]);
+    v1::JoinGroupRequest request;
+    request.mutable_open()->set_job("job");
+    request.mutable_open()->set_cp_size(2);
+    request.mutable_open()->set_cp_rank(rank);
+    request.mutable_open()->set_member(std::to_string(rank));
+    ASSERT_TRUE(members[rank]->Write(request));
+    // Each fits, and both together do not.
+    request.mutable_state()->set_address(std::string(600, 'h'));
+    ASSERT_TRUE(members[rank]->Write(request));
+  }
+  for (const Member& member : members) {
+    v1::JoinGroupResponse response;
+    while (member->Read(&response)) {
+    }
+    const grpc::Status large = member->Finish();
+    EXPECT_EQ(large.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(large.error_message(),
+                AllOf(HasSubstr("answer: a JoinGroupResponse of "),
+                      HasSubstr("--max-message-bytes")));
+  }
+}
+
 }  // namespace
 }  // namespace evenpack
