@@ -73,6 +73,7 @@ class AgentStepsCall final : public StreamCall, public Subscriber {
       }
       return Pump();
     }
+    if (IsEnding()) return;
     v1::StreamStepsRequest request;
     absl::Status status = ReadMessage(bytes_, request);
     if (status.ok() && !asked_) return Subscribe(request);

@@ -324,8 +324,10 @@ absl::Status ConsumerSession::AcknowledgeDurable(uint64_t step) {
     return absl::FailedPreconditionError(
         "sends_durable: is not set, so this consumer sends no durable marks");
   }
+  absl::Status status = marks_.Wanted(step);
+  // Then it is unconfirmed.
   if (final_.has_value()) return *final_;
-  if (absl::Status status = marks_.Wanted(step); !status.ok()) return status;
+  if (!status.ok()) return status;
   // The mark may let go of the steps that latencies are of.
   reporter_.Hurry();
   SendPendingMark();

@@ -65,6 +65,22 @@ std::optional<RankStep> Next(const HeldConsumer& consumer,
   return ValueOrThrow(std::move(step));
 }
 
+// Step and epoch.
+std::optional<std::tuple<uint64_t, uint64_t>> UnconfirmedMark(
+    const HeldConsumer& consumer) {
+  const InterpreterReleased release;
+  const auto mark = consumer->unconfirmed_mark();
+  if (!mark.has_value()) return std::nullopt;
+  return std::make_tuple(mark->step, mark->epoch);
+}
+
+// seconds, first_step_seconds, steps_taken.
+std::tuple<double, double, uint64_t> WaitOf(const HeldConsumer& consumer) {
+  const InterpreterReleased release;
+  const client::StepWait wait = consumer->step_wait();
+  return {wait.seconds, wait.first_step_seconds, wait.steps_taken};
+}
+
 void BindConsumer(nb::module_& module) {
   nb::class_<HeldConsumer>(module, "Consumer", nb::is_weak_referenceable())
       .def("next", &Next, nb::arg("look"))
@@ -81,31 +97,13 @@ void BindConsumer(nb::module_& module) {
                      const InterpreterReleased release;
                      return consumer->durable_steps();
                    })
-      // step, epoch.
-      .def_prop_ro("unconfirmed_mark",
-                   [](const HeldConsumer& consumer)
-                       -> std::optional<std::tuple<uint64_t, uint64_t>> {
-                     const InterpreterReleased release;
-                     const auto mark = consumer->unconfirmed_mark();
-                     if (!mark.has_value()) return std::nullopt;
-                     return std::make_tuple(mark->step, mark->epoch);
-                   })
+      .def_prop_ro("unconfirmed_mark", &UnconfirmedMark)
       .def_prop_ro("buffered_steps",
                    [](const HeldConsumer& consumer) {
                      const InterpreterReleased release;
                      return consumer->buffered_steps();
                    })
-      // seconds, first_step_seconds, steps_taken.
-      .def_prop_ro("step_wait",
-                   [](const HeldConsumer& consumer) {
-                     client::StepWait wait;
-                     {
-                       const InterpreterReleased release;
-                       wait = consumer->step_wait();
-                     }
-                     return std::make_tuple(wait.seconds, wait.first_step_seconds,
-                                            wait.steps_taken);
-                   })
+      .def_prop_ro("step_wait", &WaitOf)
       .def(
           "report_latency",
           [](const HeldConsumer& consumer, uint64_t step, uint32_t micro_batch,
