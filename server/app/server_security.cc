@@ -116,7 +116,9 @@ absl::Status ServerSecurity::ReadRoles() {
   if (roles_path_.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> text = ReadFileText("roles", roles_path_);
   if (!text.ok()) return text.status();
-  if (access_ != nullptr && *text == roles_text_) return absl::OkStatus();
+  // The beginning of a file that is just being written may be one, of fewer grants.
+  const bool stands = std::exchange(roles_seen_, *text) == *text;
+  if (access_ != nullptr && (!stands || *text == roles_text_)) return absl::OkStatus();
   absl::StatusOr<Roles> roles = ParseRoles(*text);
   if (!roles.ok()) return roles.status();
   roles_text_ = *std::move(text);

@@ -61,6 +61,8 @@ class ServerSecurity {
   std::unique_ptr<TlsCredentials> tls_;
   std::unique_ptr<AccessControl> access_;
   std::string roles_text_;
+  // Of the last look.
+  std::string roles_seen_;
   // Of the last look that failed; empty where it didn't.
   std::string roles_failure_;
   std::function<void()> roles_changed_;

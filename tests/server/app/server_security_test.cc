@@ -166,17 +166,33 @@ TEST_F(ServerSecurityTest, RolesAreReadAgainAndAWrongFileChangesNothing) {
   ServerSecurity& security = **opened;
   AccessControl& access = *security.access();
   EXPECT_THAT(access.Decide(Ops(), "GetStep", {"a"}), IsOk());
+  const auto look_twice = [&security] {
+    security.Look();
+    security.Look();
+  };
   for (const char* wrong : {"", "grants: x", "grants: [{role: consumer}]"}) {
     WriteRoles(wrong);
-    security.Look();
+    look_twice();
     EXPECT_THAT(access.Decide(Ops(), "GetStep", {"a"}), IsOk()) << wrong;
   }
   WriteRoles("grants: []");
-  security.Look();
+  look_twice();
   EXPECT_FALSE(access.Decide(Ops(), "GetStep", {"a"}).ok());
   WriteRoles(kRolesFor);
-  security.Look();
+  look_twice();
   EXPECT_THAT(access.Decide(Ops(), "GetStep", {"a"}), IsOk());
+}
+
+TEST_F(ServerSecurityTest, RolesThatAreSeenWhileTheyAreWrittenAreNotTaken) {
+  const auto opened = ServerSecurity::Open(Secure());
+  ASSERT_THAT(opened, IsOk());
+  for (const char* half : {"grants: []", "grants: []\n", "grants: []\n#"}) {
+    WriteRoles(half);
+    (*opened)->Look();
+    EXPECT_THAT((*opened)->access()->Decide(Ops(), "GetStep", {"a"}), IsOk()) << half;
+  }
+  (*opened)->Look();
+  EXPECT_FALSE((*opened)->access()->Decide(Ops(), "GetStep", {"a"}).ok());
 }
 
 }  // namespace
