@@ -144,14 +144,14 @@ class LocalSteps:
 
     def _turn(self) -> list[_Source]:
         """The streams that are read next, which follows from the job alone."""
-        open_ = [source for source in self._sources if not self._job.ended(source[0])]
-        if not open_:
+        going = [source for source in self._sources if not self._job.ended(source[0])]
+        if not going:
             raise InternalError("the engine waits for documents behind the last one")
         if self._merge == MERGE_MODE_ARRIVAL:
-            return open_
+            return going
         # Each in its own time, or what others have too many of stayed in the job, and
         # in each checkpoint.
-        return [min(open_, key=lambda s: Fraction(self._job.next_sequence(s[0]), s[1]))]
+        return [min(going, key=lambda s: Fraction(self._job.next_sequence(s[0]), s[1]))]
 
     def _part_of(self, source: _Source) -> tuple[str, int, Columns | None]:
         """Name of a stream, its next sequence and its documents from there on."""
