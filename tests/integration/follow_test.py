@@ -16,6 +16,7 @@ import job_specs
 import step_checks
 from agent_process import AgentProcess
 from child_process import ChildProcess, wait_until
+from complaints import complaints
 from evenpack.v1 import packing_service_pb2 as api
 from postgresql_server import PostgresqlServer
 from producer import Stream
@@ -35,12 +36,6 @@ def lengths() -> list[int]:
     """Of the documents: many short ones and a few as long as the window."""
     draw = random.Random(10)
     return [min(8192, int(draw.lognormvariate(5.5, 1.3)) + 1) for _ in range(DOCUMENTS)]
-
-
-def complaints(stderr: str) -> list[str]:
-    """What evenpackctl said, but that a move took it some seconds."""
-    lines = stderr.splitlines()
-    return [line for line in lines if not line.startswith("evenpackctl: note: ")]
 
 
 class FollowTest(unittest.TestCase):
