@@ -63,25 +63,6 @@ class AgentStepsCall final : public StreamCall, public Subscriber {
   explicit AgentStepsCall(const StepsCallEnvironment& environment)
       : StreamCall(environment.calls), feeds_(environment.feeds) {}
 
-  void OnReadDone(bool ok) override {
-    const auto self = shared_from_this();
-    if (!ok) {
-      if (!asked_) return End(MisplacedMessage("none", "subscribe"));
-      {
-        MutexLock lock(mutex_);
-        half_closed_ = true;
-      }
-      return Pump();
-    }
-    if (IsEnding()) return;
-    v1::StreamStepsRequest request;
-    absl::Status status = ReadMessage(bytes_, request);
-    if (status.ok() && !asked_) return Subscribe(request);
-    if (status.ok()) status = Take(request);
-    if (!status.ok()) return End(std::move(status));
-    Read();
-  }
-
   void Wake() override {
     const auto self = shared_from_this();
     Pump();
@@ -93,6 +74,23 @@ class AgentStepsCall final : public StreamCall, public Subscriber {
   }
 
  private:
+  void ReadDone(bool ok) override {
+    if (!ok) {
+      if (!asked_) return End(MisplacedMessage("none", "subscribe"));
+      {
+        MutexLock lock(mutex_);
+        half_closed_ = true;
+      }
+      return Pump();
+    }
+    v1::StreamStepsRequest request;
+    absl::Status status = ReadMessage(bytes_, request);
+    if (status.ok() && !asked_) return Subscribe(request);
+    if (status.ok()) status = Take(request);
+    if (!status.ok()) return End(std::move(status));
+    Read();
+  }
+
   absl::Status Admit() override { return absl::OkStatus(); }
   absl::Status TooMany(const LiveCalls& calls) override {
     return TooManySubscriptions(calls);
@@ -135,7 +133,7 @@ class AgentStepsCall final : public StreamCall, public Subscriber {
     ReadNext();
   }
 
-  // From OnReadDone alone, so one at a time.
+  // From ReadDone alone, so one at a time.
   absl::Status Take(const v1::StreamStepsRequest& request) {
     const FeedSubscription held = *subscription();
     switch (request.message_case()) {

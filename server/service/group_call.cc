@@ -37,27 +37,25 @@ class GroupCall final : public JobStreamCall, public Subscriber {
             const grpc::ServerContextBase& context)
       : JobStreamCall(environment, context, kGroupStream, environment.calls.groups) {}
 
-  void OnReadDone(bool ok) override {
-    const auto self = shared_from_this();
-    if (!ok) {
-      // Who says no more has no use for what it would be told.
-      return End(joined() ? absl::OkStatus()
-                          : InvalidField("message", "none", "open, then state"));
-    }
-    if (IsEnding()) return;
-    absl::Status status = ReadMessage(bytes_, request_);
-    if (status.ok()) status = job_ == nullptr ? Open() : Tell();
-    if (!status.ok()) return End(std::move(status));
-    Read();
-  }
-
   void Wake() override {
     const auto self = shared_from_this();
     Pump();
   }
 
  private:
-  // From OnReadDone alone, so one at a time.
+  void ReadDone(bool ok) override {
+    if (!ok) {
+      // Who says no more has no use for what it would be told.
+      return End(joined() ? absl::OkStatus()
+                          : InvalidField("message", "none", "open, then state"));
+    }
+    absl::Status status = ReadMessage(bytes_, request_);
+    if (status.ok()) status = job_ == nullptr ? Open() : Tell();
+    if (!status.ok()) return End(std::move(status));
+    Read();
+  }
+
+  // From ReadDone alone, so one at a time.
   absl::Status Open() {
     if (!request_.has_open()) {
       return InvalidField("message", "another message", "open as the first of a call");

@@ -38,8 +38,13 @@ class IngestCall final : public JobStreamCall, public CommitListener {
              const grpc::ServerContextBase& context)
       : JobStreamCall(environment, context, kIngestStream, environment.calls.ingest) {}
 
-  void OnReadDone(bool ok) override {
-    const auto self = SelfAs<IngestCall>();
+  void AfterCommit() override {
+    Pump();
+    ReadOn();
+  }
+
+ private:
+  void ReadDone(bool ok) override {
     if (!ok) {
       {
         MutexLock lock(mutex_);
@@ -57,12 +62,6 @@ class IngestCall final : public JobStreamCall, public CommitListener {
     if (!is_first) TakeGiven();
   }
 
-  void AfterCommit() override {
-    Pump();
-    ReadOn();
-  }
-
- private:
   enum class Reading { kYes, kHeldBack, kNoMore };
 
   // What a message asks for after the first.

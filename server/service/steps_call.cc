@@ -47,8 +47,13 @@ class StepsCall final : public JobStreamCall, public Subscriber {
             const grpc::ServerContextBase& context)
       : JobStreamCall(environment, context, kStepStream, environment.calls.steps) {}
 
-  void OnReadDone(bool ok) override {
+  void Wake() override {
     const auto self = shared_from_this();
+    Pump();
+  }
+
+ private:
+  void ReadDone(bool ok) override {
     if (!ok) {
       if (job_ == nullptr) return End(Misplaced("none", "subscribe"));
       {
@@ -57,7 +62,6 @@ class StepsCall final : public JobStreamCall, public Subscriber {
       }
       return Pump();
     }
-    if (IsEnding()) return;
     v1::StreamStepsRequest request;
     absl::Status status = ReadMessage(bytes_, request);
     if (status.ok()) status = Take(request);
@@ -69,13 +73,7 @@ class StepsCall final : public JobStreamCall, public Subscriber {
     ReadOn();
   }
 
-  void Wake() override {
-    const auto self = shared_from_this();
-    Pump();
-  }
-
- private:
-  // From OnReadDone alone, so one at a time.
+  // From ReadDone alone, so one at a time.
   absl::Status Take(const v1::StreamStepsRequest& request) {
     if (job_ == nullptr) {
       if (!request.has_subscribe()) {

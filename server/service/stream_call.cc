@@ -12,6 +12,17 @@ void StreamCall::Start() {
   Read();
 }
 
+void StreamCall::OnReadDone(bool ok) {
+  const auto self = shared_from_this();
+  if (ok) {
+    // A peer that doesn't read keeps a write under way, and the call open, for as long
+    // as it likes.
+    MutexLock lock(mutex_);
+    if (ending_.has_value()) return;
+  }
+  ReadDone(ok);
+}
+
 void StreamCall::OnWriteDone(bool ok) {
   const auto self = shared_from_this();
   Written(ok);
@@ -41,11 +52,6 @@ void StreamCall::End(absl::Status status) {
   }
   Ending();
   Pump();
-}
-
-bool StreamCall::IsEnding() {
-  MutexLock lock(mutex_);
-  return ending_.has_value();
 }
 
 void StreamCall::Pump() {

@@ -31,6 +31,7 @@ class StreamCall : public StreamReactor,
   // Reads, or ends the call where it isn't admitted.
   void Start();
 
+  void OnReadDone(bool ok) final;
   void OnWriteDone(bool ok) final;
   void OnCancel() final;
   void OnDone() final;
@@ -40,11 +41,8 @@ class StreamCall : public StreamReactor,
   void End(absl::Status status);
   // Writes or finishes, where that is next.
   void Pump();
-  // What is read from then on says nothing: a peer that doesn't read keeps a write
-  // under way, and the call open, for as long as it likes.
-  bool IsEnding();
 
-  // The next read, from OnReadDone.
+  // The next read, from ReadDone.
   void Read() { StartRead(&bytes_); }
   // From another thread: until the transport knows of a read, it would take a finished
   // call for done. So Pump() finishes none between the two.
@@ -72,6 +70,9 @@ class StreamCall : public StreamReactor,
   virtual absl::Status Admit() = 0;
   // What it ends with where there are as many as may be.
   virtual absl::Status TooMany(const LiveCalls& calls) = 0;
+  // bytes_ came, or, not ok, nothing more does; the call lives until that returns. Not
+  // told of what comes once the call is to end.
+  virtual void ReadDone(bool ok) = 0;
   // Puts into response_ and options_ what is to be written next, and is true; or sets
   // ending_ where that comes next. Not asked while something is being written.
   virtual bool TakeNext() EVENPACK_REQUIRES(mutex_) = 0;

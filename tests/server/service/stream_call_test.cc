@@ -45,18 +45,6 @@ class CountingCall final : public StreamCall {
   using StreamCall::Pump;
   using StreamCall::ReadNext;
 
-  void OnReadDone(bool ok) override {
-    const auto self = shared_from_this();
-    {
-      MutexLock lock(mutex_);
-      if (ok) ++came_;
-      half_closed_ = !ok;
-      came_changed_.SignalAll();
-      if (holds_reads_) return;
-    }
-    Pump();
-    if (ok) Read();
-  }
   void Drain() override { End(absl::UnavailableError("drained")); }
 
   void HoldReads() {
@@ -73,6 +61,18 @@ class CountingCall final : public StreamCall {
   }
 
  private:
+  void ReadDone(bool ok) override {
+    {
+      MutexLock lock(mutex_);
+      if (ok) ++came_;
+      half_closed_ = !ok;
+      came_changed_.SignalAll();
+      if (holds_reads_) return;
+    }
+    Pump();
+    if (ok) Read();
+  }
+
   absl::Status Admit() override {
     MutexLock lock(observed_.mutex);
     return observed_.admitted;
