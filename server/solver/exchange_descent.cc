@@ -32,8 +32,10 @@ struct DocumentSet {
 
 class Descent {
  public:
-  Descent(const LoadProblem& problem, Assignment assignment)
+  Descent(const LoadProblem& problem, Assignment assignment,
+          absl::FunctionRef<bool()> is_over)
       : problem_(problem),
+        is_over_(is_over),
         assignment_(std::move(assignment)),
         fills_(FillsOf(problem, assignment_)),
         members_(problem.bins),
@@ -43,29 +45,31 @@ class Descent {
     }
   }
 
-  DescentResult Run(std::chrono::steady_clock::time_point deadline) {
-    while (ImproveSome(deadline)) {
+  DescentResult Run() {
+    while (ImproveSome()) {
     }
     return {std::move(assignment_), was_cut_};
   }
 
  private:
   // Heaviest with lightest first. False where nothing more can be done, or in time.
-  bool ImproveSome(std::chrono::steady_clock::time_point deadline) {
+  bool ImproveSome() {
     std::vector<uint32_t> heaviest_first(problem_.bins);
     std::iota(heaviest_first.begin(), heaviest_first.end(), 0U);
     std::stable_sort(heaviest_first.begin(), heaviest_first.end(),
                      [this](uint32_t a, uint32_t b) { return Load(a) > Load(b); });
     for (size_t i = 0; i + 1 < heaviest_first.size(); ++i) {
       for (size_t j = heaviest_first.size() - 1; j > i; --j) {
-        if (std::chrono::steady_clock::now() >= deadline) {
-          was_cut_ = true;
-          return false;
-        }
+        if (IsOver()) return false;
         if (Improve(heaviest_first[i], heaviest_first[j])) return true;
       }
     }
     return false;
+  }
+
+  bool IsOver() {
+    was_cut_ = was_cut_ || is_over_();
+    return was_cut_;
   }
 
   bool Improve(uint32_t heavy, uint32_t light) {
@@ -133,6 +137,8 @@ class Descent {
     const int64_t room_heavy = problem_.capacity - fills_[heavy].tokens;
     const int64_t room_light = problem_.capacity - fills_[light].tokens;
     for (const DocumentSet& out : from) {
+      // Of documents that are much alike far more pairs fit than are expected to.
+      if (IsOver()) return false;
       const int64_t least = out.fill.tokens - room_light;
       const int64_t most = out.fill.tokens + room_heavy;
       for (auto in = std::lower_bound(to.begin(), to.end(), least, IsShorter);
@@ -183,6 +189,7 @@ class Descent {
   int64_t Load(uint32_t bin) const { return LoadOf(problem_, fills_[bin]); }
 
   const LoadProblem& problem_;
+  const absl::FunctionRef<bool()> is_over_;
   Assignment assignment_;
   bool was_cut_ = false;
   std::vector<BinFill> fills_;
@@ -196,8 +203,8 @@ class Descent {
 }  // namespace
 
 DescentResult DescendByExchanges(const LoadProblem& problem, Assignment start,
-                                 std::chrono::steady_clock::time_point deadline) {
-  return Descent(problem, std::move(start)).Run(deadline);
+                                 absl::FunctionRef<bool()> is_over) {
+  return Descent(problem, std::move(start), is_over).Run();
 }
 
 }  // namespace evenpack

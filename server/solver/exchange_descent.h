@@ -4,26 +4,26 @@
 #ifndef EVENPACK_SERVER_SOLVER_EXCHANGE_DESCENT_H_
 #define EVENPACK_SERVER_SOLVER_EXCHANGE_DESCENT_H_
 
-#include <chrono>
-
+#include "absl/functional/function_ref.h"
 #include "server/solver/load_problem.h"
 
 namespace evenpack {
 
 struct DescentResult {
   Assignment assignment;
-  // It ended at the deadline, so the assignment also depends on the machine.
+  // It was told to end, so the assignment also depends on the machine.
   bool was_cut = false;
 };
 
 // Of two bins, up to three documents go one way and up to three the other: those that
 // leave the heavier of the two as light as can be. It ends where no such exchange
-// within the capacity helps, or at `deadline`. As every exchange leaves its two bins
-// more even, the bins below the heaviest become even too, of which the programme says
-// nothing and on which the steps of a window depend. `start` must be a packing; so is
-// the result, and its heaviest bin is no heavier.
+// within the capacity helps, or soon after `is_over`, which is asked every few
+// milliseconds at the most, says so. As every exchange leaves its two bins more even,
+// the bins below the heaviest become even too, of which the programme says nothing and
+// on which the steps of a window depend. `start` must be a packing; so is the result,
+// and its heaviest bin is no heavier.
 DescentResult DescendByExchanges(const LoadProblem& problem, Assignment start,
-                                 std::chrono::steady_clock::time_point deadline);
+                                 absl::FunctionRef<bool()> is_over);
 
 }  // namespace evenpack
 

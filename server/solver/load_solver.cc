@@ -18,6 +18,10 @@ Clock::time_point After(Clock::time_point start, double seconds) {
                      std::chrono::duration<double>(seconds));
 }
 
+auto IsAfter(Clock::time_point end) {
+  return [end] { return Clock::now() >= end; };
+}
+
 }  // namespace
 
 double LoadSolution::Gap() const {
@@ -34,7 +38,7 @@ LoadSolution SolveLoad(const LoadProblem& problem, const Assignment& start,
   solution.start_load = HeaviestLoad(problem, start);
   // CBC is left half of the time.
   DescentResult descent =
-      DescendByExchanges(problem, start, After(began, options.time_limit / 2));
+      DescendByExchanges(problem, start, IsAfter(After(began, options.time_limit / 2)));
   bool was_cut = descent.was_cut;
   solution.assignment = std::move(descent.assignment);
   solution.load = HeaviestLoad(problem, solution.assignment);
@@ -44,7 +48,8 @@ LoadSolution SolveLoad(const LoadProblem& problem, const Assignment& start,
                                      {deadline, options.gap});
     solution.bound = found.bound;
     // The bins below the heaviest are as CBC left them.
-    descent = DescendByExchanges(problem, std::move(found.assignment), deadline);
+    descent =
+        DescendByExchanges(problem, std::move(found.assignment), IsAfter(deadline));
     was_cut = was_cut || descent.was_cut;
     solution.assignment = std::move(descent.assignment);
     solution.load = HeaviestLoad(problem, solution.assignment);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "tests/server/solver/small_problems.h"
 
@@ -10,12 +12,11 @@ namespace evenpack {
 namespace {
 
 using testing::SquaredProblem;
-using Clock = std::chrono::steady_clock;
 
-// Without a deadline.
+// To its end.
 Assignment Descended(const LoadProblem& problem, Assignment start) {
   DescentResult result =
-      DescendByExchanges(problem, std::move(start), Clock::time_point::max());
+      DescendByExchanges(problem, std::move(start), [] { return false; });
   EXPECT_FALSE(result.was_cut);
   return std::move(result.assignment);
 }
@@ -52,12 +53,24 @@ TEST(ExchangeDescentTest, EvensOutBinsBelowTheHeaviest) {
   EXPECT_EQ(FillsOf(problem, end)[2].cost, 200);
 }
 
-TEST(ExchangeDescentTest, DoesNothingPastItsDeadline) {
+TEST(ExchangeDescentTest, DoesNothingOnceItIsOver) {
   const LoadProblem problem = SquaredProblem({5, 4}, 2, 100);
-  const DescentResult result =
-      DescendByExchanges(problem, {0, 0}, Clock::time_point::min());
+  const DescentResult result = DescendByExchanges(problem, {0, 0}, [] { return true; });
   EXPECT_EQ(result.assignment, (Assignment{0, 0}));
   EXPECT_TRUE(result.was_cut);
+}
+
+TEST(ExchangeDescentTest, ItIsOverInTheMidstOfASearch) {
+  // All of its many pairs of sets fit.
+  const LoadProblem problem = SquaredProblem(std::vector<uint32_t>(60, 7), 2, 1000);
+  Assignment start(60, 0);
+  std::fill(start.begin() + 40, start.end(), 1);
+  int asked = 0;
+  const DescentResult result =
+      DescendByExchanges(problem, start, [&asked] { return ++asked > 3; });
+  EXPECT_EQ(result.assignment, start);
+  EXPECT_TRUE(result.was_cut);
+  EXPECT_EQ(asked, 4);
 }
 
 TEST(ExchangeDescentTest, FillsTightBinsAlmostEvenly) {
