@@ -38,8 +38,9 @@ def _by_stream(spec: JobSpec, source: DocumentSource) -> Iterator[_Source]:
             "lengths", "one stream", f"a mapping with those of {names}"
         )
     streams = sorted(stream.name for stream in spec.streams)
-    if sorted(given) != streams:
-        raise invalid_argument("lengths", f"streams {sorted(given)}", str(streams))
+    if set(given) != set(streams):
+        found = quoted(sorted(map(str, given)))
+        raise invalid_argument("lengths", f"streams {found}", str(streams))
     for stream in spec.streams:
         yield stream.name, max(stream.weight, 1), given[stream.name]
 

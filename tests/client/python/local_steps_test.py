@@ -178,6 +178,12 @@ def test_one_column_for_two_streams_is_refused() -> None:
         _steps(lengths=[1, 2, 3])
 
 
+def test_columns_of_other_streams_are_refused() -> None:
+    """Whatever names they have."""
+    with pytest.raises(InvalidArgumentError, match=r"streams \['1', 'text'\] is not"):
+        _steps(lengths={"text": [1], 1: [2]})
+
+
 def test_a_cost_profile_by_name_is_refused() -> None:
     """Only a server keeps profiles."""
     spec = example_jobs.spec(streams=BLEND, cost={"profile": "h100"})

@@ -37,9 +37,12 @@ from numpy.typing import NDArray
 
 from evenpack._native import LocalJob, Spec, Step
 from evenpack.adapters.fewest_micro_batches import fewest_micro_batches
-from evenpack.document_columns import column
 from evenpack.errors import FailedPreconditionError
-from evenpack.invalid_argument import invalid_argument
+from evenpack.invalid_argument import (
+    checked_integer,
+    checked_uint32,
+    invalid_argument,
+)
 from evenpack.spec import job_spec
 
 
@@ -185,12 +188,14 @@ def balanced_groups(
         InvalidArgumentError: a sample longer than max_tokens, fewer samples than ranks
             and pipeline group take, or a number out of its range.
     """
-    _check_sizes(
-        max_tokens=max_tokens,
-        data_parallel=data_parallel,
-        context_parallel=context_parallel,
-        virtual_pipeline_group=virtual_pipeline_group,
+    max_tokens = checked_uint32("max_tokens", max_tokens, 1)
+    data_parallel = checked_uint32("data_parallel", data_parallel, 1)
+    context_parallel = checked_uint32("context_parallel", context_parallel, 1)
+    virtual_pipeline_group = checked_uint32(
+        "virtual_pipeline_group", virtual_pipeline_group, 1
     )
+    if max_samples is not None:
+        max_samples = checked_uint32("max_samples", max_samples)
     lengths = _checked_lengths(sample_id_seqlens, max_tokens)
     multiple = data_parallel * virtual_pipeline_group
     most = len(lengths) // multiple * multiple
@@ -219,20 +224,11 @@ def balanced_groups(
     raise invalid_argument("samples", f"{lengths.sum(dtype=np.int64)} tokens", accepted)
 
 
-def _check_sizes(**sizes: int) -> None:
-    for field, size in sizes.items():
-        if size < 1:
-            raise invalid_argument(field, size, "at least 1")
-
-
 def _checked_lengths(
     sample_id_seqlens: Sequence[tuple[int, int]], max_tokens: int
 ) -> NDArray[np.uint32]:
-    for _, tokens in sample_id_seqlens:
-        if not 0 < tokens <= max_tokens:
-            accepted = f"1 to {max_tokens}, what a micro-batch may have"
-            raise invalid_argument("seqlen", tokens, accepted)
-    return column("seqlen", [tokens for _, tokens in sample_id_seqlens], np.uint32)
+    tokens = (checked_integer("seqlen", n, 1, max_tokens) for _, n in sample_id_seqlens)
+    return np.fromiter(tokens, np.uint32)
 
 
 def _packed(

@@ -233,6 +233,8 @@ def test_balance_is_by_the_given_cost() -> None:
         ([(0, 8)], {}, "samples: 1 is not accepted; accepted: at least 2"),
         ([(0, 8)] * 5, {"virtual_pipeline_group": 3}, "samples: 5 is not accepted"),
         ([(0, 8)] * 2, {"data_parallel": 0}, "data_parallel: 0 is not accepted"),
+        ([(0, 8)] * 2, {"data_parallel": "2"}, "data_parallel: '2' is not accepted"),
+        ([(0, 8), (1, "8")], {}, "seqlen: '8' is not accepted"),
         ([(0, 8)] * 2, {"context_parallel": -1}, "context_parallel: -1 is not"),
         ([(0, 8)] * 2, {"max_tokens": 0}, "max_tokens: 0 is not accepted"),
         ([(0, 3000)] * 9, {"data_parallel": 4}, "samples: 27000 tokens is not"),
@@ -240,7 +242,7 @@ def test_balance_is_by_the_given_cost() -> None:
     ],
 )
 def test_batches_that_cannot_be_packed_are_refused(
-    samples: list[tuple[int, int]], changes: dict[str, Any], message: str
+    samples: list[tuple[int, Any]], changes: dict[str, Any], message: str
 ) -> None:
     arguments = {"max_tokens": MOST, "data_parallel": 2} | changes
     with pytest.raises(InvalidArgumentError) as error:
