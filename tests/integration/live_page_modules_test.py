@@ -114,6 +114,27 @@ class FormatTest(ModuleTest):
         )
 
 
+class TableTest(ModuleTest):
+    def test_a_chart_of_many_bars_has_a_table_of_the_first(self) -> None:
+        found = self.call(
+            "chart_panel",
+            """(m, count) => {
+                 class Numbers extends m.ChartPanel {
+                   tableColumns() { return [{ text: 'n' }]; }
+                   tableRows() { return [...Array(count).keys()].map((i) => [`${i}`]); }
+                 }
+                 const panel = new Numbers({ id: 'numbers', title: 'Numbers' });
+                 panel.details.open = true;
+                 panel.fillTable();
+                 return [panel.tableBox.querySelectorAll('tbody tr').length,
+                   panel.tableBox.querySelector('.hint').textContent];
+               }""",
+            1000,
+            3500,
+        )
+        self.assertEqual(found, [[1000, ""], [1000, "2,500 more are left out"]])
+
+
 class RoutesTest(ModuleTest):
     def test_addresses_are_read_as_they_are_written(self) -> None:
         routes = [

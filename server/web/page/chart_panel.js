@@ -2,7 +2,10 @@
 // point at, and the same figures as a table.
 
 import { html, setText, svg, table } from "./elements.js";
+import { exact } from "./format.js";
 
+// Rows of a table: it is made anew whenever the figures change.
+const MOST_ROWS = 1000;
 // Distance of a tooltip from what it is about.
 const TOOLTIP_GAP = 12;
 
@@ -90,8 +93,11 @@ export class ChartPanel {
 
   fillTable() {
     if (!this.details.open) return;
-    const columns = this.tableColumns();
-    this.tableBox.replaceChildren(table(columns, this.tableRows()));
+    const rows = this.tableRows();
+    const left = rows.length - MOST_ROWS;
+    this.tableBox.replaceChildren(
+      table(this.tableColumns(), rows.slice(0, MOST_ROWS)),
+      html("p", { class: "hint" }, left > 0 ? `${exact(left)} more are left out` : ""));
   }
 
   columnAt(event) {
