@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "server/runtime/fault_point.h"
 
 namespace evenpack {
@@ -246,6 +247,34 @@ absl::StatusOr<std::string> SqliteDatabase::Text(std::string_view statement) {
   const absl::StatusOr<bool> row = prepared->Next();
   if (!row.ok()) return row.status();
   return *row ? std::string(prepared->Bytes(0)) : "";
+}
+
+bool SqliteDatabase::LastFlushFailed() const {
+  return sqlite3_extended_errcode(database_.get()) == SQLITE_IOERR_FSYNC;
+}
+
+absl::Status SqliteDatabase::OverwriteLastCommit() {
+  // Writes the page, though with what it has.
+  const absl::StatusOr<int64_t> version = Number("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  return Run(absl::StrCat("PRAGMA user_version = ", *version));
+}
+
+absl::StatusOr<std::vector<std::string>> SqliteDatabase::Faults() {
+  std::vector<std::string> faults;
+  absl::StatusOr<SqliteStatement> check = Prepare("PRAGMA integrity_check");
+  if (!check.ok()) return check.status();
+  while (true) {
+    const absl::StatusOr<bool> row = check->Next();
+    if (!row.ok()) return row.status();
+    if (!*row) return faults;
+    const std::string found(check->Bytes(0));
+    if (found == "ok") continue;
+    for (const absl::string_view line : absl::StrSplit(found, '\n')) {
+      // A heading.
+      if (!absl::StartsWith(line, "***")) faults.emplace_back(line);
+    }
+  }
 }
 
 }  // namespace evenpack

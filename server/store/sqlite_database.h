@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -73,6 +74,13 @@ class SqliteDatabase {
   absl::StatusOr<int64_t> Number(std::string_view statement);
   // Whether the path that was opened has another file now, or none.
   bool HasMoved() const;
+  // Whether what failed last was a flush: after a COMMIT all of it is in the log then,
+  // and this connection does not see it, though whoever opens the file anew may.
+  bool LastFlushFailed() const;
+  // Puts a commit of nothing in the place of such a one.
+  absl::Status OverwriteLastCommit();
+  // What is wrong with the file's structure, by SQLite's own check, a line each.
+  absl::StatusOr<std::vector<std::string>> Faults();
   // The one text that a statement gives.
   absl::StatusOr<std::string> Text(std::string_view statement);
 

@@ -10,9 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "server/runtime/fault_point.h"
 #include "server/store/file_system_check.h"
 #include "server/store/sqlite_schema.h"
@@ -221,12 +219,14 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
   if (!status.ok()) return status;
   status = statements_.begin.Run();
   if (!status.ok()) return status;
+  bool in_doubt = false;
   WrittenJobs written;
   status = WriteAll(writes, written);
   if (status.ok()) status = places_.Check(database_.HasMoved());
   if (status.ok()) {
     FaultPoint("commit.before");
     status = statements_.commit.Run();
+    in_doubt = !status.ok() && database_.LastFlushFailed();
     FaultPoint("commit.after");
   }
   if (!status.ok()) {
@@ -236,8 +236,12 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
     if (places_.log_is_gone()) {
       database_.Run("PRAGMA wal_checkpoint(FULL)").IgnoreError();
     }
-    return status;
+    if (in_doubt) doubt_ = absl::UnknownError(status.message());
+    // Where it is settled at once, it isn't stored.
+    return Settle().ok() ? status : doubt_;
   }
+  // Written in the place of one in doubt, if there was one.
+  doubt_ = absl::OkStatus();
   for (auto& [name, job] : written) {
     if (job.has_value()) {
       jobs_[name] = *std::move(job);
@@ -246,6 +250,13 @@ absl::Status SqliteStore::Commit(std::span<const StoreWrite> writes) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status SqliteStore::Settle() {
+  if (doubt_.ok()) return doubt_;
+  absl::Status status = database_.OverwriteLastCommit();
+  if (status.ok()) doubt_ = absl::OkStatus();
+  return status;
 }
 
 absl::Status SqliteStore::WriteAll(std::span<const StoreWrite> writes,
@@ -378,7 +389,8 @@ absl::StatusOr<StoredJob> SqliteStore::Load(const std::string& job) {
   }
   if (!found->second.damage.ok()) return found->second.damage;
   StoredJob stored;
-  absl::Status status = LoadSnapshot(found->second.id, stored);
+  absl::Status status = Settle();
+  if (status.ok()) status = LoadSnapshot(found->second.id, stored);
   if (status.ok()) status = LoadRecords(found->second.id, stored);
   if (status.ok()) status = LoadTokens(found->second.id, stored);
   if (!status.ok()) return Of(absl::StrCat("job '", job, "'"), status);
@@ -447,6 +459,7 @@ absl::StatusOr<StoredProfiles> SqliteStore::Profiles() {
   MutexLock lock(mutex_);
   StoredProfiles profiles;
   if (!has_profiles_) return profiles;
+  if (absl::Status status = Settle(); !status.ok()) return status;
   absl::StatusOr<SqliteStatement> list =
       database_.Prepare("SELECT name FROM profiles ORDER BY name");
   if (!list.ok()) return list.status();
@@ -465,20 +478,9 @@ absl::StatusOr<StoredProfiles> SqliteStore::Profiles() {
 
 absl::StatusOr<std::vector<std::string>> SqliteStore::Faults() {
   MutexLock lock(mutex_);
-  std::vector<std::string> faults;
-  absl::StatusOr<SqliteStatement> check = database_.Prepare("PRAGMA integrity_check");
-  if (!check.ok()) return check.status();
-  while (true) {
-    const absl::StatusOr<bool> row = check->Next();
-    if (!row.ok()) return Of("the file's structure", row.status());
-    if (!*row) return faults;
-    const std::string found(check->Bytes(0));
-    if (found == "ok") continue;
-    for (const absl::string_view line : absl::StrSplit(found, '\n')) {
-      // A heading.
-      if (!absl::StartsWith(line, "***")) faults.emplace_back(line);
-    }
-  }
+  auto faults = database_.Faults();
+  if (!faults.ok()) return Of("the file's structure", faults.status());
+  return faults;
 }
 
 absl::StatusOr<std::string> SqliteStore::LoadProfile(const std::string& name) {

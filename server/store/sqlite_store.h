@@ -98,6 +98,8 @@ class SqliteStore final : public StateStore {
   absl::StatusOr<bool> HasTable(std::string_view name) EVENPACK_REQUIRES(mutex_);
   absl::Status FindJobs() EVENPACK_REQUIRES(mutex_);
   absl::StatusOr<uint64_t> CountRecords(int64_t job) EVENPACK_REQUIRES(mutex_);
+  // Has the last commit not stand, where that is not known.
+  absl::Status Settle() EVENPACK_REQUIRES(mutex_);
   absl::Status WriteAll(std::span<const StoreWrite> writes, WrittenJobs& written)
       EVENPACK_REQUIRES(mutex_);
   absl::Status Write(const AppendRecord& write, WrittenJobs& written)
@@ -132,6 +134,8 @@ class SqliteStore final : public StateStore {
   // Ends before its database.
   Statements statements_ EVENPACK_GUARDED_BY(mutex_);
   KnownJobs jobs_ EVENPACK_GUARDED_BY(mutex_);
+  // UNKNOWN, and why, where a crash may leave the last commit, that failed, or not.
+  absl::Status doubt_ EVENPACK_GUARDED_BY(mutex_);
   // A file of an older version that is only read has no table of them.
   bool has_profiles_ EVENPACK_GUARDED_BY(mutex_) = false;
   bool has_tokens_ EVENPACK_GUARDED_BY(mutex_) = false;

@@ -102,8 +102,9 @@ class StateStore {
   // whatever the store is built to survive. ALREADY_EXISTS: record 0 of a job that
   // there is. NOT_FOUND: a later write of a job that there
   // isn't. OUT_OF_RANGE: a number out of turn. Others: the store failed, and trying
-  // again may help. UNKNOWN: the store has been away for long, and whether these
-  // writes, or some that came before, stand is not known before Load succeeds.
+  // again may help. UNKNOWN: the store has been away for long, or its disk has flushed
+  // nothing; whether these writes, or some that came before, stand is not known before
+  // Load succeeds.
   virtual absl::Status Commit(std::span<const StoreWrite> writes) = 0;
 
   // Whether Commit waits for a device. Where it doesn't, those who decide also commit,

@@ -32,7 +32,7 @@ struct Disk {
   sqlite3_vfs vfs = {};
   std::optional<uint64_t> room;
   bool read_only = false;
-  bool flushes = true;
+  uint64_t failing_flushes = 0;
   std::map<std::string, FileHistory> files;
 };
 
@@ -92,7 +92,10 @@ size_t SizeOf(const UnflushedWrite& write) {
 }
 
 int Sync(sqlite3_file* file, int) {
-  if (!TheDisk().flushes) return SQLITE_IOERR_FSYNC;
+  if (TheDisk().failing_flushes > 0) {
+    --TheDisk().failing_flushes;
+    return SQLITE_IOERR_FSYNC;
+  }
   FileHistory& history = *Of(file).history;
   std::string bytes = std::move(history.flushed).value_or("");
   for (const UnflushedWrite& write : history.since) Apply(write, SizeOf(write), bytes);
@@ -199,7 +202,7 @@ FaultDisk::FaultDisk() {
   disk.below = sqlite3_vfs_find("unix");
   disk.room.reset();
   disk.read_only = false;
-  disk.flushes = true;
+  disk.failing_flushes = 0;
   disk.files.clear();
   disk.vfs = *disk.below;
   disk.vfs.zName = "fault";
@@ -230,7 +233,7 @@ void FaultDisk::SetReadable(bool readable) {
   }
 }
 
-void FaultDisk::FailFlushes() { TheDisk().flushes = false; }
+void FaultDisk::FailFlushes(uint64_t count) { TheDisk().failing_flushes = count; }
 
 void FaultDisk::TakeAsUnflushed(const std::string& path) {
   TheDisk().files[path].since.push_back({0, FileBytes(path)});

@@ -14,6 +14,8 @@ namespace evenpack::testing {
 // While it lives, databases that are opened lie on it. One at a time, and one thread.
 class FaultDisk {
  public:
+  static constexpr uint64_t kAll = ~uint64_t{0};
+
   FaultDisk();
   ~FaultDisk();
   FaultDisk(const FaultDisk&) = delete;
@@ -28,8 +30,8 @@ class FaultDisk {
   // While it can't be read, the system refuses what is not in SQLite's memory: EIO.
   void SetReadable(bool readable);
 
-  // From now on a flush fails, and flushes nothing.
-  void FailFlushes();
+  // So many flushes from now on fail, and flush nothing.
+  void FailFlushes(uint64_t count = kAll);
 
   // The file is as a process left it that was killed before it flushed anything.
   void TakeAsUnflushed(const std::string& path);
