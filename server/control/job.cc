@@ -133,10 +133,17 @@ absl::Status Job::Enqueue(const Command& command, Done done,
 absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
                                         const Command& command, Done done,
                                         std::shared_ptr<CommitListener> listener) {
+  ReadBack();
   std::optional<Command> read;
   if (const auto* const ingest = std::get_if<Ingest>(&command);
       ingest != nullptr && ingest->token_file.has_value() &&
       ingest->token_ids.empty()) {
+    {
+      MutexLock lock(mutex_);
+      if (stream.has_value() && IsFull(*stream)) return false;
+      absl::Status status = CheckBeforeReading(*ingest);
+      if (!status.ok() && !IsOfBefore(command)) return status;
+    }
     // Before the lock: a disk may take its time.
     absl::StatusOr<std::string> tokens =
         environment_.payload_root.Read(*ingest->token_file, ingest->lengths);
@@ -145,7 +152,6 @@ absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
     with_tokens.token_ids = *std::move(tokens);
     read = std::move(with_tokens);
   }
-  ReadBack();
   MutexLock lock(mutex_);
   if (stream.has_value() && IsFull(*stream)) return false;
   CommitEntry entry = NewEntry();
@@ -158,6 +164,14 @@ absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
                    done(outcome.ok() ? WentBack(job) : outcome);
                  });
   return true;
+}
+
+absl::Status Job::CheckBeforeReading(const Ingest& ingest) {
+  absl::Status status = CheckAlive();
+  if (!status.ok()) return status;
+  status = Decide(state_, ingest).status();
+  if (!status.ok()) return Explained(ingest, status, state_);
+  return tokens_.CheckFile();
 }
 
 bool Job::IsOfBefore(const Command& command) {

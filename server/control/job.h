@@ -293,6 +293,9 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   // in memory for as long as they last.
   void ReleaseCalls();
   void EndProducers(const absl::Status& status);
+  // What is to be said of an ingest before its tokens are read from their file: a small
+  // message may name a gigabyte of them.
+  absl::Status CheckBeforeReading(const Ingest& ingest) EVENPACK_REQUIRES(mutex_);
   // Whether what was refused was sent to the job as it was before it went back to a
   // checkpoint, which is not committed yet: nobody can know the numbers of after it.
   // Who sent it is told with what producers' calls end with then.

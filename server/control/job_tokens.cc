@@ -13,6 +13,12 @@
 #include "server/runtime/status_detail.h"
 
 namespace evenpack {
+namespace {
+
+constexpr char kNoneByReference[] =
+    "none, where the job's payload travels by reference";
+
+}  // namespace
 
 std::vector<TokenBook::Batch> JobTokens::HeldOf(
     std::span<const StoredTokens> stored) const {
@@ -89,12 +95,16 @@ absl::Status JobTokens::Check(const Event& event) const {
                  "the one that it has");
 }
 
+absl::Status JobTokens::CheckFile() const {
+  if (travel_) return absl::OkStatus();
+  return InvalidField("token_file", "one", kNoneByReference);
+}
+
 absl::Status JobTokens::Check(const Ingest& ingest) const {
   if (!travel_ && ingest.token_ids.empty()) return absl::OkStatus();
   const std::string given = absl::StrCat(ingest.token_ids.size(), " bytes");
   if (!travel_) {
-    return InvalidField("token_ids", given,
-                        "none, where the job's payload travels by reference");
+    return InvalidField("token_ids", given, kNoneByReference);
   }
   const uint64_t tokens =
       std::accumulate(ingest.lengths.begin(), ingest.lengths.end(), uint64_t{0});

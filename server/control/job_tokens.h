@@ -54,6 +54,8 @@ class JobTokens {
   // INVALID_ARGUMENT naming token_ids: none where they are needed, or as many as the
   // lengths are not, or some where none travel.
   absl::Status Check(const Ingest& ingest) const;
+  // INVALID_ARGUMENT naming token_file, where no tokens travel.
+  absl::Status CheckFile() const;
   // ABORTED, as of a document with another length, where one of the first `known`,
   // which the stream has already, is held with other tokens.
   absl::Status CheckResent(const Ingest& ingest, uint32_t stream, size_t known) const;

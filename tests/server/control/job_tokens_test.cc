@@ -298,6 +298,29 @@ TEST_F(JobTokensTest, AFailedCommitReadsNoFileOfWhichTheTokensAreHere) {
   CheckSteps(*job);
 }
 
+// A small message may name a gigabyte of tokens.
+TEST_F(JobTokensTest, AFileIsReadOnlyForDocumentsThatAreTakenOtherwise) {
+  const testing::ScratchDirectory directory;
+  room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
+  // Who reads it is told something else.
+  Ingest ingest = InFile(Documents(1, StepsOfDocuments(1)), directory.File("tokens"));
+  std::filesystem::remove(directory.File("tokens"));
+  const auto job = room_.MakeJob(ByValue(SmallJob()));
+  EXPECT_THAT(Do(*job, ingest),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("sequence")));
+  ingest.first_sequence = 0;
+  ingest.stream = "none";
+  EXPECT_THAT(Do(*job, ingest),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  ingest.stream = "a";
+  ASSERT_THAT(Do(*job, evenpack::EndOfStream{"a"}), IsOk());
+  EXPECT_THAT(Do(*job, ingest),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ended")));
+  EXPECT_THAT(
+      Do(*room_.MakeJob(SmallJob(), "by reference"), ingest),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("token_file: one")));
+}
+
 TEST_F(JobTokensTest, DocumentsWithoutATokenInAFileAreRefused) {
   const testing::ScratchDirectory directory;
   room_.SetPayloadRoot(PayloadRoot::Open(directory.File("")).value());
