@@ -13,15 +13,15 @@
 
 namespace evenpack {
 
-// Ranges that a stream can have, once those that touch are one.
+// Ranges that a job's streams can have together, once those that touch are one.
 inline constexpr size_t kMaxSkippedRanges = 10'000;
 
 // INVALID_ARGUMENT: an empty range, or one past 2^64-1. NOT_FOUND: a stream that the
-// job doesn't have. RESOURCE_EXHAUSTED: a stream would have too many.
+// job doesn't have. RESOURCE_EXHAUSTED: the job would have too many.
 absl::StatusOr<std::vector<SkippedRange>> ReadRanges(
     const JobState& state, std::span<const DocumentRange> ranges);
 
-// RESOURCE_EXHAUSTED: a stream has too many, as where those of two jobs come together.
+// RESOURCE_EXHAUSTED: the job has too many, as where those of two jobs come together.
 absl::Status CheckSkipped(const JobState& state);
 
 void AddSkipped(std::span<const SkippedRange> skipped, JobState& state);

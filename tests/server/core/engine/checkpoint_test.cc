@@ -174,7 +174,7 @@ TEST(CheckpointTest, OneBeyondWhatAJobMayHaveIsRefused) {
     AddRange({2 * i, 2 * i + 1}, skipping.streams[0].skipped);
   }
   EXPECT_THAT(refused(skipping), StatusIs(absl::StatusCode::kResourceExhausted,
-                                          HasSubstr("checkpoint: skip: stream")));
+                                          HasSubstr("checkpoint: skip: the job")));
 }
 
 TEST(CheckpointTest, ARestoredJobIsReplayedFromItsRecord) {
@@ -273,7 +273,7 @@ TEST(CheckpointTest, RangesThatTheJobSkipsAlreadyDoNotCount) {
   EXPECT_THAT(job.Do(RewindToCheckpoint{checkpoint, {{"a", 10'000, 1}}}), IsOk());
 }
 
-TEST(CheckpointTest, RangesOfTwoJobsTogetherAreNotMoreThanAStreamCanHave) {
+TEST(CheckpointTest, RangesOfTwoJobsTogetherAreNotMoreThanAJobCanHave) {
   const auto skip_every_other = [](TestJob& job, uint64_t first) {
     ASSERT_THAT(job.Ingest(testing::SkewedLengths(54, 2000, kShortWindow)), IsOk());
     job.FormAll().IgnoreError();
@@ -292,7 +292,7 @@ TEST(CheckpointTest, RangesOfTwoJobsTogetherAreNotMoreThanAStreamCanHave) {
       RestoreOf(other.state(), other.state().position.next_step - 1).checkpoint;
   EXPECT_THAT(job.Do(RewindToCheckpoint{checkpoint, {}}),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("stream 'a' would have more than 10000")));
+                       HasSubstr("the job would have more than 10000")));
 }
 
 TEST(CheckpointTest, ARewindToAnotherJobsCheckpointIsRefused) {

@@ -49,17 +49,21 @@ TEST(PassingOverTest, BadRangesAreRefusedByName) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("stream: 'b'")));
 }
 
-TEST(PassingOverTest, AStreamHasSoManyRangesAndNoMore) {
-  TestJob job(MakeSpec(PolicyKind::kWlb, 1, 10));
-  std::vector<DocumentRange> ranges;
-  for (uint64_t i = 0; i < kMaxSkippedRanges; ++i) ranges.push_back({"a", 2 * i, 1});
+TEST(PassingOverTest, AJobHasSoManyRangesAndNoMore) {
+  JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 10);
+  spec.streams.push_back({"b", 1});
+  TestJob job(spec);
+  std::vector<DocumentRange> ranges = {{"b", 0, 1}};
+  for (uint64_t i = 1; i < kMaxSkippedRanges; ++i) ranges.push_back({"a", 2 * i, 1});
   ASSERT_THAT(job.Do(SkipDocuments{0, ranges}), IsOk());
   const JobState before = job.state();
   EXPECT_THAT(job.Do(SkipDocuments{0, {{"a", 2 * kMaxSkippedRanges, 1}}}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("10000")));
   EXPECT_EQ(job.state(), before);
+  EXPECT_THAT(job.Do(SkipDocuments{0, {{"b", 2, 1}}}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("10000")));
   // One that fills a gap makes them fewer.
-  EXPECT_THAT(job.Do(SkipDocuments{0, {{"a", 1, 1}}}), IsOk());
+  EXPECT_THAT(job.Do(SkipDocuments{0, {{"a", 3, 1}}}), IsOk());
 }
 
 // A plan loses what is skipped, and what is left of it waits.
