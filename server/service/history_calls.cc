@@ -9,6 +9,7 @@
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/control/job.h"
 #include "server/core/digest/digest_bytes.h"
+#include "server/service/checkpoint_check.h"
 #include "server/service/rewind_conversion.h"
 
 namespace evenpack {
@@ -42,6 +43,9 @@ void Handle(const ServiceEnvironment& environment,
 
 void Handle(const ServiceEnvironment& environment, const v1::RestoreJobRequest& request,
             v1::RestoreJobResponse& response, const Answer& answer) {
+  if (const absl::Status status = CheckCheckpoint(request.checkpoint()); !status.ok()) {
+    return answer(status);
+  }
   environment.jobs.Create(
       request.name(), RestoreJob{request.checkpoint()},
       [&response, answer](const absl::StatusOr<JobStatus>& restored) {

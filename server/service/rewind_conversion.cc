@@ -7,6 +7,7 @@
 
 #include "evenpack/v1/packing_service.pb.h"
 #include "server/core/document/invalid_field.h"
+#include "server/service/checkpoint_check.h"
 #include "server/service/spec_conversion.h"
 
 namespace evenpack {
@@ -35,12 +36,15 @@ absl::StatusOr<Command> FromProto(const v1::RewindJobRequest& from,
       command.spec = *std::move(spec);
       return command;
     }
-    case v1::RewindJobRequest::kCheckpoint:
+    case v1::RewindJobRequest::kCheckpoint: {
       if (from.has_spec()) {
         return InvalidField("spec", "with a checkpoint, it",
                             "none, since the checkpoint has one; UpdateJob changes it");
       }
+      absl::Status status = CheckCheckpoint(from.checkpoint());
+      if (!status.ok()) return status;
       return RewindToCheckpoint{from.checkpoint(), RangesOf(from.skip())};
+    }
     case v1::RewindJobRequest::TARGET_NOT_SET:
       break;
   }

@@ -17,7 +17,7 @@ class SkipDocumentsRequest;
 namespace evenpack {
 
 // RewindJob or RewindToCheckpoint. INVALID_ARGUMENT: neither, both a checkpoint and a
-// spec, or a spec that is none. `profiles`: as for a spec.
+// spec, a spec that is none, or as CheckCheckpoint. `profiles`: as for a spec.
 absl::StatusOr<Command> FromProto(const v1::RewindJobRequest& from,
                                   const ProfileFinder& profiles = nullptr);
 
