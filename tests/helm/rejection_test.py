@@ -49,6 +49,10 @@ REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("networkPolicy.clients[0].pods=all", ("/networkPolicy/clients/0", "'pods'")),
     ("certificate.enabled=true", ("additional properties 'certificate'",)),
     ("tls.certManager.enabled=true", ("tls.certManager.issuerRef.name: ''", "issuer")),
+    (
+        "tls.certManager.enabled=true,tls.certManager.issuerRef=null",
+        ("tls.certManager.issuerRef.name: ''", "issuer"),
+    ),
     ("tls.certManager.issuerRef.kind=CA", ("/issuerRef/kind", "'Issuer'")),
     (
         "tls.certManager.enabled=true,tls.existingSecret=mine",
@@ -101,8 +105,31 @@ REFUSED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "server.enabled=false,sidecar.enabled=true",
         ("externalServer: ''", "accepted: HOST:PORT"),
     ),
+    (
+        "server.enabled=false,agent.enabled=true,externalServer=null",
+        ("externalServer: ''", "accepted: HOST:PORT"),
+    ),
     ("externalServer=packer", ("/externalServer", "'packer'")),
     ("metrics.serviceMonitor.interval=often", ("interval", "'often'")),
+    ("metrics.serviceMonitor.interval=1s1m", ("interval", "'1s1m'")),
+    ("metrics.serviceMonitor.interval=", ("interval", "minLength: got 0, want 1")),
+    (
+        "metrics.serviceMonitor.enabled=true,metrics.serviceMonitor.scrapeTimeout=16s",
+        (
+            "metrics.serviceMonitor.scrapeTimeout: '16s' is not accepted",
+            "where interval is '15s'; accepted: at most that, or ''",
+        ),
+    ),
+    (
+        "agent.enabled=true,metrics.podMonitor.enabled=true,"
+        "metrics.podMonitor.interval=1m,metrics.podMonitor.scrapeTimeout=1m1ms",
+        ("metrics.podMonitor.scrapeTimeout: '1m1ms'", "interval is '1m'"),
+    ),
+    (
+        "sidecar.enabled=true,metrics.podMonitor.enabled=true,"
+        "metrics.podMonitor.scrapeTimeout=08h",
+        ("metrics.podMonitor.scrapeTimeout: '08h'", "interval is '15s'"),
+    ),
 )
 
 

@@ -297,25 +297,32 @@ class SeveralServersTest(unittest.TestCase):
         self.assertEqual(budget["maxUnavailable"], 1)
 
     def test_they_are_spread_over_nodes(self) -> None:
-        def spread(*flags: str) -> list[tuple[str, str]]:
+        def spread(*flags: str) -> list[Object]:
             pod = pod_of(the(render([*values_flags("secure"), *flags]), "StatefulSet"))
             assert pod is not None
-            return [
-                (each["topologyKey"], each["whenUnsatisfiable"])
-                for each in pod.get("topologySpreadConstraints", [])
-            ]
+            constraints: list[Object] = pod.get("topologySpreadConstraints", [])
+            return constraints
 
-        node = ("kubernetes.io/hostname", "ScheduleAnyway")
-        self.assertEqual(spread(), [node])
+        _, stateful_set = self.server("secure")
+        servers = {"labelSelector": stateful_set["spec"]["selector"]}
+        (node,) = spread()
+        self.assertEqual(node["topologyKey"], "kubernetes.io/hostname")
+        self.assertEqual(node["whenUnsatisfiable"], "ScheduleAnyway")
+        self.assertLessEqual(servers.items(), node.items())
         self.assertEqual(spread("--set=server.replicas=1"), [])
         given = {
             "maxSkew": 1,
             "topologyKey": "zone",
             "whenUnsatisfiable": "DoNotSchedule",
         }
-        text = json.dumps([given])
-        flag = f"--set-json=server.topologySpreadConstraints={text}"
-        self.assertEqual(spread(flag), [("zone", "DoNotSchedule")])
+        flag = "--set-json=server.topologySpreadConstraints="
+        for none in (given, {**given, "labelSelector": None}):
+            self.assertEqual(spread(flag + json.dumps([none])), [{**given, **servers}])
+        own = [
+            {**given, "labelSelector": selector}
+            for selector in ({"matchLabels": {"team": "a"}}, {})
+        ]
+        self.assertEqual(spread(flag + json.dumps(own)), own)
 
 
 class SecurityTest(unittest.TestCase):
@@ -441,6 +448,19 @@ class MonitoringTest(unittest.TestCase):
         )
         self.assertEqual([each for each in here if each != "EvenpackNoServer"], there)
         self.assertIn("EvenpackNoServer", here)
+
+    def test_a_timeout_is_rendered_where_it_is_given(self) -> None:
+        """Prometheus' own is never beyond the interval."""
+        monitor = "metrics.serviceMonitor"
+        for values, times in (
+            ("interval=5s", ("5s", None)),
+            ("interval=5s,{}.scrapeTimeout=5000ms", ("5s", "5000ms")),
+            ("interval=1h30m,{}.scrapeTimeout=90m", ("1h30m", "90m")),
+        ):
+            flag = f"--set={monitor}.enabled=true,{monitor}.{values.format(monitor)}"
+            (endpoint,) = the(render([flag]), "ServiceMonitor")["spec"]["endpoints"]
+            given = (endpoint["interval"], endpoint.get("scrapeTimeout"))
+            self.assertEqual(given, times)
 
     def test_links_to_the_runbook(self) -> None:
         link = json.dumps(render(values_flags("monitoring"), self.charts()[1]))

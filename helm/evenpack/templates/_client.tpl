@@ -56,16 +56,16 @@ plaintext.
   projected:
     sources:
       - secret:
-          name: {{ . }}
+          name: {{ . | quote }}
           items: [{key: ca.crt, path: ca.crt}]
       {{- with $identity.certificateSecret }}
       - secret:
-          name: {{ . }}
+          name: {{ . | quote }}
           items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]
       {{- end }}
       {{- with $identity.tokenSecret }}
       - secret:
-          name: {{ . }}
+          name: {{ . | quote }}
           items: [{key: {{ $identity.tokenKey | quote }}, path: token}]
       {{- end }}
 {{- end }}

@@ -17,10 +17,13 @@ Services, whose names have no dot and begin with a letter; a release's name may 
 {{- $full }}
 {{- end }}
 
-{{/* What selects a component's pods. Takes a dict of context and component. */}}
+{{/*
+What selects a component's pods. Takes a dict of context and component. Names are quoted here
+and elsewhere, since YAML takes 42 for a number and `true` for no text.
+*/}}
 {{- define "evenpack.selector" -}}
-app.kubernetes.io/name: {{ include "evenpack.name" .context }}
-app.kubernetes.io/instance: {{ .context.Release.Name }}
+app.kubernetes.io/name: {{ include "evenpack.name" .context | quote }}
+app.kubernetes.io/instance: {{ .context.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
@@ -31,7 +34,7 @@ Takes a dict of context, component and values: the component's.
 */}}
 {{- define "evenpack.podLabels" -}}
 {{- $own := include "evenpack.selector" . | fromYaml -}}
-{{- merge $own (default (dict) .values.podLabels) .context.Values.commonLabels | toYaml }}
+{{- merge $own (default (dict) .values.podLabels) (default (dict) .context.Values.commonLabels) | toYaml }}
 {{- end }}
 
 {{- define "evenpack.chartLabels" -}}
@@ -47,7 +50,7 @@ object's. Takes a dict of context and component, and perhaps labels of the objec
 {{- define "evenpack.labels" -}}
 {{- $own := include "evenpack.selector" . | fromYaml -}}
 {{- $chart := include "evenpack.chartLabels" . | fromYaml -}}
-{{- merge $own $chart (default (dict) .labels) .context.Values.commonLabels | toYaml }}
+{{- merge $own $chart (default (dict) .labels) (default (dict) .context.Values.commonLabels) | toYaml }}
 {{- end }}
 
 {{/*
@@ -55,11 +58,11 @@ The metadata of an object. Takes a dict of context, component, name, and perhaps
 and annotations of the object's own.
 */}}
 {{- define "evenpack.metadata" -}}
-name: {{ .name }}
-namespace: {{ .context.Release.Namespace }}
+name: {{ .name | quote }}
+namespace: {{ .context.Release.Namespace | quote }}
 labels:
   {{- include "evenpack.labels" . | nindent 2 }}
-{{- with merge (dict) (default (dict) .annotations) .context.Values.commonAnnotations }}
+{{- with merge (dict) (default (dict) .annotations) (default (dict) .context.Values.commonAnnotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -13,8 +13,8 @@ ports.
   from:
     - podSelector:
         matchLabels:
-          app.kubernetes.io/name: {{ include "evenpack.name" $context }}
-          app.kubernetes.io/instance: {{ $context.Release.Name }}
+          app.kubernetes.io/name: {{ include "evenpack.name" $context | quote }}
+          app.kubernetes.io/instance: {{ $context.Release.Name | quote }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
 - ports:

@@ -3,12 +3,12 @@ What all pods have. Takes a dict of context and values: those of the component, 
 scheduling it reads where it has any.
 */}}
 {{- define "evenpack.pod" -}}
-serviceAccountName: {{ include "evenpack.serviceAccountName" .context }}
+serviceAccountName: {{ include "evenpack.serviceAccountName" .context | quote }}
 automountServiceAccountToken: false
 # Variables for every Service of the namespace would be read by nobody.
 enableServiceLinks: false
 securityContext:
-  {{- toYaml .context.Values.podSecurityContext | nindent 2 }}
+  {{- toYaml (default (dict) .context.Values.podSecurityContext) | nindent 2 }}
 {{- range $key := list "nodeSelector" "affinity" "tolerations" }}
 {{- with get $.values $key }}
 {{ $key }}:
@@ -16,7 +16,7 @@ securityContext:
 {{- end }}
 {{- end }}
 {{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .context.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -26,12 +26,12 @@ imagePullSecrets:
 
 {{/* What all containers have. Takes a dict of context and values: the component's. */}}
 {{- define "evenpack.container" -}}
-image: {{ include "evenpack.image" (dict "context" .context "image" .values.image) }}
+image: {{ include "evenpack.image" (dict "context" .context "image" .values.image) | quote }}
 imagePullPolicy: {{ .context.Values.image.pullPolicy }}
 securityContext:
-  {{- toYaml .context.Values.containerSecurityContext | nindent 2 }}
+  {{- toYaml (default (dict) .context.Values.containerSecurityContext) | nindent 2 }}
 resources:
-  {{- toYaml .values.resources | nindent 2 }}
+  {{- toYaml (default (dict) .values.resources) | nindent 2 }}
 {{- end }}
 
 {{/* A probe by grpc.health.v1. Takes a dict of port, service and probe: its times. */}}
@@ -39,5 +39,7 @@ resources:
 grpc:
   port: {{ .port }}
   service: {{ .service | quote }}
-{{ toYaml .probe }}
+{{- with .probe }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}

@@ -7,7 +7,7 @@
 {{- if $tls.certManager.enabled -}}
 {{- include "evenpack.fullname" . }}-tls
 {{- else -}}
-{{- $tls.existingSecret }}
+{{- $tls.existingSecret | default "" }}
 {{- end }}
 {{- end }}
 
@@ -26,10 +26,10 @@ configMap:
   name: {{ include "evenpack.fullname" . }}-roles
 {{- else if $roles.existingConfigMap -}}
 configMap:
-  name: {{ $roles.existingConfigMap }}
+  name: {{ $roles.existingConfigMap | quote }}
 {{- else if $roles.existingSecret -}}
 secret:
-  secretName: {{ $roles.existingSecret }}
+  secretName: {{ $roles.existingSecret | quote }}
 {{- end }}
 {{- end }}
 
@@ -57,7 +57,7 @@ tls-key: /etc/evenpack-tls/tls.key
 {{- if not $tls -}}
 {{- fail (printf "tls.clientCertificates: '%s' is not accepted where the server has no TLS; accepted: none, or with tls.existingSecret or tls.certManager.enabled" .Values.tls.clientCertificates) }}
 {{- end -}}
-tls-client-ca: /etc/evenpack-{{ ternary "client-ca" "tls" (ne .Values.tls.clientCaSecret "") }}/ca.crt
+tls-client-ca: /etc/evenpack-{{ ternary "tls" "client-ca" (empty .Values.tls.clientCaSecret) }}/ca.crt
 tls-client-certificates: {{ .Values.tls.clientCertificates }}
 {{ else if .Values.tls.clientCaSecret -}}
 {{- fail (printf "tls.clientCaSecret: '%s' is not accepted where tls.clientCertificates is none; accepted: with request or require" .Values.tls.clientCaSecret) }}
@@ -77,12 +77,12 @@ not follow its Secret.
 {{- with include "evenpack.tlsSecret" . }}
 - name: tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
 {{- end }}
 {{- with .Values.tls.clientCaSecret }}
 - name: client-ca
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
     # Nothing else of it is needed.
     items: [{key: ca.crt, path: ca.crt}]
 {{- end }}

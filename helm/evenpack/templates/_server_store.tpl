@@ -50,8 +50,8 @@ memory
 - name: PGPASSWORD
   valueFrom:
     secretKeyRef:
-      name: {{ .existingSecret }}
-      key: {{ .secretKey }}
+      name: {{ .existingSecret | quote }}
+      key: {{ .secretKey | quote }}
 {{- end }}
 {{- if .caSecret }}
 - name: PGSSLROOTCERT

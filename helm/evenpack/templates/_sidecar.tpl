@@ -31,7 +31,7 @@ trainer's and end after them: Kubernetes' sidecars, from 1.29 on.
   args:
     - --serve
     - --server
-    - {{ include "evenpack.sidecarServer" $ }}
+    - {{ include "evenpack.sidecarServer" $ | quote }}
     - --socket-folder
     - /run/evenpack/{{ $rank }}
     - --memory
