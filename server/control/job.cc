@@ -347,15 +347,12 @@ void Job::ReleaseProducers() {
 
 bool Job::FormOneStep(CommitEntry& entry, JobChange& change) {
   const Clock::TimePoint start = environment_.clock.Now();
-  absl::StatusOr<std::optional<StepDecided>> next = NextStep(state_, of_waiting_);
+  absl::StatusOr<std::optional<StepDecided>> next = NextStep(state_, &of_waiting_);
   if (!next.ok()) {
     if (absl::IsInternal(next.status())) broken_ = next.status();
     return false;
   }
-  if (!next->has_value()) {
-    of_waiting_ = KnownOfWaiting::kMakeNoStep;
-    return false;
-  }
+  if (!next->has_value()) return false;
   const Clock::TimePoint decided = environment_.clock.Now();
   StepDecided& decision = **next;
   auto tokens = tokens_.Of(decision.step);
@@ -389,7 +386,7 @@ void Job::Record(Event event, CommitEntry& entry) {
     bytes_since_snapshot_ += record.bytes.size();
     entry.writes.emplace_back(std::move(record));
   }
-  if (!LeavesWaiting(event)) of_waiting_ = KnownOfWaiting::kNothing;
+  if (!LeavesWaiting(event)) of_waiting_ = {};
   Apply(std::move(event), state_);
 }
 

@@ -326,7 +326,7 @@ class Job final : public CommitParticipant, public std::enable_shared_from_this<
   mutable Mutex mutex_;
   // What was decided, committed or about to be.
   JobState state_ EVENPACK_GUARDED_BY(mutex_);
-  KnownOfWaiting of_waiting_ EVENPACK_GUARDED_BY(mutex_) = KnownOfWaiting::kNothing;
+  KnownOfWaiting of_waiting_ EVENPACK_GUARDED_BY(mutex_);
   uint64_t records_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_since_snapshot_ EVENPACK_GUARDED_BY(mutex_) = 0;
   uint64_t snapshot_bytes_ EVENPACK_GUARDED_BY(mutex_) = 0;

@@ -271,7 +271,7 @@ absl::Status Job::Load(ReadJob read) {
   if (!read.status.ok()) return read.status;
   state_ = std::move(read.state);
   let_go_epoch_ = read.let_go_epoch;
-  of_waiting_ = KnownOfWaiting::kNothing;
+  of_waiting_ = {};
   records_ = read.records;
   snapshot_bytes_ = read.snapshot_bytes;
   bytes_since_snapshot_ = read.bytes_since_snapshot;

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/cost/cost_spec.h"
 #include "server/core/engine/apply.h"
 #include "server/core/engine/decide.h"
@@ -32,11 +34,13 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 class FedJob {
  public:
   FedJob(uint32_t micro_batches, std::vector<uint32_t> lengths,
-         PolicyKind policy = PolicyKind::kWlb)
+         PolicyKind policy = PolicyKind::kWlb, size_t streams = 1)
       : lengths_(std::move(lengths)) {
     JobSpec spec;
     spec.policy.kind = policy;
-    spec.streams = {{.name = "a"}};
+    for (size_t i = 0; i < streams; ++i) {
+      spec.streams.push_back({.name = absl::StrCat("s", i)});
+    }
     spec.micro_batches = micro_batches;
     spec.window = kWindow;
     spec.max_length = kMaxLength;
@@ -59,8 +63,9 @@ class FedJob {
 
   // All that can be: what waits makes none by itself before, as after the last time.
   void FormSteps() {
-    auto next = NextStep(state_, KnownOfWaiting::kMakeNoStep);
-    for (; next.ok() && next->has_value(); next = NextStep(state_)) {
+    auto next = NextStep(state_, &known_);
+    for (; next.ok() && next->has_value(); next = NextStep(state_, &known_)) {
+      known_ = {};
       Apply(Event(**std::move(next)), state_);
       Acknowledge();
     }
@@ -88,9 +93,10 @@ class FedJob {
   // `enough`: of so many documents and tokens.
   template <typename Enough>
   void FeedUntil(Enough enough) {
+    const size_t stream = random_() % state_.streams.size();
     Ingest command;
-    command.stream = "a";
-    command.first_sequence = state_.streams[0].next_sequence;
+    command.stream = state_.spec.streams[stream].name;
+    command.first_sequence = state_.streams[stream].next_sequence;
     for (uint64_t tokens = 0; !enough(command.lengths.size(), tokens);) {
       command.lengths.push_back(lengths_[next_++ % lengths_.size()]);
       tokens += command.lengths.back();
@@ -111,6 +117,8 @@ class FedJob {
 
   const std::vector<uint32_t> lengths_;
   JobState state_;
+  KnownOfWaiting known_ = {.make_no_step = true, .awaited = {}};
+  std::mt19937_64 random_{1};
   size_t next_ = 0;
 };
 
@@ -198,6 +206,22 @@ BENCHMARK_CAPTURE(BM_IngestMessage, balanced, PolicyKind::kBalanced)
     ->ArgName("N")
     ->Arg(4)
     ->Arg(64);
+
+// The same of so many streams, each message of one of them.
+void BM_IngestOfStreams(benchmark::State& state) {
+  FedJob job(256, testing::GivenLengths(), PolicyKind::kWlb,
+             static_cast<size_t>(state.range(0)));
+  for (int message = 0; message < 1000; ++message) {
+    job.FeedDocuments(kMessageDocuments);
+    job.FormSteps();
+  }
+  for (auto _ : state) {
+    job.FeedDocuments(kMessageDocuments);
+    job.FormSteps();
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kMessageDocuments);
+}
+BENCHMARK(BM_IngestOfStreams)->ArgName("streams")->Arg(1)->Arg(64);
 
 }  // namespace
 }  // namespace evenpack

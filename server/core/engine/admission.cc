@@ -43,6 +43,7 @@ Admission Admit(const JobState& state, uint64_t target) {
     admission.tokens += next->length;
   }
   admission.exhausted = reader.Exhausted();
+  admission.awaited = reader.awaited();
   // Too few: the caller refuses, and needs no documents for that.
   if (admission.tokens < target && !admission.exhausted) return admission;
   admission.documents.reserve(admitted.size());

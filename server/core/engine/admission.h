@@ -2,7 +2,9 @@
 #ifndef EVENPACK_SERVER_CORE_ENGINE_ADMISSION_H_
 #define EVENPACK_SERVER_CORE_ENGINE_ADMISSION_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "server/core/document/document.h"
@@ -21,6 +23,8 @@ struct Admission {
   uint64_t batches = 0;
   // All streams have ended and nothing is left to admit.
   bool exhausted = false;
+  // MergeReader::awaited.
+  std::optional<size_t> awaited;
   // The merge after it, and per stream how many buffered documents it took.
   MergeCursor merge;
   std::vector<uint64_t> taken;
@@ -30,7 +34,7 @@ Admission NoAdmission(const JobState& state);
 
 // Documents until their tokens reach `target`; the one that reaches it belongs to it.
 // Fewer where all streams are exhausted. Where the merge waits for a stream before
-// that, only `tokens` and `exhausted` are set.
+// that, only `tokens`, `exhausted` and `awaited` are set.
 Admission Admit(const JobState& state, uint64_t target);
 
 }  // namespace evenpack

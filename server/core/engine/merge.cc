@@ -1,6 +1,5 @@
 #include "server/core/engine/merge.h"
 
-#include <optional>
 #include <utility>
 
 namespace evenpack {
@@ -51,7 +50,10 @@ const Document* MergeReader::NextInterleaved() {
       }
       return Take(*turn);
     }
-    if (!inputs_[*turn].ended) return nullptr;
+    if (!inputs_[*turn].ended) {
+      awaited_ = turn;
+      return nullptr;
+    }
     cursor_.out[*turn] = 1;
     cursor_.credit[*turn] = 0;
   }

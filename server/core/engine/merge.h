@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,9 @@ class MergeReader {
   }
   // True once all streams have ended and all their documents were read.
   bool Exhausted() const;
+  // kInterleave: the stream for whose next document, or end, the merge waits, where
+  // Next gave null for that. Whatever comes of others, it waits for that one first.
+  std::optional<size_t> awaited() const { return awaited_; }
 
   const MergeCursor& cursor() const { return cursor_; }
   // Per stream, documents read so far.
@@ -71,6 +75,7 @@ class MergeReader {
   const std::vector<MergeInput> inputs_;
   MergeCursor cursor_;
   std::vector<uint64_t> taken_;
+  std::optional<size_t> awaited_;
 };
 
 }  // namespace evenpack

@@ -249,16 +249,27 @@ class StepFormer {
   StepDecided decided_;
 };
 
+// Of the stream that is awaited nothing has come since.
+bool StillWaits(const JobState& state, const KnownOfWaiting& known) {
+  if (!known.awaited.has_value()) return false;
+  const StreamState& stream = state.streams[known.awaited->stream];
+  return !stream.ended && stream.next_sequence == known.awaited->next_sequence;
+}
+
 // None where there are too few documents.
 absl::StatusOr<std::optional<StepDecided>> FormFromDocuments(const JobState& state,
-                                                             KnownOfWaiting known) {
-  if (known != KnownOfWaiting::kMakeNoStep &&
-      (AdmitsNothing(state) || WaitingMakesAStep(state))) {
+                                                             KnownOfWaiting& known) {
+  if (!known.make_no_step && (AdmitsNothing(state) || WaitingMakesAStep(state))) {
     return StepFormer(state, StepKind::kBacklog, NoAdmission(state)).Form();
   }
+  known.make_no_step = true;
   const uint64_t target = AdmissionTarget(state);
-  if (MustWait(state, target)) return std::nullopt;
+  if (StillWaits(state, known) || MustWait(state, target)) return std::nullopt;
   Admission admission = Admit(state, target);
+  if (admission.awaited.has_value()) {
+    const size_t stream = *admission.awaited;
+    known.awaited = {stream, state.streams[stream].next_sequence};
+  }
   if (admission.tokens >= target) {
     return StepFormer(state, StepKind::kFullBatch, std::move(admission)).Form();
   }
@@ -297,15 +308,17 @@ bool LeavesWaiting(const Event& event) {
 }
 
 absl::StatusOr<std::optional<StepDecided>> NextStep(const JobState& state,
-                                                    KnownOfWaiting known) {
+                                                    KnownOfWaiting* known) {
   if (state.position.next_step - DurableSteps(state) >= state.spec.max_steps_ahead) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "max_steps_ahead: ", state.spec.max_steps_ahead,
         " decided steps wait to be made durable; acknowledge steps to go on"));
   }
+  KnownOfWaiting nothing;
   absl::StatusOr<std::optional<StepDecided>> next =
-      state.waiting.planned.empty() ? FormFromDocuments(state, known)
-                                    : NextPlanned(state);
+      state.waiting.planned.empty()
+          ? FormFromDocuments(state, known == nullptr ? nothing : *known)
+          : NextPlanned(state);
   if (!next.ok() || !next->has_value()) return next;
   StepDecided& decided = **next;
   decided.step.index = state.position.next_step;

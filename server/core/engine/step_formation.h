@@ -3,6 +3,8 @@
 #ifndef EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_
 #define EVENPACK_SERVER_CORE_ENGINE_STEP_FORMATION_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -17,12 +19,17 @@ namespace evenpack {
 // the step before.
 void AddDigests(const Digest128& before, StepDecided& decided);
 
-// What is known of the documents that wait beside the streams' buffers.
-enum class KnownOfWaiting {
-  kNothing,
-  // NextStep() found none, and only events were applied since that LeavesWaiting()
-  // names.
-  kMakeNoStep,
+// What NextStep() found of the documents that wait where it formed no step. It holds as
+// long as only events are applied that LeavesWaiting() names.
+struct KnownOfWaiting {
+  struct Awaited {
+    size_t stream = 0;
+    uint64_t next_sequence = 0;
+  };
+  // Those beside the streams' buffers make no step by themselves.
+  bool make_no_step = false;
+  // The merge waits for this document, or for the stream's end.
+  std::optional<Awaited> awaited;
 };
 
 // Documents are accepted, a stream ends, steps are made durable: whether what waits
@@ -30,12 +37,14 @@ enum class KnownOfWaiting {
 bool LeavesWaiting(const Event& event);
 
 // None where there are not enough documents yet, which a server finds after most
-// ingests; what it knows spares the search of what waits then, which with balanced
-// takes as long as a decision (docs/performance.md). OUT_OF_RANGE: the job is drained.
-// RESOURCE_EXHAUSTED: as many steps as may wait to be made durable are decided.
-// INVALID_ARGUMENT: what sharding/plan_sharding.h refuses.
-absl::StatusOr<std::optional<StepDecided>> NextStep(
-    const JobState& state, KnownOfWaiting known = KnownOfWaiting::kNothing);
+// ingests. What is known spares the search of what waits then, which with balanced
+// takes as long as a decision (docs/performance.md), and that of the buffers, in which
+// the merge of many streams waits for one of them as a rule. Null: nothing, and nothing
+// is to be told; else `known` is what was found, where there is no step. OUT_OF_RANGE:
+// the job is drained. RESOURCE_EXHAUSTED: as many steps as may wait to be made durable
+// are decided. INVALID_ARGUMENT: what sharding/plan_sharding.h refuses.
+absl::StatusOr<std::optional<StepDecided>> NextStep(const JobState& state,
+                                                    KnownOfWaiting* known = nullptr);
 
 // The same, with an error in place of none: FAILED_PRECONDITION.
 absl::StatusOr<StepDecided> DecideStep(const JobState& state);

@@ -58,94 +58,6 @@ TEST(StepFormationTest, TooFewDocumentsIsAPrecondition) {
                        "streams"));
 }
 
-// A job whose steps are formed as a server does, knowing what waits, and as a command
-// does.
-class KnowingJob {
- public:
-  explicit KnowingJob(JobSpec spec) : job_(std::move(spec)) {}
-
-  TestJob& job() { return job_; }
-  int known() const { return known_; }
-  int refused() const { return refused_; }
-
-  // All that there are.
-  void FormAll() {
-    while (FormsOne()) {
-    }
-  }
-
- private:
-  bool FormsOne() {
-    for (; read_ < job_.journal().size(); ++read_) {
-      if (!LeavesWaiting(job_.journal()[read_])) knows_ = KnownOfWaiting::kNothing;
-    }
-    known_ += knows_ == KnownOfWaiting::kMakeNoStep ? 1 : 0;
-    const auto next = NextStep(job_.state(), knows_);
-    const absl::Status status = job_.Do(FormStep{});
-    if (next.ok() && next->has_value()) {
-      EXPECT_THAT(status, IsOk());
-      EXPECT_EQ((*next)->step.digest, job_.state().position.digest);
-    } else if (next.ok()) {
-      EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                   HasSubstr("ingest more documents")));
-      knows_ = KnownOfWaiting::kMakeNoStep;
-      ++refused_;
-    } else {
-      EXPECT_EQ(status, next.status());
-    }
-    return status.ok();
-  }
-
-  TestJob job_;
-  size_t read_ = 0;
-  KnownOfWaiting knows_ = KnownOfWaiting::kNothing;
-  int known_ = 0;
-  int refused_ = 0;
-};
-
-// Or takes what isn't durable back.
-void Change(uint32_t turn, TestJob& job) {
-  const uint64_t next = job.state().position.next_step;
-  const uint64_t durable = DurableSteps(job.state());
-  if (turn < 10 && next > durable) {
-    const Step& last = job.emitted().back().step;
-    ASSERT_THAT(job.Do(Acknowledge{0, last.index, last.epoch}), IsOk());
-  } else if (turn == 10) {
-    UpdateJob update = {next, job.state().spec};
-    update.spec.backlog_limit = 4.5 - update.spec.backlog_limit;
-    ASSERT_THAT(job.Do(update), IsOk());
-  } else if (turn == 11) {
-    ASSERT_THAT(job.Do(RewindJob{durable, {}, {}}), IsOk());
-  }
-}
-
-TEST(StepFormationTest, ACommandFormsWhatOneWhoKnowsWhatWaitsFinds) {
-  for (const PolicyKind policy : {PolicyKind::kOriginal, PolicyKind::kFixedGreedy,
-                                  PolicyKind::kWlb, PolicyKind::kBalanced}) {
-    SCOPED_TRACE(static_cast<int>(policy));
-    JobSpec spec = MakeSpec(policy, 4, 1000);
-    spec.policy.window_batches = 2;
-    spec.policy.queue_thresholds = {600};
-    spec.max_delay = 6;
-    spec.max_steps_ahead = 8;
-    KnowingJob knowing(spec);
-    std::mt19937_64 random(3);
-    const std::vector<uint32_t> lengths =
-        testing::SkewedLengths(19, 2000, spec.max_length);
-    for (const uint32_t length : lengths) {
-      ASSERT_THAT(knowing.job().Ingest({length}), IsOk());
-      knowing.FormAll();
-      Change(testing::Draw(random, 0, 50), knowing.job());
-      knowing.FormAll();
-    }
-    EXPECT_GT(knowing.known(), 1000);
-    EXPECT_GT(knowing.refused(), 1000);
-    ASSERT_THAT(knowing.job().End(), IsOk());
-    knowing.FormAll();
-    EXPECT_GT(knowing.job().state().position.next_step, 10U);
-  }
-}
-
 // Whoever acknowledges all that there is can go on, however much is retained.
 TEST(StepFormationTest, RetainedCheckpointsDoNotStopAJob) {
   JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, 10);
@@ -220,7 +132,8 @@ TEST(StepFormationTest, WlbBacklogStepsAdmitNothingAndEmptyShortQueues) {
   ASSERT_THAT(job.Ingest({90, 60, 50, 70, 70, 70}), IsOk());
   ASSERT_THAT(job.Do(FormStep{}), IsOk());
   EXPECT_EQ(LastBins(job), (Bins{{60}, {50}}));
-  const auto knowing = NextStep(job.state(), KnownOfWaiting::kMakeNoStep);
+  KnownOfWaiting known = {.make_no_step = true, .awaited = {}};
+  const auto knowing = NextStep(job.state(), &known);
   ASSERT_THAT(knowing, IsOk());
   ASSERT_TRUE(knowing->has_value());
   EXPECT_EQ((*knowing)->step.kind, StepKind::kFullBatch);
