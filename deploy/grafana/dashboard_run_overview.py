@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from job_series import (
     JOB,
+    OVER_RANGE,
+    RANGE,
     imbalance_quantiles,
     mean,
     of_job,
+    over_range,
     quantiles,
     rate,
     weighted_imbalance,
@@ -28,6 +31,14 @@ _FILL_CV = (
 _WAITING = (
     f"sum({of_job('evenpack_job_left_over_tokens')})"
     f" + (sum({of_job('evenpack_job_queue_tokens')}) or vector(0))"
+)
+# Seconds waited over the seconds that subscribers were connected, a sample for each 15:
+# right for a job that is younger than the range, or had more than one server within it.
+# Of a wait that is reported within the range, some may have been before it.
+_WAIT_SHARE = (
+    f"clamp_max(sum(increase({of_job('evenpack_job_step_wait_seconds_total')}[{RANGE}]))"
+    f" / (15 * sum(sum_over_time({of_job('evenpack_job_subscribers')}[{RANGE}:15s]))),"
+    " 1)"
 )
 
 
@@ -52,17 +63,25 @@ def _stat(
         kind="stat",
         width=4,
         height=4,
-        decimals=None if unit == "short" else 3 if unit == "none" else 1,
+        decimals=3 if unit == "none" else 1,
         warning=warning,
         critical=critical,
         least=None,
     )
 
 
-_NOW = Row(
-    "Now",
+def _mean_stat(
+    title: str, description: str, unit: str, quotient: str, *thresholds: float
+) -> Panel:
+    """One of a quotient of rates."""
+    said = f"{description} {OVER_RANGE}"
+    return _stat(title, said, unit, over_range(quotient), *thresholds)
+
+
+_AT_A_GLANCE = Row(
+    "Over the time range shown",
     [
-        _stat(
+        _mean_stat(
             "Imbalance",
             "Time of steps over what it were if all micro-batches were equal, "
             "predicted: 1 is perfect.",
@@ -71,38 +90,41 @@ _NOW = Row(
             1.05,
             1.1,
         ),
-        _stat(
+        _mean_stat(
             "Times faster than unpacked order",
             "Predicted time of the same documents under the policy `original` over "
             "that of the job's policy.",
             "none",
             _GAIN,
         ),
-        _stat(
+        _mean_stat(
             "CV of tokens per step",
             "Standard deviation over mean of the tokens of full steps.",
             "percentunit",
             _FILL_CV,
         ),
-        _stat(
+        _mean_stat(
             "Long documents",
             "Share of tokens in documents of a quarter window or more.",
             "percentunit",
             _LONG_SHARE,
         ),
-        _stat(
+        _mean_stat(
             "Mean delay",
-            "Global batches admitted after a document's own before it came out, on "
-            "average.",
+            "Global batches admitted after a document's own before it came out.",
             "none",
             mean("evenpack_job_document_delay_batches"),
         ),
         _stat(
-            "Steps ready ahead",
-            "Steps decided that no subscriber has been sent: 0 for long means that "
-            "trainers wait.",
-            "short",
-            f"max({of_job('evenpack_job_ready_steps')})",
+            "Waiting for steps",
+            "Share of their time that trainers waited for steps, in the time range "
+            "that is shown: as they report it once they have waited, over all "
+            "subscribers. Ranks that share a plan agent's are one among these, a "
+            "sidecar is one more.",
+            "percentunit",
+            _WAIT_SHARE,
+            # As EvenpackTrainerWaited.
+            0.05,
         ),
     ],
 )
@@ -306,6 +328,6 @@ DASHBOARD = Dashboard(
     "Evenpack / Run overview",
     "What packing makes of a job: balance before and after, what steps hold, delay, "
     "progress.",
-    [_NOW, _BALANCE, _HELD, _DELAY, _PROGRESS],
+    [_AT_A_GLANCE, _BALANCE, _HELD, _DELAY, _PROGRESS],
     [JOB],
 )

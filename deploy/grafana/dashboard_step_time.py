@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from job_series import JOB, RATE, mean, of_job, quantiles, rate
+from job_series import JOB, OVER_RANGE, RATE, mean, of_job, over_range, quantiles, rate
 from panel_json import Dashboard, Panel, Query, Row
 
 _PREDICTED_STEPS = rate("evenpack_job_predicted_steps_total")
@@ -36,13 +36,16 @@ _GLANCE = Row(
             "Time beyond a perfectly even step, as a share of that step. Packing, "
             "context parallelism, pipeline and communication: of the whole step, "
             "predicted. Hardware: of attention, measured by workers, beyond what "
-            "predictions explain; it is only there where workers report.",
+            "predictions explain; it is only there where workers report. "
+            f"{OVER_RANGE}",
             "percentunit",
             [
                 Query(
-                    f"{_measured(cause)} / {_MEASURED_EVEN}"
-                    if cause == "machine"
-                    else f"{_predicted(cause)} / {_PREDICTED_EVEN}",
+                    over_range(
+                        f"{_measured(cause)} / {_MEASURED_EVEN}"
+                        if cause == "machine"
+                        else f"{_predicted(cause)} / {_PREDICTED_EVEN}"
+                    ),
                     legend,
                 )
                 for cause, legend in _CAUSES.items()

@@ -1,14 +1,24 @@
 """PromQL over the series of the job that the reader chose, as most panels need it.
 
-$__rate_interval is Grafana's: four scrape intervals, or what a pixel shows if longer.
+Grafana's are $__rate_interval, four scrape intervals or what a pixel shows if longer,
+and $__range, all of the time that the dashboard shows.
 """
 
 from __future__ import annotations
+
+import re
 
 from panel_json import Query, Variable
 
 JOB = Variable("job", "Job", "label_values(evenpack_job_next_step, job)")
 RATE = "$__rate_interval"
+RANGE = "$__range"
+# What a panel says that shows an expression of over_range().
+OVER_RANGE = (
+    "A mean over the time range that is shown; where no step was seen in that, over "
+    "all that the server counted."
+)
+_RATE = re.compile(r"rate\((\w+\{[^}]*\})\[" + re.escape(RATE) + r"\]\)")
 
 
 def of_job(metric: str, **labels: str) -> str:
@@ -21,6 +31,19 @@ def rate(metric: str, by: str = "", **labels: str) -> str:
     """What the job's counter rises by in a second, summed up to the labels `by`."""
     kept = f" by ({by})" if by else ""
     return f"sum{kept} (rate({of_job(metric, **labels)}[{RATE}]))"
+
+
+def over_range(expr: str) -> str:
+    """A quotient of rates, over all of the time that is shown: for a single figure.
+
+    Where producers are faster than training, steps are decided right after a durable
+    mark and none until the next, so that the last RATE has none nearly always. Those of
+    a job's start may all be there at the first scrape, which no rate shows: until there
+    are others, the quotient is that of the counters.
+    """
+    in_range = _RATE.sub(rf"rate(\1[{RANGE}])", expr)
+    in_all = _RATE.sub(r"\1", expr)
+    return f"{in_range} >= 0 or {in_all}"
 
 
 def mean(histogram: str, by: str = "", **labels: str) -> str:

@@ -27,7 +27,7 @@ PROGRAM = ROOT / "deploy/grafana/make_dashboards.py"
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH = 24
 # What Grafana itself defines.
-BUILT_IN = {"__rate_interval"}
+BUILT_IN = {"__range", "__rate_interval"}
 UNITS = {value for value in vars(units).values() if isinstance(value, str)}
 # With k, M and so on before it.
 SCALED = re.compile(r"si:[a-z/]+")
@@ -146,6 +146,19 @@ class DashboardsTest(unittest.TestCase):
                         self.assertEqual(target["datasource"], DATASOURCE)
                         self.assertTrue(target["expr"])
                         self.assertNotEqual(target["instant"], target["range"])
+
+    def test_single_figures_are_over_the_range_that_is_shown(self) -> None:
+        """The last minute has no step where they are decided after each mark."""
+        over_range = 0
+        for name, dashboard in dashboards().items():
+            for panel in panels_of(dashboard):
+                exprs = [each["expr"] for each in panel["targets"] if each["instant"]]
+                with self.subTest(dashboard=name, panel=panel["title"]):
+                    self.assertNotIn("$__rate_interval", " ".join(exprs))
+                    if any("$__range" in expr for expr in exprs):
+                        self.assertIn("time range", panel["description"])
+                        over_range += 1
+        self.assertGreater(over_range, 5)
 
 
 class ProvisioningTest(unittest.TestCase):

@@ -333,6 +333,7 @@ def main() -> int:
     asked = parser.parse_args()
     values = dict(each.split("=", 1) for each in asked.set)
     values["__rate_interval"] = asked.rate_interval
+    values["__range"] = f"{asked.seconds:.0f}s"
     start = asked.end - asked.seconds
     source = Source(asked.prometheus, start, asked.end, values)
     dashboard = json.loads(asked.dashboard.read_text())

@@ -35,7 +35,7 @@ TITLES = (
     "CV of tokens per step",
     "Long documents",
     "Mean delay",
-    "Steps ready ahead",
+    "Waiting for steps",
     "Imbalance before and after",
     "Imbalance of steps",
     "Slowest and mean micro-batch",
@@ -78,6 +78,15 @@ def trainer(rank: int) -> Subscription:
     return subscription(f"{rank}", asked, paced=True)
 
 
+def report_wait(job: ObservedJob, rank: int, seconds: float) -> None:
+    """That a trainer took a step, for which it waited so long."""
+    job.server.stub.ReportLatency(
+        api.ReportLatencyRequest(
+            job=JOB, dp_rank=rank, step_wait_seconds=seconds, steps_taken=1
+        )
+    )
+
+
 def train(job: ObservedJob, trainers: RankProcess) -> None:
     """Steps at a trainer's pace, and documents as fast as they are needed."""
     pace = random.Random(7)
@@ -88,9 +97,11 @@ def train(job: ObservedJob, trainers: RankProcess) -> None:
         while job.held().next_step < taken + AHEAD:
             job.feed(MESSAGE)
         taken += 1
+        asked = time.monotonic()
         trainers.allow(taken)
         for rank in range(RANKS):
             trainers.await_steps(f"{rank}", taken)
+            report_wait(job, rank, time.monotonic() - asked)
         time.sleep(max(0.0, step_ends - time.monotonic()))
 
 

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -95,9 +96,13 @@ class PrometheusProcess(ChildProcess):
             with error:
                 raise AssertionError(f"{parameters}: {error.read()!r}") from None
 
-    def values(self, expr: str) -> list[tuple[dict[str, str], float]]:
-        """What the expression is now: labels and a finite value of each series."""
-        found = self.get("query", query=expr)["result"]
+    def values(self, expr: str, after: float = 0) -> list[tuple[dict[str, str], float]]:
+        """What the expression is: labels and a finite value of each series.
+
+        It is that of so many seconds after now, with nothing scraped since.
+        """
+        at = f"{time.time() + after:.3f}"
+        found = self.get("query", query=expr, time=at)["result"]
         read = [(each["metric"], float(each["value"][1])) for each in found]
         return [(labels, value) for labels, value in read if math.isfinite(value)]
 

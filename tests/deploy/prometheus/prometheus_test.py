@@ -23,8 +23,10 @@ from prometheus_process import ROOT, Json, PrometheusProcess
 from server_process import ServerProcess
 
 DASHBOARDS = ROOT / "helm/evenpack/files/dashboards"
-# What a reader would have chosen, and Grafana's own variable.
-CHOSEN = {"job": "run", "instance": ".*", "__rate_interval": "1m"}
+# What a reader would have chosen beside the job, and Grafana's own variables.
+CHOSEN = {"instance": ".*", "__rate_interval": "1m", "__range": "1h"}
+# Seconds for which a job decides nothing since it is at its bound of steps ahead.
+AT_BOUND = 180
 LABEL_VALUES = re.compile(r"label_values\((\w+), (\w+)\)")
 # An alert is one of these, or several joined by `and`.
 COMPARISON = re.compile(r"(.+) (?:>|<) ([0-9.]+)")
@@ -38,13 +40,19 @@ def dashboards() -> dict[str, Json]:
     return {file.stem: json.loads(file.read_text()) for file in files}
 
 
-def queries() -> Iterator[tuple[str, str]]:
-    """Where each expression of a dashboard stands, and the expression as it is sent."""
+def queries(job: str = "run", *kinds: str) -> Iterator[tuple[str, str]]:
+    """Where each expression of a dashboard stands, and the expression as it is sent.
+
+    Those of panels of these kinds, of all where none is given.
+    """
+    chosen = {**CHOSEN, "job": job}
     for name, dashboard in dashboards().items():
         for panel in dashboard["panels"]:
+            if kinds and panel["type"] not in kinds:
+                continue
             for target in panel.get("targets", []):
                 where = f"{name}: {panel['title']}: {target['legendFormat']}"
-                yield where, with_values(target["expr"], CHOSEN)
+                yield where, with_values(target["expr"], chosen)
 
 
 class PrometheusTest(unittest.TestCase):
@@ -84,6 +92,15 @@ class PrometheusTest(unittest.TestCase):
                 self.await_values(expr, where)
             count += 1
         self.assertGreater(count, 100)
+
+    def test_single_figures_have_data_minutes_after_the_last_step(self) -> None:
+        """`held` decided its only step before the first scrape."""
+        running = list(queries("run", "bargauge", "stat"))
+        self.assertGreater(len(running), 10)
+        for where, expr in [*running, *queries("held", "stat")]:
+            with self.subTest(where=where):
+                self.await_values(expr, where)
+                self.assertTrue(self.prometheus.values(expr, AT_BOUND), expr)
 
     def test_variables_have_the_values_to_choose_from(self) -> None:
         server = self.observed.server.http_address
