@@ -1,12 +1,14 @@
 #include "server/core/engine/job_spec.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "server/core/cost/length_curve.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/job_layout.h"
@@ -211,6 +213,18 @@ absl::Status ValidateDescription(const JobSpec& spec) {
   return CheckBytes("description", spec.description, 0, kMaxDescriptionBytes);
 }
 
+absl::Status CheckKnots(const JobSpec& spec) {
+  const uint32_t apart = std::bit_floor(std::max(spec.window / kLeastKnots, 1U));
+  const uint64_t most = uint64_t{apart} * LengthCurve::kMaxSegments;
+  if (spec.max_length <= most) return absl::OkStatus();
+  return InvalidField(
+      "max_length", spec.max_length,
+      absl::StrCat(spec.window, " to ", most, " with a window of ", spec.window,
+                   ", since costs are known of lengths that lie "
+                   "max_length / ",
+                   LengthCurve::kMaxSegments, " apart"));
+}
+
 // Those of ASCII, and U+0080 to U+009F, which terminals obey as well.
 bool HasControlCharacter(absl::string_view utf8) {
   unsigned char before = 0;
@@ -251,6 +265,7 @@ absl::Status CheckGiven(const JobSpec& spec) {
                           "text without control characters");
     }
   }
+  if (absl::Status status = CheckKnots(spec); !status.ok()) return status;
   if (spec.policy.kind == PolicyKind::kBalanced) {
     absl::Status status = CheckPipelineGroup(spec);
     status.Update(CheckReleaseByClass(spec.policy.balanced));

@@ -107,6 +107,11 @@ inline constexpr size_t kMaxDescriptionBytes = size_t{1} << 20;
 // what it took, for each step that is kept.
 inline constexpr uint32_t kMaxRankMicroBatches = uint32_t{1} << 20;
 
+// Knots of the workload's curve (cost/length_curve.h) within a window, at least:
+// between two the cost is linear, so that shorter documents would be balanced by their
+// tokens.
+inline constexpr uint32_t kLeastKnots = 32;
+
 struct JobSpec {
   // 1 to 1,024 streams. Constant for the job's life, as is `merge`.
   std::vector<StreamSpec> streams;
@@ -130,7 +135,8 @@ struct JobSpec {
   uint32_t expert_parallel = 1;
   // L, in tokens.
   uint32_t window = 1;
-  // S_max >= L: tokens that no micro-batch exceeds, padding included.
+  // S_max >= L: tokens that no micro-batch exceeds, padding included. With fewer than
+  // kLeastKnots knots in a window (some 128 windows) only that of a kept job.
   uint32_t max_length = 1;
 
   PolicySpec policy;

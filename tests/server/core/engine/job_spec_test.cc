@@ -207,6 +207,21 @@ TEST(JobSpecTest, WhatIsGivenAnewHasBoundsThatWhatIsKeptMayExceed) {
                        "with 1025 micro-batches a step"));
 }
 
+TEST(JobSpecTest, AMaximumByWhichShortDocumentsWouldCountByTheirTokensIsNotGiven) {
+  struct Row {
+    uint32_t window;
+    uint32_t most;
+  };
+  for (const Row& row : {Row{1, 4096}, Row{63, 4096}, Row{64, 8192},
+                         Row{131072, 1 << 24}, Row{200000, 1 << 24}}) {
+    JobSpec spec = MakeSpec(PolicyKind::kWlb, 1, row.window);
+    spec.max_length = row.most;
+    EXPECT_THAT(CheckGiven(spec), IsOk()) << row.window;
+    spec.max_length = row.most + 1;
+    EXPECT_EQ(RefusedField(CheckGiven(spec)), "max_length") << row.window;
+  }
+}
+
 TEST(JobSpecTest, AnInterleavedPipelinesGroupThatIsGivenReachesAllStages) {
   JobSpec spec = MakeSpec(PolicyKind::kBalanced, 16, 100);
   spec.data_parallel = 2;
