@@ -1,5 +1,6 @@
 #include "client/cpp/latency_reporter.h"
 
+#include <system_error>
 #include <utility>
 
 #include "evenpack/v1/packing_service.pb.h"
@@ -73,7 +74,13 @@ void LatencyReporter::Hurry() {
 void LatencyReporter::Notify() {
   if (stopping_ || options_.report_interval.count() == 0) return;
   if (!thread_.joinable()) {
-    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+    try {
+      thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+    } catch (const std::system_error&) {
+      // A step that was taken must not be lost over its report: the next figure, or the
+      // end, has another go.
+      return;
+    }
   }
   changed_.SignalAll();
 }

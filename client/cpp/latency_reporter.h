@@ -18,12 +18,12 @@
 namespace evenpack::client {
 
 // Thread-safe. A thread of its own, begun with the first figure, sends at most one
-// report an interval, or one when it is to hurry, so that nobody waits for one. What
-// was in a report goes with the next where the server wasn't there, and is dropped
-// where it was too slow to answer, since it may have counted it. Of a report that the
-// server refused the waits are sent again. Only a connection that breaks while the
-// answer of a server that lives on is on its way, as behind a proxy, can make a report
-// count twice.
+// report an interval, or one when it is to hurry, so that nobody waits for one. Where
+// the system refuses that thread, a later figure begins it. What was in a report goes
+// with the next where the server wasn't there, and is dropped where it was too slow to
+// answer, since it may have counted it. Of a report that the server refused the waits
+// are sent again. Only a connection that breaks while the answer of a server that lives
+// on is on its way, as behind a proxy, can make a report count twice.
 class LatencyReporter {
  public:
   // options.report_interval 0: does nothing.

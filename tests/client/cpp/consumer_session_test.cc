@@ -8,6 +8,7 @@
 
 #include "server/core/digest/digest_bytes.h"
 #include "tests/client/cpp/consumer_fixture.h"
+#include "tests/testing/refused_threads.h"
 
 namespace evenpack::client {
 namespace {
@@ -97,6 +98,21 @@ TEST_F(ConsumerSessionTest, HandsStepsOutInOrderAndSaysSo) {
     EXPECT_EQ((*step)->micro_batches()[0].index(), 2U);
     EXPECT_EQ(call->AwaitMessage().received().step(), index);
   }
+}
+
+TEST_F(ConsumerSessionTest, AStepIsHandedOutThoughNoThreadCanReportIt) {
+  v1::ReportLatencyRequest report;
+  ReportAtTheEnd(report);
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  for (const uint64_t index : {0U, 1U}) call->Send(history_.Step(index));
+  {
+    const ::evenpack::testing::RefusedThreads refused;
+    EXPECT_EQ(NextIndex(*consumer), 0U);
+  }
+  EXPECT_EQ(NextIndex(*consumer), 1U);
+  EXPECT_THAT(consumer->Close(), IsOk());
+  EXPECT_EQ(report.steps_taken(), 2U);
 }
 
 TEST_F(ConsumerSessionTest, ADrainedJobEndsAfterItsLastStep) {

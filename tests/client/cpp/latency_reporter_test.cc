@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/client/cpp/session_fixture.h"
+#include "tests/testing/refused_threads.h"
 
 namespace evenpack::client {
 namespace {
@@ -132,6 +133,21 @@ TEST_F(LatencyReporterTest, SendsWhatCameTogetherOnceAnInterval) {
   EXPECT_EQ(report.steps_taken(), 1U);
   EXPECT_THAT(report.micro_batches(), SizeIs(0));
   EXPECT_THAT(gate_->slept(), Each(seconds(10)));
+}
+
+TEST_F(LatencyReporterTest, AFigureWhoseThreadIsRefusedGoesWithTheNext) {
+  LatencyReporter reporter(stub_, client_options_, options_);
+  {
+    const testing::RefusedThreads refused;
+    reporter.AddStep(2);
+    reporter.AddLatency({7, 14, 100, 200});
+  }
+  reporter.AddStep(0.5);
+  gate_->LetOnePass();
+  const v1::ReportLatencyRequest report = AwaitReport();
+  EXPECT_EQ(report.step_wait_seconds(), 2.5);
+  EXPECT_EQ(report.steps_taken(), 2U);
+  EXPECT_THAT(report.micro_batches(), SizeIs(1));
 }
 
 TEST_F(LatencyReporterTest, WhatTheServerDidNotCountGoesWithTheNextReport) {
