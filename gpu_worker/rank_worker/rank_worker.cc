@@ -4,6 +4,7 @@
 
 #include "evenpack/v1/job.pb.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/request_limits.h"
 
 namespace evenpack::worker {
 namespace {
@@ -12,6 +13,19 @@ absl::StatusOr<client::Subscription> AwaitJob(client::Consumer& consumer,
                                               const std::stop_token& stop) {
   const std::stop_callback cancel(stop, [&] { consumer.Cancel(); });
   return consumer.AwaitSubscription();
+}
+
+// All that can be before it subscribes, which ends an earlier subscription of the rank.
+absl::Status Check(const RankWorkerOptions& options, const AttentionEngine& engine) {
+  if (!options.steps.cp_rank.has_value()) {
+    return InvalidField("steps.cp_rank", "none", "0 to CP - 1");
+  }
+  if (options.prepared_ahead == 0) {
+    return InvalidField("prepared_ahead", 0, "1 or more");
+  }
+  absl::Status status = CheckBytes("member", options.member, 1, kMaxMemberBytes);
+  if (status.ok()) status = engine.CheckShape(options.shape);
+  return status;
 }
 
 void Report(uint64_t step, const StepTimes& times, client::Consumer& consumer) {
@@ -51,14 +65,7 @@ RankWorker::RankWorker(std::unique_ptr<client::Consumer> consumer,
 absl::StatusOr<std::unique_ptr<RankWorker>> RankWorker::Start(
     client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine,
     const std::stop_token& stop) {
-  if (!options.steps.cp_rank.has_value()) {
-    return InvalidField("steps.cp_rank", "none", "0 to CP - 1");
-  }
-  if (options.prepared_ahead == 0)
-    return InvalidField("prepared_ahead", 0, "1 or more");
-  if (absl::Status status = engine.CheckShape(options.shape); !status.ok()) {
-    return status;
-  }
+  if (absl::Status status = Check(options, engine); !status.ok()) return status;
   // Steps are taken ahead: what that waits for isn't what the trainer does.
   client::ConsumerOptions ahead = options.steps;
   ahead.reports_waits = false;

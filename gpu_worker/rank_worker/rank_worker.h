@@ -69,8 +69,9 @@ class RankWorker {
  public:
   // Returns once the server has said what the job is. `engine`, and the device of the
   // options, must outlive the worker.
-  // INVALID_ARGUMENT naming the field; errors of Consumer::AwaitSubscription, CANCELLED
-  // where `stop` is requested.
+  // INVALID_ARGUMENT naming the field: of the options, before it subscribes and so ends
+  // an earlier worker's subscription of the rank. Errors of
+  // Consumer::AwaitSubscription; CANCELLED where `stop` is requested.
   static absl::StatusOr<std::unique_ptr<RankWorker>> Start(
       client::Client& client, const RankWorkerOptions& options, AttentionEngine& engine,
       const std::stop_token& stop = {});

@@ -187,12 +187,20 @@ TEST_F(RankWorkerTest, StepsThatWaitAreNotHandedOutOnceItIsCancelled) {
   }
 }
 
-TEST_F(RankWorkerTest, RefusesByNameWhatCannotWork) {
+// A subscription would end that of the worker that has the rank.
+TEST_F(RankWorkerTest, RefusesByNameWhatCannotWorkBeforeItSubscribes) {
+  EXPECT_CALL(*connection_, OpenConsumer).Times(0);
   EXPECT_EQ(RefusedFieldWhere([](auto& o) { o.prepared_ahead = 0; }), "prepared_ahead");
   options_.prepared_ahead = 1;
   EXPECT_EQ(RefusedFieldWhere([](auto& o) { o.shape.head_size = 65; }), "head_size");
+  options_.shape.head_size = 64;
   EXPECT_EQ(RefusedFieldWhere([](auto& o) { o.steps.cp_rank.reset(); }),
             "steps.cp_rank");
+  options_.steps.cp_rank = 1;
+  for (const size_t bytes : {0, 257}) {
+    EXPECT_EQ(RefusedFieldWhere([=](auto& o) { o.member.assign(bytes, 'x'); }),
+              "member");
+  }
 }
 
 }  // namespace
