@@ -5,15 +5,14 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "client/python/bindings/counted_session.h"
 #include "client/python/bindings/ending_threads.h"
 #include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/status_error.h"
-#include "server/runtime/mutex.h"
 
 namespace evenpack::python {
 
@@ -26,87 +25,73 @@ class HeldSession {
       : session_(std::move(session)) {}
   // Under the interpreter's lock, in any thread: ends it in another.
   ~HeldSession() {
-    if (session_ == nullptr) return;
-    Session* session = session_.release();
+    Session* session = session_.Release();
     // A fork has none of its threads: there is nothing that could be waited for.
-    if (getpid() != process_) return;
+    if (session == nullptr || IsForked()) return;
     EndInThread([session] { const std::unique_ptr<Session> last(session); });
   }
   HeldSession(const HeldSession&) = delete;
   HeldSession& operator=(const HeldSession&) = delete;
 
   // Ends the calls that are under way in other threads, and waits until no thread of
-  // the session calls into Python any more; the interpreter must not end before.
+  // the session calls into Python any more, also where another thread ends it already;
+  // the interpreter must not end before.
   void End() {
-    if (getpid() != process_) {
-      static_cast<void>(session_.release());
+    if (IsForked()) {
+      static_cast<void>(session_.Release());
       return;
     }
-    const InterpreterReleased released;
-    if (session_ == nullptr) return;
     // It calls into Python, whose lock a thread may have that waits for this one.
-    if (LetNoneBegin() > 0) session_->Cancel();
-    AwaitCalls();
-    session_.reset();
+    const InterpreterReleased released;
+    session_.End();
   }
 
   // The session, for another holder. Throws as operator-> does.
   std::unique_ptr<Session> Take() {
-    operator->();
-    return std::move(session_);
+    CheckProcess();
+    std::unique_ptr<Session> session = session_.Take();
+    CheckIsThere(session.get());
+    return session;
   }
 
   // While it lives, the session is there.
   class Call {
    public:
-    explicit Call(const HeldSession& held) : held_(held) {}
-    ~Call() {
-      MutexLock lock(held_.mutex_);
-      --held_.calls_;
-      held_.ended_.SignalAll();
-    }
+    Call(CountedSession<Session>& counted, Session& session)
+        : counted_(counted), session_(session) {}
+    ~Call() { counted_.EndCall(); }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    Session* operator->() const { return held_.session_.get(); }
-    Session& operator*() const { return *held_.session_; }
+    Session* operator->() const { return &session_; }
+    Session& operator*() const { return session_; }
 
    private:
-    const HeldSession& held_;
+    CountedSession<Session>& counted_;
+    Session& session_;
   };
 
   // Throws CANCELLED after End(), FAILED_PRECONDITION in a fork.
   Call operator->() const {
-    if (getpid() != process_) {
-      throw StatusError(absl::FailedPreconditionError(
-          "the connection is of the process that this one was forked from"));
-    }
-    MutexLock lock(mutex_);
-    if (ending_ || session_ == nullptr) {
-      throw StatusError(absl::CancelledError("it was ended"));
-    }
-    ++calls_;
-    return Call(*this);
+    CheckProcess();
+    Session* const session = session_.BeginCall();
+    CheckIsThere(session);
+    return Call(session_, *session);
   }
 
  private:
-  // How many are under way.
-  size_t LetNoneBegin() {
-    MutexLock lock(mutex_);
-    ending_ = true;
-    return calls_;
+  bool IsForked() const { return getpid() != process_; }
+  void CheckProcess() const {
+    if (!IsForked()) return;
+    throw StatusError(absl::FailedPreconditionError(
+        "the connection is of the process that this one was forked from"));
   }
-  void AwaitCalls() {
-    MutexLock lock(mutex_);
-    while (calls_ > 0) ended_.Wait(mutex_);
+  static void CheckIsThere(const Session* session) {
+    if (session == nullptr) throw StatusError(absl::CancelledError("it was ended"));
   }
 
   const pid_t process_ = getpid();
-  std::unique_ptr<Session> session_;
-  mutable Mutex mutex_;
-  mutable CondVar ended_;
-  mutable size_t calls_ EVENPACK_GUARDED_BY(mutex_) = 0;
-  bool ending_ EVENPACK_GUARDED_BY(mutex_) = false;
+  mutable CountedSession<Session> session_;
 };
 
 }  // namespace evenpack::python
