@@ -2,16 +2,23 @@
 #ifndef EVENPACK_CLIENT_CPP_GRPC_STREAM_H_
 #define EVENPACK_CLIENT_CPP_GRPC_STREAM_H_
 
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/client_callback.h>
 
 #include <cstddef>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "client/cpp/answer_bytes.h"
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/stub.h"
 #include "server/runtime/mutex.h"
@@ -24,12 +31,12 @@ namespace evenpack::client {
 template <typename Request, typename Response>
 class GrpcStream final : public MessageStream<Request, Response> {
  public:
-  // `start` binds the call to the context and the reactor that it is given.
-  using Reactor = grpc::ClientBidiReactor<Request, Response>;
-  GrpcStream(const std::function<void(grpc::ClientContext*, Reactor*)>& start,
+  // `method` with its service: "/package.Service/Method".
+  GrpcStream(const std::shared_ptr<grpc::Channel>& channel, std::string method,
              const std::stop_token& stop)
-      : call_(*this) {
-    start(&context_, &call_);
+      : method_(std::move(method)), call_(*this) {
+    grpc::TemplatedGenericStub<Request, grpc::ByteBuffer>(channel)
+        .PrepareBidiStreamingCall(&context_, method_, {}, &call_);
     call_.AddHold();
     call_.StartCall();
     on_stop_.emplace(stop, CancelCall{&context_});
@@ -73,16 +80,14 @@ class GrpcStream final : public MessageStream<Request, Response> {
   }
 
   bool Read(Response& message) override {
-    {
+    grpc::ByteBuffer bytes;
+    if (ReadBytes(bytes)) {
+      absl::Status read = ReadAnswer(method_, bytes, message);
+      if (read.ok()) return true;
+      // The server may have more to say.
+      context_.TryCancel();
       MutexLock lock(mutex_);
-      if (!held_) return false;
-      read_.reset();
-      call_.StartRead(&message);
-      while (!read_.has_value()) changed_.Wait(mutex_);
-      // Of a call that a proxy answers with an error of HTTP's, gRPC hands out the page
-      // that comes with it as a message.
-      while (*read_ && !begun_.has_value()) changed_.Wait(mutex_);
-      if (*read_ && *begun_) return true;
+      broken_ = std::move(read);
     }
     ReleaseHold();
     return false;
@@ -92,7 +97,7 @@ class GrpcStream final : public MessageStream<Request, Response> {
     ReleaseHold();
     MutexLock lock(mutex_);
     while (!status_.has_value()) changed_.Wait(mutex_);
-    return *status_;
+    return broken_.ok() ? *status_ : broken_;
   }
 
  private:
@@ -101,7 +106,7 @@ class GrpcStream final : public MessageStream<Request, Response> {
     void operator()() const { context->TryCancel(); }
   };
 
-  class Call final : public Reactor {
+  class Call final : public grpc::ClientBidiReactor<Request, grpc::ByteBuffer> {
    public:
     explicit Call(GrpcStream& stream) : stream_(stream) {}
     void OnReadInitialMetadataDone(bool ok) override { stream_.OnBegun(ok); }
@@ -112,6 +117,18 @@ class GrpcStream final : public MessageStream<Request, Response> {
    private:
     GrpcStream& stream_;
   };
+
+  bool ReadBytes(grpc::ByteBuffer& bytes) {
+    MutexLock lock(mutex_);
+    if (!held_) return false;
+    read_.reset();
+    call_.StartRead(&bytes);
+    while (!read_.has_value()) changed_.Wait(mutex_);
+    // Of a call that a proxy answers with an error of HTTP's, gRPC hands out the page
+    // that comes with it as a message.
+    while (*read_ && !begun_.has_value()) changed_.Wait(mutex_);
+    return *read_ && *begun_;
+  }
 
   // After which no operation is started. The call is finished, and OnDone comes, when
   // those under way have ended.
@@ -164,6 +181,7 @@ class GrpcStream final : public MessageStream<Request, Response> {
     changed_.SignalAll();
   }
 
+  const std::string method_;
   grpc::ClientContext context_;
   Call call_;
   std::optional<std::stop_callback<CancelCall>> on_stop_;
@@ -179,6 +197,8 @@ class GrpcStream final : public MessageStream<Request, Response> {
   // Whether the call has the headers of an answer of gRPC's.
   std::optional<bool> begun_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<bool> read_ EVENPACK_GUARDED_BY(mutex_);
+  // Why what came last is no message.
+  absl::Status broken_ EVENPACK_GUARDED_BY(mutex_);
   std::optional<absl::Status> status_ EVENPACK_GUARDED_BY(mutex_);
 };
 

@@ -2,34 +2,36 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/cpp/answer_bytes.h"
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/grpc_stream.h"
 #include "client/cpp/routed_stub.h"
 #include "client/cpp/secured_channel.h"
 #include "client/cpp/server_addresses.h"
-#include "evenpack/v1/cost_profile.grpc.pb.h"
-#include "evenpack/v1/packing_service.grpc.pb.h"
+#include "evenpack/v1/cost_profile.pb.h"
+#include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::client {
 namespace {
 
-using Service = v1::PackingService;
-using ProfileService = v1::CostProfileService;
-using Calls = Service::StubInterface::async_interface;
-using ProfileCalls = ProfileService::StubInterface::async_interface;
+// Of calls by their names, whose answers come as bytes.
+template <typename Request>
+using StubOf = grpc::TemplatedGenericStub<Request, grpc::ByteBuffer>;
 
 grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
   const auto milliseconds = [](std::chrono::milliseconds duration) {
@@ -76,148 +78,79 @@ absl::Status Ended(const grpc::Status& status, const grpc::ClientContext& contex
 
 class GrpcStub final : public Stub {
  public:
-  explicit GrpcStub(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(Service::NewStub(channel)), profiles_(ProfileService::NewStub(channel)) {}
+  explicit GrpcStub(std::shared_ptr<grpc::Channel> channel)
+      : channel_(std::move(channel)) {}
 
-  absl::StatusOr<v1::CreateJobResponse> CreateJob(const v1::CreateJobRequest& request,
-                                                  const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::CreateJob, request, options);
+#define EVENPACK_UNARY(METHOD, SERVICE)                                              \
+  absl::StatusOr<v1::METHOD##Response> METHOD(const v1::METHOD##Request& request,    \
+                                              const CallOptions& options) override { \
+    return Call<v1::METHOD##Response>("/evenpack.v1." SERVICE "/" #METHOD, request,  \
+                                      options);                                      \
   }
-  absl::StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request,
-                                            const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::GetJob, request, options);
-  }
-  absl::StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request,
-                                                const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::ListJobs, request, options);
-  }
-  absl::StatusOr<v1::UpdateJobResponse> UpdateJob(const v1::UpdateJobRequest& request,
-                                                  const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::UpdateJob, request, options);
-  }
-  absl::StatusOr<v1::DeleteJobResponse> DeleteJob(const v1::DeleteJobRequest& request,
-                                                  const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::DeleteJob, request, options);
-  }
-  absl::StatusOr<v1::CheckpointJobResponse> CheckpointJob(
-      const v1::CheckpointJobRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::CheckpointJob, request, options);
-  }
-  absl::StatusOr<v1::RestoreJobResponse> RestoreJob(
-      const v1::RestoreJobRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::RestoreJob, request, options);
-  }
-  absl::StatusOr<v1::RewindJobResponse> RewindJob(const v1::RewindJobRequest& request,
-                                                  const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::RewindJob, request, options);
-  }
-  absl::StatusOr<v1::ForkJobResponse> ForkJob(const v1::ForkJobRequest& request,
-                                              const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::ForkJob, request, options);
-  }
-  absl::StatusOr<v1::SkipDocumentsResponse> SkipDocuments(
-      const v1::SkipDocumentsRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::SkipDocuments, request, options);
-  }
-  absl::StatusOr<v1::GetStepResponse> GetStep(const v1::GetStepRequest& request,
-                                              const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::GetStep, request, options);
-  }
-  absl::StatusOr<v1::AcknowledgeResponse> Acknowledge(
-      const v1::AcknowledgeRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::Acknowledge, request, options);
-  }
-  absl::StatusOr<v1::ReportLatencyResponse> ReportLatency(
-      const v1::ReportLatencyRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::ReportLatency, request, options);
-  }
-  absl::StatusOr<v1::GetLatencyResponse> GetLatency(
-      const v1::GetLatencyRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::GetLatency, request, options);
-  }
-  absl::StatusOr<v1::ObserveJobResponse> ObserveJob(
-      const v1::ObserveJobRequest& request, const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::ObserveJob, request, options);
-  }
-  absl::StatusOr<v1::ObserveMicroBatchResponse> ObserveMicroBatch(
-      const v1::ObserveMicroBatchRequest& request,
-      const CallOptions& options) override {
-    return Call(*stub_->async(), &Calls::ObserveMicroBatch, request, options);
-  }
-  absl::StatusOr<v1::PutCostProfileResponse> PutCostProfile(
-      const v1::PutCostProfileRequest& request, const CallOptions& options) override {
-    return Call(*profiles_->async(), &ProfileCalls::PutCostProfile, request, options);
-  }
-  absl::StatusOr<v1::GetCostProfileResponse> GetCostProfile(
-      const v1::GetCostProfileRequest& request, const CallOptions& options) override {
-    return Call(*profiles_->async(), &ProfileCalls::GetCostProfile, request, options);
-  }
-  absl::StatusOr<v1::ListCostProfilesResponse> ListCostProfiles(
-      const v1::ListCostProfilesRequest& request, const CallOptions& options) override {
-    return Call(*profiles_->async(), &ProfileCalls::ListCostProfiles, request, options);
-  }
-  absl::StatusOr<v1::DeleteCostProfileResponse> DeleteCostProfile(
-      const v1::DeleteCostProfileRequest& request,
-      const CallOptions& options) override {
-    return Call(*profiles_->async(), &ProfileCalls::DeleteCostProfile, request,
-                options);
-  }
+  EVENPACK_UNARY(CreateJob, "PackingService")
+  EVENPACK_UNARY(GetJob, "PackingService")
+  EVENPACK_UNARY(ListJobs, "PackingService")
+  EVENPACK_UNARY(UpdateJob, "PackingService")
+  EVENPACK_UNARY(DeleteJob, "PackingService")
+  EVENPACK_UNARY(CheckpointJob, "PackingService")
+  EVENPACK_UNARY(RestoreJob, "PackingService")
+  EVENPACK_UNARY(RewindJob, "PackingService")
+  EVENPACK_UNARY(ForkJob, "PackingService")
+  EVENPACK_UNARY(SkipDocuments, "PackingService")
+  EVENPACK_UNARY(GetStep, "PackingService")
+  EVENPACK_UNARY(Acknowledge, "PackingService")
+  EVENPACK_UNARY(ReportLatency, "PackingService")
+  EVENPACK_UNARY(GetLatency, "PackingService")
+  EVENPACK_UNARY(ObserveJob, "PackingService")
+  EVENPACK_UNARY(ObserveMicroBatch, "PackingService")
+  EVENPACK_UNARY(PutCostProfile, "CostProfileService")
+  EVENPACK_UNARY(GetCostProfile, "CostProfileService")
+  EVENPACK_UNARY(ListCostProfiles, "CostProfileService")
+  EVENPACK_UNARY(DeleteCostProfile, "CostProfileService")
+#undef EVENPACK_UNARY
 
   std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) override {
-    using Stream = GrpcStream<v1::IngestRequest, v1::IngestResponse>;
-    return std::make_unique<Stream>(
-        [this](grpc::ClientContext* context, Stream::Reactor* reactor) {
-          stub_->async()->Ingest(context, reactor);
-        },
-        stop);
+    return Open<v1::IngestRequest, v1::IngestResponse>("Ingest", stop);
   }
-
   std::unique_ptr<StepStream> StreamSteps(const std::stop_token& stop) override {
-    using Stream = GrpcStream<v1::StreamStepsRequest, v1::StreamStepsResponse>;
-    return std::make_unique<Stream>(
-        [this](grpc::ClientContext* context, Stream::Reactor* reactor) {
-          stub_->async()->StreamSteps(context, reactor);
-        },
-        stop);
+    return Open<v1::StreamStepsRequest, v1::StreamStepsResponse>("StreamSteps", stop);
   }
-
   std::unique_ptr<GroupStream> JoinGroup(const std::stop_token& stop) override {
-    using Stream = GrpcStream<v1::JoinGroupRequest, v1::JoinGroupResponse>;
-    return std::make_unique<Stream>(
-        [this](grpc::ClientContext* context, Stream::Reactor* reactor) {
-          stub_->async()->JoinGroup(context, reactor);
-        },
-        stop);
+    return Open<v1::JoinGroupRequest, v1::JoinGroupResponse>("JoinGroup", stop);
   }
 
  private:
-  template <typename AllCalls, typename Request, typename Response>
-  using Method = void (AllCalls::*)(grpc::ClientContext*, const Request*, Response*,
-                                    std::function<void(grpc::Status)>);
-
   // Not by a blocking call: gRPC has threads that look at connections only once
   // something is called back, and would see every five seconds else that an attempt to
   // connect has failed.
-  template <typename AllCalls, typename Request, typename Response>
-  static absl::StatusOr<Response> Call(std::type_identity_t<AllCalls>& calls,
-                                       Method<AllCalls, Request, Response> method,
-                                       const Request& request,
-                                       const CallOptions& options) {
+  template <typename Response, typename Request>
+  absl::StatusOr<Response> Call(const std::string& method, const Request& request,
+                                const CallOptions& options) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + options.timeout);
-    Response response;
+    grpc::ByteBuffer bytes;
     // The one that sets it may still be at it when this one has it.
     const auto end = std::make_shared<std::promise<grpc::Status>>();
     const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
-    (calls.*method)(&context, &request, &response,
-                    [end](grpc::Status status) { end->set_value(std::move(status)); });
+    StubOf<Request>(channel_).UnaryCall(
+        &context, method, {}, &request, &bytes,
+        [end](grpc::Status status) { end->set_value(std::move(status)); });
     const grpc::Status status = end->get_future().get();
     if (!status.ok()) return Ended(status, context, options.timeout);
+    Response response;
+    absl::Status read = ReadAnswer(method, bytes, response);
+    if (!read.ok()) return read;
     return response;
   }
 
-  const std::unique_ptr<Service::Stub> stub_;
-  const std::unique_ptr<ProfileService::Stub> profiles_;
+  template <typename Request, typename Response>
+  std::unique_ptr<MessageStream<Request, Response>> Open(const std::string& method,
+                                                         const std::stop_token& stop) {
+    return std::make_unique<GrpcStream<Request, Response>>(
+        channel_, "/evenpack.v1.PackingService/" + method, stop);
+  }
+
+  const std::shared_ptr<grpc::Channel> channel_;
 };
 
 }  // namespace
