@@ -18,8 +18,12 @@ namespace {
 // Whoever probes asks at once, and then every so often.
 constexpr int kFirstCallMs = 5'000;
 constexpr int kIdleMs = 60'000;
+// Of the descriptors that the server's other ports leave free: who fills these would
+// else have a healthy server killed by its kubelet.
+constexpr uint64_t kReservedDescriptors = 32;
 // Nobody sends anything large here.
 const GrpcPortOptions kOptions = {
+    .reserved_descriptors = kReservedDescriptors,
     .unclaimed = {.at_once = 1 << 20, .each_call = 1 << 16, .together = 32 << 20}};
 
 }  // namespace

@@ -27,13 +27,16 @@ constexpr int kAtOnce = 16;
 constexpr milliseconds kWithoutDescriptors{100};
 constexpr std::chrono::seconds kBetweenLines{10};
 
+// Of fewer descriptors fewer are reserved, in proportion.
+constexpr uint64_t kPlenty = 1024;
+
 // Descriptors are numbered from the lowest that is free: one of this number says that
 // all below are taken.
 int FirstReserved(uint64_t reserved) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1 << 30;
   const uint64_t most = std::min<uint64_t>(limit.rlim_cur, 1 << 30);
-  return static_cast<int>(most - std::min(reserved, most / 8));
+  return static_cast<int>(most - reserved * std::min(most, kPlenty) / kPlenty);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ struct AcceptLoopOptions {
   std::function<void(FileDescriptor connection)> take;
   // Asked before some are accepted: for how long none is to be. Null: never.
   std::function<std::chrono::milliseconds()> pause = {};
-  // Descriptors that connections leave to all else, at most; an eighth of the process'
-  // limit where that is less.
+  // Descriptors that connections leave to all else, of a process that may have 1,024 or
+  // more; of one that may have fewer in proportion.
   uint64_t reserved_descriptors = 128;
 };
 

@@ -1,12 +1,15 @@
 #include "server/app/health_port.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/file_descriptor.h"
 #include "server/web/listen_address.h"
 #include "tests/server/app/raw_grpc_client.h"
 #include "tests/server/web/raw_client.h"
@@ -58,6 +61,24 @@ TEST(HealthPortTest, ServesAgainOnceDescriptorsAreFree) {
     std::deque<RawClient> clients;
     while (clients.empty() || clients.back().connected()) clients.emplace_back(number);
     EXPECT_GT(clients.size(), 20U);
+  }
+  const auto channel =
+      grpc::CreateChannel(port.address(), grpc::InsecureChannelCredentials());
+  EXPECT_EQ(RawGrpcCall(channel, kHealthCheck, "").Read(), kIsServing);
+  port.Close();
+}
+
+TEST(HealthPortTest, ServesWhileTheOtherPortsAreFull) {
+  HealthPort port;
+  ASSERT_THAT(port.Start("127.0.0.1:0"), IsOk());
+  port.SetServing("", true);
+  constexpr int kDescriptors = 256;
+  const DescriptorLimit limit(kDescriptors);
+  // Those take a descriptor below 224.
+  std::vector<FileDescriptor> taken;
+  while (taken.empty() || taken.back().get() < kDescriptors - 29) {
+    taken.emplace_back(open("/dev/null", O_RDONLY));
+    ASSERT_TRUE(taken.back().valid());
   }
   const auto channel =
       grpc::CreateChannel(port.address(), grpc::InsecureChannelCredentials());
