@@ -108,12 +108,12 @@ TEST_F(IngestCallTest, ColumnsReachTheSteps) {
 TEST_F(IngestCallTest, FilesAreReadByThreadsOfTheirOwn) {
   v1::JobSpec spec = ServiceSpec();
   spec.set_payload_mode(v1::PAYLOAD_MODE_BY_VALUE);
-  ASSERT_THAT(server_.Create("by value", spec), IsGrpcOk());
+  ASSERT_THAT(server_.Create("by-value", spec), IsGrpcOk());
   std::promise<void> release;
   // Its own, since it may begin after all of this.
   server_.file_readers().Run(
       [released = release.get_future().share()] { released.wait(); });
-  IngestClient client(server_, "by value");
+  IngestClient client(server_, "by-value");
   v1::IngestRequest request;
   request.mutable_batch()->add_length(50);
   request.mutable_batch()->mutable_token_file()->set_path("/tokens");
