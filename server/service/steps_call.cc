@@ -22,20 +22,13 @@
 #include "server/service/message_bytes.h"
 #include "server/service/spec_conversion.h"
 #include "server/service/subscribe_conversion.h"
+#include "server/service/subscribed_message.h"
 
 namespace evenpack {
 namespace {
 
 // Marks that are not committed; beyond, no more is read.
 constexpr int kMaxUncommittedMarks = 64;
-
-void ToProto(const Subscribed& subscribed, v1::Subscribed& to) {
-  to.set_epoch(subscribed.epoch);
-  *to.mutable_spec() = DescriptionOf(*subscribed.spec);
-  to.set_from_step(subscribed.from_step);
-  to.set_previous_digest(DigestBytes(subscribed.previous_digest));
-  to.set_durable_steps(subscribed.durable_steps);
-}
 
 absl::Status Misplaced(absl::string_view what, absl::string_view where) {
   return InvalidField("message", what, where);
@@ -112,11 +105,9 @@ class StepsCall final : public JobStreamCall, public Subscriber {
     if (!subscribed.ok()) return Under("subscribe", subscribed.status());
     job_ = *std::move(job);
     view_ = {request->dp_rank, request->cp_rank};
-    v1::StreamStepsResponse response;
-    ToProto(*subscribed, *response.mutable_subscribed());
     {
       MutexLock lock(mutex_);
-      first_ = MessageBytes(response);
+      first_ = EncodeSubscribed(*subscribed);
       subscription_ = subscribed->subscription;
     }
     Pump();
