@@ -6,12 +6,17 @@
 #include <gloo/transport/device.h>
 #include <gloo/transport/tcp/device.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <stop_token>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/communicator/exchange_version.h"
@@ -26,6 +31,17 @@ namespace {
 constexpr uint32_t kMostRanks = 1024;
 // Gloo waits so many times its timeout for a pair to be connected.
 constexpr int kTimeoutsToConnect = 5;
+
+// `bytes` are a sockaddr_storage and what Gloo adds. Behind the address of its family
+// Gloo leaves what was on the stack, which is nothing for peers and the server.
+void ClearBehindAddress(std::vector<char>& bytes) {
+  sockaddr_storage at{};
+  const size_t end = std::min(bytes.size(), sizeof(at));
+  std::memcpy(&at, bytes.data(), end);
+  const size_t used =
+      at.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (used < end) std::memset(bytes.data() + used, 0, end - used);
+}
 
 // A pair of ranks has an address for each of them; that of a rank is those of its end
 // of each of its pairs, one after another.
@@ -42,8 +58,8 @@ class MeshContext final : public gloo::Context {
                                            std::chrono::milliseconds(1)));
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
-      const std::vector<char> bytes =
-          transportContext_->createPair(peer)->address().bytes();
+      std::vector<char> bytes = transportContext_->createPair(peer)->address().bytes();
+      ClearBehindAddress(bytes);
       address_.append(bytes.begin(), bytes.end());
     }
   }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@ namespace {
 using evenpack::testing::IsOk;
 using evenpack::testing::StatusIs;
 using ::testing::_;
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 std::unique_ptr<Endpoint> Open(uint32_t rank, uint32_t ranks) {
@@ -51,6 +53,59 @@ TEST(GlooEndpointTest, RanksThatKnowTheirAddressesConnect) {
     EXPECT_EQ((*connected[rank])->rank(), rank);
     EXPECT_EQ((*connected[rank])->size(), kRanks);
   }
+}
+
+size_t BytesOf(sa_family_t family) {
+  return family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+}
+
+// An address is followed by its number among those of the port.
+void ExpectNothingBehindAddresses(const std::string& addresses, size_t pairs,
+                                  sa_family_t family) {
+  const size_t stride = addresses.size() / pairs;
+  ASSERT_GT(stride, sizeof(sockaddr_storage));
+  for (size_t pair = 0; pair < pairs; ++pair) {
+    const char* const bytes = addresses.data() + pair * stride;
+    sockaddr_storage at{};
+    std::memcpy(&at, bytes, sizeof(at));
+    EXPECT_EQ(at.ss_family, family);
+    EXPECT_THAT(std::string(bytes + BytesOf(family), bytes + sizeof(at)), Each('\0'));
+  }
+}
+
+TEST(GlooEndpointTest, WhatIsToldOfItHoldsNothingElseOfThisProcess) {
+  constexpr uint32_t kRanks = 5;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    const std::string address = Unversioned({Open(rank, kRanks)->address()})->front();
+    ExpectNothingBehindAddresses(address, kRanks - 1, AF_INET);
+  }
+}
+
+bool HasLoopbackOfIpv6() {
+  const FileDescriptor probe(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 loopback{};
+  loopback.sin6_family = AF_INET6;
+  loopback.sin6_addr = in6addr_loopback;
+  return probe.get() >= 0 &&
+         bind(probe.get(), reinterpret_cast<const sockaddr*>(&loopback),
+              sizeof(loopback)) == 0;
+}
+
+TEST(GlooEndpointTest, AnAddressOfIpv6IsToldWhole) {
+  if (!HasLoopbackOfIpv6()) GTEST_SKIP() << "this machine has no ::1";
+  GlooOptions options;
+  options.host = "::1";
+  const OpenEndpointOf open = GlooEndpoints(options);
+  const auto first = open(0, 2).value();
+  const auto second = open(1, 2).value();
+  const std::vector<std::string> addresses = {first->address(), second->address()};
+  const std::vector<std::string> plain = Unversioned(addresses).value();
+  for (const std::string& address : plain) {
+    ExpectNothingBehindAddresses(address, 1, AF_INET6);
+  }
+  std::thread peer([&] { EXPECT_THAT(second->Connect(addresses), IsOk()); });
+  EXPECT_THAT(first->Connect(addresses), IsOk());
+  peer.join();
 }
 
 // Whether it waits already or only will.
