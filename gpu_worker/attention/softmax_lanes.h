@@ -155,7 +155,8 @@ class SoftmaxLanes {
     series = series * r + 1.0F;
     const Bits power = std::bit_cast<Bits>(shifted) << 23;
     const auto value = std::bit_cast<Vector>(std::bit_cast<Bits>(series) + power);
-    return x < smallest ? Vector{} : value;
+    // The sum of bits takes some NaNs to numbers; the difference is 0 or a NaN.
+    return x >= smallest ? value : bounded - smallest;
   }
 };
 

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <cstring>
+#include <ios>
 #include <random>
 #include <set>
 #include <string>
@@ -64,11 +66,18 @@ TEST(SoftmaxKernelsTest, AllComputeTheSameToTheLastBit) {
 
 TEST(SoftmaxKernelsTest, WhatIsNoNumberIsSeenToBeNone) {
   for (const SoftmaxKernels& kernels : SoftmaxKernelsHere()) {
-    for (size_t place = 0; place < 40; ++place) {
-      std::vector<float> values(40, -1);
-      values[place] = std::numeric_limits<float>::quiet_NaN();
-      const float sum = kernels.exponentiate_row(values.data(), values.size(), 0);
-      EXPECT_NE(sum, sum) << kernels.vectors << ", " << place;
+    // Of either sign, quiet and signalling, the lowest and highest bits behind.
+    for (const uint32_t bits :
+         {0x7fc00000U, 0xffc00000U, 0x7fc00001U, 0x7fc00100U, 0x7f800001U, 0xff800001U,
+          0x7fbfffffU, 0x7fffffffU, 0xffffffffU}) {
+      for (size_t place = 0; place < 40; ++place) {
+        std::vector<float> values(40, -1);
+        std::memcpy(&values[place], &bits, sizeof(bits));
+        const float sum = kernels.exponentiate_row(values.data(), values.size(), 0);
+        EXPECT_NE(sum, sum) << kernels.vectors << ", " << std::hex << bits << std::dec
+                            << ", " << place;
+        EXPECT_NE(values[place], values[place]);
+      }
     }
   }
 }
