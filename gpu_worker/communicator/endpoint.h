@@ -24,7 +24,8 @@ class Endpoint {
   // each other. Once. `addresses` are by rank, this one's among them.
   // INVALID_ARGUMENT: they are not those of such a group. FAILED_PRECONDITION: a peer
   // is of another version (exchange_version.h). UNAVAILABLE: a peer did not come in
-  // time. CANCELLED: see below.
+  // time, or the system refused what connections take. CANCELLED: see below. May throw
+  // what the standard library does.
   virtual absl::StatusOr<std::unique_ptr<Communicator>> Connect(
       const std::vector<std::string>& addresses) = 0;
   // Connect, now or later, no longer waits for peers.

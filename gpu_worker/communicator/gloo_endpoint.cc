@@ -110,14 +110,16 @@ class GlooEndpoint final : public Endpoint {
     absl::Status status;
     try {
       context_->Connect(*plain, stop_.get_token());
+      if (!stop_.stop_requested()) {
+        return MakeGlooCommunicator(context_, options_.exchange_timeout);
+      }
     } catch (const std::exception& error) {
       status = absl::UnavailableError(absl::StrCat("cp_rank ", options_.rank, " of ",
                                                    options_.ranks,
                                                    " can't connect: ", error.what()));
     }
     if (stop_.stop_requested()) return absl::CancelledError("connecting was given up");
-    if (!status.ok()) return status;
-    return MakeGlooCommunicator(context_, options_.exchange_timeout);
+    return status;
   }
 
   void Cancel() override {

@@ -1,6 +1,7 @@
 #include "gpu_worker/rendezvous/group_rendezvous.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,16 @@ namespace evenpack::worker {
 namespace {
 
 absl::Status Left() { return absl::CancelledError("the group was left"); }
+
+// Whatever it throws is as if a peer had not come.
+absl::StatusOr<std::unique_ptr<Communicator>> Connected(
+    Endpoint& endpoint, const std::vector<std::string>& addresses) {
+  try {
+    return endpoint.Connect(addresses);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(absl::StrCat("connecting failed: ", error.what()));
+  }
+}
 
 }  // namespace
 
@@ -156,16 +167,20 @@ void GroupRendezvous::BeginToConnect(const GroupNews& news) {
     connecting_ = endpoint;
     connecting_is_cancelled_ = false;
   }
-  connecting_thread_ =
-      std::thread([this, endpoint = std::move(endpoint), addresses = news.addresses] {
-        Connect(*endpoint, addresses);
-      });
+  try {
+    connecting_thread_ = std::thread([this, endpoint, addresses = news.addresses] {
+      TakeConnected(*endpoint, Connected(*endpoint, addresses));
+    });
+  } catch (const std::exception& error) {
+    TakeConnected(*endpoint,
+                  absl::ResourceExhaustedError(absl::StrCat(
+                      "the system refused a thread to connect in: ", error.what())));
+  }
 }
 
-void GroupRendezvous::Connect(Endpoint& endpoint,
-                              const std::vector<std::string>& addresses) {
-  absl::StatusOr<std::unique_ptr<Communicator>> communicator =
-      endpoint.Connect(addresses);
+void GroupRendezvous::TakeConnected(
+    const Endpoint& endpoint,
+    absl::StatusOr<std::unique_ptr<Communicator>> communicator) {
   MutexLock lock(mutex_);
   const bool failed = !communicator.ok() && !absl::IsCancelled(communicator.status());
   if (failed) {

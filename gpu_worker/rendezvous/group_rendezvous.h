@@ -91,7 +91,9 @@ class GroupRendezvous {
   bool Carry(const client::GroupNews& news);
   // On a thread of its own: that the epoch is over is heard meanwhile.
   void BeginToConnect(const client::GroupNews& news);
-  void Connect(Endpoint& endpoint, const std::vector<std::string>& addresses);
+  // What came of connecting, which may be why it could not begin.
+  void TakeConnected(const Endpoint& endpoint,
+                     absl::StatusOr<std::unique_ptr<Communicator>> communicator);
   // Returns when nothing is being connected. All that a peer would wait for here it has
   // to give up as well.
   void StopConnecting();

@@ -16,12 +16,14 @@
 #include "gpu_worker/communicator/exchange_version.h"
 #include "server/core/document/invalid_field.h"
 #include "server/runtime/file_descriptor.h"
+#include "tests/testing/refused_threads.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
 namespace {
 
 using evenpack::testing::IsOk;
+using evenpack::testing::RefusedThreads;
 using evenpack::testing::StatusIs;
 using ::testing::_;
 using ::testing::Each;
@@ -187,6 +189,15 @@ TEST(GlooEndpointTest, APeerThatVanishesWhileItConnectsEndsNoOther) {
     if (!status.ok()) ++failed;
   }
   EXPECT_GT(failed, 0);
+}
+
+TEST(GlooEndpointTest, AThreadThatTheSystemRefusesIsAnErrorOfConnecting) {
+  const auto endpoint = Open(0, 1);
+  const RefusedThreads refused;
+  EXPECT_THAT(endpoint->Connect({endpoint->address()}).status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("cp_rank 0 of 1 can't connect: Resource temporarily "
+                                 "unavailable")));
 }
 
 TEST(GlooEndpointTest, EachHasAnAddressOfItsOwn) {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,54 +15,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/communicator/gloo_endpoint.h"
+#include "tests/gpu_worker/rendezvous/lone_endpoint.h"
 #include "tests/gpu_worker/rendezvous/scripted_members.h"
 #include "tests/gpu_worker/rendezvous/table_member.h"
+#include "tests/testing/refused_threads.h"
 #include "tests/testing/status_matchers.h"
 
 namespace evenpack::worker {
 namespace {
 
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::LoneEndpoint;
 using ::evenpack::testing::MemberOfALostPeer;
+using ::evenpack::testing::RefusedThreads;
 using ::evenpack::testing::ScriptedMember;
 using ::evenpack::testing::StatusIs;
 using ::evenpack::testing::TableMember;
 using ::testing::HasSubstr;
-
-// Connected to nobody; remembers why it was aborted.
-class LoneCommunicator final : public Communicator {
- public:
-  explicit LoneCommunicator(std::shared_ptr<std::vector<absl::Status>> aborts)
-      : aborts_(std::move(aborts)) {}
-  uint32_t rank() const override { return 0; }
-  uint32_t size() const override { return 1; }
-  std::unique_ptr<Transfer> Start(const Exchange&) override { return nullptr; }
-  void Abort(const absl::Status& reason) override { aborts_->push_back(reason); }
-
- private:
-  const std::shared_ptr<std::vector<absl::Status>> aborts_;
-};
-
-class LoneEndpoint final : public Endpoint {
- public:
-  LoneEndpoint(std::string address, absl::Status outcome,
-               std::shared_ptr<std::vector<absl::Status>> aborts)
-      : address_(std::move(address)),
-        outcome_(std::move(outcome)),
-        aborts_(std::move(aborts)) {}
-  const std::string& address() const override { return address_; }
-  absl::StatusOr<std::unique_ptr<Communicator>> Connect(
-      const std::vector<std::string>&) override {
-    if (!outcome_.ok()) return outcome_;
-    return std::make_unique<LoneCommunicator>(aborts_);
-  }
-  void Cancel() override {}
-
- private:
-  const std::string address_;
-  const absl::Status outcome_;
-  const std::shared_ptr<std::vector<absl::Status>> aborts_;
-};
 
 // One rank of a group of one, over a table and endpoints that a test can have fail.
 class GroupOfOneTest : public ::testing::Test {
@@ -164,6 +135,57 @@ TEST_F(GroupOfOneTest, CancelEndsWhoWaitsAndTheExchanges) {
   ASSERT_EQ(aborts_->size(), 1U);
   EXPECT_THAT(aborts_->front(), StatusIs(absl::StatusCode::kAborted,
                                          "a rank has left: the group was left"));
+}
+
+// As where a library throws.
+class ThrowingEndpoint final : public Endpoint {
+ public:
+  const std::string& address() const override { return address_; }
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(
+      const std::vector<std::string>&) override {
+    throw std::runtime_error("a socket is none");
+  }
+  void Cancel() override {}
+
+ private:
+  const std::string address_ = "h:1";
+};
+
+TEST(GroupOfThrownErrorsTest, WhatConnectingThrowsIsToldAndTriedAgain) {
+  GroupTable table;
+  GroupRendezvous group(
+      std::make_unique<TableMember>(table, GroupSeat{0, 1, 0, "a"}),
+      [] {
+        return absl::StatusOr<std::unique_ptr<Endpoint>>(
+            std::make_unique<ThrowingEndpoint>());
+      },
+      std::chrono::milliseconds(1));
+  while (group.standing().epoch < 3) EXPECT_FALSE(group.Await().ok());
+  EXPECT_THAT(group.Await().status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       HasSubstr("could not connect to its peers, last: "
+                                 "connecting failed: a socket is none")));
+}
+
+TEST(GroupOfThrownErrorsTest, FormsAnewOnceTheSystemHasAThreadToConnectIn) {
+  GroupTable table;
+  const auto aborts = std::make_shared<std::vector<absl::Status>>();
+  std::optional<RefusedThreads> refused;
+  int opened = 0;
+  GroupRendezvous group(
+      std::make_unique<TableMember>(table, GroupSeat{0, 1, 0, "a"}), [&] {
+        if (++opened == 1) {
+          refused.emplace();
+        } else {
+          refused.reset();
+        }
+        return absl::StatusOr<std::unique_ptr<Endpoint>>(std::make_unique<LoneEndpoint>(
+            absl::StrCat("h:", opened), absl::OkStatus(), aborts));
+      });
+  const auto epoch = group.Await();
+  ASSERT_THAT(epoch, IsOk());
+  EXPECT_EQ(epoch->epoch, 2U);
+  EXPECT_EQ(opened, 2);
 }
 
 // Whose peers never come.
