@@ -1,11 +1,14 @@
 #include "gpu_worker/c_api/evenpack_worker.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "gpu_worker/c_api/caught_call.h"
 #include "gpu_worker/c_api/open_options.h"
 #include "gpu_worker/c_api/sized_struct.h"
@@ -26,12 +29,25 @@ int CodeOf(const absl::Status& status, std::string& error) {
   return static_cast<int>(status.code());
 }
 
+bool IsOfAnotherProcess(const EvenpackWorker& worker) {
+  return worker.process != getpid();
+}
+
+absl::Status RefusedInAFork(const EvenpackWorker& worker) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("worker: that of process ", worker.process, " in its fork ",
+                   getpid(), " is not accepted; accepted: one that was opened here"));
+}
+
 // Does it, if there is a worker.
 template <typename Call>
 int With(EvenpackWorker* worker, Call call) {
   if (worker == nullptr) {
     return CodeOf(InvalidField("worker", "NULL", "what evenpack_worker_open gave"),
                   ErrorOfThread());
+  }
+  if (IsOfAnotherProcess(*worker)) {
+    return CodeOf(RefusedInAFork(*worker), ErrorOfThread());
   }
   return CodeOf(Caught([worker, &call] { return call(*worker); }), worker->error);
 }
@@ -108,7 +124,8 @@ int evenpack_worker_open(const EvenpackWorkerOptions* options,
 }
 
 const char* evenpack_worker_error(const EvenpackWorker* worker) {
-  return worker == nullptr ? ErrorOfThread().c_str() : worker->error.c_str();
+  const bool is_of_thread = worker == nullptr || IsOfAnotherProcess(*worker);
+  return is_of_thread ? ErrorOfThread().c_str() : worker->error.c_str();
 }
 
 uint32_t evenpack_worker_cp_size(const EvenpackWorker* worker) {
@@ -167,7 +184,11 @@ int evenpack_worker_close(EvenpackWorker* worker) {
   return With(worker, [](EvenpackWorker& own) { return own.rank->Close(); });
 }
 
-void evenpack_worker_destroy(EvenpackWorker* worker) { delete worker; }
+void evenpack_worker_destroy(EvenpackWorker* worker) {
+  // It would wait for threads that a fork doesn't have.
+  if (worker == nullptr || IsOfAnotherProcess(*worker)) return;
+  delete worker;
+}
 
 }  // extern "C"
 }  // namespace evenpack::worker

@@ -23,7 +23,8 @@
  * bytes: larger sizes are refused.
  *
  * Functions return an EvenpackCode. A worker is for one thread at a time, but for
- * evenpack_worker_cancel.
+ * evenpack_worker_cancel, and for the process that opened it: in a fork of that one
+ * they return FAILED_PRECONDITION.
  */
 #ifndef EVENPACK_GPU_WORKER_C_API_EVENPACK_WORKER_H_
 #define EVENPACK_GPU_WORKER_C_API_EVENPACK_WORKER_H_
@@ -227,9 +228,9 @@ struct EvenpackTensors {
 int evenpack_worker_open(const struct EvenpackWorkerOptions* options,
                          struct EvenpackWorker** worker);
 
-/* The message of the worker's last error, or, with NULL, that of this thread's last
- * call that failed without a worker; "" where there was none. It stays until the next
- * call. */
+/* The message of the worker's last error, or, with NULL or in a fork, that of this
+ * thread's last call that failed without a worker of its process; "" where there was
+ * none. It stays until the next call. */
 const char* evenpack_worker_error(const struct EvenpackWorker* worker);
 
 /* Ranks of the group; 0 without a worker. */
@@ -302,7 +303,8 @@ int evenpack_worker_cancel(struct EvenpackWorker* worker);
 int evenpack_worker_close(struct EvenpackWorker* worker);
 
 /* Leaves the group, and frees the worker, of which no other call may be under way. NULL
- * is accepted. */
+ * is accepted. In a fork of the process that opened it nothing is done: what the worker
+ * has goes with the fork. */
 void evenpack_worker_destroy(struct EvenpackWorker* worker);
 
 #ifdef __cplusplus

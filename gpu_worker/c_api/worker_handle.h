@@ -2,6 +2,9 @@
 #ifndef EVENPACK_GPU_WORKER_C_API_WORKER_HANDLE_H_
 #define EVENPACK_GPU_WORKER_C_API_WORKER_HANDLE_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +20,8 @@ struct EvenpackWorker {
   std::map<uint32_t, evenpack::worker::MicroBatchColumns> columns = {};
   // Message of the last error.
   std::string error = {};
+  // Has the worker's threads, which its forks don't.
+  pid_t process = getpid();
 };
 
 #endif  // EVENPACK_GPU_WORKER_C_API_WORKER_HANDLE_H_

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/gpu_worker/c_api/accepted_options.h"
 #include "tests/gpu_worker/c_api/worker_handles.h"
 #include "tests/gpu_worker/nccl/fake_group.h"
@@ -99,6 +102,49 @@ TEST(EvenpackWorkerTest, ACancelledWorkerSaysSo) {
   EXPECT_EQ(evenpack_worker_cancel(worker.get()), EVENPACK_OK);
   EXPECT_EQ(evenpack_worker_begin_step(worker.get()), EVENPACK_CANCELLED);
   EXPECT_STRNE(evenpack_worker_error(worker.get()), "");
+}
+
+// Of a process that has made a fork.
+void ExpectAForkRefusesIt(EvenpackWorker& worker) {
+  EvenpackStep step{};
+  step.struct_size = sizeof(step);
+  EvenpackMicroBatch micro_batch{};
+  micro_batch.struct_size = sizeof(micro_batch);
+  EvenpackTensors tensors{};
+  tensors.struct_size = sizeof(tensors);
+  for (const int code :
+       {evenpack_worker_next_step(&worker, &step),
+        evenpack_worker_micro_batch(&worker, 0, &micro_batch),
+        evenpack_worker_begin_step(&worker),
+        evenpack_worker_forward(&worker, 0, &tensors, nullptr),
+        evenpack_worker_backward(&worker, 0, &tensors, nullptr),
+        evenpack_worker_end_step(&worker), evenpack_worker_abandon(&worker, nullptr),
+        evenpack_worker_acknowledge_durable(&worker, 0),
+        evenpack_worker_cancel(&worker), evenpack_worker_close(&worker)}) {
+    EXPECT_EQ(code, EVENPACK_FAILED_PRECONDITION);
+  }
+  EXPECT_THAT(evenpack_worker_error(&worker),
+              StartsWith(absl::StrCat("worker: that of process ", getppid(),
+                                      " in its fork ", getpid(), " is not accepted")));
+}
+
+TEST(EvenpackWorkerTest, InAForkOfItsProcessItIsRefusedAndLeftAsItIs) {
+  PretendedJob job(kSteps);
+  const WorkerHandle worker = OpenRank(job, 0, OnProcessor(1).value());
+  NextStep(*worker);
+  const pid_t child = fork();
+  if (child == 0) {
+    // Its end, where a call waits for threads that it doesn't have.
+    alarm(60);
+    ExpectAForkRefusesIt(*worker);
+    evenpack_worker_destroy(worker.get());
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_STREQ(evenpack_worker_error(worker.get()), "");
+  EXPECT_EQ(NextStep(*worker).index, 1U);
 }
 
 EvenpackMicroBatch Shown(EvenpackWorker& worker, uint32_t micro_batch) {
