@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,18 @@
 
 namespace evenpack::worker {
 namespace {
+
+// No sized struct ends in padding. In that a newer caller's next field would leave the
+// size as it is, and be passed over here.
+static_assert(sizeof(EvenpackWorkerOptions) ==
+              offsetof(EvenpackWorkerOptions, reserved) +
+                  sizeof(EvenpackWorkerOptions::reserved));
+static_assert(sizeof(EvenpackStep) ==
+              offsetof(EvenpackStep, digest) + sizeof(EvenpackStep::digest));
+static_assert(sizeof(EvenpackMicroBatch) == offsetof(EvenpackMicroBatch, token_ids) +
+                                                sizeof(EvenpackMicroBatch::token_ids));
+static_assert(sizeof(EvenpackTensors) == offsetof(EvenpackTensors, value_gradient) +
+                                             sizeof(EvenpackTensors::value_gradient));
 
 // Of calls without a worker.
 std::string& ErrorOfThread() {

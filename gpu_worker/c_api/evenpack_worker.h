@@ -138,6 +138,8 @@ struct EvenpackWorkerOptions {
   /* How long a server that doesn't answer is tried, in open, and after it was lost from
    * when no step is left. 0: ten minutes. */
   uint32_t server_timeout_ms;
+  /* 0, or it is refused: in padding, what a newer caller sets would be passed over. */
+  uint32_t reserved;
 };
 
 struct EvenpackStep {

@@ -115,6 +115,7 @@ absl::StatusOr<OpenOptions> ReadOptions(const EvenpackWorkerOptions* options) {
   absl::Status status = CheckInput("options", options, kFirstOptionsBytes);
   if (!status.ok()) return status;
   const EvenpackWorkerOptions given = WholeOf(*options);
+  if (given.reserved != 0) return InvalidField("reserved", given.reserved, "0");
   OpenOptions read;
   status = SetClient(given, read.client);
   if (status.ok()) status = SetSteps(given, read.worker);

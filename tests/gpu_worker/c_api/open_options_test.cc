@@ -90,6 +90,7 @@ TEST(OpenOptionsTest, ACallerThatDoesNotKnowOfTheLastFieldHasItsDefault) {
   given.struct_size = offsetof(EvenpackWorkerOptions, server_timeout_ms);
   // Not the caller's memory.
   given.server_timeout_ms = 1;
+  given.reserved = 1;
   const auto read = ReadOptions(&given);
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->client.security.token_file, "/token");
@@ -125,6 +126,7 @@ TEST(OpenOptionsTest, RefusesByNameWhatCannotBe) {
       {[](auto& o) { o.device = -2; },
        "device: -2 is not accepted; accepted: -1 to 63"},
       {[](auto& o) { o.threads = 5000; }, "threads: 5000 is not"},
+      {[](auto& o) { o.reserved = 1; }, "reserved: 1 is not accepted; accepted: 0"},
   };
   for (const auto& [change, message] : cases) {
     EvenpackWorkerOptions given = AcceptedOptions();
