@@ -223,7 +223,9 @@ struct EvenpackTensors {
 };
 
 /* Joins a job's rank. Blocks until the server has said what the job is. `*worker` is
- * NULL on failure, whose message evenpack_worker_error(NULL) has.
+ * NULL on failure, whose message evenpack_worker_error(NULL) has. On the processor it
+ * sets OpenBLAS to one thread in the whole process, where the trainer uses the same
+ * library too, and leaves it so.
  * INVALID_ARGUMENT naming the field; FAILED_PRECONDITION: the device, cuDNN or NCCL
  * isn't there; UNAVAILABLE: no server has answered within server_timeout_ms; errors of
  * the server. */
