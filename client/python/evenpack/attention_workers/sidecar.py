@@ -32,6 +32,7 @@ from evenpack.invalid_argument import (
     invalid_argument,
     quoted,
 )
+from evenpack.security import Security
 from evenpack.transport import Transport
 from evenpack.v1.cost_profile_pb2 import ElementType
 from evenpack.v1.worker_service_pb2 import (
@@ -148,7 +149,10 @@ class SidecarWorker(AttentionWorker):
         self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
         try:
             self._memory = self._memory_at(where)
-            self._transport = Transport(f"unix:{Path(socket_folder) / 'worker.sock'}")
+            # Without what the environment says, which is of the packing server.
+            self._transport = Transport(
+                f"unix:{Path(socket_folder) / 'worker.sock'}", security=Security()
+            )
             request.token = self._link.token
             answer = self._call(
                 "OpenSession", request.SerializeToString(), open_seconds

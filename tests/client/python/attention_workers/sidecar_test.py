@@ -12,6 +12,7 @@ import example_jobs
 import numpy as np
 import pytest
 import torch
+from certificates import Certificates
 from evenpack import Client, PackedDataset, Step
 from evenpack.attention_workers import AttentionForm, SidecarWorker
 from evenpack.errors import (
@@ -151,6 +152,20 @@ def test_a_worker_is_left_where_its_session_can_not_be_asked_for(
             open_worker(folder)
     open_worker(folder).close()
     assert kept.tb is not None
+
+
+@pytest.mark.parametrize("variable", ["EVENPACK_TLS_CA", "EVENPACK_TOKEN_FILE"])
+def test_what_the_environment_says_of_the_packing_server_is_not_for_the_worker(
+    sidecars: list[WorkerServiceProcess],
+    certificates: Certificates,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+) -> None:
+    """Its socket has no TLS, and gets no token: one that can't be read is no error."""
+    file = certificates.pem("ca" if variable == "EVENPACK_TLS_CA" else "missing")
+    monkeypatch.setenv(variable, str(file))
+    with open_worker(sidecars[0].folder) as worker:
+        assert worker.cp_size == 2
 
 
 def test_a_pass_of_another_form_is_refused(
