@@ -1,6 +1,7 @@
 #include "gpu_worker/sidecar/sidecar.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -76,11 +77,17 @@ absl::StatusOr<Sidecar::Opening> Sidecar::BeginOpening(const std::string& token)
 
 absl::StatusOr<std::unique_ptr<WorkerSession>> Sidecar::NewSession(
     const SessionRequest& request, const Opening& opening) {
-  absl::StatusOr<std::unique_ptr<RankForm>> rank =
-      options_.form->OpenRank(opening.scratch_bytes);
-  if (!rank.ok()) return rank.status();
-  return WorkerSession::Open(client_, OptionsOf(request, options_), opening.arena,
-                             {*std::move(rank), opening.scratch_bytes}, opening.stop);
+  // gRPC would pass over what the standard library throws, and nobody end the opening.
+  try {
+    absl::StatusOr<std::unique_ptr<RankForm>> rank =
+        options_.form->OpenRank(opening.scratch_bytes);
+    if (!rank.ok()) return rank.status();
+    return WorkerSession::Open(client_, OptionsOf(request, options_), opening.arena,
+                               {*std::move(rank), opening.scratch_bytes}, opening.stop);
+  } catch (const std::exception& error) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the system has no memory or threads left for a session: ", error.what()));
+  }
 }
 
 absl::StatusOr<OpenedSession> Sidecar::EndOpening(
@@ -115,19 +122,37 @@ std::unique_ptr<WorkerSession> Sidecar::TakeSession() {
   return std::move(session_);
 }
 
+class Sidecar::Closing {
+ public:
+  Closing(Sidecar& sidecar, std::unique_ptr<WorkerSession> session)
+      : sidecar_(sidecar), session_(std::move(session)) {}
+  ~Closing() {
+    session_.reset();
+    MutexLock lock(sidecar_.mutex_);
+    --sidecar_.closing_;
+    sidecar_.changed_.SignalAll();
+  }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+  void Close() {
+    if (session_ != nullptr) session_->Close();
+  }
+
+ private:
+  Sidecar& sidecar_;
+  std::unique_ptr<WorkerSession> session_;
+};
+
 absl::Status Sidecar::CloseSession(const std::string& token) {
-  std::unique_ptr<WorkerSession> ended;
+  std::optional<Closing> closing;
   {
     MutexLock lock(mutex_);
     if (absl::Status status = CheckToken(token); !status.ok()) return status;
-    ended = TakeSession();
     ++closing_;
+    closing.emplace(*this, TakeSession());
   }
-  if (ended != nullptr) ended->Close();
-  ended.reset();
-  MutexLock lock(mutex_);
-  --closing_;
-  changed_.SignalAll();
+  closing->Close();
   return absl::OkStatus();
 }
 

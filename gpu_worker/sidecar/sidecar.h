@@ -75,8 +75,9 @@ class Sidecar final : public AttachHandler {
 
   // Once for an arena. PERMISSION_DENIED: the token is not that of the trainer that is
   // attached. FAILED_PRECONDITION: the arena has a session, or had one. UNAVAILABLE:
-  // the trainer has gone meanwhile, or the worker ends. Errors of WorkerSession::Open,
-  // after which one may try again.
+  // the trainer has gone meanwhile, or the worker ends. RESOURCE_EXHAUSTED: the system
+  // has no memory or threads left. Errors of WorkerSession::Open. After these two one
+  // may try again.
   absl::StatusOr<OpenedSession> OpenSession(const std::string& token,
                                             const SessionRequest& request);
   // PERMISSION_DENIED likewise.
@@ -97,6 +98,8 @@ class Sidecar final : public AttachHandler {
       const SessionRequest& request, const Opening& opening);
   absl::StatusOr<OpenedSession> EndOpening(
       absl::StatusOr<std::unique_ptr<WorkerSession>> session);
+  // A session's end, which counts in closing_, however it is left.
+  class Closing;
   uint64_t ScratchBytes() const EVENPACK_REQUIRES(mutex_);
   // The one that is open, if there is one, for its end.
   std::unique_ptr<WorkerSession> TakeSession() EVENPACK_REQUIRES(mutex_);

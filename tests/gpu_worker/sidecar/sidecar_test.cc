@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -25,16 +27,21 @@ using ::testing::HasSubstr;
 constexpr uint64_t kMemory = 1 << 20;
 constexpr uint64_t kArena = 1 << 18;
 
-// Whose ranks' ends take as long as it is told, on the processor.
+// Whose ranks' ends take as long as it is told, on the processor. It throws where it is
+// told to lack threads.
 class HeldForm final : public SidecarForm {
  public:
   ArenaMaker ArenasOf(uint64_t memory_bytes) const override {
     return host_.ArenasOf(memory_bytes);
   }
   absl::StatusOr<std::unique_ptr<RankForm>> OpenRank(uint64_t bytes) const override {
+    if (lacks_threads_) {
+      throw std::system_error(EAGAIN, std::generic_category(), "a thread");
+    }
     return std::make_unique<Rank>(host_.OpenRank(bytes).value(), *this);
   }
 
+  void LackThreads(bool lacks) { lacks_threads_ = lacks; }
   void Hold() { held_ = true; }
   void AwaitEnding() const {
     while (!ending_) std::this_thread::yield();
@@ -74,6 +81,7 @@ class HeldForm final : public SidecarForm {
   };
 
   const HostSidecarForm host_;
+  std::atomic<bool> lacks_threads_ = false;
   std::atomic<bool> held_ = false;
   mutable std::atomic<bool> ending_ = false;
 };
@@ -186,6 +194,21 @@ TEST_F(SidecarTest, ASessionThatWasRefusedMayBeTriedAgain) {
   EXPECT_THAT(Open(7), StatusIs(absl::StatusCode::kNotFound, _));
   request_.steps.job = "job";
   EXPECT_THAT(Open(7), IsOk());
+  sidecar_->OnDetached();
+}
+
+// Neither who is attached nor the next trainer waits for an opening that was thrown out
+// of.
+TEST_F(SidecarTest, WithoutThreadsForItASessionIsRefused) {
+  Attach(7);
+  form_->LackThreads(true);
+  EXPECT_THAT(Open(7),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a thread")));
+  sidecar_->OnDetached();
+  Attach(8);
+  EXPECT_THAT(Open(8), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  form_->LackThreads(false);
+  EXPECT_THAT(Open(8), IsOk());
   sidecar_->OnDetached();
 }
 
