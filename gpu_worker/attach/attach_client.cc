@@ -1,6 +1,16 @@
 #include "gpu_worker/attach/attach_client.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace evenpack::worker {
+
+absl::Status Attachment::CheckProcess() const {
+  if (getpid() == process_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "process ", getpid(), " is a fork of process ", process_,
+      ", which is attached to the worker; accepted: passes of that one, or "
+      "a worker of its own"));
+}
 
 absl::StatusOr<Attachment> Attach(const std::string& path, uint64_t arena_bytes,
                                   const MapTensors& map) {

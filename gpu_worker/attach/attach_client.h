@@ -2,10 +2,14 @@
 #ifndef EVENPACK_GPU_WORKER_ATTACH_ATTACH_CLIENT_H_
 #define EVENPACK_GPU_WORKER_ATTACH_ATTACH_CLIENT_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/attach/attach_message.h"
@@ -17,13 +21,16 @@
 namespace evenpack::worker {
 
 // As long as it lives the worker works for this process, and for no other. To a fork of
-// the process the worker is gone.
+// the process the worker is gone, and the arena, which it maps too, is not its.
 class Attachment {
  public:
   const AttachToken& token() const { return token_; }
   const Arena& arena() const { return arena_; }
   // Whether the worker has gone.
   bool IsGone() const { return HasHungUp(connection_.get()); }
+  // FAILED_PRECONDITION: this process is a fork of the one that is attached. Before
+  // anything is written to the arena.
+  absl::Status CheckProcess() const;
   // The worker takes this process for gone from here on, and is gone for it; the arena
   // stays mapped. From any thread.
   void Leave() const { HangUp(connection_.get()); }
@@ -38,6 +45,7 @@ class Attachment {
   UnforkedConnection connection_;
   AttachToken token_;
   Arena arena_;
+  pid_t process_ = getpid();
 };
 
 // To the worker that listens at `path`, which makes the arena. UNAVAILABLE: there is

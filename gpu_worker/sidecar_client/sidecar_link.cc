@@ -14,24 +14,34 @@ std::string SidecarLink::token() const {
 }
 
 absl::StatusOr<ArenaBlock> SidecarLink::Allocate(uint64_t bytes) {
+  if (absl::Status status = attachment_.CheckProcess(); !status.ok()) return status;
   const absl::StatusOr<uint64_t> offset = allocator_.Allocate(bytes);
   if (!offset.ok()) return offset.status();
   return ArenaBlock{*offset, attachment_.arena().data() + *offset};
 }
 
-absl::StatusOr<uint64_t> SidecarLink::Submit(SubmissionKind kind, uint64_t step) {
-  Submission submission;
-  submission.kind = kind;
-  submission.step = step;
+absl::StatusOr<uint64_t> SidecarLink::Submit(const Submission& submission) {
+  if (absl::Status status = attachment_.CheckProcess(); !status.ok()) return status;
   return writer_.Submit(submission);
 }
 
+void SidecarLink::SignalReady(uint64_t value) {
+  if (attachment_.CheckProcess().ok()) writer_.SignalReady(value);
+}
+
+absl::StatusOr<uint64_t> SidecarLink::SubmitMark(SubmissionKind kind, uint64_t step) {
+  Submission submission;
+  submission.kind = kind;
+  submission.step = step;
+  return Submit(submission);
+}
+
 absl::StatusOr<uint64_t> SidecarLink::BeginStep(uint64_t step) {
-  return Submit(SubmissionKind::kBeginStep, step);
+  return SubmitMark(SubmissionKind::kBeginStep, step);
 }
 
 absl::StatusOr<uint64_t> SidecarLink::EndStep(uint64_t step) {
-  return Submit(SubmissionKind::kEndStep, step);
+  return SubmitMark(SubmissionKind::kEndStep, step);
 }
 
 absl::StatusOr<uint64_t> SidecarLink::SubmitPass(Submission submission,
@@ -45,7 +55,7 @@ absl::StatusOr<uint64_t> SidecarLink::SubmitPass(Submission submission,
   submission.tensors[kQueryGradient] = tensors.query_gradient;
   submission.tensors[kKeyGradient] = tensors.key_gradient;
   submission.tensors[kValueGradient] = tensors.value_gradient;
-  return writer_.Submit(submission);
+  return Submit(submission);
 }
 
 absl::StatusOr<uint64_t> SidecarLink::Forward(uint64_t step, uint32_t micro_batch,

@@ -37,6 +37,9 @@ struct ArenaTensors {
 
 // Not thread-safe, but for SignalReady() and Leave().
 //
+// In a fork of the process that is attached, Allocate() and submissions have
+// FAILED_PRECONDITION, and SignalReady() no effect: the arena is its parent's.
+//
 // Submissions return their number at once, and are done in order: Wait() has their
 // errors (ring_executor.h). Until a submission is done its tensors must stay as they
 // are.
@@ -72,7 +75,7 @@ class SidecarLink {
   absl::StatusOr<uint64_t> EndStep(uint64_t step);
 
   // Inputs that submissions wait for are there, up to this value.
-  void SignalReady(uint64_t value) { writer_.SignalReady(value); }
+  void SignalReady(uint64_t value);
   // Whether it has that number. INVALID_ARGUMENT: it was not made.
   absl::Status CheckSubmitted(uint64_t number) const {
     return writer_.CheckSubmitted(number);
@@ -81,7 +84,8 @@ class SidecarLink {
   absl::Status Wait(uint64_t number) { return writer_.Wait(number); }
 
  private:
-  absl::StatusOr<uint64_t> Submit(SubmissionKind kind, uint64_t step);
+  absl::StatusOr<uint64_t> Submit(const Submission& submission);
+  absl::StatusOr<uint64_t> SubmitMark(SubmissionKind kind, uint64_t step);
   absl::StatusOr<uint64_t> SubmitPass(Submission submission,
                                       const ArenaTensors& tensors);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -297,6 +298,29 @@ def test_the_scale_that_a_head_size_has_by_default_is_its_number(
         with attempt:
             found = attention(*given, own, "sidecar", worker=alone, scale=0.125)
             assert torch.equal(found, attention(*given, own, "sidecar", worker=alone))
+
+
+def test_a_fork_is_refused_and_leaves_its_parents_pass_alone(
+    alone: SidecarWorker,
+) -> None:
+    """Its memory is the same: where it wrote, the parent's results were wrong."""
+    (own, *_) = steps_of(64)[0]
+    layer = example_attention.Layer(own, 0)
+    for attempt in alone.attempts(0):
+        with attempt:
+            output = attention(*layer.inputs, own, "sidecar", worker=alone)
+            if (fork := os.fork()) == 0:
+                # PyTorch would wait for threads that aren't in the fork.
+                torch.set_num_threads(1)
+                try:
+                    attention(*layer.inputs, own, "sidecar", worker=alone)
+                except FailedPreconditionError as error:
+                    os._exit(0 if "is a fork of" in error.message else 2)
+                finally:
+                    os._exit(1)
+            assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == 0
+            output.backward(layer.output_gradient)
+            layer.check(output)
 
 
 def test_threads_take_turns(alone: SidecarWorker) -> None:
