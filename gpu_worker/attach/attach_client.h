@@ -5,7 +5,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -19,6 +21,14 @@
 #include "server/runtime/unix_socket.h"
 
 namespace evenpack::worker {
+
+// How long one waits for the worker, which may be ending another trainer's session.
+struct AttachPatience {
+  // More than 0.
+  std::chrono::microseconds timeout = std::chrono::minutes(10);
+  // Ends it at once.
+  std::stop_token stop = {};
+};
 
 // As long as it lives the worker works for this process, and for no other. To a fork of
 // the process the worker is gone, and the arena, which it maps too, is not its.
@@ -37,7 +47,8 @@ class Attachment {
 
  private:
   friend absl::StatusOr<Attachment> Attach(const std::string& path,
-                                           uint64_t arena_bytes, const MapTensors& map);
+                                           uint64_t arena_bytes, const MapTensors& map,
+                                           const AttachPatience& patience);
 
   Attachment(UnforkedConnection connection, const AttachToken& token, Arena arena)
       : connection_(std::move(connection)), token_(token), arena_(std::move(arena)) {}
@@ -51,12 +62,14 @@ class Attachment {
 // To the worker that listens at `path`, which makes the arena. UNAVAILABLE: there is
 // none. PERMISSION_DENIED, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, INVALID_ARGUMENT:
 // it refused, for another user's process, while another is attached or its arenas are
-// of the other kind, for the size.
+// of the other kind, for the size. DEADLINE_EXCEEDED, CANCELLED: as `patience` has it,
+// which is asked once the worker's listener is there.
 //
 // With `map` (device_arena.h) the tensors are to be in a device's memory: that of the
 // worker's device. Errors of it too.
 absl::StatusOr<Attachment> Attach(const std::string& path, uint64_t arena_bytes,
-                                  const MapTensors& map = nullptr);
+                                  const MapTensors& map = nullptr,
+                                  const AttachPatience& patience = {});
 
 }  // namespace evenpack::worker
 

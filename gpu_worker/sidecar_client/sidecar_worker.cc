@@ -45,18 +45,24 @@ SidecarWorker::SidecarWorker(Attachment attachment, std::string socket_folder)
 
 absl::StatusOr<std::unique_ptr<SidecarWorker>> SidecarWorker::Open(
     const SidecarWorkerOptions& options) {
+  const auto deadline = std::chrono::system_clock::now() + options.open_timeout;
   absl::StatusOr<Attachment> attachment =
-      Attach(AttachSocketIn(options.socket_folder), options.arena_bytes, options.map);
+      Attach(AttachSocketIn(options.socket_folder), options.arena_bytes, options.map,
+             {.timeout = options.open_timeout});
   if (!attachment.ok()) return attachment.status();
   std::unique_ptr<SidecarWorker> worker(
       new SidecarWorker(*std::move(attachment), options.socket_folder));
-  if (absl::Status status = worker->OpenSession(options); !status.ok()) return status;
+  if (absl::Status status = worker->OpenSession(options, deadline); !status.ok()) {
+    return status;
+  }
   return worker;
 }
 
-absl::Status SidecarWorker::OpenSession(const SidecarWorkerOptions& options) {
+absl::Status SidecarWorker::OpenSession(
+    const SidecarWorkerOptions& options,
+    std::chrono::system_clock::time_point deadline) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + options.open_timeout);
+  context.set_deadline(deadline);
   v1::OpenSessionResponse response;
   const grpc::Status status =
       StubOf(socket_folder_)

@@ -49,7 +49,7 @@ struct SidecarWorkerOptions {
   AttentionShape shape;
   // As ExecutorOptions has it; 0: the worker's default.
   uint32_t head_groups = 0;
-  // Until the worker has heard from the packing server.
+  // Until the worker has answered and heard from the packing server; more than 0.
   std::chrono::milliseconds open_timeout = std::chrono::minutes(10);
 };
 
@@ -69,7 +69,8 @@ class SidecarWorker : public SidecarLink {
  private:
   SidecarWorker(Attachment attachment, std::string socket_folder);
 
-  absl::Status OpenSession(const SidecarWorkerOptions& options);
+  absl::Status OpenSession(const SidecarWorkerOptions& options,
+                           std::chrono::system_clock::time_point deadline);
 
   const std::string socket_folder_;
   uint32_t cp_size_ = 0;

@@ -182,6 +182,17 @@ TEST(SidecarWorkerTest, RefusalsAreTheWorkersOwn) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/nowhere")));
 }
 
+TEST(SidecarWorkerTest, OneThatDoesNotAnswerIsWaitedForAsLongAsOpeningMayTake) {
+  const ScratchDirectory folder;
+  const auto listening = ListenAt(AttachSocketIn(folder.path()), 0600);
+  ASSERT_THAT(listening, IsOk());
+  SidecarWorkerOptions options;
+  options.socket_folder = folder.path();
+  options.open_timeout = std::chrono::milliseconds(1);
+  EXPECT_THAT(SidecarWorker::Open(options),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("attach.sock")));
+}
+
 TEST(SidecarWorkerTest, AFullArenaSaysSo) {
   PretendedJob job(kSteps);
   const Worker worker(job);

@@ -10,11 +10,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/interruptible_call.h"
 #include "client/python/bindings/python_bytes.h"
+#include "client/python/bindings/python_seconds.h"
 #include "client/python/bindings/status_error.h"
 #include "client/python/bindings/worker/trainer_link.h"
 #include "client/python/bindings/worker/worker_bindings.h"
@@ -59,6 +62,19 @@ void DoPass(TrainerLink& of, uintptr_t stream, const TrainerLink::Submit& submit
     status = run();
   }
   ThrowIfError(status);
+}
+
+std::unique_ptr<TrainerLink> Attach(const std::string& socket_folder, uint64_t bytes,
+                                    bool on_device, double seconds) {
+  std::stop_source stop;
+  absl::StatusOr<std::unique_ptr<TrainerLink>> made = absl::UnknownError("not yet");
+  Interruptibly(
+      [&] {
+        made = TrainerLink::Attach(socket_folder, bytes, on_device,
+                                   {FromSeconds(seconds), stop.get_token()});
+      },
+      [&stop] { stop.request_stop(); });
+  return ValueOrThrow(std::move(made));
 }
 
 // uint8 over the memory, which `owner` keeps mapped: NumPy's, or DLPack's capsule of a
@@ -151,12 +167,8 @@ void BindSubmissions(nb::class_<TrainerLink>& bound) {
 void BindSidecar(nb::module_& module) {
   nb::class_<TrainerLink> bound(module, "SidecarLink", nb::is_weak_referenceable());
   bound
-      .def(nb::new_([](const std::string& socket_folder, uint64_t bytes,
-                       bool on_device) {
-             const InterpreterReleased release;
-             return ValueOrThrow(TrainerLink::Attach(socket_folder, bytes, on_device));
-           }),
-           nb::arg("socket_folder"), nb::arg("arena_bytes"), nb::arg("on_device"))
+      .def(nb::new_(&Attach), nb::arg("socket_folder"), nb::arg("arena_bytes"),
+           nb::arg("on_device"), nb::arg("seconds"))
       .def_prop_ro("cuda_device", &TrainerLink::cuda_device)
       .def_prop_ro("token",
                    [](TrainerLink& self) { return ToBytes(self.link().token()); })

@@ -15,7 +15,8 @@ TrainerLink::TrainerLink(worker::Attachment attachment)
     : link_(std::make_unique<worker::SidecarLink>(std::move(attachment))) {}
 
 absl::StatusOr<std::unique_ptr<TrainerLink>> TrainerLink::Attach(
-    const std::string& socket_folder, uint64_t arena_bytes, bool on_device) {
+    const std::string& socket_folder, uint64_t arena_bytes, bool on_device,
+    const worker::AttachPatience& patience) {
   std::shared_ptr<const CudaDriver> driver;
   worker::MapTensors map;
   if (on_device) {
@@ -25,7 +26,7 @@ absl::StatusOr<std::unique_ptr<TrainerLink>> TrainerLink::Attach(
     map = worker::MapOnDevice(driver);
   }
   absl::StatusOr<worker::Attachment> attachment =
-      worker::Attach(worker::AttachSocketIn(socket_folder), arena_bytes, map);
+      worker::Attach(worker::AttachSocketIn(socket_folder), arena_bytes, map, patience);
   if (!attachment.ok()) return attachment.status();
   std::unique_ptr<TrainerLink> made(new TrainerLink(*std::move(attachment)));
   if (driver != nullptr) {

@@ -29,7 +29,8 @@ class TrainerLink {
   // On a device: on the worker's. Errors of worker::Attach(); FAILED_PRECONDITION:
   // there is no CUDA driver, or it doesn't see that device.
   static absl::StatusOr<std::unique_ptr<TrainerLink>> Attach(
-      const std::string& socket_folder, uint64_t arena_bytes, bool on_device);
+      const std::string& socket_folder, uint64_t arena_bytes, bool on_device,
+      const worker::AttachPatience& patience);
   // Waits until the device is done with what its memory was used for last.
   ~TrainerLink();
   TrainerLink(const TrainerLink&) = delete;

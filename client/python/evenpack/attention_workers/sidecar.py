@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,10 +114,12 @@ class SidecarWorker(AttentionWorker):
                 "cuda:N" if it must be that one of the devices that this process sees.
             head_groups: likewise; 0: the worker's own default.
             arena_bytes: for tensors, at most the worker's --memory.
-            open_seconds: until the worker has heard from the packing server.
+            open_seconds: until the worker has answered and heard from the packing
+                server.
 
         Raises:
             UnavailableError: there is no worker.
+            DeadlineExceededError: nothing was heard within open_seconds.
             FailedPreconditionError: another process is attached to it; it computes
                 elsewhere than on such a device; there is no CUDA driver.
             InvalidArgumentError: a field out of its range.
@@ -146,7 +149,10 @@ class SidecarWorker(AttentionWorker):
         # whole before what another does.
         self._turns = threading.Lock()
         on_device = where.type == "cuda"
-        self._link = _worker.SidecarLink(socket_folder, arena_bytes, on_device)
+        until = time.monotonic() + open_seconds
+        self._link = _worker.SidecarLink(
+            socket_folder, arena_bytes, on_device, open_seconds
+        )
         try:
             self._memory = self._memory_at(where)
             # Without what the environment says, which is of the packing server.
@@ -155,7 +161,7 @@ class SidecarWorker(AttentionWorker):
             )
             request.token = self._link.token
             answer = self._call(
-                "OpenSession", request.SerializeToString(), open_seconds
+                "OpenSession", request.SerializeToString(), until - time.monotonic()
             )
         except BaseException:
             # An exception that somebody keeps would keep the worker attached.

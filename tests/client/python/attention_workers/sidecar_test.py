@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import example_attention
@@ -17,6 +20,7 @@ from certificates import Certificates
 from evenpack import Client, PackedDataset, Step
 from evenpack.attention_workers import AttentionForm, SidecarWorker
 from evenpack.errors import (
+    DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -153,6 +157,41 @@ def test_a_worker_is_left_where_its_session_can_not_be_asked_for(
             open_worker(folder)
     open_worker(folder).close()
     assert kept.tb is not None
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> Iterator[socket.socket]:
+    """In that folder, a worker's attach socket, which nobody answers at."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "attach.sock"))
+        listening.listen()
+        yield listening
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_worker_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
+    """As one that is stopped."""
+    with pytest.raises(DeadlineExceededError, match=r"attach\.sock .* within 0\.01 s"):
+        open_worker(str(tmp_path), open_seconds=0.01)
+
+
+def test_a_signal_ends_the_wait_for_a_worker(
+    silent: socket.socket, tmp_path: Path
+) -> None:
+    """And the connection with it."""
+
+    def interrupt() -> None:
+        connection, _ = silent.accept()
+        with connection:
+            os.kill(os.getpid(), signal.SIGINT)
+            while connection.recv(4096):
+                pass
+
+    with ThreadPoolExecutor(1) as pool:
+        interrupting = pool.submit(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_worker(str(tmp_path), open_seconds=60.0)
+        interrupting.result()
 
 
 @pytest.mark.parametrize("variable", ["EVENPACK_TLS_CA", "EVENPACK_TOKEN_FILE"])
