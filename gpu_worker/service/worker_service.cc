@@ -79,6 +79,8 @@ class WorkerServer::Rooms {
     builder.AddListeningPort(absl::StrCat("unix:", path),
                              grpc::InsecureServerCredentials());
     builder.RegisterService(&handlers_);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               static_cast<int>(options.least_ping.count()));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr ||
         chmod(path.c_str(), options.trainer_user == geteuid() ? 0600 : 0666) != 0) {

@@ -2,6 +2,9 @@
 #ifndef EVENPACK_GPU_WORKER_SERVICE_WORKER_SERVICE_H_
 #define EVENPACK_GPU_WORKER_SERVICE_WORKER_SERVICE_H_
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -16,6 +19,9 @@ struct WorkerServerOptions {
   std::string socket_folder;
   // Whose processes may attach.
   uid_t trainer_user = 0;
+  // Of a client that waits for an answer: one that pings more often is cut off.
+  // Python's pings every 30 s, and its users may have it every 10 s.
+  std::chrono::milliseconds least_ping = std::chrono::seconds(10);
   SidecarOptions sidecar;
 };
 

@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "client/cpp/grpc_status.h"
 #include "evenpack/v1/worker_service.grpc.pb.h"
 #include "gpu_worker/attach/attach_client.h"
@@ -26,6 +30,62 @@ using evenpack::testing::ScratchDirectory;
 using evenpack::testing::StatusIs;
 using ::testing::_;
 using ::testing::HasSubstr;
+
+// Frames of HTTP/2: types, and how many bytes are before the payload.
+constexpr char kHeaders = 1;
+constexpr char kSettings = 4;
+constexpr char kPing = 6;
+constexpr char kAnswer = 1;  // a flag of pings
+constexpr size_t kHeadBytes = 9;
+
+std::string Frame(char type, const std::string& payload, char flags = 0,
+                  char stream = 0) {
+  const auto size = static_cast<char>(payload.size());
+  return std::string{0, 0, size, type, flags, 0, 0, 0, stream} + payload;
+}
+
+// A header of a name that HPACK has no number for, or (`name` empty) the one of that
+// number.
+std::string Header(char number, const std::string& name, const std::string& value) {
+  const auto sized = [](const std::string& text) {
+    return std::string(1, static_cast<char>(text.size())) + text;
+  };
+  return std::string(1, number) + (name.empty() ? "" : sized(name)) + sized(value);
+}
+
+// GetWorker without its message.
+std::string WaitingCall() {
+  constexpr char kEndOfHeaders = 4;
+  const std::string post_over_http = "\x83\x86";
+  return Frame(kHeaders,
+               absl::StrCat(post_over_http,
+                            Header(4, "", "/evenpack.v1.WorkerService/GetWorker"),
+                            Header(1, "", "localhost"), Header(0, "te", "trailers"),
+                            Header(0, "content-type", "application/grpc")),
+               kEndOfHeaders, 1);
+}
+
+bool Send(int connection, const std::string& frames) {
+  return send(connection, frames.data(), frames.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(frames.size());
+}
+
+// Whether there are so many bytes.
+bool Receive(int connection, std::string& into) {
+  return recv(connection, into.data(), into.size(), MSG_WAITALL) ==
+         static_cast<ssize_t>(into.size());
+}
+
+// Whether one comes before the connection ends.
+bool AwaitPingsAnswer(int connection) {
+  std::string head(kHeadBytes, 0);
+  while (Receive(connection, head)) {
+    std::string payload(static_cast<uint8_t>(head[2]), 0);
+    if (!payload.empty() && !Receive(connection, payload)) return false;
+    if (head[3] == kPing && head[4] == kAnswer) return true;
+  }
+  return false;
+}
 
 class WorkerServiceTest : public ::testing::Test {
  protected:
@@ -105,6 +165,21 @@ TEST_F(WorkerServiceTest, AFolderHasOneWorker) {
   server_.reset();
   Start();
   EXPECT_EQ(Get().trainer_process(), 0U);
+}
+
+// gRPC cuts a client off for its fourth ping within some minutes, if it isn't told.
+TEST_F(WorkerServiceTest, AClientMayPingWhileItWaits) {
+  options_.least_ping = std::chrono::milliseconds(0);
+  Start();
+  const auto connection = ConnectTo(ServiceSocketIn(folder_.path()));
+  ASSERT_THAT(connection, IsOk());
+  ASSERT_TRUE(
+      Send(connection->get(), absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                                           Frame(kSettings, ""), WaitingCall())));
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(Send(connection->get(), Frame(kPing, "8 bytes."))) << i;
+    ASSERT_TRUE(AwaitPingsAnswer(connection->get())) << i;
+  }
 }
 
 TEST_F(WorkerServiceTest, ItsEndLeavesNoFileAndWaitsForNobody) {
