@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,10 +21,9 @@
 namespace evenpack::worker {
 namespace {
 
-// How long one that connects may take to say what it wants, and one that is refused
-// whatever it says. Nobody else is heard meanwhile.
+// How long one that connects may take to say what it wants. Nobody else is heard
+// meanwhile.
 constexpr timeval kPatience{1, 0};
-constexpr timeval kPatienceWithStrangers{0, 10'000};
 constexpr int kRetryMilliseconds = 100;
 
 absl::StatusOr<ucred> PeerOf(int connection) {
@@ -133,32 +133,40 @@ void AttachListener::Accept() {
     poll(&stop, 1, kRetryMilliseconds);
     return;
   }
-  const absl::StatusOr<ucred> peer = PeerOf(connection.get());
-  const bool is_stranger = !peer.ok() || peer->uid != options_.user;
-  const timeval patience = is_stranger ? kPatienceWithStrangers : kPatience;
-  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
-  const absl::Status status = Attach(std::move(connection));
-  if (!status.ok()) {
-    Log(LogLevel::kWarning, "a trainer was refused",
-        {{"reason", std::string(status.message())}});
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    setsockopt(connection.get(), SOL_SOCKET, option, &kPatience, sizeof(kPatience));
   }
+  const absl::StatusOr<ucred> peer = CheckUser(connection.get());
+  if (!peer.ok()) return NoteRefused("of another user", peer.status());
+  const absl::Status status = Attach(std::move(connection), *peer);
+  if (!status.ok()) NoteRefused("", status);
 }
 
-absl::StatusOr<AttachedTrainer> AttachListener::Admit(int connection) const {
-  const absl::StatusOr<ucred> peer = PeerOf(connection);
-  if (!peer.ok()) return peer.status();
-  if (peer->uid != options_.user) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("user ", peer->uid, " may not attach; accepted: user ",
-                     options_.user, " (--trainer-user)"));
-  }
+void AttachListener::NoteRefused(const char* place, const absl::Status& why) {
+  const std::optional<uint64_t> left_out = refusals_.Take(place);
+  if (!left_out.has_value()) return;
+  Log(LogLevel::kWarning, "a trainer was refused",
+      {{"reason", std::string(why.message())},
+       {"refusals", absl::StrCat(*left_out + 1)}});
+}
+
+absl::StatusOr<ucred> AttachListener::CheckUser(int connection) const {
+  absl::StatusOr<ucred> peer = PeerOf(connection);
+  if (!peer.ok() || peer->uid == options_.user) return peer;
+  absl::Status status = absl::PermissionDeniedError(
+      absl::StrCat("user ", peer->uid, " may not attach; accepted: user ",
+                   options_.user, " (--trainer-user)"));
+  Refuse(connection, status);
+  return status;
+}
+
+absl::StatusOr<AttachedTrainer> AttachListener::Admit(const ucred& peer) const {
   if (connection_.valid()) {
     return absl::FailedPreconditionError(
         absl::StrCat("process ", trainer_.process,
                      " is attached to this worker; accepted: one trainer at a time"));
   }
-  AttachedTrainer trainer{peer->pid, peer->uid, {}};
+  AttachedTrainer trainer{peer.pid, peer.uid, {}};
   if (getrandom(trainer.token.data(), trainer.token.size(), 0) !=
       static_cast<ssize_t>(trainer.token.size())) {
     return absl::ErrnoToStatus(errno, "getrandom");
@@ -185,10 +193,10 @@ absl::StatusOr<std::shared_ptr<Arena>> AttachListener::MakeArena(
   return std::make_shared<Arena>(*std::move(arena));
 }
 
-absl::Status AttachListener::Attach(FileDescriptor connection) {
+absl::Status AttachListener::Attach(FileDescriptor connection, const ucred& peer) {
   // What it says is read first, so that it is there to read the answer.
   const absl::StatusOr<AttachRequest> request = ReceiveRequest(connection.get());
-  const absl::StatusOr<AttachedTrainer> trainer = Admit(connection.get());
+  const absl::StatusOr<AttachedTrainer> trainer = Admit(peer);
   const absl::Status status = trainer.ok() ? request.status() : trainer.status();
   // Only for who is let in: a device's memory is taken at once.
   const absl::StatusOr<std::shared_ptr<Arena>> arena =

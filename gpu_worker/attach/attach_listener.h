@@ -2,6 +2,7 @@
 #ifndef EVENPACK_GPU_WORKER_ATTACH_ATTACH_LISTENER_H_
 #define EVENPACK_GPU_WORKER_ATTACH_ATTACH_LISTENER_H_
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -14,6 +15,8 @@
 #include "absl/status/statusor.h"
 #include "gpu_worker/arena/arena.h"
 #include "gpu_worker/attach/attach_message.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/log_budget.h"
 
 namespace evenpack::worker {
 
@@ -71,15 +74,20 @@ class AttachListener {
 
   void Run();
   void Accept();
+  // Refuses another user's process at once, whatever it would say: it is not waited
+  // for.
+  absl::StatusOr<ucred> CheckUser(int connection) const;
+  void NoteRefused(const char* place, const absl::Status& why);
   // Of who asks over a new connection.
-  absl::StatusOr<AttachedTrainer> Admit(int connection) const;
+  absl::StatusOr<AttachedTrainer> Admit(const ucred& peer) const;
   absl::StatusOr<std::shared_ptr<Arena>> MakeArena(const AttachRequest& request) const;
-  absl::Status Attach(FileDescriptor connection);
+  absl::Status Attach(FileDescriptor connection, const ucred& peer);
   bool TrainerIsGone() const;
   void Detach();
 
   const AttachOptions options_;
   AttachHandler& handler_;
+  LogBudget refusals_{Clock::Steady()};
   const FileDescriptor listening_;
   const FileDescriptor stop_;
   // Of the trainer that is attached; none: -1.

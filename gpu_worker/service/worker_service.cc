@@ -1,6 +1,5 @@
 #include "gpu_worker/service/worker_service.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <sys/stat.h>
@@ -74,7 +73,6 @@ class WorkerServer::Rooms {
     // gRPC would take the path from a worker that lives.
     if (const auto free = ListenAt(path, 0600); !free.ok()) return free.status();
     grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     builder.AddListeningPort(absl::StrCat("unix:", path),
                              grpc::InsecureServerCredentials());

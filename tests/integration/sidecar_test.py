@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 
 import grpc
+import reflection_client
 from attach_client import Attached, attach
 from attention_trainers import (
     ACCEPTED_OF_BFLOAT16,
@@ -173,6 +174,12 @@ class SidecarTest(AttentionTestCase):
             return not worker.stub.GetWorker(pb.GetWorkerRequest()).trainer_process
 
         wait_until(is_idle, "the trainer is detached")
+
+    def test_reflection_which_takes_a_thread_of_each_caller_is_not_there(self) -> None:
+        worker = self.start_worker()
+        with self.assertRaises(grpc.RpcError) as caught:
+            reflection_client.services(worker.channel)
+        self.assertEqual(error_of(caught.exception).code, "UNIMPLEMENTED")
 
     def test_counts_what_it_executes(self) -> None:
         self.create(2)

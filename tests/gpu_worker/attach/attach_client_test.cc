@@ -44,6 +44,28 @@ TEST(AttachClientTest, ARefusalIsTheWorkersOwn) {
   EXPECT_EQ(AttachTo(reply, -1), absl::ResourceExhaustedError("too much"));
 }
 
+// As of another user's worker, which refuses whatever it would be asked: some of these
+// connections end before a request is sent.
+TEST(AttachClientTest, ARefusalCountsThoughTheWorkerIsGoneBeforeItIsAsked) {
+  const ScratchDirectory folder;
+  const std::string path = folder.File("attach.sock");
+  const auto listening = ListenAt(path, 0600);
+  ASSERT_THAT(listening, IsOk());
+  constexpr int kTimes = 500;
+  std::thread worker([&] {
+    AttachReply reply;
+    WriteResult(absl::PermissionDeniedError("not you"), reply.result);
+    for (int i = 0; i < kTimes; ++i) {
+      const FileDescriptor connection(accept(listening->get(), nullptr, nullptr));
+      EXPECT_THAT(SendReply(connection.get(), reply, {}), IsOk());
+    }
+  });
+  for (int i = 0; i < kTimes; ++i) {
+    EXPECT_EQ(Attach(path, 1000).status(), absl::PermissionDeniedError("not you"));
+  }
+  worker.join();
+}
+
 TEST(AttachClientTest, AReplyWithoutAnArenaIsRefused) {
   EXPECT_THAT(AttachTo({}, -1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("arena")));

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <optional>
 
@@ -21,6 +23,7 @@ using evenpack::testing::IsOk;
 using evenpack::testing::RecordedTrainers;
 using evenpack::testing::ScratchDirectory;
 using evenpack::testing::StatusIs;
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -141,6 +144,28 @@ TEST_F(AttachListenerTest, AnotherUsersProcessIsRefused) {
                        AllOf(HasSubstr(absl::StrCat("user ", geteuid(), " ")),
                              HasSubstr(absl::StrCat("user ", geteuid() + 1)))));
   EXPECT_TRUE(trainers_.trainers().empty());
+}
+
+// Each would keep the trainer waiting, and fill the log.
+TEST_F(AttachListenerTest, AnotherUsersProcessesAreNotWaitedForAndSeldomLogged) {
+  ::testing::internal::CaptureStderr();
+  Start(geteuid() + 1);
+  constexpr int kStrangers = 1000;
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < kStrangers; ++i) {
+    const auto silent = ConnectTo(path_);
+    ASSERT_THAT(silent, IsOk());
+    const auto reply = ReceiveReply(silent->get());
+    ASSERT_THAT(reply, IsOk());
+    EXPECT_THAT(ReadResult(reply->reply.result),
+                StatusIs(absl::StatusCode::kPermissionDenied, _));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun,
+            kStrangers * std::chrono::milliseconds(10));
+  listener_.reset();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("a trainer was refused"));
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 10);
 }
 
 TEST_F(AttachListenerTest, NoArenaIsMadeForWhoIsNotLetIn) {
