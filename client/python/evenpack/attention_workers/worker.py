@@ -38,10 +38,10 @@ class Attempt:
     """A step from its beginning, as a context manager.
 
     Its end waits until all ranks of the group have executed the step. Where one was
-    lost meanwhile, what `evenpack.attention` raises of that ends here, and another
-    attempt follows. Any other exception goes on, and has the peers attempt the step
-    again; those of a process group, which does not form anew, have
-    FailedPreconditionError then. What it was stays with this rank.
+    lost meanwhile, what `evenpack.attention` raises of that ends here, if it was not
+    caught before, and another attempt follows. Any other exception goes on, and has
+    the peers attempt the step again; those of a process group, which does not form
+    anew, have FailedPreconditionError then. What it was stays with this rank.
     """
 
     def __init__(self, worker: AttentionWorker, step: int) -> None:
@@ -69,7 +69,7 @@ class Attempt:
         trace: TracebackType | None,
     ) -> bool:
         """True: the exception was of a peer, and is dealt with."""
-        if error is None:
+        if error is None and not self.lost:
             try:
                 self._worker.end(self)
             except AbortedError:
@@ -153,8 +153,8 @@ class AttentionWorker(ABC):
         self._attempt = None
         self.end_step(attempt.step)
 
-    def give_up(self, attempt: Attempt, error: BaseException) -> None:
-        """For Attempt."""
+    def give_up(self, attempt: Attempt, error: BaseException | None) -> None:
+        """For Attempt; without an error where a lost rank's was caught within it."""
         self._attempt = None
         if not attempt.lost:
             self.abandon_step(f"{type(error).__name__}: {error}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import example_attention
 import pytest
@@ -95,6 +96,21 @@ def test_a_step_that_lost_a_peer_is_attempted_again(
     assert worker.calls == calls
     with pytest.raises(FailedPreconditionError, match="no step has begun"):
         _ = worker.step
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_a_step_that_lost_a_peer_is_no_less_so_where_its_error_was_caught(
+    where: str,
+) -> None:
+    """As by trainers that pass over what a micro-batch fails with."""
+    worker = ScriptedWorker(**{where: [LOST, None]})
+    (micro_batch, *_) = example_attention.steps(2, 1)[0]
+    form, given = AttentionForm(torch.float32, 2, 2, 64), torch.zeros(3, 2, 64)
+    for attempt in worker.attempts(7):
+        with attempt, suppress(AbortedError):
+            done = worker.forward(micro_batch, form, given, given, given)
+            worker.backward(done.state, done.saved, given)
+    assert worker.calls == ONCE[: ONCE.index(where) + 1] + ONCE
 
 
 @pytest.mark.parametrize("where", ["begin", "forward", "backward", "end"])
