@@ -119,6 +119,7 @@ TEST(WorkerSessionTest, AJobThatIsNotThereIsRefused) {
   RankWorkerOptions options;
   options.steps.job = "other";
   options.steps.cp_rank = 0;
+  options.member = "m";
   client::Client client = job.client();
   EXPECT_THAT(
       WorkerSession::Open(client, options, std::make_shared<Arena>(*Arena::Create(64)),
