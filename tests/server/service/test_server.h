@@ -16,6 +16,7 @@
 #include "server/runtime/worker_pool.h"
 #include "server/service/calibration_conversion.h"
 #include "server/service/service_environment.h"
+#include "server/service/spec_conversion.h"
 #include "tests/testing/control_room.h"
 #include "tests/testing/shared_server.h"
 
@@ -69,6 +70,7 @@ class TestServer {
 
   // As the server has it.
   ControlEnvironment job_environment() {
+    room_.SetTokensTravel(TokensTravel);
     room_.SetCalibration({CostScalesOf, IsSelfCalibrating, DescribeWith});
     return room_.environment();
   }
