@@ -14,6 +14,7 @@ with `server_reads` only their place does, and the server reads them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,13 +24,20 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenpack.corpora.corpus import Corpus, HasBarriers, documents_of
+from evenpack.corpora.corpus import (
+    Corpus,
+    HasBarriers,
+    LeavesDocuments,
+    documents_of,
+)
 from evenpack.corpora.file_portions import portions_in_files
 from evenpack.corpora.token_portions import Portion, portions_with_tokens
 from evenpack.document_columns import Columns, at_most, select
 from evenpack.invalid_argument import checked_boolean, checked_integer, invalid_argument
 from evenpack.producer import TokenFile
 from evenpack.progress_bar import ProgressBar, progress_bar
+
+_log = logging.getLogger("evenpack")
 
 _MOST_BATCH = 1 << 20
 # Cuts documents of a corpus from a number on into portions.
@@ -117,6 +125,10 @@ def ingest(
     for as long as the job is full. After an error of the corpus the documents before it
     are accepted, none behind it is sent, and the stream isn't ended. One thread.
 
+    A `Blend` ends where a corpus that is due has no more. Where the stream was ended
+    with it, a warning in the log `evenpack` says which other corpora have documents
+    left, and how many.
+
     Args:
         producer: of the stream; it says which document is next. It stays open.
         corpus: the same as in every run before, or one that begins with the same
@@ -177,6 +189,8 @@ def ingest(
     _check_complete(producer.next_sequence, documents)
     if end_of_stream:
         producer.end_of_stream()
+        if documents is None:
+            _warn_of_left_over(corpus, producer.next_sequence)
     return IngestReport(
         first, producer.next_sequence, tokens, end_of_stream, monotonic() - started
     )
@@ -260,6 +274,24 @@ def _guarded(
             producer.flush()
             raise
         yield portion
+
+
+def _warn_of_left_over(corpus: Corpus, documents: int) -> None:
+    """Of a stream that ended with its corpus, which has given so many."""
+    if not isinstance(corpus, LeavesDocuments):
+        return
+    left = corpus.left_over(documents)
+    if left:
+        each = ", ".join(
+            f"{name} has {count} documents" for name, count in left.items()
+        )
+        _log.warning(
+            "the stream is ended after %d documents, where a corpus of its %s had no "
+            "more; %s left, which are not sent",
+            documents,
+            type(corpus).__name__,
+            each,
+        )
 
 
 def _add(producer: DocumentProducer, portion: Portion) -> None:

@@ -155,6 +155,34 @@ def test_going_on_at_a_barrier_flushes_before_it() -> None:
     assert producer.calls == ["flush", 16, "flush", "end"]
 
 
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    assert all(record.name == "evenpack" for record in caplog.records)
+    return [record.message for record in caplog.records]
+
+
+def test_a_blend_that_ends_before_all_of_its_corpora_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    web, code = LengthCorpus([1] * 30), Shuffle(LengthCorpus([2] * 30), seed=1)
+    ingest(Recording(), Blend([web, code], weights=[3, 1]))
+    (line,) = _warnings(caplog)
+    assert "after 40 documents" in line
+    assert "corpora[1] (Shuffle) has 20 documents left" in line
+    assert "corpora[0]" not in line
+
+
+def test_a_blend_that_comes_out_even_or_is_not_ended_is_not_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    web, code = LengthCorpus([1] * 30), LengthCorpus([2] * 10)
+    ingest(Recording(), Blend([web, code], weights=[3, 1]))
+    uneven = Blend([web, code], weights=[1, 1])
+    ingest(Recording(), uneven, end_of_stream=False)
+    # So many were asked for.
+    ingest(Recording(), uneven, documents=12)
+    assert _warnings(caplog) == []
+
+
 def test_some_of_the_documents_can_be_sent_now_and_others_later() -> None:
     producer = Recording()
     for documents in (0, 7, 7, 30, 100):

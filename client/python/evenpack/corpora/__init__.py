@@ -18,6 +18,7 @@ from evenpack.corpora.concatenation import Concatenation
 from evenpack.corpora.corpus import (
     Corpus,
     HasBarriers,
+    LeavesDocuments,
     RandomAccess,
     RandomAccessCorpus,
     TokenCorpus,
@@ -56,6 +57,7 @@ __all__ = [
     "IndexedDatasetWriter",
     "IterableCorpus",
     "JsonlCorpus",
+    "LeavesDocuments",
     "LengthCorpus",
     "ParquetCorpus",
     "Permutation",

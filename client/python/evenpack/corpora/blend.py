@@ -13,6 +13,7 @@ from evenpack.corpora.column_assembly import ColumnAssembly
 from evenpack.corpora.corpus import (
     CHUNK_DOCUMENTS,
     Corpus,
+    LeavesDocuments,
     Tokens,
     checked_corpora,
     document_tokens,
@@ -151,6 +152,23 @@ class Blend:
             count == 0 or count <= len(corpus)  # type: ignore[arg-type]
             for count, corpus in zip(taken, self._corpora, strict=True)
         )
+
+    def left_over(self, documents: int) -> dict[str, int]:
+        """See `LeavesDocuments`; a corpus of weight 0 there is left out on purpose."""
+        documents = checked_integer("documents", documents, 0, (1 << 62) - 1)
+        stage = self._stage_of(documents)
+        found = {}
+        for i, taken in enumerate(_taken(stage, documents)):
+            corpus = self._corpora[i]
+            size = documents_of(corpus)
+            if size is None or stage.turns.weights[i] == 0:
+                continue
+            if size > taken:
+                found[f"corpora[{i}] ({type(corpus).__name__})"] = size - taken
+            elif isinstance(corpus, LeavesDocuments):
+                for name, count in corpus.left_over(taken).items():
+                    found[f"corpora[{i}].{name}"] = count
+        return found
 
     def locate(self, document: int) -> tuple[int, int]:
         """(index of the corpus, number within it) of a document.

@@ -38,7 +38,8 @@ class Corpus(Protocol):
     """Documents in an order that never changes. One thread at a time.
 
     One that knows how many it has also has `__len__`, one whose mixture changes on the
-    way `barriers` (see `HasBarriers`).
+    way `barriers` (see `HasBarriers`), one that may end before what it is made of
+    `left_over` (see `LeavesDocuments`).
     """
 
     def documents(self, first: int = 0) -> Iterator[Columns]:
@@ -98,6 +99,21 @@ class HasBarriers(Protocol):
     @property
     def barriers(self) -> tuple[int, ...]:
         """Rising document numbers: all before one are accepted before it is sent."""
+        ...
+
+
+@runtime_checkable
+class LeavesDocuments(Protocol):
+    """A corpus of several that may end before all of them have."""
+
+    def left_over(self, documents: int) -> dict[str, int]:
+        """What is not among the first `documents` of this corpus, where it ends there.
+
+        Returns:
+            How many documents are left, 1 or more, by the corpus that has them, such as
+            "corpora[1] (Shuffle)". Those left out on purpose are not there, nor one
+            that doesn't know how many it has.
+        """
         ...
 
 

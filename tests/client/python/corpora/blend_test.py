@@ -91,6 +91,31 @@ def test_it_ends_where_a_corpus_that_is_due_has_no_more() -> None:
     assert (part, number) == (0, 3)
 
 
+def test_what_is_left_over_where_it_ends_is_counted() -> None:
+    web, code = LengthCorpus([1] * 30), Shuffle(LengthCorpus([2] * 30), seed=1)
+    uneven = Blend([web, code], [3, 1])
+    assert uneven.left_over(len(uneven)) == {"corpora[1] (Shuffle)": 20}
+    even = Blend([web, code], [1, 1])
+    assert even.left_over(len(even)) == {}
+    # What a blend within leaves is named too, once nothing else of it is left.
+    outer = Blend([uneven, LengthCorpus([3] * 40)], [1, 1])
+    assert outer.left_over(80) == {"corpora[0].corpora[1] (Shuffle)": 20}
+    assert outer.left_over(78) == {
+        "corpora[0] (Blend)": 1,
+        "corpora[1] (LengthCorpus)": 1,
+    }
+
+
+def test_what_is_left_out_on_purpose_or_not_known_is_not_left_over() -> None:
+    corpora: list[Corpus] = [
+        LengthCorpus([1] * 30),
+        LengthCorpus([2] * 5),
+        IterableCorpus([3] * 9),
+    ]
+    blend = Blend(corpora, [1, 0, 0], switches=[(10, [0, 1, 1])])
+    assert blend.left_over(20) == {}
+
+
 def test_a_corpus_of_weight_0_is_never_read() -> None:
     class Untouchable:
         def documents(self, first: int = 0) -> Iterator[Columns]:
