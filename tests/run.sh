@@ -133,6 +133,8 @@ check_style() {
   check "shell scripts" "$style/check_shell.sh"
   check "layout" python3 "$style/check_layout.py"
   check "layout self-test" python3 "$style/check_layout_test.py"
+  check "links" python3 "$style/check_links.py"
+  check "links self-test" python3 "$style/check_links_test.py"
   check "clang-tidy self-test" python3 "$style/clang_tidy_inputs_test.py"
   check "result count self-test" python3 "$root/tests/count_results_test.py"
   check "protos" "$style/check_protos.sh"
