@@ -156,7 +156,9 @@ class Consumer {
   virtual absl::StatusOr<Subscription> AwaitSubscription() = 0;
 
   // The trainer's checkpoint after `step` is committed. Cumulative. Returns at once;
-  // the mark is sent, after a reconnect again, until the server has confirmed it.
+  // the mark is sent, after a reconnect again, until the server has confirmed it, and
+  // where latencies wait or are under way, once their report was answered or failed,
+  // which takes twice ClientOptions.call_timeout at most.
   // FAILED_PRECONDITION: sends_durable isn't set. INVALID_ARGUMENT: Next() has not
   // handed that step out. Marks of earlier runs go through Client::Acknowledge.
   virtual absl::Status AcknowledgeDurable(uint64_t step) = 0;

@@ -147,7 +147,7 @@ absl::Status ConsumerSession::TakeSubscribed(
   Confirm(subscribed.durable_steps());
   stream_ = stream;
   buffer_.BeginCall(subscribed.from_step());
-  SendPendingMark();
+  SendSendableMark();
   changed_.SignalAll();
   return absl::OkStatus();
 }
@@ -328,15 +328,24 @@ absl::Status ConsumerSession::AcknowledgeDurable(uint64_t step) {
   // Then it is unconfirmed.
   if (final_.has_value()) return *final_;
   if (!status.ok()) return status;
-  // The mark may let go of the steps that latencies are of.
-  reporter_.Hurry();
-  SendPendingMark();
+  if (const auto mark = marks_.Pending()) SendMarkBehindReport(*mark);
   changed_.SignalAll();
   return absl::OkStatus();
 }
 
-void ConsumerSession::SendPendingMark() {
-  const std::optional<DurableMarks::Mark> mark = marks_.Pending();
+void ConsumerSession::SendMarkBehindReport(const DurableMarks::Mark& mark) {
+  const bool waits = reporter_.Hurry([this, mark] {
+    MutexLock lock(mutex_);
+    marks_.Released(mark);
+    SendSendableMark();
+  });
+  if (waits) return;
+  marks_.Released(mark);
+  SendSendableMark();
+}
+
+void ConsumerSession::SendSendableMark() {
+  const std::optional<DurableMarks::Mark> mark = marks_.Sendable();
   if (stream_ == nullptr || !mark.has_value()) return;
   v1::StreamStepsRequest request;
   request.mutable_durable()->set_step(mark->step);

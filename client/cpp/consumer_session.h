@@ -77,7 +77,10 @@ class ConsumerSession final : public Consumer {
   void SetFinal(const absl::Status& status);
   // A drained job's call is closed once nothing can follow on it.
   void CloseDrainedCall() EVENPACK_REQUIRES(mutex_);
-  void SendPendingMark() EVENPACK_REQUIRES(mutex_);
+  // Marks wait for the report of what was measured before them: a mark may let go of
+  // the steps that it is of.
+  void SendMarkBehindReport(const DurableMarks::Mark& mark) EVENPACK_REQUIRES(mutex_);
+  void SendSendableMark() EVENPACK_REQUIRES(mutex_);
   // Marks steps received for which there is room.
   void SendReceived() EVENPACK_REQUIRES(mutex_);
   void HandOut(const RankStep& step) EVENPACK_REQUIRES(mutex_);

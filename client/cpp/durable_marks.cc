@@ -37,9 +37,14 @@ absl::Status DurableMarks::Wanted(uint64_t step) {
   return absl::OkStatus();
 }
 
-std::optional<DurableMarks::Mark> DurableMarks::Pending() const {
-  if (!wanted_.has_value() || wanted_->step < durable_steps_) return std::nullopt;
-  return wanted_;
+void DurableMarks::Released(const Mark& mark) {
+  if (!released_.has_value() || released_->step < mark.step) released_ = mark;
+}
+
+std::optional<DurableMarks::Mark> DurableMarks::Unconfirmed(
+    const std::optional<Mark>& mark) const {
+  if (!mark.has_value() || mark->step < durable_steps_) return std::nullopt;
+  return mark;
 }
 
 }  // namespace evenpack::client

@@ -34,15 +34,24 @@ class DurableMarks {
   // So many steps are durable, the server says.
   void Confirmed(uint64_t durable_steps) { durable_steps_ = durable_steps; }
 
+  // This mark, which was pending, may be sent: what is to come before it came, or
+  // won't.
+  void Released(const Mark& mark);
+
   // The highest mark that isn't confirmed: marks are cumulative, so it stands for all.
-  std::optional<Mark> Pending() const;
+  std::optional<Mark> Pending() const { return Unconfirmed(wanted_); }
+  // The highest that may be sent.
+  std::optional<Mark> Sendable() const { return Unconfirmed(released_); }
   uint64_t durable_steps() const { return durable_steps_; }
 
  private:
+  std::optional<Mark> Unconfirmed(const std::optional<Mark>& mark) const;
+
   // The first step of each epoch among those handed out.
   std::vector<Mark> epochs_;
   uint64_t handed_out_end_ = 0;
   std::optional<Mark> wanted_;
+  std::optional<Mark> released_;
   uint64_t durable_steps_ = 0;
 };
 

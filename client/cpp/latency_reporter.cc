@@ -60,15 +60,18 @@ void LatencyReporter::AddLatency(const MeasuredLatency& latency) {
   Notify();
 }
 
-void LatencyReporter::Hurry() {
+bool LatencyReporter::Hurry(std::function<void()> then) {
   std::stop_source awake;
   {
     MutexLock lock(mutex_);
-    if (pending_.latencies.empty()) return;
-    hurried_ = true;
+    if (!thread_.joinable()) return false;
+    if (pending_.latencies.empty() && !sends_latencies_) return false;
+    thens_.push_back(std::move(then));
+    changed_.SignalAll();
     awake = awake_;
   }
   awake.request_stop();
+  return true;
 }
 
 void LatencyReporter::Notify() {
@@ -89,7 +92,7 @@ void LatencyReporter::Run(const std::stop_token& stop) {
   for (;;) {
     {
       MutexLock lock(mutex_);
-      while (pending_.empty() && !stopping_) changed_.Wait(mutex_);
+      while (pending_.empty() && thens_.empty() && !stopping_) changed_.Wait(mutex_);
       if (stopping_) return;
     }
     if (!AwaitInterval()) return;
@@ -102,7 +105,7 @@ bool LatencyReporter::AwaitInterval() {
   {
     MutexLock lock(mutex_);
     if (stopping_) return false;
-    if (hurried_) return true;
+    if (!thens_.empty()) return true;
     awake_ = awake;
   }
   client_options_.sleeper->Sleep(options_.report_interval, awake.get_token());
@@ -112,12 +115,22 @@ bool LatencyReporter::AwaitInterval() {
 
 void LatencyReporter::Send(const std::stop_token& stop) {
   Figures figures;
+  std::vector<std::function<void()>> thens;
   {
     MutexLock lock(mutex_);
     figures = std::exchange(pending_, {});
-    hurried_ = false;
+    thens = std::exchange(thens_, {});
+    sends_latencies_ = !figures.latencies.empty();
   }
-  if (figures.empty()) return;
+  if (!figures.empty()) SendOrPutBack(std::move(figures), stop);
+  {
+    MutexLock lock(mutex_);
+    sends_latencies_ = false;
+  }
+  for (const std::function<void()>& then : thens) then();
+}
+
+void LatencyReporter::SendOrPutBack(Figures figures, const std::stop_token& stop) {
   const absl::Status status = SendFigures(figures, stop);
   if (status.ok() || MayBeCounted(status)) return;
   if (!MayBeSentAgain(status)) {

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "client/cpp/client_options.h"
@@ -38,8 +40,11 @@ class LatencyReporter {
   void AddStep(double waited_seconds);
   // Beyond 65,536 that wait the oldest are dropped.
   void AddLatency(const MeasuredLatency& latency);
-  // Latencies that wait are sent now, though the interval isn't over. Returns at once.
-  void Hurry();
+  // Latencies that wait are sent now, though the interval isn't over. Returns at once:
+  // true where some wait or are under way; `then` is called, by the reporter's thread
+  // or in Finish(), once each was answered, has failed or had the time of a call,
+  // unless the reporter is destroyed before. Else false, and `then` is not called.
+  bool Hurry(std::function<void()> then);
 
   // Awaits a report under way, which has the time of a call, then sends what is left in
   // one attempt; `stop` cancels both. Nothing is sent later.
@@ -62,6 +67,7 @@ class LatencyReporter {
   // Begins the thread, or tells it that there is something.
   void Notify() EVENPACK_REQUIRES(mutex_);
   void Send(const std::stop_token& stop);
+  void SendOrPutBack(Figures figures, const std::stop_token& stop);
   absl::Status SendFigures(const Figures& figures, const std::stop_token& stop);
   void PutBack(Figures figures) EVENPACK_REQUIRES(mutex_);
 
@@ -73,8 +79,10 @@ class LatencyReporter {
   CondVar changed_;
   Figures pending_ EVENPACK_GUARDED_BY(mutex_);
   bool stopping_ EVENPACK_GUARDED_BY(mutex_) = false;
-  // Since the last report was begun.
-  bool hurried_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // A report with latencies is under way.
+  bool sends_latencies_ EVENPACK_GUARDED_BY(mutex_) = false;
+  // What is to be called behind the next report; where there is any, that is to hurry.
+  std::vector<std::function<void()>> thens_ EVENPACK_GUARDED_BY(mutex_);
   // Ends the sleep of the interval.
   std::stop_source awake_ EVENPACK_GUARDED_BY(mutex_);
   std::jthread thread_ EVENPACK_GUARDED_BY(mutex_);

@@ -34,10 +34,28 @@ class ConsumerDurableTest : public ConsumerFixture {
     }
   }
 
+  // The first report is answered when the test says so.
+  void HoldReports() {
+    options_.report_interval = std::chrono::hours(1);
+    client_options_.sleeper = Sleeper::Real();
+    EXPECT_CALL(*stub_, ReportLatency)
+        .WillOnce([this](const v1::ReportLatencyRequest& request,
+                         const auto&) -> absl::StatusOr<v1::ReportLatencyResponse> {
+          reported_.set_value(request);
+          absl::Status answer = answer_.get_future().get();
+          if (!answer.ok()) return answer;
+          return v1::ReportLatencyResponse();
+        });
+  }
+
   // Blocks until the consumer knows it.
   static void AwaitDurable(const Consumer& consumer, uint64_t steps) {
     while (consumer.durable_steps() != steps) std::this_thread::yield();
   }
+
+  // Of the report that is held.
+  std::promise<v1::ReportLatencyRequest> reported_;
+  std::promise<absl::Status> answer_;
 };
 
 TEST_F(ConsumerDurableTest, AMarkIsSentAndConfirmed) {
@@ -239,6 +257,74 @@ TEST_F(ConsumerDurableTest, AMarkSendsWhatWasMeasuredBeforeTheInterval) {
   std::future<v1::ReportLatencyRequest> report = reported.get_future();
   ASSERT_EQ(report.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_EQ(report.get().micro_batches_size(), 1);
+}
+
+TEST_F(ConsumerDurableTest, AMarkWaitsForTheReportOfWhatWasMeasured) {
+  HoldReports();
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  Take(*consumer, *call, 0, 3);
+  consumer->ReportLatency({3, 1, 500, 900});
+  EXPECT_THAT(consumer->AcknowledgeDurable(3), IsOk());
+  EXPECT_EQ(reported_.get_future().get().micro_batches_size(), 1);
+  EXPECT_EQ(call->messages(), 0U);
+  EXPECT_EQ(consumer->unconfirmed_mark(), (DurableMarks::Mark{3, 0}));
+  answer_.set_value(absl::OkStatus());
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 3U);
+}
+
+TEST_F(ConsumerDurableTest, AMarkIsSentThoughTheReportBeforeItFailed) {
+  HoldReports();
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  Take(*consumer, *call, 0, 0);
+  consumer->ReportLatency({0, 1, 500, 900});
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  answer_.set_value(absl::DeadlineExceededError("10 s"));
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
+}
+
+TEST_F(ConsumerDurableTest, AMarkBehindAReportIsNotSentWithASubscriptionBeforeIt) {
+  HoldReports();
+  const auto consumer = Open();
+  auto call = Accept(0);
+  Take(*consumer, *call, 0, 1);
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
+  consumer->ReportLatency({1, 1, 500, 900});
+  EXPECT_THAT(consumer->AcknowledgeDurable(1), IsOk());
+  call->End(kGone);
+  call = Accept(2);
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
+  Take(*consumer, *call, 2, 2);
+  answer_.set_value(absl::OkStatus());
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 1U);
+}
+
+TEST_F(ConsumerDurableTest, ClosingSendsTheReportAndThenTheMark) {
+  HoldReports();
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  Take(*consumer, *call, 0, 0);
+  consumer->ReportLatency({0, 1, 500, 900});
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  std::thread trainer([&consumer] { EXPECT_THAT(consumer->Close(), IsOk()); });
+  EXPECT_EQ(reported_.get_future().get().micro_batches_size(), 1);
+  EXPECT_EQ(call->messages(), 0U);
+  answer_.set_value(absl::OkStatus());
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
+  call->Send(TestHistory::DurableMarked(1));
+  trainer.join();
+}
+
+TEST_F(ConsumerDurableTest, AMarkWaitsForNoReportWithoutLatencies) {
+  options_.report_interval = std::chrono::hours(1);
+  client_options_.sleeper = Sleeper::Real();
+  const auto consumer = Open();
+  const auto call = Accept(0);
+  Take(*consumer, *call, 0, 0);
+  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
 }
 
 }  // namespace

@@ -34,6 +34,22 @@ TEST(DurableMarks, TheHighestStandsForAll) {
   EXPECT_EQ(marks.Pending(), (Mark{2, 0}));
 }
 
+TEST(DurableMarks, TheHighestThatWasReleasedMayBeSentUntilItIsConfirmed) {
+  DurableMarks marks;
+  for (uint64_t step = 0; step < 4; ++step) marks.HandedOut(step, 0);
+  EXPECT_THAT(marks.Wanted(1), IsOk());
+  EXPECT_EQ(marks.Sendable(), std::nullopt);
+  const Mark first = *marks.Pending();
+  EXPECT_THAT(marks.Wanted(3), IsOk());
+  marks.Released(first);
+  EXPECT_EQ(marks.Sendable(), (Mark{1, 0}));
+  marks.Released(*marks.Pending());
+  marks.Released(first);
+  EXPECT_EQ(marks.Sendable(), (Mark{3, 0}));
+  marks.Confirmed(4);
+  EXPECT_EQ(marks.Sendable(), std::nullopt);
+}
+
 TEST(DurableMarks, AMarkNamesTheEpochOfItsStep) {
   DurableMarks marks;
   marks.HandedOut(7, 2);

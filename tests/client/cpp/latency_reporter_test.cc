@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -275,6 +276,53 @@ TEST_F(LatencyReporterTest, DestroyingItCancelsAReportUnderWay) {
     AwaitReport();
   }
   EXPECT_TRUE(held_.stop_requested());
+}
+
+TEST_F(LatencyReporterTest, AHurryIsAnsweredBehindTheReportOfWhatWaits) {
+  LatencyReporter reporter(stub_, client_options_, options_);
+  EXPECT_FALSE(reporter.Hurry([] {}));
+  reporter.AddStep(1);
+  EXPECT_FALSE(reporter.Hurry([] {}));
+  reporter.AddLatency({1, 2, 3, 4});
+  std::promise<size_t> reports_before;
+  EXPECT_TRUE(reporter.Hurry([&] { reports_before.set_value(reports()); }));
+  EXPECT_EQ(reports_before.get_future().get(), 1U);
+  EXPECT_THAT(AwaitReport().micro_batches(), SizeIs(1));
+}
+
+TEST_F(LatencyReporterTest, AHurryWaitsForLatenciesThatAreUnderWay) {
+  HoldTheFirstReport();
+  LatencyReporter reporter(stub_, client_options_, options_);
+  reporter.AddLatency({1, 2, 3, 4});
+  gate_->LetOnePass();
+  AwaitReport();
+  std::promise<void> answered;
+  std::future<void> answer = answered.get_future();
+  EXPECT_TRUE(reporter.Hurry([&] { answered.set_value(); }));
+  EXPECT_NE(answer.wait_for(seconds(0)), std::future_status::ready);
+  gate_->LetOnePass();
+  answer.get();
+  EXPECT_EQ(reports(), 0U);
+}
+
+TEST_F(LatencyReporterTest, AHurryIsAnsweredThoughTheReportFailed) {
+  LatencyReporter reporter(stub_, client_options_, options_);
+  AnswerWith(absl::UnavailableError(""));
+  reporter.AddLatency({1, 2, 3, 4});
+  std::promise<void> answered;
+  EXPECT_TRUE(reporter.Hurry([&] { answered.set_value(); }));
+  answered.get_future().get();
+}
+
+TEST_F(LatencyReporterTest, NoHurryWaitsForWhatIsNotSent) {
+  LatencyReporter finished(stub_, client_options_, options_);
+  finished.Finish({});
+  finished.AddLatency({1, 2, 3, 4});
+  EXPECT_FALSE(finished.Hurry([] {}));
+  options_.report_interval = seconds(0);
+  LatencyReporter silent(stub_, client_options_, options_);
+  silent.AddLatency({1, 2, 3, 4});
+  EXPECT_FALSE(silent.Hurry([] {}));
 }
 
 TEST_F(LatencyReporterTest, WhatTheWorkerMeasuredIsSentWhereItDid) {
