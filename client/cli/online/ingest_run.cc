@@ -17,6 +17,13 @@ void AddToColumn(const std::optional<T>& value, size_t at, const Missing& missin
   column.push_back(value.has_value() ? *value : missing(at));
 }
 
+// Whether it says that a message was refused, rather than that the producer was cut
+// short.
+bool IsRefusal(const absl::Status& status) {
+  return !status.ok() && !absl::IsCancelled(status) && !absl::IsUnavailable(status) &&
+         !absl::IsDeadlineExceeded(status);
+}
+
 }  // namespace
 
 // Documents on their way into one message.
@@ -67,6 +74,10 @@ absl::Status IngestRun::Run(bool end_of_stream) {
 
 IngestReport IngestRun::Report() {
   CountAccepted();
+  if (!refused_) {
+    report_.documents += std::exchange(resent_documents_, 0);
+    report_.tokens += std::exchange(resent_tokens_, 0);
+  }
   report_.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   return report_;
@@ -88,6 +99,7 @@ absl::StatusOr<bool> IngestRun::Read(Columns& documents) {
 absl::Status IngestRun::Send(const client::DocumentColumns& documents) {
   if (documents.size() == 0) return absl::OkStatus();
   absl::Status status = producer_.Add(documents);
+  refused_ = refused_ || IsRefusal(status);
   for (const uint32_t length : documents.length) {
     if (next_++ < had_before_) {
       ++resent_documents_;
@@ -102,9 +114,7 @@ absl::Status IngestRun::Send(const client::DocumentColumns& documents) {
 
 absl::Status IngestRun::Flush() {
   absl::Status status = producer_.Flush();
-  if (!status.ok()) return status;
-  report_.documents += std::exchange(resent_documents_, 0);
-  report_.tokens += std::exchange(resent_tokens_, 0);
+  refused_ = refused_ || IsRefusal(status);
   return status;
 }
 

@@ -16,8 +16,8 @@
 namespace evenpack {
 
 struct IngestReport {
-  // Of the source, those that the stream now has. Documents that it had before count
-  // once the server has found them to be the same; those passed over don't.
+  // Of the source, those that the stream now has. Where a message was refused, those
+  // that it had before don't count: it may be one of them. Nor do those passed over.
   uint64_t documents = 0;
   uint64_t tokens = 0;
   // The server has all documents of the stream below this number.
@@ -66,7 +66,8 @@ class IngestRun {
   const uint64_t had_before_;        // the stream had the documents below it
   uint64_t next_;                    // number of the next document
   std::deque<uint32_t> unaccepted_;  // lengths of documents that were sent
-  uint64_t resent_documents_ = 0;    // sent again and not confirmed
+  bool refused_ = false;             // the server refused a message
+  uint64_t resent_documents_ = 0;    // that the stream had before
   uint64_t resent_tokens_ = 0;
   IngestReport report_;
 };

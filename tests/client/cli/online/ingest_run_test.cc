@@ -114,6 +114,33 @@ TEST(IngestRunTest, DoesNotCountWhatTheServerHadBeforeButOtherwise) {
   EXPECT_EQ(result.report.next_sequence, 100U);
 }
 
+TEST(IngestRunTest, CountsWhatTheServerHadBeforeWhereItWasCutShort) {
+  for (const auto& error : {absl::CancelledError("a signal"),
+                            absl::UnavailableError("gave up after 6 attempts")}) {
+    ListSource source(WithLengths({5, 6, 7}));
+    FakeProducer producer(0);
+    producer.HasAlready(100);
+    producer.FailFlush(error);
+    const RunResult result = RunFrom(source, producer);
+    EXPECT_EQ(result.status, error);
+    EXPECT_EQ(result.report.documents, 3U);
+    EXPECT_EQ(result.report.tokens, 18U);
+    EXPECT_EQ(result.report.next_sequence, 100U);
+  }
+}
+
+TEST(IngestRunTest, CountsWhatTheServerHadBeforeABadLine) {
+  ListSource source(WithLengths({5, 6}));
+  source.EndWith(absl::InvalidArgumentError("line 3: 'x'"));
+  FakeProducer producer(0);
+  producer.HasAlready(100);
+  const RunResult result = RunFrom(source, producer);
+  EXPECT_THAT(result.status,
+              StatusIs(absl::StatusCode::kInvalidArgument, "line 3: 'x'"));
+  EXPECT_EQ(result.report.documents, 2U);
+  EXPECT_EQ(result.report.tokens, 11U);
+}
+
 TEST(IngestRunTest, CountsNewDocumentsBehindThoseItHadBefore) {
   ListSource source(WithLengths({5, 6, 7, 8}));
   FakeProducer producer(10);
