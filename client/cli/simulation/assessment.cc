@@ -82,7 +82,9 @@ absl::StatusOr<Assessment> Assess(const SimulateFlags& flags,
     const std::string name = NewName(method, assessment.methods);
     ProgressBar progress(TerminalOrNull(), name);
     auto figures = Simulate(setup, method, *costs, 1, feed, progress);
-    if (!figures.ok()) return figures.status();
+    if (!figures.ok()) {
+      return WithDropped(figures.status(), assessment.corpus, flags.over_window);
+    }
     assessment.methods.push_back(
         {name, method, HybridRuleOf(setup, method, *costs), *std::move(figures)});
   }
@@ -96,7 +98,9 @@ absl::StatusOr<Assessment> Assess(const SimulateFlags& flags,
     ProgressBar progress(TerminalOrNull(), "wrong costs");
     const auto figures =
         Simulate(setup, fastest->method, *costs, 1 / (1 + error), feed, progress);
-    if (!figures.ok()) return figures.status();
+    if (!figures.ok()) {
+      return WithDropped(figures.status(), assessment.corpus, flags.over_window);
+    }
     assessment.wrong_costs.push_back({error, figures->step_seconds});
   }
   return assessment;

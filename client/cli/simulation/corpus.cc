@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace evenpack {
 
 Corpus FitToWindow(std::span<const uint32_t> lengths, uint32_t window,
@@ -23,6 +25,17 @@ Corpus FitToWindow(std::span<const uint32_t> lengths, uint32_t window,
     }
   }
   return corpus;
+}
+
+absl::Status WithDropped(const absl::Status& status, const Corpus& corpus,
+                         OverWindow over_window) {
+  if (!absl::IsFailedPrecondition(status) || over_window == OverWindow::kCut ||
+      corpus.documents_over_window == 0) {
+    return status;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), "; longer ones, which are left out: ",
+                   corpus.documents_over_window, " (--over-window cut has them)"));
 }
 
 }  // namespace evenpack

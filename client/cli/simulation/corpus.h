@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace evenpack {
 
 // What becomes of documents longer than the window, which plain packing can't hold.
@@ -27,6 +29,11 @@ struct Corpus {
 
 Corpus FitToWindow(std::span<const uint32_t> lengths, uint32_t window,
                    OverWindow over_window);
+
+// An error of a simulation of `corpus`; where its documents do not come to a step,
+// FAILED_PRECONDITION, with how many were dropped and the flag that has them.
+absl::Status WithDropped(const absl::Status& status, const Corpus& corpus,
+                         OverWindow over_window);
 
 }  // namespace evenpack
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "client/cli/balanced_flags.h"
 #include "client/cli/document_lengths.h"
 #include "client/cli/job_flags.h"
@@ -90,18 +89,6 @@ absl::StatusOr<std::optional<SimulationMethod>> ReadChosen(const FlagValues& val
   ReadMethod(values, reader, method);
   if (!reader.status().ok()) return reader.status();
   return method;
-}
-
-// With what else could be taken where documents did not come to a step.
-absl::Status WithDropped(const absl::Status& status, const Corpus& corpus,
-                         OverWindow over_window) {
-  if (!absl::IsFailedPrecondition(status) || over_window == OverWindow::kCut ||
-      corpus.documents_over_window == 0) {
-    return status;
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat(status.message(), "; longer ones, which are left out: ",
-                   corpus.documents_over_window, " (--over-window cut has them)"));
 }
 
 absl::StatusOr<SimulationReport> SimulateOne(SimulateFlags flags,

@@ -11,6 +11,10 @@ namespace {
 
 using ::evenpack::testing::GivenLengths;
 using ::evenpack::testing::IsOk;
+using ::evenpack::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Assessment Make(const SimulationInput& input) {
   SimulateFlags flags;
@@ -55,6 +59,21 @@ TEST(AssessmentTest, TellsTheLengthsThatWereGivenWhateverIsLeftOut) {
   EXPECT_GT(assessment.corpus.documents_over_window, 0);
   EXPECT_EQ(assessment.lengths.max, whole.max);
   EXPECT_EQ(assessment.lengths.mean, whole.mean);
+}
+
+TEST(AssessmentTest, SaysWhatWouldTakeDocumentsLongerThanTheWindow) {
+  SimulateFlags flags;
+  flags.input = *ReadSimulationInput("7B-128K");
+  const std::vector<uint32_t> lengths(30, 200'000);
+  const auto code = absl::StatusCode::kFailedPrecondition;
+  EXPECT_THAT(Assess(flags, lengths).status(),
+              StatusIs(code, HasSubstr("longer ones, which are left out: 30 "
+                                       "(--over-window cut has them)")));
+  const std::vector<uint32_t> few(1, 200'000);
+  flags.over_window = OverWindow::kCut;
+  EXPECT_THAT(
+      Assess(flags, few).status(),
+      StatusIs(code, AllOf(HasSubstr("do not come to"), Not(HasSubstr("left out")))));
 }
 
 TEST(AssessmentTest, TellsMethodsApartByTheOptionsOfTheirPolicy) {
