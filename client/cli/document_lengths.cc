@@ -12,6 +12,7 @@
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
 #include "server/core/engine/job_layout.h"
+#include "server/runtime/one_line.h"
 
 namespace evenpack {
 namespace {

@@ -11,6 +11,7 @@
 #include "client/cli/quoted_value.h"
 #include "server/core/document/document.h"
 #include "server/core/document/invalid_field.h"
+#include "server/runtime/one_line.h"
 
 namespace evenpack {
 namespace {

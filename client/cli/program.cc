@@ -12,11 +12,11 @@
 #include "client/cli/pack_command.h"
 #include "client/cli/prefill/prefill_command.h"
 #include "client/cli/prefill/prefill_flags.h"
-#include "client/cli/quoted_value.h"
 #include "client/cli/shard_command.h"
 #include "client/cli/simulation/assess_command.h"
 #include "client/cli/simulation/simulate_command.h"
 #include "client/cli/verify_command.h"
+#include "server/runtime/one_line.h"
 
 namespace evenpack {
 namespace {

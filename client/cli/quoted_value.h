@@ -10,10 +10,6 @@ namespace evenpack {
 // In single quotes, on one line whatever it holds, and cut where it is long.
 std::string QuotedValue(std::string_view value);
 
-// `text` on one line, whatever bytes a file held: control characters, those that can't
-// be seen, and bytes that aren't UTF-8 are escaped.
-std::string OnOneLine(std::string_view text);
-
 }  // namespace evenpack
 
 #endif  // EVENPACK_CLIENT_CLI_QUOTED_VALUE_H_

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/json_text.h"
-#include "client/cli/quoted_value.h"
 #include "server/core/digest/digest.h"
 #include "server/core/engine/replay.h"
+#include "server/runtime/one_line.h"
 #include "server/store/sqlite_store.h"
 
 namespace evenpack {

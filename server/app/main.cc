@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "server/app/server_options.h"
 #include "server/runtime/descriptor_limit.h"
 #include "server/runtime/log.h"
+#include "server/runtime/one_line.h"
 #include "server/runtime/standard_streams.h"
 #include "server/store/open_store.h"
 
@@ -26,7 +28,10 @@ constexpr int kBadInput = 2;
 constexpr int kFailed = 1;
 
 int Fail(const absl::Status& status) {
-  std::fputs(absl::StrCat("evenpack-server: ", status.message(), "\n").c_str(), stderr);
+  // What a library says, as that of PostgreSQL, may have several lines.
+  const std::string line = evenpack::OnOneLine(
+      std::string_view(status.message().data(), status.message().size()));
+  std::fputs(absl::StrCat("evenpack-server: ", line, "\n").c_str(), stderr);
   return absl::IsInvalidArgument(status) ? kBadInput : kFailed;
 }
 

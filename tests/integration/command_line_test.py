@@ -57,8 +57,8 @@ class CommandLineTest(unittest.TestCase):
         self.assertEqual(finished.stdout, "", arguments)
         return finished.stderr
 
-    def refused_in_one_line(self, *arguments: str) -> str:
-        said = self.refused(*arguments)
+    def refused_in_one_line(self, *arguments: str, status: int = BAD_INPUT) -> str:
+        said = self.refused(*arguments, status=status)
         self.assertRegex(said, r"\Aevenpack-server: [^\n\0]+\n\Z", arguments)
         return said
 
@@ -115,6 +115,17 @@ class CommandLineTest(unittest.TestCase):
             said = self.refused_in_one_line("--config", self.write_config(text))
             for part in says:
                 self.assertIn(part, said)
+
+    def test_a_database_that_is_not_there(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        store = f"postgresql:host={folder} dbname=evenpack"
+        # The library of PostgreSQL says it in two lines.
+        said = self.refused_in_one_line(
+            *("--listen", ANY_PORT, "--http-listen", ANY_PORT, "--store", store),
+            status=FAILED,
+        )
+        self.assertIn("store: the database can't be reached: ", said)
+        self.assertIn(f"{folder}/.s.PGSQL.5432", said)
 
     def test_a_flag_goes_before_the_file(self) -> None:
         path = self.write_config("# A comment.\nmax-jobs: 1\nlog-format: json\n")

@@ -15,10 +15,10 @@
 #include "client/cli/json_text.h"
 #include "client/cli/online/message_json.h"
 #include "client/cli/online/report_line.h"
-#include "client/cli/quoted_value.h"
 #include "client/cli/text_table.h"
 #include "evenpack/v1/job.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
+#include "server/runtime/one_line.h"
 
 namespace evenpack {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/json_text.h"
 #include "client/cli/prefill/exponential_draw.h"
-#include "client/cli/quoted_value.h"
 #include "client/cli/text_table.h"
+#include "server/runtime/one_line.h"
 
 namespace evenpack {
 namespace {

@@ -35,7 +35,5 @@ TEST(QuotedValueTest, CutsALongValue) {
             "'" + std::string(59, '1') + "...'");
 }
 
-TEST(OnOneLineTest, EscapesLineEnds) { EXPECT_EQ(OnOneLine("a\r\nb"), "a\\x0d\\nb"); }
-
 }  // namespace
 }  // namespace evenpack
