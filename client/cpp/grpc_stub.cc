@@ -1,5 +1,6 @@
 #include "client/cpp/grpc_stub.h"
 
+#include <google/protobuf/message.h>
 #include <grpc/grpc.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -20,18 +21,18 @@
 #include "client/cpp/answer_bytes.h"
 #include "client/cpp/grpc_status.h"
 #include "client/cpp/grpc_stream.h"
+#include "client/cpp/named_call_stub.h"
 #include "client/cpp/routed_stub.h"
 #include "client/cpp/secured_channel.h"
 #include "client/cpp/server_addresses.h"
-#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::client {
 namespace {
 
 // Of calls by their names, whose answers come as bytes.
-template <typename Request>
-using StubOf = grpc::TemplatedGenericStub<Request, grpc::ByteBuffer>;
+using UnaryStub =
+    grpc::TemplatedGenericStub<google::protobuf::Message, grpc::ByteBuffer>;
 
 grpc::ChannelArguments ArgumentsOf(const ClientOptions& options) {
   const auto milliseconds = [](std::chrono::milliseconds duration) {
@@ -76,38 +77,10 @@ absl::Status Ended(const grpc::Status& status, const grpc::ClientContext& contex
       absl::FormatDuration(absl::FromChrono(timeout)), ": ", status.error_message()));
 }
 
-class GrpcStub final : public Stub {
+class GrpcStub final : public NamedCallStub {
  public:
   explicit GrpcStub(std::shared_ptr<grpc::Channel> channel)
       : channel_(std::move(channel)) {}
-
-#define EVENPACK_UNARY(METHOD, SERVICE)                                              \
-  absl::StatusOr<v1::METHOD##Response> METHOD(const v1::METHOD##Request& request,    \
-                                              const CallOptions& options) override { \
-    return Call<v1::METHOD##Response>("/evenpack.v1." SERVICE "/" #METHOD, request,  \
-                                      options);                                      \
-  }
-  EVENPACK_UNARY(CreateJob, "PackingService")
-  EVENPACK_UNARY(GetJob, "PackingService")
-  EVENPACK_UNARY(ListJobs, "PackingService")
-  EVENPACK_UNARY(UpdateJob, "PackingService")
-  EVENPACK_UNARY(DeleteJob, "PackingService")
-  EVENPACK_UNARY(CheckpointJob, "PackingService")
-  EVENPACK_UNARY(RestoreJob, "PackingService")
-  EVENPACK_UNARY(RewindJob, "PackingService")
-  EVENPACK_UNARY(ForkJob, "PackingService")
-  EVENPACK_UNARY(SkipDocuments, "PackingService")
-  EVENPACK_UNARY(GetStep, "PackingService")
-  EVENPACK_UNARY(Acknowledge, "PackingService")
-  EVENPACK_UNARY(ReportLatency, "PackingService")
-  EVENPACK_UNARY(GetLatency, "PackingService")
-  EVENPACK_UNARY(ObserveJob, "PackingService")
-  EVENPACK_UNARY(ObserveMicroBatch, "PackingService")
-  EVENPACK_UNARY(PutCostProfile, "CostProfileService")
-  EVENPACK_UNARY(GetCostProfile, "CostProfileService")
-  EVENPACK_UNARY(ListCostProfiles, "CostProfileService")
-  EVENPACK_UNARY(DeleteCostProfile, "CostProfileService")
-#undef EVENPACK_UNARY
 
   std::unique_ptr<IngestStream> Ingest(const std::stop_token& stop) override {
     return Open<v1::IngestRequest, v1::IngestResponse>("Ingest", stop);
@@ -123,24 +96,21 @@ class GrpcStub final : public Stub {
   // Not by a blocking call: gRPC has threads that look at connections only once
   // something is called back, and would see every five seconds else that an attempt to
   // connect has failed.
-  template <typename Response, typename Request>
-  absl::StatusOr<Response> Call(const std::string& method, const Request& request,
-                                const CallOptions& options) {
+  absl::Status Call(const char* path, const google::protobuf::Message& request,
+                    const CallOptions& options,
+                    google::protobuf::Message& answer) override {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + options.timeout);
     grpc::ByteBuffer bytes;
     // The one that sets it may still be at it when this one has it.
     const auto end = std::make_shared<std::promise<grpc::Status>>();
     const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
-    StubOf<Request>(channel_).UnaryCall(
-        &context, method, {}, &request, &bytes,
+    UnaryStub(channel_).UnaryCall(
+        &context, path, {}, &request, &bytes,
         [end](grpc::Status status) { end->set_value(std::move(status)); });
     const grpc::Status status = end->get_future().get();
     if (!status.ok()) return Ended(status, context, options.timeout);
-    Response response;
-    absl::Status read = ReadAnswer(method, bytes, response);
-    if (!read.ok()) return read;
-    return response;
+    return ReadAnswer(path, bytes, answer);
   }
 
   template <typename Request, typename Response>

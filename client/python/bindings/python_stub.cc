@@ -14,19 +14,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/named_call_stub.h"
 #include "client/cpp/routed_stub.h"
 #include "client/cpp/wire_status.h"
 #include "client/python/bindings/interpreter_lock.h"
 #include "client/python/bindings/python_bytes.h"
 #include "client/python/bindings/shared_object.h"
-#include "evenpack/v1/cost_profile.pb.h"
 #include "evenpack/v1/packing_service.pb.h"
 
 namespace evenpack::python {
 namespace {
 
 namespace nb = nanobind;
-using client::CallOptions;
 
 // Code, message, bytes of a google.rpc.Status.
 using WireStatus = std::tuple<int, std::string, nb::bytes>;
@@ -166,41 +165,13 @@ class PythonStream final : public client::MessageStream<Request, Response> {
   absl::Status broken_;
 };
 
-class PythonStub final : public client::Stub {
+class PythonStub final : public client::NamedCallStub {
  public:
   PythonStub(SharedObject transport_at, std::string address)
       : transport_(std::move(transport_at), std::move(address)) {}
 
   // Makes the transport now, under the interpreter's lock; throws what Python raises.
   void Begin() { transport_.Get(); }
-
-#define EVENPACK_UNARY(METHOD, SERVICE)                                              \
-  absl::StatusOr<v1::METHOD##Response> METHOD(const v1::METHOD##Request& request,    \
-                                              const CallOptions& options) override { \
-    return Call<v1::METHOD##Response>("/evenpack.v1." SERVICE "/" #METHOD, request,  \
-                                      options);                                      \
-  }
-  EVENPACK_UNARY(CreateJob, "PackingService")
-  EVENPACK_UNARY(GetJob, "PackingService")
-  EVENPACK_UNARY(ListJobs, "PackingService")
-  EVENPACK_UNARY(UpdateJob, "PackingService")
-  EVENPACK_UNARY(DeleteJob, "PackingService")
-  EVENPACK_UNARY(CheckpointJob, "PackingService")
-  EVENPACK_UNARY(RestoreJob, "PackingService")
-  EVENPACK_UNARY(RewindJob, "PackingService")
-  EVENPACK_UNARY(ForkJob, "PackingService")
-  EVENPACK_UNARY(SkipDocuments, "PackingService")
-  EVENPACK_UNARY(GetStep, "PackingService")
-  EVENPACK_UNARY(Acknowledge, "PackingService")
-  EVENPACK_UNARY(ReportLatency, "PackingService")
-  EVENPACK_UNARY(GetLatency, "PackingService")
-  EVENPACK_UNARY(ObserveJob, "PackingService")
-  EVENPACK_UNARY(ObserveMicroBatch, "PackingService")
-  EVENPACK_UNARY(PutCostProfile, "CostProfileService")
-  EVENPACK_UNARY(GetCostProfile, "CostProfileService")
-  EVENPACK_UNARY(ListCostProfiles, "CostProfileService")
-  EVENPACK_UNARY(DeleteCostProfile, "CostProfileService")
-#undef EVENPACK_UNARY
 
   std::unique_ptr<client::IngestStream> Ingest(const std::stop_token& stop) override {
     return Open<v1::IngestRequest, v1::IngestResponse>("Ingest", stop);
@@ -214,9 +185,9 @@ class PythonStub final : public client::Stub {
   }
 
  private:
-  template <typename Response, typename Request>
-  absl::StatusOr<Response> Call(const char* path, const Request& request,
-                                const CallOptions& options) {
+  absl::Status Call(const char* path, const google::protobuf::Message& request,
+                    const client::CallOptions& options,
+                    google::protobuf::Message& answer) override {
     const std::string bytes = request.SerializeAsString();
     const double seconds = std::chrono::duration<double>(options.timeout).count();
     const PythonCall call(transport_, [&](const nb::object& transport) {
@@ -225,19 +196,14 @@ class PythonStub final : public client::Stub {
     const std::stop_callback<std::function<void()>> cancel(
         options.stop, [&call] { call.Do("cancel").IgnoreError(); });
     absl::Status status;
-    std::string answer;
+    std::string answered;
     absl::Status asked = call.Ask("finish", [&](const nb::object& finished) {
       status = ToStatus(finished[0]);
-      answer = ToText(nb::cast<nb::bytes>(finished[1]));
+      answered = ToText(nb::cast<nb::bytes>(finished[1]));
     });
     if (!asked.ok()) return asked;
-    if (!status.ok()) return status;
-    Response response;
-    if (!response.ParseFromString(answer)) {
-      return absl::DataLossError(
-          absl::StrCat(path, ": the answer is no message of it"));
-    }
-    return response;
+    if (!status.ok() || answer.ParseFromString(answered)) return status;
+    return absl::DataLossError(absl::StrCat(path, ": the answer is no message of it"));
   }
 
   template <typename Request, typename Response>
