@@ -48,6 +48,12 @@ class ConsumerDurableTest : public ConsumerFixture {
         });
   }
 
+  // A latency of the step's, and its mark.
+  static void MeasureAndMark(Consumer& consumer, uint64_t step) {
+    consumer.ReportLatency({step, 1, 500, 900});
+    EXPECT_THAT(consumer.AcknowledgeDurable(step), IsOk());
+  }
+
   // Blocks until the consumer knows it.
   static void AwaitDurable(const Consumer& consumer, uint64_t steps) {
     while (consumer.durable_steps() != steps) std::this_thread::yield();
@@ -252,8 +258,7 @@ TEST_F(ConsumerDurableTest, AMarkSendsWhatWasMeasuredBeforeTheInterval) {
   const auto consumer = Open();
   const auto call = Accept(0);
   Take(*consumer, *call, 0, 0);
-  consumer->ReportLatency({0, 1, 500, 900});
-  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  MeasureAndMark(*consumer, 0);
   std::future<v1::ReportLatencyRequest> report = reported.get_future();
   ASSERT_EQ(report.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_EQ(report.get().micro_batches_size(), 1);
@@ -264,8 +269,7 @@ TEST_F(ConsumerDurableTest, AMarkWaitsForTheReportOfWhatWasMeasured) {
   const auto consumer = Open();
   const auto call = Accept(0);
   Take(*consumer, *call, 0, 3);
-  consumer->ReportLatency({3, 1, 500, 900});
-  EXPECT_THAT(consumer->AcknowledgeDurable(3), IsOk());
+  MeasureAndMark(*consumer, 3);
   EXPECT_EQ(reported_.get_future().get().micro_batches_size(), 1);
   EXPECT_EQ(call->messages(), 0U);
   EXPECT_EQ(consumer->unconfirmed_mark(), (DurableMarks::Mark{3, 0}));
@@ -278,8 +282,7 @@ TEST_F(ConsumerDurableTest, AMarkIsSentThoughTheReportBeforeItFailed) {
   const auto consumer = Open();
   const auto call = Accept(0);
   Take(*consumer, *call, 0, 0);
-  consumer->ReportLatency({0, 1, 500, 900});
-  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  MeasureAndMark(*consumer, 0);
   answer_.set_value(absl::DeadlineExceededError("10 s"));
   EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
 }
@@ -291,8 +294,7 @@ TEST_F(ConsumerDurableTest, AMarkBehindAReportIsNotSentWithASubscriptionBeforeIt
   Take(*consumer, *call, 0, 1);
   EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
   EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
-  consumer->ReportLatency({1, 1, 500, 900});
-  EXPECT_THAT(consumer->AcknowledgeDurable(1), IsOk());
+  MeasureAndMark(*consumer, 1);
   call->End(kGone);
   call = Accept(2);
   EXPECT_EQ(call->AwaitMessage().durable().step(), 0U);
@@ -306,8 +308,7 @@ TEST_F(ConsumerDurableTest, ClosingSendsTheReportAndThenTheMark) {
   const auto consumer = Open();
   const auto call = Accept(0);
   Take(*consumer, *call, 0, 0);
-  consumer->ReportLatency({0, 1, 500, 900});
-  EXPECT_THAT(consumer->AcknowledgeDurable(0), IsOk());
+  MeasureAndMark(*consumer, 0);
   std::thread trainer([&consumer] { EXPECT_THAT(consumer->Close(), IsOk()); });
   EXPECT_EQ(reported_.get_future().get().micro_batches_size(), 1);
   EXPECT_EQ(call->messages(), 0U);
