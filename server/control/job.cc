@@ -95,6 +95,14 @@ uint64_t TokensOf(const std::vector<Document>& documents) {
   return tokens;
 }
 
+// An ingest whose tokens are to be read from their file; else null.
+const Ingest* IngestFromFile(const Command& command) {
+  const auto* const ingest = std::get_if<Ingest>(&command);
+  const bool lacks =
+      ingest != nullptr && ingest->token_file.has_value() && ingest->token_ids.empty();
+  return lacks ? ingest : nullptr;
+}
+
 }  // namespace
 
 Job::Job(std::string name, ControlEnvironment environment)
@@ -135,9 +143,7 @@ absl::StatusOr<bool> Job::EnqueueIfRoom(std::optional<size_t> stream,
                                         std::shared_ptr<CommitListener> listener) {
   ReadBack();
   std::optional<Command> read;
-  if (const auto* const ingest = std::get_if<Ingest>(&command);
-      ingest != nullptr && ingest->token_file.has_value() &&
-      ingest->token_ids.empty()) {
+  if (const Ingest* const ingest = IngestFromFile(command); ingest != nullptr) {
     {
       MutexLock lock(mutex_);
       if (stream.has_value() && IsFull(*stream)) return false;

@@ -20,7 +20,6 @@
 #include "server/service/field_path.h"
 #include "server/service/job_stream_call.h"
 #include "server/service/message_bytes.h"
-#include "server/service/spec_conversion.h"
 #include "server/service/subscribe_conversion.h"
 #include "server/service/subscribed_message.h"
 
